@@ -1,0 +1,107 @@
+"""Exact privacy losses.
+
+A loss is a rational number and stays one: ``Fraction(str(0.1)) * 3 == Fraction(str(0.3))``, while
+0.1 + 0.1 + 0.1 > 0.3 in floating point. The ledger adds and compares nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from .errors import MissingArgument, QueryError
+
+SMALLEST = Fraction(1, 2**20)
+LARGEST = Fraction(64)
+
+
+class Epsilon(Fraction):
+    """An exact ε that prints as a decimal where it is one.
+
+    >>> Epsilon("0.1") + Epsilon("0.2") == Fraction(3, 10)
+    True
+    >>> Epsilon(17, 10)
+    1.7
+    >>> print(Epsilon(1, 3))
+    1/3
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return format_exact(self)
+
+    __repr__ = __str__
+
+
+def format_exact(value: Fraction) -> str:
+    """The shortest decimal of a fraction that has one, else numerator/denominator."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1:
+        return f"{value.numerator}/{value.denominator}"
+    places = 0
+    while (value * 10**places).denominator != 1:
+        places += 1
+    return f"{Decimal((value * 10**places).numerator).scaleb(-places):f}"
+
+
+def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
+    """The exact ε of one release, within [2^-20, 64].
+
+    Numbers are taken as they print (0.1 is one tenth); strings may be decimals ("0.1") or
+    fractions ("1/3"). Booleans, NaN, infinities, zero and negative numbers are refused.
+
+    >>> parse_epsilon(0.1) * 3 == parse_epsilon("0.3")
+    True
+    """
+    exact = _parse_positive(value, name)
+    if not SMALLEST <= exact <= LARGEST:
+        raise QueryError(
+            f"{name}={value!r} is outside [2^-20, 64]. Below, the noise drowns every answer; "
+            "above, nothing is protected. Nothing was computed or charged."
+        )
+    return exact
+
+
+def parse_budget(value: object, name: str = "epsilon") -> Epsilon:
+    """The exact ε of a whole session: any positive number, parsed as `parse_epsilon` does."""
+    return _parse_positive(value, name)
+
+
+def _parse_positive(value: object, name: str) -> Epsilon:
+    if value is None:
+        raise MissingArgument(f"{name}= is needed: a positive number such as {name}=0.1.")
+    exact = _parse(value, name)
+    if exact <= 0:
+        raise QueryError(f"{name}={value!r} must be greater than 0. Nothing was charged.")
+    return exact
+
+
+def _parse(value: object, name: str) -> Epsilon:
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+        raise QueryError(f"{name}={value!r} is a truth value; give a number such as {name}=0.1.")
+    try:
+        if isinstance(value, numbers.Rational):
+            return Epsilon(int(value.numerator), int(value.denominator))
+        if isinstance(value, str):
+            return Epsilon(value.strip())
+        if isinstance(value, Decimal):
+            return Epsilon(value)
+        if isinstance(value, numbers.Real):
+            if not math.isfinite(value):
+                raise QueryError(f"{name}={value!r} must be finite. Nothing was charged.")
+            # As printed, so that 0.1 is one tenth; numpy scalars print their type in their repr.
+            return Epsilon(str(value))
+    except QueryError:
+        raise
+    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
+        pass
+    raise QueryError(
+        f"{name}={value!r} can't be read as a number; give one such as {name}=0.1 or "
+        f'{name}="1/3". Nothing was charged.'
+    )

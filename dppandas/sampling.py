@@ -1,0 +1,322 @@
+"""Exact samplers, and the only reader of the operating system's entropy.
+
+Two samplers draw the same law, P[Z = z] = (1-a)/(1+a) a^|z| with a = exp(-1/scale):
+
+* `discrete_laplace` for a handful of values: Canonne, Kamath and Steinke, "The Discrete Gaussian
+  for Differential Privacy" (NeurIPS 2020), Algorithms 1 and 2. Integers only.
+* `discrete_laplace_vector` for many: the base-256 digits of a geometric variable are independent,
+  so that each is one look-up of 64 random bits in a table of its inverse distribution function.
+
+Nothing is approximate. A table holds floor(t 2^64) for each exact cut t, from `decimal` with an
+interval that proves the floor. 64 random bits u stand for a real number in [u, u+1) 2^-64, which
+is on one side of t unless u equals that floor; only then more bits, and more digits of t, decide.
+
+No seed reaches this module: entropy comes from `os.urandom` alone, through `SystemBits`. Tests
+pass another source of bits to enumerate what the samplers decide.
+"""
+
+from __future__ import annotations
+
+import decimal
+import os
+import secrets
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+
+WORD = 64
+BASE = 256
+#: Above this scale an int64 could overflow; the scalar sampler has no such limit.
+LARGEST_VECTOR_SCALE = 2**50
+#: From this length on, tables are worth their price (measured: about 1 ms a digit when cold).
+VECTOR_FROM = 100
+
+
+class Bits(Protocol):
+    """Where random bits come from."""
+
+    def words(self, n: int) -> npt.NDArray[np.uint64]: ...  # n uniform 64-bit words
+    def below(self, n: int) -> int: ...  # uniform on 0, …, n-1
+
+
+class SystemBits:
+    """The operating system's entropy, never a seeded generator."""
+
+    def words(self, n: int) -> npt.NDArray[np.uint64]:
+        return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+
+    def below(self, n: int) -> int:
+        return secrets.randbelow(n)
+
+
+SYSTEM: Bits = SystemBits()
+
+
+def identifier() -> str:
+    """A fresh random name, so that no other module has to read entropy."""
+    return os.urandom(8).hex()
+
+
+def key(size: int = 16) -> bytes:
+    """A fresh random key for keyed hashing of rows."""
+    return os.urandom(size)
+
+
+# --- a handful of values ------------------------------------------------------------------------
+
+
+def bernoulli_exp(gamma: Fraction, bits: Bits = SYSTEM) -> bool:
+    """True with probability exp(-gamma), exactly, for a rational gamma ≥ 0 (CKS, Algorithm 1)."""
+    n, d = gamma.numerator, gamma.denominator
+    while n > d:
+        if not _bernoulli_exp_unit(1, 1, bits):
+            return False
+        n -= d
+    return _bernoulli_exp_unit(n, d, bits)
+
+
+def _bernoulli_exp_unit(n: int, d: int, bits: Bits) -> bool:
+    k = 1
+    while bits.below(d * k) < n:
+        k += 1
+    return k % 2 == 1
+
+
+def discrete_laplace(scale: Fraction, bits: Bits = SYSTEM) -> int:
+    """One exact discrete Laplace variable of rational scale (CKS, Algorithm 2)."""
+    t, s = scale.numerator, scale.denominator
+    one = Fraction(1)
+    while True:
+        u = bits.below(t)
+        if not bernoulli_exp(Fraction(u, t), bits):
+            continue
+        v = 0
+        while bernoulli_exp(one, bits):
+            v += 1
+        magnitude = (u + t * v) // s
+        negative = bits.below(2) == 1
+        if negative and magnitude == 0:
+            continue  # or zero would come up twice as often
+        return -magnitude if negative else magnitude
+
+
+# --- many values --------------------------------------------------------------------------------
+
+Interval = tuple[Decimal, Decimal]
+
+
+class InverseCdf:
+    """Draws k with probability cut[k] - cut[k-1], from exact cuts 0 < cut[1] < … < 1.
+
+    ``cuts(digits)`` returns an interval around each cut, the narrower the more digits it may use.
+    """
+
+    def __init__(self, cuts: Callable[[int], list[Interval]], word: int = WORD) -> None:
+        self._cuts = cuts
+        self._word = word
+        self.floors = np.array(self.floors_at(word), dtype=np.uint64)
+
+    def draw(self, n: int, bits: Bits = SYSTEM) -> Integers:
+        words = bits.words(n)
+        index = np.searchsorted(self.floors, words, side="right")
+        # words below every cut look at floors[-1], which they can't equal
+        for i in np.flatnonzero(self.floors[index - 1] == words):
+            index[i] = self._decide(int(words[i]), bits)
+        return index.astype(np.int64, copy=False)
+
+    def _decide(self, prefix: int, bits: Bits) -> int:
+        length = self._word
+        while True:
+            prefix = prefix << self._word | int(bits.words(1)[0])
+            length += self._word
+            floors = self.floors_at(length)
+            if prefix not in floors:
+                return bisect_right(floors, prefix)
+
+    def floors_at(self, length: int) -> list[int]:
+        """floor(cut 2^length) for each cut, proven by an interval of decimals."""
+        return _proven_floors(self._cuts, length)
+
+
+def _proven_floors(cuts: Callable[[int], list[Interval]], length: int) -> list[int]:
+    digits = length // 3 + 30
+    while True:
+        down, up = _contexts(digits)
+        unit = Decimal(2**length)
+        low = [int(down.multiply(cut, unit)) for cut, _ in cuts(digits)]
+        high = [int(up.multiply(cut, unit)) for _, cut in cuts(digits)]
+        if low == high:
+            return low
+        digits *= 2
+
+
+def _contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
+    """Arithmetic that rounds down, and arithmetic that rounds up."""
+    down, up = (
+        decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
+        for rounding in (decimal.ROUND_FLOOR, decimal.ROUND_CEILING)
+    )
+    return down, up
+
+
+def exp_interval(gamma: Fraction, digits: int) -> Interval:
+    """Decimals around exp(-gamma); `decimal` rounds exp correctly, so a neighbour encloses it."""
+    down, up = _contexts(digits)
+    n, d = Decimal(gamma.numerator), Decimal(gamma.denominator)
+    low = down.next_minus(down.exp(up.divide(n, d).copy_negate()))
+    high = up.next_plus(up.exp(down.divide(n, d).copy_negate()))
+    return max(low, Decimal(0)), min(high, Decimal(1))
+
+
+def _digit_cuts(rate: Fraction, base: int, closed: bool) -> Callable[[int], list[Interval]]:
+    """Cuts of a geometric variable of ratio r = exp(-rate) on 0, …, base-1.
+
+    closed: the lowest digit of a larger number, P[digit < k] = (1 - r^k) / (1 - r^base).
+    Else the number itself, P[number < k] = 1 - r^k, with a last cut for "base or more".
+    """
+
+    def cuts(digits: int) -> list[Interval]:
+        down, up = _contexts(digits)
+        one = Decimal(1)
+        low, high = exp_interval(rate, digits)
+        powers = [(one, one)]
+        for _ in range(base):
+            powers.append((down.multiply(powers[-1][0], low), up.multiply(powers[-1][1], high)))
+        below = [(down.subtract(one, h), up.subtract(one, lo)) for lo, h in powers[1:]]
+        if not closed:
+            return below
+        whole_low, whole_high = below.pop()
+        return [(down.divide(lo, whole_high), up.divide(h, whole_low)) for lo, h in below]
+
+    return cuts
+
+
+def _sign_cuts(rate: Fraction) -> Callable[[int], list[Interval]]:
+    """Cuts of zero, positive and negative: (1-a)/(1+a), then half of what is left, 1/(1+a)."""
+
+    def cuts(digits: int) -> list[Interval]:
+        down, up = _contexts(digits)
+        one = Decimal(1)
+        low, high = exp_interval(rate, digits)
+        zero = (
+            down.divide(down.subtract(one, high), up.add(one, high)),
+            up.divide(up.subtract(one, low), down.add(one, low)),
+        )
+        half = down.divide(one, up.add(one, high)), up.divide(one, down.add(one, low))
+        return [zero, half]
+
+    return cuts
+
+
+class LaplaceTables:
+    """The tables that draw discrete Laplace variables of one scale."""
+
+    def __init__(self, scale: Fraction, base: int = BASE, word: int = WORD) -> None:
+        rate = 1 / scale
+        self._base = base
+        self._sign = InverseCdf(_sign_cuts(rate), word)
+        self._digits: list[InverseCdf] = []
+        while rate * base < 4:  # "base or more" in the open table would not be rare enough
+            self._digits.append(InverseCdf(_digit_cuts(rate, base, closed=True), word))
+            rate *= base
+        self._top = InverseCdf(_digit_cuts(rate, base, closed=False), word)
+
+    def draw(self, n: int, bits: Bits = SYSTEM) -> npt.NDArray[Any]:
+        sign = self._sign.draw(n, bits)
+        magnitude = self._geometric(n, bits) + 1
+        return np.where(sign == 0, 0, np.where(sign == 1, magnitude, -magnitude))
+
+    def _geometric(self, n: int, bits: Bits) -> npt.NDArray[Any]:
+        """P[G = k] = (1-a) a^k: independent digits below, and what is left above them."""
+        value: npt.NDArray[Any] = self._top.draw(n, bits)
+        open_ended = np.flatnonzero(value == self._base)
+        while open_ended.size:  # memoryless: base or more is base plus another
+            more = self._top.draw(open_ended.size, bits)
+            value[open_ended] += more
+            open_ended = open_ended[more == self._base]
+        if value.max(initial=0) >= 2**62 // self._base ** len(self._digits):
+            value = value.astype(object)  # once in e^8000 draws at the largest scale
+        for digit in reversed(self._digits):
+            value = value * self._base + digit.draw(n, bits)
+        return value
+
+
+@lru_cache(maxsize=64)
+def laplace_tables(scale: Fraction) -> LaplaceTables:
+    """The tables of a scale, kept because they cost about a millisecond a digit."""
+    return LaplaceTables(scale)
+
+
+def discrete_laplace_vector(
+    scale: Fraction, n: int, bits: Bits = SYSTEM
+) -> npt.NDArray[Any]:
+    """n independent exact discrete Laplace variables; int64 but where a value is too large.
+
+    >>> len(discrete_laplace_vector(Fraction(10), 1000))
+    1000
+    """
+    if n >= VECTOR_FROM and Fraction(1, 64) <= scale <= LARGEST_VECTOR_SCALE:
+        return laplace_tables(scale).draw(n, bits)
+    values = [discrete_laplace(scale, bits) for _ in range(n)]
+    return np.array(values, dtype=np.int64 if scale <= LARGEST_VECTOR_SCALE else object)
+
+
+# --- selections ---------------------------------------------------------------------------------
+
+
+def bernoulli_exp_vector(
+    gaps: Sequence[int] | npt.NDArray[Any], rate: Fraction, bits: Bits = SYSTEM
+) -> npt.NDArray[np.bool_]:
+    """For each integer gap ≥ 0, True with probability exp(-gap · rate), exactly.
+
+    Float64 decides where it is sure: exp and its argument are within a factor 1 ± 2^-40 for
+    exponents up to 745, beyond which the probability is below 2^-1074. The rest, about one in
+    2^38, is decided by decimals.
+    """
+    x = np.asarray(gaps, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        p = np.exp(-(x * float(rate)))
+    words = bits.words(len(x))
+    u = words.astype(np.float64) * 2.0**-64
+    accept = u + 2.0**-64 <= p * (1 - 2.0**-40)
+    reject = (u >= p * (1 + 2.0**-40)) & ((p > 0) | (words > 0))
+    for i in np.flatnonzero(~(accept | reject)):
+        accept[i] = _below_exp(int(words[i]), int(gaps[i]) * rate, bits)
+    return np.asarray(accept)
+
+
+def _below_exp(prefix: int, gamma: Fraction, bits: Bits) -> bool:
+    """Whether the real number whose first 64 bits are known lies below exp(-gamma)."""
+    if gamma == 0:
+        return True
+    length = WORD
+    while True:
+        # exp(-gamma) < 2^-gamma: no need to compute what rounds down to 0
+        floor = 0 if gamma >= length else _proven_floors(
+            lambda digits: [exp_interval(gamma, digits)], length
+        )[0]
+        if prefix != floor:
+            return prefix < floor
+        prefix = prefix << WORD | int(bits.words(1)[0])
+        length += WORD
+
+
+def permute_and_flip(
+    gaps: Sequence[int] | npt.NDArray[Any], rate: Fraction, bits: Bits = SYSTEM
+) -> int:
+    """The index that permute-and-flip selects (McKenna and Sheldon, NeurIPS 2020, Algorithm 1).
+
+    In random order, candidate i is taken with probability exp(-gap[i] · rate), the first taken
+    wins; some gap is 0. The coins don't depend on the order: flip them all, then the first taken
+    in a random order is a uniform choice among the taken.
+    """
+    taken = np.flatnonzero(bernoulli_exp_vector(gaps, rate, bits))
+    return int(taken[bits.below(len(taken))])
