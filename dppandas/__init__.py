@@ -1,0 +1,103 @@
+"""dppandas: differentially private answers from ordinary DataFrames.
+
+A release is one query: charged once, answered once, noised once. ::
+
+    df.dp ──► Query ──► Statistic: sensitivities ──► Mechanism: calibrate, exact loss
+                                                          │ loss ≤ asked
+    result + record ◄── estimate ◄── noise ◄── integers ◄── engine ◄── ledger.charge (committed)
+
+The map of the house, each room importing only those above it:
+
+=================  ==========================================================================
+`errors`           everything raised on purpose, drawn as a tree
+`budget`           exact privacy losses
+`domain`           public facts: bounds, keys, privacy unit, the fixed-point grid
+`vectors`, `rows`  elementwise functions, and the closed vocabulary of row-wise expressions
+`querystring`      from the text of a query to an expression
+`sampling`         exact samplers; the only reader of the operating system's entropy
+`mechanisms`       discrete Laplace, permute-and-flip: calibrate, loss, accuracy
+`statistics`       from rows to integers, with sensitivities; from noisy integers to answers
+`progress`         blocks of work on all cores
+`engines`          where chunks of rows come from, and how their integers are added
+`query`            frozen descriptions: sources and queries
+`store`, `ledger`  entries, charges, the only yes; `views` shows them
+`session`          the current ledger and the sources it holds
+`results`          released values that know their error and their record
+`release`          the one door
+`frame`            the pandas-shaped face
+`accessor`         `df.dp`, `private`, `protect`
+`notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
+=================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .accessor import private, protect
+from .errors import (
+    BudgetExceeded,
+    DPError,
+    InternalError,
+    LineageError,
+    MissingArgument,
+    PrivateValueError,
+    QueryError,
+    RecordError,
+    ReleaseFailed,
+    SessionError,
+    SourceError,
+    UnknownColumn,
+    UnsupportedExpression,
+    WorkerProcessError,
+)
+from .frame import PrivateFrame, PrivateGroupBy, PrivateSeries, Unreleased
+from .ledger import Ledger
+from .results import Record, record
+from .session import Session, ledger, reset, session
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BudgetExceeded",
+    "DPError",
+    "InternalError",
+    "Ledger",
+    "LineageError",
+    "MissingArgument",
+    "PrivateFrame",
+    "PrivateGroupBy",
+    "PrivateSeries",
+    "PrivateValueError",
+    "QueryError",
+    "Record",
+    "RecordError",
+    "ReleaseFailed",
+    "Session",
+    "SessionError",
+    "SourceError",
+    "UnknownColumn",
+    "Unreleased",
+    "UnsupportedExpression",
+    "WorkerProcessError",
+    "ledger",
+    "private",
+    "protect",
+    "record",
+    "reset",
+    "session",
+]
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """``%load_ext dppandas``: the %dp magic, the live ledger, cells in the ledger."""
+    from .notebook import load
+
+    load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """``%unload_ext dppandas``: take back what loading did."""
+    from .notebook import unload
+
+    unload(ipython)

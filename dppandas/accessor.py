@@ -1,0 +1,188 @@
+"""`df.dp` and `series.dp`, and the two ways to say whose rows they are: `private`, `protect`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from . import sampling
+from .domain import Unit, parse_domain
+from .engines import contents
+from .engines.pandas import PandasEngine
+from .errors import LineageError, QueryError, SourceError
+from .frame import PrivateFrame, PrivateSeries, Root
+from .query import UNNAMED, Source, Token
+from .rows import Column
+from .session import Holding, Session, known_sources, session
+
+_ATTR = "dppandas.source"
+
+
+def protect(
+    df: pd.DataFrame,
+    name: str,
+    unit: Any = None,
+    max_rows: int = 1,
+    domain: Any = None,
+    version: str | None = None,
+) -> PrivateFrame:
+    """Take a DataFrame under protection, and return the private frame to work on.
+
+    df : the data; the source keeps its own copy.
+    name : what the ledger calls it.
+    unit : the column that says whose row it is; without one every row is one person.
+    max_rows : at most this many rows of a unit are used. The rows kept are those of smallest keyed
+        hash of their own contents. Rows with a missing unit are dropped.
+    domain : public facts: a dict of column to (lower, upper) or to a list of keys. They are never
+        read from the data, and used where a call gives none.
+    version : what you call this state of the data.
+
+    What follows from the private frame by its own verbs is row-wise, and its lineage *verified*.
+    Called again with the same data and terms (a cell run again) it returns the same source; other
+    data or terms under the same name raise `SourceError`.
+
+    *Guarantee*: every answer protects all rows of a unit together.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> df = pd.DataFrame({"age": [20, 30, 40]})
+    >>> people = dp.protect(df, name="doctest", domain={"age": (17, 60)})
+    >>> people["age"].mean()
+    <unreleased mean of age in (17, 60), from doctest (verified): nothing computed or charged; \
+ask .release(epsilon=…)>
+    """
+    if not isinstance(df, pd.DataFrame):
+        raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
+    if not isinstance(name, str) or not name.strip() or name == UNNAMED:
+        raise QueryError(f"name={name!r} must be a string that names the source.")
+    if version is not None and not isinstance(version, str):
+        raise QueryError(f"version={version!r} must be a string.")
+    columns = _column_names(df)
+    owner = Unit.parse(unit, max_rows, columns)
+    declared = parse_domain(domain, columns)
+    running = session()
+    _same_unit_as_before(df, owner, running)
+    terms = (owner, tuple(declared.items()), version)
+    facts = contents.fingerprint(df, running.key)
+    holding = running.holdings.get(name)
+    if holding is None:
+        source = Source(sampling.identifier(), name, owner, declared, version, verified=True)
+        engine = PandasEngine(_own_copy(df), owner, sampling.key())
+        holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
+        known_sources[holding.source.id] = holding.source
+    if holding.terms != terms or holding.fingerprint != facts:
+        other = "other terms" if holding.terms != terms else "other data"
+        raise SourceError(
+            f"source {name!r} was protected before with {other}. Use another name for another "
+            "dataset, or end the session with dp.reset(). Nothing was computed or charged."
+        )
+    df.attrs[_ATTR] = Token(holding.source.id)
+    root = Root(holding.source, holding.engine, holding.engine)
+    return PrivateFrame(root, {name: Column(name) for name in columns})
+
+
+def private(df: Any, unit: Any = None, max_rows: int = 1) -> Any:
+    """What ``df.dp`` gives, for type checkers, and with a say in the privacy unit.
+
+    unit : "row" states that every row is one person, for a frame of which dppandas can't tell; a
+        column names the unit, at most max_rows rows of which are then used.
+
+    The lineage is *asserted*: you vouch for what pandas did to the frame before.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> dp.private(pd.DataFrame({"x": [1, 2]}), unit="row").count()
+    <unreleased count, from unnamed (asserted): nothing computed or charged; \
+ask .release(epsilon=…)>
+    """
+    if isinstance(df, pd.Series):
+        return _series(df, row_level=_is_row(unit, [df.name]))
+    if not isinstance(df, pd.DataFrame):
+        raise QueryError(f"dp.private takes a DataFrame or Series, not {type(df).__name__}.")
+    return _frame(df, unit, max_rows)
+
+
+def _is_row(unit: Any, columns: list[Any]) -> bool:
+    return isinstance(unit, str) and unit == "row" and "row" not in columns
+
+
+def _column_names(df: pd.DataFrame) -> list[Any]:
+    names = list(df.columns)
+    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    if twice:
+        raise QueryError(f"columns named twice can't be told apart: {twice}. Rename them first.")
+    return names
+
+
+def _own_copy(df: pd.DataFrame) -> pd.DataFrame:
+    """A copy that nobody else can change: a lazy one where pandas copies on write."""
+    return df.copy(deep=int(pd.__version__.split(".")[0]) < 3)
+
+
+def _same_unit_as_before(df: pd.DataFrame, owner: Unit, running: Session) -> None:
+    """A frame of a source with a unit column must not come back as one of single rows."""
+    before = known_sources.get(str(df.attrs.get(_ATTR)))
+    if before is None or before.unit.column is None or running.holding(before.id) is None:
+        return
+    if owner.column != before.unit.column:
+        raise LineageError(
+            f"this frame comes from source {before.name!r}, whose unit is {before.unit.column!r}: "
+            f"protect it with unit={before.unit.column!r}."
+        )
+
+
+def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int = 1) -> PrivateFrame:
+    columns = _column_names(df)
+    row_level = _is_row(unit, columns)
+    source, refusal = _asserted(df.attrs, columns)
+    if unit is not None and source.name == UNNAMED:
+        source, refusal = Source("", unit=Unit.parse(unit, max_rows, columns)), ""
+    engine = PandasEngine(df, source.unit, sampling.key())
+    root = Root(source, engine, df, row_level, refusal)
+    return PrivateFrame(root, {name: Column(name) for name in columns})
+
+
+def _series(series: pd.Series, row_level: bool = False) -> PrivateSeries:
+    source, refusal = _asserted(series.attrs, [])
+    name = "values" if series.name is None else series.name
+    engine = PandasEngine(series.to_frame(name), source.unit, sampling.key())
+    root = Root(source, engine, series, row_level, refusal)
+    return PrivateSeries(root, series.name, Column(name), None)
+
+
+def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
+    """The source that a token names: its unit is inherited, its domain is not."""
+    token = attrs.get(_ATTR)
+    if token is None:
+        return Source(""), ""
+    source = known_sources.get(str(token))
+    if source is None:
+        return Source(""), (
+            "this frame carries the token of a source that this process never protected. Protect "
+            "it with dp.protect, or say whose rows these are after df.attrs.clear(). Nothing was "
+            "computed or charged."
+        )
+    if source.unit.column is not None and source.unit.column not in columns:
+        return source, (
+            f"source {source.name!r} protects each {source.unit.column!r}, and that column is not "
+            f"within reach here: keep it in the frame and select afterwards, as in "
+            f"df.dp['income']. Nothing was computed or charged."
+        )
+    if session().holding(source.id) is None:  # its session has ended; its unit has not
+        return Source("", unit=source.unit), ""
+    return Source(source.id, source.name, source.unit, {}, source.version), ""
+
+
+@pd.api.extensions.register_dataframe_accessor("dp")
+class FrameAccessor:
+    """``df.dp``: differentially private answers from this DataFrame."""
+
+    def __new__(cls, df: pd.DataFrame) -> PrivateFrame:  # type: ignore[misc]
+        return _frame(df)
+
+
+@pd.api.extensions.register_series_accessor("dp")
+class SeriesAccessor:
+    """``series.dp``: differentially private answers from this Series."""
+
+    def __new__(cls, series: pd.Series) -> PrivateSeries:  # type: ignore[misc]
+        return _series(series)

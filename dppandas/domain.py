@@ -1,0 +1,287 @@
+"""Public facts about a source, declared and never read from the data.
+
+Bounds, keys, the privacy unit, and the fixed-point grid on which bounded numbers become integers.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .errors import MissingArgument, QueryError
+
+#: One exponent serves all: 2^30 steps keep squares in int64 and sums of a block exact in float64.
+GRID_BITS = 30
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The interval into which values are clipped; finite, lower ≤ upper."""
+
+    lower: float
+    upper: float
+
+    @classmethod
+    def parse(cls, value: object, column: str) -> Bounds:
+        """Bounds from a (lower, upper) pair of numbers."""
+        hint = f"bounds of {column!r} must be two finite numbers, lower first, such as (0, 60)"
+        if isinstance(value, Bounds):
+            return value
+        if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+            raise QueryError(f"{hint}; not {value!r}. Nothing was charged.")
+        if len(value) != 2:
+            raise QueryError(f"{hint}; not {value!r}. Nothing was charged.")
+        try:
+            if any(isinstance(v, str | bytes | bool | np.bool_) for v in value):
+                raise TypeError
+            lower, upper = (float(v) for v in value)
+        except (TypeError, ValueError, OverflowError):
+            raise QueryError(f"{hint}; not {value!r}. Nothing was charged.") from None
+        if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
+            raise QueryError(f"{hint}; not {value!r}. Nothing was charged.")
+        if not math.isfinite(upper - lower) or max(abs(lower), abs(upper)) > 2.0**900:
+            raise QueryError(f"bounds {value!r} of {column!r} are too far apart to compute with.")
+        return cls(lower + 0.0, upper + 0.0)  # + 0.0: one zero, not two
+
+    def __str__(self) -> str:
+        return f"({self.lower:g}, {self.upper:g})"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Numbers as integers: the number ``origin + t·step`` is the integer t, low ≤ t ≤ high.
+
+    The step is a public power of two. Clipping and rounding onto the grid is a function of one
+    row alone, so it changes no stability, and sums of its integers are exact in any order.
+    """
+
+    origin: float
+    step: float
+    low: int
+    high: int
+
+    @classmethod
+    def anchored(cls, bounds: Bounds) -> Grid:
+        """For means and moments: integers 0, …, T count steps above the lower bound."""
+        step = _step(bounds.upper - bounds.lower, bounds)
+        return cls(bounds.lower, step, 0, _nearest((bounds.upper - bounds.lower) / step))
+
+    @classmethod
+    def centred(cls, bounds: Bounds, step: float | None = None) -> Grid:
+        """For sums: integers count steps above zero."""
+        step = step or sum_step(bounds)
+        return cls(0.0, step, _nearest(bounds.lower / step), _nearest(bounds.upper / step))
+
+    @property
+    def reach(self) -> int:
+        """The most that one row can add, in steps."""
+        return max(abs(self.low), abs(self.high))
+
+    def integers(self, values: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> None:
+        """Round float64 values onto the grid, in place; NaN stays NaN, ±inf clips."""
+        if self.origin:
+            np.subtract(values, self.origin, out=out)
+            values = out
+        np.multiply(values, 1.0 / self.step, out=out)
+        np.rint(out, out=out)
+        np.clip(out, self.low, self.high, out=out)
+
+    def number(self, value: Fraction) -> float:
+        """A rational number rounded to a multiple of the step."""
+        step = Fraction(self.step)
+        return float(round(value / step) * step)
+
+
+def sum_step(bounds: Bounds) -> float:
+    return _step(max(abs(bounds.lower), abs(bounds.upper)), bounds)
+
+
+def _step(width: float, bounds: Bounds) -> float:
+    largest = max(abs(bounds.lower), abs(bounds.upper))
+    if width == 0:
+        return math.ulp(largest) if largest else 1.0
+    mantissa, exponent = math.frexp(width)  # width = mantissa · 2^exponent, ½ ≤ mantissa < 1
+    exponent -= mantissa == 0.5
+    step = max(math.ldexp(1.0, exponent - GRID_BITS), math.ulp(largest))
+    if step < 2.0**-1000:
+        raise QueryError(f"bounds {bounds} are too narrow to compute with. Nothing was charged.")
+    return step
+
+
+def _nearest(value: float) -> int:
+    return int(np.rint(value))
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Public labels: the cells of a histogram, in declared order.
+
+    One column has scalar labels; several have tuples. Equality is Python's (9 is 9.0).
+    """
+
+    labels: tuple[Any, ...]
+    width: int = 1
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def parse(cls, value: object, columns: Sequence[str]) -> Keys:
+        """Keys from a list, range, Index or array; for several columns tuples or a dict."""
+        named = ", ".join(map(repr, columns))
+        if len(columns) == 1:
+            if isinstance(value, Mapping):
+                value = _pick(value, columns[0])
+            return cls(_labels(value, named))
+        if isinstance(value, Mapping):
+            extra = set(value) - set(columns)
+            if extra:
+                raise QueryError(f"keys= names {sorted(map(str, extra))}, not among {named}.")
+            parts = [_labels(_pick(value, column), repr(column)) for column in columns]
+            return cls(tuple(itertools.product(*parts)), len(columns))
+        labels = _labels(value, named, depth=len(columns))
+        return cls(labels, len(columns))
+
+    def then(self, other: Keys) -> Keys:
+        """The product of two sets of keys, this one varying slowest."""
+        return Keys(
+            tuple(
+                _as_tuple(a, self.width) + _as_tuple(b, other.width)
+                for a in self.labels
+                for b in other.labels
+            ),
+            self.width + other.width,
+        )
+
+    def column(self, position: int) -> tuple[Any, ...]:
+        """The label of one column in each cell."""
+        if self.width == 1:
+            return self.labels
+        return tuple(label[position] for label in self.labels)
+
+    def index(self, names: Sequence[str]) -> pd.Index:
+        """The labels as a pandas index."""
+        if self.width > 1:
+            return pd.MultiIndex.from_tuples(list(self.labels), names=list(names))
+        labels = list(self.labels)
+        dtype = None if not any(isinstance(x, tuple) for x in labels) else object
+        return pd.Index(labels, name=names[0], dtype=dtype)
+
+
+def _as_tuple(label: Any, width: int) -> tuple[Any, ...]:
+    return (label,) if width == 1 else label
+
+
+def _pick(keys: Mapping[Any, Any], column: str) -> Any:
+    if column not in keys:
+        raise MissingArgument(f"keys= has no entry for {column!r}. Nothing was charged.")
+    return keys[column]
+
+
+def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
+    example = f"keys= of {named} must be a list of labels, such as [9, 12, 14]"
+    if depth > 1:
+        example = f"keys= of {named} must be a list of tuples, or a dict with a list for each"
+    if isinstance(value, str | bytes | set | frozenset | Mapping) or not isinstance(
+        value, Iterable
+    ):
+        raise QueryError(f"{example}; not {type(value).__name__}. Nothing was charged.")
+    labels = tuple(_plain(label) for label in value)
+    if not labels:
+        raise QueryError(f"{example}; it is empty. Nothing was charged.")
+    for label in labels:
+        parts = label if isinstance(label, tuple) and depth > 1 else (label,)
+        if len(parts) != depth:
+            raise QueryError(f"{example}; {label!r} is not a tuple of {depth}.")
+        for part in parts:
+            if is_missing(part):
+                raise QueryError(
+                    f"{example}; missing values are no label: pass dropna=False to value_counts "
+                    "to count them in a cell of their own. Nothing was charged."
+                )
+            if not isinstance(part, Hashable):
+                raise QueryError(f"{example}; {part!r} can't be a label. Nothing was charged.")
+    seen: set[Any] = set()
+    for label in labels:
+        if label in seen:
+            raise QueryError(f"keys= of {named} names {label!r} twice. Nothing was charged.")
+        seen.add(label)
+    return labels
+
+
+def _plain(label: Any) -> Any:
+    """numpy scalars as Python ones, so that labels compare and print as people expect."""
+    if isinstance(label, tuple):
+        return tuple(_plain(part) for part in label)
+    if isinstance(label, np.datetime64 | np.timedelta64):
+        return pd.Timestamp(label) if isinstance(label, np.datetime64) else pd.Timedelta(label)
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NA and NaT, and nothing else."""
+    return (
+        value is None
+        or value is pd.NA
+        or value is pd.NaT
+        or (isinstance(value, float | np.floating) and value != value)
+        or (isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value))
+    )
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whom the promise protects: a row, or the at most max_rows rows that share a column's value."""
+
+    column: str | None = None
+    max_rows: int = 1
+
+    @classmethod
+    def parse(cls, column: object, max_rows: object, columns: Sequence[str]) -> Unit:
+        if isinstance(max_rows, bool) or not isinstance(max_rows, int | np.integer) or max_rows < 1:
+            raise QueryError(f"max_rows={max_rows!r} must be a whole number of at least 1.")
+        if column is None or (column == "row" and "row" not in columns):
+            if max_rows != 1:
+                raise QueryError(
+                    f"max_rows={max_rows} needs unit=, the column that says whose row it is; "
+                    "without one every row is one person."
+                )
+            return cls()
+        if column not in columns:
+            raise QueryError(f"unit={column!r} is not a column. The columns: {list(columns)}.")
+        return cls(column, int(max_rows))
+
+    def __str__(self) -> str:
+        if self.column is None:
+            return "each row"
+        rows = "1 row" if self.max_rows == 1 else f"at most {self.max_rows} rows"
+        return f"each {self.column!r} ({rows})"
+
+
+Declaration = Bounds | Keys
+
+
+def parse_domain(domain: object, columns: Sequence[str]) -> dict[str, Declaration]:
+    """A declared domain: for each column a (lower, upper) tuple, or a list of keys."""
+    if domain is None:
+        return {}
+    if not isinstance(domain, Mapping):
+        raise QueryError("domain= must be a dict such as {'age': (17, 60), 'educ': [9, 12, 14]}.")
+    parsed: dict[str, Declaration] = {}
+    for column, declared in domain.items():
+        if column not in columns:
+            raise QueryError(f"domain= names {column!r}, which is no column: {list(columns)}.")
+        is_pair = isinstance(declared, tuple) and len(declared) == 2
+        if is_pair and not any(isinstance(v, str | bool | datetime.date) for v in declared):
+            parsed[column] = Bounds.parse(declared, column)
+        else:
+            parsed[column] = Keys.parse(declared, [column])
+    return parsed

@@ -1,0 +1,163 @@
+"""The append-only record of every charge, and the only thing that may say yes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pandas as pd
+
+from . import views
+from .budget import Epsilon
+from .errors import BudgetExceeded, SessionError
+from .store import Entry, MemoryStore, Store
+
+Observer = Callable[["Ledger"], None]
+
+#: The notebook cell that is running: the notebook extension puts its own here.
+current_cell: Callable[[], int | None] = lambda: None  # noqa: E731
+
+
+class Ledger:
+    """What a session has spent, on what, and what is left: all exact.
+
+    *Guarantee*: Σε over the entries never exceeds the budget, whatever threads do and however
+    queries are chosen (a pure-ε filter: basic composition, Rogers et al., NeurIPS 2016, Theorem
+    3.1 for pure losses). Entries are never removed and their charges never change.
+
+    >>> import dppandas as dp
+    >>> dp.reset(); _ = dp.session(epsilon=2)
+    >>> dp.ledger().remaining
+    2
+    """
+
+    def __init__(self, budget: Epsilon | None = None, store: Store | None = None) -> None:
+        self._budget = budget
+        self._store: Store = store or MemoryStore()
+        self._observers: list[Observer] = []
+        self._closed = False
+
+    @property
+    def budget(self) -> Epsilon | None:
+        """The limit on Σε, or None for no limit."""
+        return self._budget
+
+    @property
+    def spent(self) -> Epsilon:
+        """Σε of all entries."""
+        return self._store.spent
+
+    @property
+    def remaining(self) -> Epsilon | None:
+        """What is left of the budget; None without one."""
+        return None if self._budget is None else Epsilon(self._budget - self.spent)
+
+    @property
+    def closed(self) -> bool:
+        """Whether dp.reset() has ended the session of this ledger."""
+        return self._closed
+
+    def entries(self) -> list[Entry]:
+        """The charges, oldest first."""
+        return self._store.entries()
+
+    def by_source(self) -> dict[str, Epsilon]:
+        """Σε for each source's name, in order of first use: for the eye, the limit caps the sum."""
+        sums: dict[str, Epsilon] = {}
+        for entry in self.entries():
+            sums[entry.source] = Epsilon(sums.get(entry.source, 0) + entry.epsilon)
+        return sums
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a release: an ordinary DataFrame."""
+        rows = [
+            {
+                "release": e.number,
+                "cell": e.cell,
+                "source": e.source,
+                "lineage": e.lineage,
+                "query": e.what,
+                "epsilon": float(e.epsilon),
+                "mechanism": e.mechanism,
+                "scale": e.scale,
+                "error": e.error,
+                "status": e.status,
+                "time": pd.Timestamp(e.time, unit="s", tz="UTC"),
+            }
+            for e in self.entries()
+        ]
+        columns = ["release", "cell", "source", "lineage", "query", "epsilon", "mechanism"]
+        columns += ["scale", "error", "status", "time"]
+        frame = pd.DataFrame(rows, columns=columns)
+        return frame.astype({"cell": "Int64"}).set_index("release")
+
+    def limit(self, budget: Epsilon) -> None:
+        """Give an unlimited ledger a budget; what is spent counts."""
+        if self.spent > budget:
+            raise SessionError(
+                f"ε = {self.spent} is spent already, more than the budget of {budget} asked for. "
+                f"Set a larger one, or end this session with dp.reset()."
+            )
+        self._budget = budget
+        self._notify()
+
+    def charge(self, draft: Entry) -> Entry:
+        """Append a charge, or raise and leave all as it was. Only `release` calls this."""
+        entry = self._store.add(draft, lambda spent: self._check(draft.epsilon, spent))
+        self._notify()
+        return entry
+
+    def settle(self, entry: Entry, status: str, error: str) -> None:
+        """Note what became of a charge."""
+        self._store.settle(entry.number, status, error)
+        self._notify()
+
+    def _check(self, asked: Epsilon, spent: Epsilon) -> None:
+        if self._closed:
+            raise SessionError(
+                "the session of this ledger was ended by dp.reset(); nothing was computed or "
+                "charged. Start again with dp.session(epsilon=…)."
+            )
+        if self._budget is None or spent + asked <= self._budget:
+            return
+        left, count = Epsilon(self._budget - spent), len(self._store.entries())
+        way_out = f"Lower epsilon= to at most {left}" if left else "Nothing more can be released"
+        raise BudgetExceeded(
+            f"this release asks for ε = {asked}; {left} of {self._budget} is left after "
+            f"{count} releases. Nothing was computed or charged. {way_out}, or see dp.ledger().",
+            requested=asked,
+            remaining=left,
+        )
+
+    def close(self) -> None:
+        """End the ledger for good; it can still be read."""
+        self._closed = True
+        self._notify()
+
+    def observe(self, observer: Observer) -> None:
+        """Call ``observer(ledger)`` after each change."""
+        if observer not in self._observers:
+            self._observers.append(observer)
+
+    def unobserve(self, observer: Observer) -> None:
+        if observer in self._observers:
+            self._observers.remove(observer)
+
+    def _notify(self) -> None:
+        for observer in list(self._observers):
+            observer(self)
+
+    def __repr__(self) -> str:
+        return views.text(self)
+
+    def _repr_html_(self) -> str:
+        return views.html(self)
+
+
+def draft(
+    source: str, lineage: str, what: str, epsilon: Epsilon, mechanism: str, scale: str, error: str
+) -> Entry:
+    """An entry that has not been charged yet."""
+    return Entry(
+        0, time.time(), source, lineage, what, epsilon, mechanism, scale, error, current_cell()
+    )

@@ -1,0 +1,336 @@
+"""Released values: ordinary Python and pandas objects that know their error and their record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, cast
+from weakref import WeakValueDictionary
+
+import pandas as pd
+
+from . import sampling
+from .budget import Epsilon
+from .domain import is_missing
+from .errors import QueryError, RecordError
+from .mechanisms import DiscreteLaplace, Mechanism, PermuteAndFlip
+from .query import Query, Token
+from .statistics import Layout, Statistic
+from .store import Entry
+
+CONFIDENCE = 0.95
+_ATTR = "dppandas.release"
+_records: WeakValueDictionary[str, Record] = WeakValueDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The release record of a result: what was asked, how it was answered, at which loss.
+
+    It holds public facts and the noisy integers, never rows, and can be pickled.
+    """
+
+    id: str
+    number: int
+    query: str
+    source: str
+    lineage: str
+    unit: str
+    mechanism: str
+    scale: float
+    epsilon: Epsilon
+    cell: int | None
+    time: float
+    statistic: Statistic
+    _law: Mechanism
+    _noisy: tuple[int, ...]
+
+    def error(self, confidence: float = CONFIDENCE) -> Any:
+        """How far the answer may be from the exact one on the same rows, with this confidence.
+
+        A number for a scalar, else a Series or DataFrame under the result's labels; with several
+        numbers, all errors hold together. For a selection: how far the score of what was selected
+        may lie below the best. Only the noise counts: what clipping and a unit's max_rows changed
+        is not in it.
+        """
+        confidence = parse_confidence(confidence)
+        if isinstance(self._law, PermuteAndFlip):
+            return self.statistic.error(self._law.gap(confidence, self.statistic.size))
+        known = self.statistic.error(self._half_width(confidence))
+        values = self.statistic.estimate(self._noisy)
+        errors = [
+            max(high - value, value - low) if known is None else known
+            for value, (low, high) in zip(values, self._intervals(confidence), strict=True)
+        ]
+        return errors[0] if self._layout.is_scalar else self._table(errors)
+
+    def interval(self, confidence: float = CONFIDENCE) -> Any:
+        """Bounds around the exact answer on the same rows, with this confidence.
+
+        (lower, upper) for a scalar; for a Series a DataFrame with columns lower and upper; for a
+        DataFrame one with both under each column. All intervals of a result hold together. They
+        are made of public facts and the noisy integers, and hold for clipped values.
+        """
+        confidence = parse_confidence(confidence)
+        if isinstance(self._law, PermuteAndFlip):
+            raise RecordError("a selected label has no interval; .error() tells its gap.")
+        intervals = self._intervals(confidence)
+        if self._layout.is_scalar:
+            return intervals[0]
+        ends = {name: self._table(end) for name, end in zip(ENDS, zip(*intervals), strict=True)}
+        if self._layout.columns is None:
+            return pd.DataFrame(ends)
+        columns = [(column, end) for column in self._layout.columns for end in ENDS]
+        return pd.concat(ends, axis=1).swaplevel(axis=1)[columns]
+
+    def estimate(self) -> Any:
+        """The answer itself, as it was released."""
+        if isinstance(self._law, PermuteAndFlip):
+            labels = cast(pd.Index, self._layout.index).tolist()
+            return [labels[i] for i in self._noisy]
+        values = self.statistic.estimate(self._noisy)
+        return values[0] if self._layout.is_scalar else self._table(values)
+
+    def error_text(self) -> str:
+        """The error at 95 %, in a few characters."""
+        errors = self.error()
+        if isinstance(self._law, PermuteAndFlip):
+            return f"gap ≤ {short(errors)}"
+        flat = [errors] if self._layout.is_scalar else errors.to_numpy().ravel().tolist()
+        low, high = short(min(flat)), short(max(flat))
+        return f"± {low}" if low == high else f"± {low} to {high}"
+
+    @property
+    def _layout(self) -> Layout:
+        return self.statistic.layout
+
+    def _half_width(self, confidence: float) -> int:
+        return cast(DiscreteLaplace, self._law).half_width(confidence, self.statistic.size)
+
+    def _intervals(self, confidence: float) -> list[tuple[float, float]]:
+        return self.statistic.intervals(self._noisy, self._half_width(confidence))
+
+    def _table(self, values: Sequence[float]) -> Any:
+        return self._layout.table(values, self._layout.places(self.statistic.estimate(self._noisy)))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.query}\nsource {self.source} ({self.lineage}), protecting {self.unit}\n"
+            f"{self.mechanism}, scale {self.scale:.6g}, ε = {self.epsilon}, {self.error_text()} "
+            "(95 %)"
+        )
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        """The facts, and each estimate between marks that a notebook test can look for."""
+        lines = "<br>".join(escape(line) for line in str(self).split("\n"))
+        return f'<div class="dppandas-record"><p>{lines}</p>{self._estimates_html()}</div>'
+
+    def _estimates_html(self) -> str:
+        if isinstance(self._law, PermuteAndFlip) or self._layout.columns is not None:
+            return ""
+        value, interval = self.estimate(), self.interval()
+        rows = [("", value, *interval)]
+        if not self._layout.is_scalar:
+            ends = zip(value.index, value, interval["lower"], interval["upper"], strict=True)
+            rows = [(str(label), v, low, high) for label, v, low, high in ends]
+        body = "".join(
+            f'<tr><th>{escape(label)}</th><td class="dp-noisy">{short(v)}</td>'
+            f'<td class="dp-noisy">{short(low)} to {short(high)}</td></tr>'
+            for label, v, low, high in rows
+        )
+        return (
+            "<table><thead><tr><th></th><th>answer</th><th>95 % interval</th></tr></thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
+
+
+ENDS = ("lower", "upper")
+
+
+def parse_confidence(confidence: object) -> float:
+    """A probability strictly between 0 and 1."""
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        raise QueryError(f"confidence={confidence!r} must be a number such as 0.95.")
+    if not 0 < confidence < 1:
+        raise QueryError(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95.")
+    return float(confidence)
+
+
+def short(value: float) -> str:
+    """A number for people: thousands apart, four significant digits where it has a fraction."""
+    if value != value or math.isinf(value):
+        return str(value)
+    if isinstance(value, int) or value == int(value) or abs(value) >= 1000:
+        return f"{round(value):,}"
+    return f"{value:.4g}"
+
+
+def with_error(value: float, error: float) -> str:
+    """A value and its error, the fraction cut after the error's second digit."""
+    if isinstance(value, int) and isinstance(error, int):
+        return f"{value:,} ± {error:,} (95 %)"
+    digits = max(0, min(12, 1 - math.floor(math.log10(error)))) if error > 0 else 12
+    return f"{value:,.{digits}f} ± {error:,.{digits}f} (95 %)"
+
+
+class _Released:
+    """What int, float and str results add to their plain type; arithmetic gives plain numbers."""
+
+    _record: Record
+
+    def error(self, confidence: float = CONFIDENCE) -> Any:
+        """See `Record.error`."""
+        return self._record.error(confidence)
+
+    def interval(self, confidence: float = CONFIDENCE) -> Any:
+        """See `Record.interval`."""
+        return self._record.interval(confidence)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = type(self).__mro__[2]
+        return _carrying, (type(self), plain(self), self._record)  # type: ignore[call-arg]
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(with_error(cast(float, self), self.error()))
+
+
+class ReleasedInt(_Released, int):
+    """A released whole number."""
+
+
+class ReleasedFloat(_Released, float):
+    """A released number."""
+
+
+class ReleasedText(_Released, str):
+    """A released label."""
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(f"{str.__repr__(self)} ({self._record.error_text()}, 95 %)")
+
+
+class ReleasedLabel(ReleasedInt):
+    """A released label that is a whole number."""
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(f"{int(self)} ({self._record.error_text()}, 95 %)")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _carrying, (type(self), int(self), self._record)
+
+
+def _carrying(kind: Any, value: Any, record: Record) -> Any:
+    result = kind(value)
+    result._record = record
+    return result
+
+
+def planned_error(query: Query, mechanism: Mechanism) -> str:
+    """The error at 95 % that the scale alone decides; empty where the answer has a say."""
+    statistic = query.statistic
+    if isinstance(mechanism, PermuteAndFlip):
+        gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
+        return "" if gap is None else f"gap ≤ {short(gap)}"
+    error = statistic.error(mechanism.half_width(CONFIDENCE, statistic.size))
+    return "" if error is None else f"± {short(error)}"
+
+
+def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[int]) -> Record:
+    """The record of a release."""
+    record = Record(
+        id=sampling.identifier(),
+        number=entry.number,
+        query=str(query),
+        source=query.source.name,
+        lineage=query.source.lineage,
+        unit=str(query.source.unit),
+        mechanism=mechanism.name,
+        scale=float(mechanism.scale),
+        epsilon=entry.epsilon,
+        cell=entry.cell,
+        time=entry.time,
+        statistic=query.statistic,
+        _law=mechanism,
+        _noisy=tuple(noisy),
+    )
+    _records[record.id] = record
+    return record
+
+
+def answer(record: Record) -> Any:
+    """The released value, carrying its record."""
+    value = record.estimate()
+    if isinstance(value, pd.Series | pd.DataFrame):
+        token = Token(record.id)
+        token.payload = record
+        value.attrs[_ATTR] = token
+        return value
+    return _carrying(ReleasedInt if isinstance(value, int) else ReleasedFloat, value, record)
+
+
+def label(record: Record, value: Any) -> Any:
+    """A selected label, carrying its record where its type lets it."""
+    if isinstance(value, str):
+        return _carrying(ReleasedText, value, record)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _carrying(ReleasedLabel, value, record)
+    return value
+
+
+def record(result: Any) -> Record:
+    """The release record of a result: query, mechanism, scale, loss, lineage, cell, time.
+
+    A Series or DataFrame is recognised while its (label, value) pairs are among those released:
+    after sort_index, head or a selection, but not after arithmetic, which pandas lets keep the
+    token. Raises `RecordError` (a LookupError) where no record belongs.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> n = pd.DataFrame({"x": [1, 2]}).dp.count(epsilon=1)
+    >>> dp.record(n).mechanism
+    'discrete Laplace'
+    """
+    if isinstance(result, _Released):
+        return result._record
+    found = _found(result)
+    if found is None:
+        raise RecordError(
+            f"no release record belongs to this {type(result).__name__}. Results of releases have "
+            "one; numbers and labels computed from them don't. dp.ledger() lists every release."
+        )
+    if not _pairs(result, found) <= _pairs(found.estimate(), found):
+        raise RecordError(
+            "this was computed from a release, but its values are not those released; ask "
+            "dp.record of the result itself, before arithmetic or renaming."
+        )
+    return found
+
+
+def _found(result: Any) -> Record | None:
+    if not isinstance(result, pd.Series | pd.DataFrame):
+        return None
+    token = result.attrs.get(_ATTR)
+    if isinstance(token, Token) and isinstance(token.payload, Record):
+        return token.payload
+    return _records.get(token) if isinstance(token, str) else None
+
+
+def _pairs(table: pd.Series | pd.DataFrame, record: Record) -> set[tuple[Any, ...]]:
+    """(row, column, value) for each number; a released Series has one column, of any name."""
+    frame = table.to_frame() if isinstance(table, pd.Series) else table
+    one_column = record.statistic.layout.columns is None
+    return {
+        (_comparable(row), "" if one_column else _comparable(column), _comparable(value))
+        for column in frame.columns
+        for row, value in zip(frame.index, frame[column].tolist(), strict=True)
+    }
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_comparable(part) for part in value)
+    return None if is_missing(value) else value

@@ -1,0 +1,12 @@
+"""What is computed from the rows: vectors of integers with proven sensitivities.
+
+One file a family. A statistic is a frozen description made of public facts; its kernel turns a
+chunk into int64 partials, and its estimate and interval are functions of the noisy integers and
+public facts only. `REGISTRY` lists every statistic, so that the neighbour suite finds new ones.
+"""
+
+from .base import REGISTRY, Cells, Layout, Statistic
+from .counts import Count
+from .moments import Mean, Sum
+
+__all__ = ["REGISTRY", "Cells", "Count", "Layout", "Mean", "Statistic", "Sum"]

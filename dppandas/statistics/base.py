@@ -1,0 +1,213 @@
+"""The parts that every statistic shares: cells, layout of the answer, and the contract."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .. import vectors
+from ..domain import Keys
+from ..rows import Chunk, Expression
+from ..vectors import Mask
+
+Partial = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.intp]
+Interval = tuple[float, float]
+
+LARGEST_INT = 2**63 - 1
+
+#: Every statistic there is: a new one joins the neighbour suite by being defined.
+REGISTRY: list[type[Statistic]] = []
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Disjoint public cells of rows: one for each key, or a single one for all rows.
+
+    A row lies in at most one cell; rows outside the keys lie in none. With ``missing_cell`` the
+    last cell holds the rows whose label is missing.
+    """
+
+    by: tuple[Expression, ...] = ()
+    keys: Keys | None = None
+    missing_cell: bool = False
+
+    def __len__(self) -> int:
+        return 1 if self.keys is None else len(self.keys) + self.missing_cell
+
+    def codes(self, chunk: Chunk) -> Codes | None:
+        """The cell of each row, len(self) for none; None where there is a single cell."""
+        if self.keys is None:
+            return None
+        columns = [expression.vector(chunk) for expression in self.by]
+        if self.keys.width == 1:
+            codes = vectors.prepared(self.keys.labels).codes(columns[0])
+        else:
+            codes = _radix(self.keys).codes(columns)
+        if self.missing_cell:
+            codes = codes + (codes == len(self.keys))  # "outside" moves up by one
+            codes[vectors.is_null(columns[0])] = len(self.keys)
+        return codes
+
+
+class _Radix:
+    """Finds declared tuples by a number in mixed radix, a digit for each column."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._outside = len(keys)
+        columns = [keys.column(i) for i in range(keys.width)]
+        self._levels = [tuple(dict.fromkeys(column)) for column in columns]
+        number = np.zeros(len(keys), dtype=np.int64)
+        for column, levels in zip(columns, self._levels, strict=True):
+            digit = {label: i for i, label in enumerate(levels)}
+            number = number * len(levels) + np.array([digit[label] for label in column])
+        self._at = np.argsort(number)
+        self._numbers = number[self._at]
+
+    def codes(self, columns: Sequence[vectors.Vector]) -> Codes:
+        number = np.zeros(len(columns[0]), dtype=np.int64)
+        known = np.ones(len(columns[0]), dtype=bool)
+        for column, levels in zip(columns, self._levels, strict=True):
+            digit = vectors.prepared(levels).codes(column)
+            known &= digit < len(levels)
+            number = number * len(levels) + digit
+        slot = np.minimum(np.searchsorted(self._numbers, number), self._outside - 1)
+        return np.where(known & (self._numbers[slot] == number), self._at[slot], self._outside)
+
+
+_radix = lru_cache(maxsize=64)(_Radix)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a flat list of numbers becomes the object that pandas would have given."""
+
+    integer: bool
+    index: pd.Index | None = field(default=None, compare=False)
+    columns: pd.Index | None = field(default=None, compare=False)
+    name: Any = None
+    order: str | None = None  # "ascending" or "descending"
+    block: int = 0  # sort within consecutive blocks of this length; 0: all together
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.index is None
+
+    def table(
+        self, values: Sequence[float], places: Sequence[int] | None = None, integer: bool = False
+    ) -> Any:
+        """Numbers under their labels, at the places that `places` gives."""
+        array = np.array(values, dtype="int64" if self.integer or integer else "float64")
+        if self.columns is not None:
+            array = array.reshape(-1, len(self.columns))
+            return pd.DataFrame(array, index=self.index, columns=self.columns)
+        series = pd.Series(array, index=self.index, name=self.name)
+        return series if places is None else series.iloc[list(places)]
+
+    def places(self, values: Sequence[float]) -> list[int] | None:
+        """The order in which a sorted answer shows its entries; ties in declared order."""
+        if self.order is None:
+            return None
+        sign = -1.0 if self.order == "descending" else 1.0
+
+        def rank(i: int) -> tuple[int, bool, float]:
+            unknown = values[i] != values[i]
+            block = i // self.block if self.block else 0
+            return block, unknown, 0.0 if unknown else sign * values[i]
+
+        return sorted(range(len(values)), key=rank)
+
+
+@dataclass(frozen=True)
+class Statistic(ABC):
+    """A vector of integers computed from rows, and the estimates made from its noisy version.
+
+    Contract. For the rows r of a table, ``kernel`` returns Σ_r k(r) with |k(r)|₁ ≤ l1 and
+    |k(r)|_∞ ≤ linf, whatever r holds, and k(r) depends on r alone. If ``monotone``, no entry of
+    k(r) is negative. So adding a unit of at most m rows moves the vector by at most m·l1 in ℓ1.
+    """
+
+    cells: Cells
+    layout: Layout
+
+    def __init_subclass__(cls) -> None:
+        REGISTRY.append(cls)
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many integers."""
+
+    @property
+    @abstractmethod
+    def l1(self) -> int:
+        """The most that one row adds to all integers together."""
+
+    @property
+    @abstractmethod
+    def linf(self) -> int:
+        """The most that one row adds to one integer."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether more rows never lower an integer."""
+        return True
+
+    @abstractmethod
+    def columns(self) -> frozenset[Any]:
+        """The source columns that the kernel reads."""
+
+    @abstractmethod
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        """The integers of the chunk's kept rows (at most 2^22 of them)."""
+
+    @abstractmethod
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        """The answer's numbers, from noisy integers and public facts only."""
+
+    @abstractmethod
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        """For each number what it may be if every noise lies within ±half_width."""
+
+    def error(self, half_width: int) -> float | None:
+        """The error that this half-width means for each number; None if the answer decides it."""
+        return None
+
+
+def reads(*expressions: Expression) -> frozenset[Any]:
+    return frozenset().union(*(expression.columns() for expression in expressions))
+
+
+def masked(codes: Codes | None, keep: Mask | None, outside: int) -> Codes | None:
+    """Cells of the kept rows; the others lie outside."""
+    if codes is None or keep is None:
+        return codes
+    return np.where(keep, codes, outside)
+
+
+def count_by(codes: Codes | None, mask: Mask | None, rows: int, cells: int) -> Partial:
+    """How many rows of each cell hold a mask."""
+    if codes is None:
+        return np.array([rows if mask is None else np.count_nonzero(mask)], dtype=np.int64)
+    if mask is not None:
+        codes = np.where(mask, codes, cells)
+    return np.bincount(codes, minlength=cells + 1)[:cells].astype(np.int64, copy=False)
+
+
+def sum_by(codes: Codes | None, integers: npt.NDArray[np.float64], cells: int) -> Partial:
+    """Sums of whole float64 below 2^30 in each cell: exact in any order, for they stay below 2^53."""
+    if codes is None:
+        return np.array([integers.sum()], dtype=np.float64).astype(np.int64)
+    return np.bincount(codes, weights=integers, minlength=cells + 1)[:cells].astype(np.int64)
+
+
+def clamped(value: int) -> int:
+    """A noisy integer as an int64; noise beyond it is never seen, but must not raise."""
+    return max(-LARGEST_INT, min(LARGEST_INT, value))

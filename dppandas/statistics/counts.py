@@ -1,0 +1,95 @@
+"""Counts: of rows, of non-missing values, of True, by cells; histograms and their shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..rows import EVERY, Chunk, Expression
+from ..vectors import Mask
+from .base import Interval, Partial, Statistic, clamped, count_by, masked, reads
+
+#: Shares are rounded to this public grid.
+SHARE_STEP = Fraction(1, 2**30)
+
+
+@dataclass(frozen=True)
+class Count(Statistic):
+    """For each cell, how many rows make each test true.
+
+    A row lies in at most one cell and adds at most 1 for each test: ℓ1 sensitivity = the number
+    of tests, ℓ∞ = 1 (proof: docs/proofs/counts.md). With ``share_of`` the estimate is each
+    cell's share among so many consecutive cells: post-processing of the same noisy counts.
+    """
+
+    tests: tuple[Expression, ...] = (EVERY,)
+    share_of: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.cells) * len(self.tests)
+
+    @property
+    def l1(self) -> int:
+        return len(self.tests)
+
+    @property
+    def linf(self) -> int:
+        return 1
+
+    def columns(self) -> frozenset[Any]:
+        return reads(*self.cells.by, *self.tests)
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        cells = len(self.cells)
+        codes = masked(self.cells.codes(chunk), keep, cells)
+        out = np.empty((cells, len(self.tests)), dtype=np.int64)
+        for column, test in enumerate(self.tests):
+            mask = None if test == EVERY else test.truth(chunk)
+            if codes is None and keep is not None:
+                mask = keep if mask is None else mask & keep
+            out[:, column] = count_by(codes, mask, chunk.rows, cells)
+        return out.reshape(-1)
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        if not self.share_of:
+            return [clamped(value) for value in noisy]
+        return [
+            float("nan") if not total else _rounded(Fraction(part, total))
+            for part, total, _ in self._parts(noisy)
+        ]
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        w = half_width
+        if not self.share_of:  # a count is never below 0
+            return [(max(0, value - w), max(0, value + w)) for value in noisy]
+        intervals = []
+        for own, _, block in self._parts(noisy, raw=True):
+            low, high = max(0, own - w), max(0, own + w)
+            rest_high = sum(max(0, value + w) for value in block) - high
+            rest_low = sum(max(0, value - w) for value in block) - low
+            lowest = Fraction(low, low + rest_high) if low else Fraction(0)
+            highest = Fraction(high, high + rest_low) if high and rest_low else Fraction(1)
+            intervals.append((_rounded(lowest), _rounded(highest)))
+        return intervals
+
+    def _parts(
+        self, noisy: Sequence[int], raw: bool = False
+    ) -> Iterator[tuple[int, int, Sequence[int]]]:
+        """Each entry with its block's total; below 0 counts as 0 unless raw."""
+        for start in range(0, len(noisy), self.share_of):
+            block = noisy[start : start + self.share_of]
+            total = sum(max(0, value) for value in block)
+            for value in block:
+                yield (value if raw else max(0, value)), total, block
+
+    def error(self, half_width: int) -> float | None:
+        return None if self.share_of else half_width
+
+
+def _rounded(share: Fraction) -> float:
+    return float(round(share / SHARE_STEP) * SHARE_STEP)

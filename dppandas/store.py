@@ -1,0 +1,86 @@
+"""Where the entries of a ledger live."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from .budget import Epsilon
+from .errors import WorkerProcessError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One charge, and what became of it. Public facts and noisy answers only."""
+
+    number: int
+    time: float
+    source: str
+    lineage: str
+    what: str
+    epsilon: Epsilon
+    mechanism: str
+    scale: str
+    error: str
+    cell: int | None
+    status: str = "charged"  # then "released", or "failed"
+
+
+class Store(Protocol):
+    """Keeps entries, in order, and lets nobody write between a check and what it allows."""
+
+    def add(self, draft: Entry, check: Callable[[Epsilon], None]) -> Entry:
+        """Append, after ``check(spent)`` did not raise; the entry is safe when this returns."""
+        ...
+
+    def settle(self, number: int, status: str, error: str) -> None:
+        """Note what became of a charge; the charge itself never changes."""
+        ...
+
+    def entries(self) -> list[Entry]: ...
+
+    @property
+    def spent(self) -> Epsilon: ...
+
+
+class MemoryStore:
+    """Entries in the memory of one process, and only of that one."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._spent = Epsilon(0)
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def add(self, draft: Entry, check: Callable[[Epsilon], None]) -> Entry:
+        self._same_process()
+        with self._lock:
+            check(self._spent)
+            entry = replace(draft, number=len(self._entries) + 1)
+            self._spent = Epsilon(self._spent + entry.epsilon)  # first, so that an interrupt here
+            self._entries.append(entry)  # can only count too much
+            return entry
+
+    def settle(self, number: int, status: str, error: str) -> None:
+        with self._lock:
+            entry = self._entries[number - 1]
+            self._entries[number - 1] = replace(entry, status=status, error=error)
+
+    def entries(self) -> list[Entry]:
+        return list(self._entries)
+
+    @property
+    def spent(self) -> Epsilon:
+        return self._spent
+
+    def _same_process(self) -> None:
+        if os.getpid() != self._process or multiprocessing.parent_process() is not None:
+            raise WorkerProcessError(
+                "this is a forked or worker process, and a ledger in memory belongs to the "
+                "process that opened it: copies of it would each grant the whole budget. Release "
+                "in the main process. Nothing was computed or charged."
+            )

@@ -1,0 +1,343 @@
+"""One column of one chunk, and the elementwise functions on it.
+
+Every function here depends on one element at a time and never raises on data: what can't be
+compared is unequal, what can't be read as a number is missing. Meaning follows the value of an
+element, not the dtype that pandas chose for its column, because a dtype is data:
+
+* None, NaN, NA and NaT are missing; a comparison with a missing value is False, but ``!=`` is
+  True, as with NaN in pandas;
+* numbers compare with numbers (True is 1), text with text, times with times; across these
+  families ``==`` and order are False and ``!=`` is True.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .domain import is_missing
+
+Mask = npt.NDArray[np.bool_]
+Array = npt.NDArray[Any]
+
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+NUMBERS = (bool, int, float, np.number, np.bool_, decimal.Decimal, fractions.Fraction)
+
+
+@dataclass(frozen=True)
+class Vector:
+    """Elements of one column: a numpy array, or a pandas array of text or zoned times.
+
+    ``missing`` marks elements whose value means nothing (nullable dtypes). With ``codes`` the
+    elements are ``values[codes]``, -1 for missing (categoricals): work is done on the few values.
+    """
+
+    values: Any
+    missing: Mask | None = None
+    codes: Array | None = None
+    memo: dict[Any, Array] = field(default_factory=dict, compare=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.values if self.codes is None else self.codes)
+
+    @property
+    def kind(self) -> str:
+        """numpy's kind letter; "O" for pandas' own arrays."""
+        return self.values.dtype.kind if isinstance(self.values, np.ndarray) else "O"
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in "biuf"
+
+    def by_level(self, key: Any, function: Callable[[Vector], Array], absent: Any) -> Array:
+        """Apply an elementwise function; on a coded vector to its few values, once per key."""
+        if self.codes is None:
+            return function(self)
+        levels = self.memo.get(key)
+        if levels is None:
+            on_levels = function(Vector(self.values, self.missing))
+            levels = np.append(on_levels, np.array([absent], dtype=on_levels.dtype))
+            if len(self.memo) > 64:
+                self.memo.clear()
+            self.memo[key] = levels
+        return levels.take(self.codes)  # -1 takes the last: absent
+
+    def objects(self) -> Array:
+        """The elements as Python objects, missing ones as None."""
+        if self.codes is not None:
+            return np.append(Vector(self.values, self.missing).objects(), [None]).take(self.codes)
+        if self.kind in "Mm":
+            array = np.asarray(pd.Series(self.values).astype(object), dtype=object)
+        else:
+            array = np.asarray(self.values, dtype=object)
+        if self.missing is not None:
+            array = array.copy()
+            array[self.missing] = None
+        return array
+
+
+def is_null(v: Vector) -> Mask:
+    """Which elements are missing."""
+    return v.by_level("null", _is_null, True)
+
+
+def _is_null(v: Vector) -> Mask:
+    null = np.asarray(pd.isna(v.values), dtype=bool)
+    return null if v.missing is None else null | v.missing
+
+
+def as_numbers(v: Vector) -> npt.NDArray[np.float64]:
+    """Elements as float64, NaN where missing or not readable as a number."""
+    return v.by_level("number", _as_numbers, np.nan)
+
+
+def _as_numbers(v: Vector) -> npt.NDArray[np.float64]:
+    if v.is_number:
+        numbers = v.values.astype(np.float64, copy=False)
+        return numbers if v.missing is None else np.where(v.missing, np.nan, numbers)
+    if v.kind in "Mm":
+        return np.full(len(v), np.nan)
+    if isinstance(v.values, np.ndarray):
+        return np.array([_number(x) for x in v.objects()], dtype=np.float64)
+    codes, uniques = _factorized(v)
+    return np.append([_number(x) for x in uniques], [np.nan]).take(codes)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, str):
+        value = value.strip().replace("_", "!")  # Python reads 1_0 as 10; people don't
+    elif not isinstance(value, NUMBERS) or is_missing(value):
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+    except Exception:
+        return np.nan
+
+
+def compare_scalar(operation: str, v: Vector, scalar: Any) -> Mask:
+    """Compare each element with one plain value."""
+    return v.by_level(
+        ("compare", operation, type(scalar), scalar),
+        lambda flat: _compare_scalar(operation, flat, scalar),
+        operation == "!=",
+    )
+
+
+def _compare_scalar(operation: str, v: Vector, scalar: Any) -> Mask:
+    unequal = operation == "!="
+    if v.is_number:
+        if not isinstance(scalar, NUMBERS):
+            return np.full(len(v), unequal)
+        with np.errstate(all="ignore"):
+            result = COMPARE[operation](v.values, _fitting(scalar))
+    elif v.kind == "M" or isinstance(v.values.dtype, pd.DatetimeTZDtype):
+        result = _compare_times(operation, v.values, scalar)
+    elif isinstance(scalar, str) and operation in ("==", "!=") and timestamp(scalar) is None:
+        result = (prepared((scalar,)).codes(v) == 0) ^ unequal
+    else:
+        result = _compare_objects(operation, v.objects(), [scalar] * len(v))
+    if v.missing is not None:
+        result = np.where(v.missing, unequal, result)
+    return np.asarray(result, dtype=bool)
+
+
+def _fitting(scalar: Any) -> Any:
+    """A Python number that numpy compares with any array without overflow."""
+    if isinstance(scalar, int) and not isinstance(scalar, bool) and abs(scalar) < 2**63:
+        return scalar
+    return _number(scalar)
+
+
+def timestamp(scalar: Any) -> pd.Timestamp | None:
+    """A time, also from text: "2020-01-31"."""
+    if not isinstance(scalar, str | datetime.date | np.datetime64):
+        return None
+    try:
+        parsed = pd.Timestamp(scalar)
+    except (ValueError, OverflowError):
+        return None
+    return None if parsed is pd.NaT else parsed
+
+
+def _compare_times(operation: str, values: Any, scalar: Any) -> Mask:
+    """A time without a zone is compared with the clock on the wall, one with a zone exactly."""
+    time = timestamp(scalar)
+    zoned = not isinstance(values, np.ndarray)
+    if time is None or (time.tz is not None and not zoned):
+        return np.full(len(values), operation == "!=")
+    index = pd.DatetimeIndex(values)
+    if zoned:
+        index = index.tz_localize(None) if time.tz is None else index.tz_convert("UTC")
+    return np.asarray(COMPARE[operation](index, time), dtype=bool)
+
+
+def compare_vectors(operation: str, a: Vector, b: Vector) -> Mask:
+    """Compare two columns element by element."""
+    plain = a.codes is None and b.codes is None
+    if plain and ((a.is_number and b.is_number) or (a.kind == b.kind and a.kind in "Mm")):
+        with np.errstate(all="ignore"):
+            result = COMPARE[operation](a.values, b.values)
+        for v in (a, b):
+            if v.missing is not None:
+                result = np.where(v.missing, operation == "!=", result)
+        return np.asarray(result, dtype=bool)
+    return _compare_objects(operation, a.objects(), b.objects())
+
+
+def _family(value: Any) -> str:
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, NUMBERS):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, datetime.datetime):
+        return "time" if value.tzinfo is None else "zoned"
+    return "duration" if isinstance(value, datetime.timedelta) else "other"
+
+
+def _compare_objects(operation: str, left: Sequence[Any] | Array, right: Sequence[Any]) -> Mask:
+    compare, unequal = COMPARE[operation], operation == "!="
+
+    def one(a: Any, b: Any) -> bool:
+        family = _family(a)
+        if family == "time" and isinstance(b, str):
+            b = timestamp(b)
+        if family in ("missing", "other") or family != _family(b):
+            return unequal
+        try:
+            return bool(compare(a, b))
+        except Exception:
+            return unequal
+
+    return np.fromiter(map(one, left, right), dtype=bool, count=len(left))
+
+
+class Labels:
+    """A set of public labels, prepared to find the position of each element among them.
+
+    Equality is Python's: 9 is 9.0 and True is 1, "9" is neither. Elements outside get the
+    position len(labels).
+    """
+
+    def __init__(self, labels: tuple[Any, ...]) -> None:
+        self._n = len(labels)
+        self._position = {label: i for i, label in enumerate(labels)}
+        self._objects = pd.Index(list(labels), dtype=object, tupleize_cols=False)
+        numbers = [(x, i) for i, x in enumerate(labels) if isinstance(x, NUMBERS)]
+        whole = sorted((int(x), i) for x, i in numbers if abs(x) < 2**63 and x == int(x))
+        self._integers = np.array([x for x, _ in whole], dtype=np.int64)
+        self._integer_at = np.array([i for _, i in whole], dtype=np.intp)
+        exact = sorted((_number(x), i) for x, i in numbers if _number(x) == x)
+        self._floats = np.array([x for x, _ in exact], dtype=np.float64)
+        self._float_at = np.array([i for _, i in exact], dtype=np.intp)
+        self._table = self._lookup_table()
+        self._all_whole = len(whole) == len(exact) == len(numbers)
+
+    def _lookup_table(self) -> npt.NDArray[np.intp] | None:
+        """position of lowest + i at i; one more entry says "outside"."""
+        if not len(self._integers):
+            return None
+        span = int(self._integers[-1]) - int(self._integers[0]) + 1
+        if span > max(2**16, 16 * self._n):
+            return None
+        table = np.full(span + 1, self._n, dtype=np.intp)
+        table[self._integers - self._integers[0]] = self._integer_at
+        return table
+
+    def codes(self, v: Vector) -> npt.NDArray[np.intp]:
+        """The position of each element; missing elements are outside."""
+        return v.by_level(("codes", self), self._codes, self._n)
+
+    def _codes(self, v: Vector) -> npt.NDArray[np.intp]:
+        if v.kind in "biu":
+            codes = self._of_integers(v.values)
+        elif v.kind == "f":
+            codes = self._of_floats(v.values)
+        elif isinstance(v.values, np.ndarray) and v.kind == "O":
+            codes = self._of_objects(v.values)
+        else:
+            found, uniques = _factorized(v)
+            codes = np.append(self._one_by_one(uniques), [self._n]).take(found)
+        if v.missing is not None:
+            codes = np.where(v.missing, self._n, codes)
+        return codes
+
+    def _of_integers(self, values: Array) -> npt.NDArray[np.intp]:
+        too_large = values > np.uint64(2**63 - 1) if values.dtype == np.uint64 else None
+        whole = values.astype(np.int64, copy=False)
+        if self._table is not None:
+            # modulo 2^64 the difference is below the span exactly for values within it
+            offset = (whole - self._integers[0]).view(np.uint64)
+            codes = self._table.take(np.minimum(offset, len(self._table) - 1).view(np.int64))
+        else:
+            codes = self._search(self._integers, self._integer_at, whole)
+        return codes if too_large is None else np.where(too_large, self._n, codes)
+
+    def _of_floats(self, values: Array) -> npt.NDArray[np.intp]:
+        values = values.astype(np.float64, copy=False)
+        if self._table is None or not self._all_whole:
+            return self._search(self._floats, self._float_at, values)
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(np.int64)
+            return np.where(whole == values, self._of_integers(whole), self._n)
+
+    def _search(self, labels: Array, at: Array, values: Array) -> npt.NDArray[np.intp]:
+        if not len(labels):
+            return np.full(len(values), self._n, dtype=np.intp)
+        slot = np.minimum(np.searchsorted(labels, values), len(labels) - 1)
+        return np.where(labels[slot] == values, at[slot], self._n)
+
+    def _of_objects(self, values: Array) -> npt.NDArray[np.intp]:
+        try:
+            target = pd.Index(values, dtype=object, tupleize_cols=False)
+            codes = self._objects.get_indexer(target)  # type: ignore[no-untyped-call]
+        except Exception:  # an element that can't be hashed, or compared
+            return self._one_by_one(values)
+        return np.where(codes < 0, self._n, codes)
+
+    def _one_by_one(self, values: Any) -> npt.NDArray[np.intp]:
+        def one(value: Any) -> int:
+            try:
+                return self._position.get(value, self._n)
+            except Exception:
+                return self._n
+
+        return np.fromiter(map(one, values), dtype=np.intp, count=len(values))
+
+
+def _factorized(v: Vector) -> tuple[npt.NDArray[np.intp], Any]:
+    """Codes (-1 for missing) and distinct elements of a pandas array."""
+    codes, uniques = pd.factorize(pd.Series(v.values).array)
+    return codes, uniques.astype(object)
+
+
+@lru_cache(maxsize=256)
+def _prepared(labels: tuple[Any, ...], types: tuple[type, ...]) -> Labels:
+    return Labels(labels)
+
+
+def prepared(labels: tuple[Any, ...]) -> Labels:
+    """Labels ready for look-ups; those of recent queries are kept."""
+    return _prepared(labels, tuple(type(label) for label in labels))
