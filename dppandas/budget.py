@@ -62,7 +62,7 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
     exact = _parse_positive(value, name)
     if not SMALLEST <= exact <= LARGEST:
         raise QueryError(
-            f"{name}={value!r} is outside [2^-20, 64]. Below, the noise drowns every answer; "
+            f"{name}={_shown(value)} is outside [2^-20, 64]. Below, the noise drowns every answer; "
             "above, nothing is protected. Nothing was computed or charged."
         )
     return exact
@@ -78,8 +78,15 @@ def _parse_positive(value: object, name: str) -> Epsilon:
         raise MissingArgument(f"{name}= is needed: a positive number such as {name}=0.1.")
     exact = _parse(value, name)
     if exact <= 0:
-        raise QueryError(f"{name}={value!r} must be greater than 0. Nothing was charged.")
+        raise QueryError(f"{name}={_shown(value)} must be greater than 0. Nothing was charged.")
     return exact
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # an integer of more digits than Python prints, or a broken object
+        return type(value).__name__
 
 
 def _parse(value: object, name: str) -> Epsilon:
@@ -102,6 +109,6 @@ def _parse(value: object, name: str) -> Epsilon:
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
         pass
     raise QueryError(
-        f"{name}={value!r} can't be read as a number; give one such as {name}=0.1 or "
+        f"{name}={_shown(value)} can't be read as a number; give one such as {name}=0.1 or "
         f'{name}="1/3". Nothing was charged.'
     )

@@ -6,9 +6,10 @@ Bounds, keys, the privacy unit, and the fixed-point grid on which bounded number
 from __future__ import annotations
 
 import datetime
+import decimal
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -37,10 +38,8 @@ class Bounds:
             return value
         if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
             raise QueryError(f"{hint}; not {value!r}. Nothing was charged.")
-        if len(value) != 2:
-            raise QueryError(f"{hint}; not {value!r}. Nothing was charged.")
         try:
-            if any(isinstance(v, str | bytes | bool | np.bool_) for v in value):
+            if len(value) != 2 or any(isinstance(v, str | bytes | bool | np.bool_) for v in value):
                 raise TypeError
             lower, upper = (float(v) for v in value)
         except (TypeError, ValueError, OverflowError):
@@ -194,7 +193,10 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         value, Iterable
     ):
         raise QueryError(f"{example}; not {type(value).__name__}. Nothing was charged.")
-    labels = tuple(_plain(label) for label in value)
+    try:
+        labels = tuple(plain(label) for label in value)
+    except TypeError:  # an array of no dimension
+        raise QueryError(f"{example}; not {value!r}. Nothing was charged.") from None
     if not labels:
         raise QueryError(f"{example}; it is empty. Nothing was charged.")
     for label in labels:
@@ -207,7 +209,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
                     f"{example}; missing values are no label: pass dropna=False to value_counts "
                     "to count them in a cell of their own. Nothing was charged."
                 )
-            if not isinstance(part, Hashable):
+            if not _is_hashable(part):
                 raise QueryError(f"{example}; {part!r} can't be a label. Nothing was charged.")
     seen: set[Any] = set()
     for label in labels:
@@ -217,22 +219,34 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     return labels
 
 
-def _plain(label: Any) -> Any:
+def _is_hashable(part: Any) -> bool:
+    try:
+        hash(part)  # a tuple claims that it can be, whatever it holds
+    except TypeError:
+        return False
+    return True
+
+
+def plain(label: Any) -> Any:
     """numpy scalars as Python ones, so that labels compare and print as people expect."""
     if isinstance(label, tuple):
-        return tuple(_plain(part) for part in label)
+        return tuple(plain(part) for part in label)
     if isinstance(label, np.datetime64 | np.timedelta64):
-        return pd.Timestamp(label) if isinstance(label, np.datetime64) else pd.Timedelta(label)
+        try:
+            return pd.Timestamp(label) if isinstance(label, np.datetime64) else pd.Timedelta(label)
+        except ValueError:  # further away than pandas counts
+            return label
     return label.item() if isinstance(label, np.generic) else label
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, NA and NaT, and nothing else."""
+    """None, NaN, NA and NaT, and nothing else: what pandas.isna says of one element."""
     return (
         value is None
         or value is pd.NA
         or value is pd.NaT
-        or (isinstance(value, float | np.floating) and value != value)
+        or (isinstance(value, float | complex | np.inexact) and value != value)
+        or (isinstance(value, decimal.Decimal) and value.is_nan())
         or (isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value))
     )
 

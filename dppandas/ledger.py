@@ -14,8 +14,20 @@ from .store import Entry, MemoryStore, Store
 
 Observer = Callable[["Ledger"], None]
 
-#: The notebook cell that is running: the notebook extension puts its own here.
-current_cell: Callable[[], int | None] = lambda: None  # noqa: E731
+CellFinder = Callable[[], int | None]
+
+
+def _no_cell() -> int | None:
+    return None
+
+
+_current_cell: CellFinder = _no_cell
+
+
+def attribute_to(finder: CellFinder | None) -> None:
+    """Who tells which notebook cell is running: the notebook extension, or nobody (None)."""
+    global _current_cell
+    _current_cell = finder or _no_cell
 
 
 class Ledger:
@@ -107,9 +119,9 @@ class Ledger:
         self._notify()
         return entry
 
-    def settle(self, entry: Entry, status: str, error: str) -> None:
+    def settle(self, entry: Entry, status: str) -> None:
         """Note what became of a charge."""
-        self._store.settle(entry.number, status, error)
+        self._store.settle(entry.number, status)
         self._notify()
 
     def _check(self, asked: Epsilon, spent: Epsilon) -> None:
@@ -159,5 +171,5 @@ def draft(
 ) -> Entry:
     """An entry that has not been charged yet."""
     return Entry(
-        0, time.time(), source, lineage, what, epsilon, mechanism, scale, error, current_cell()
+        0, time.time(), source, lineage, what, epsilon, mechanism, scale, error, _current_cell()
     )

@@ -62,10 +62,11 @@ class DiscreteLaplace:
             return log_tail - rate * (w + 1) <= math.log(beta)
 
         w = max(0, math.ceil((log_tail - math.log(beta)) / rate - 1))
-        while w > 0 and enough(w - 1):
-            w -= 1
+        step = max(1, w >> 45)  # a float has no finer steps for much wider ones
+        while w > 0 and enough(w - step):
+            w -= step
         while not enough(w):
-            w += 1
+            w += step
         return w
 
 

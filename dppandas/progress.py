@@ -26,8 +26,13 @@ def to_terminal(label: str, share: float | None) -> None:
         sys.stderr.flush()
 
 
-#: Who is told: ``reporter(label, share)``. The notebook extension puts its own here.
-reporter: Reporter = to_terminal
+_reporter: Reporter = to_terminal
+
+
+def report_to(reporter: Reporter | None) -> None:
+    """Who is told ``(label, share done)``: the notebook extension, or the terminal (None)."""
+    global _reporter
+    _reporter = reporter or to_terminal
 
 
 def workers() -> int:
@@ -71,6 +76,6 @@ def _watch(futures: Sequence[Future[T]], done: Sequence[float], label: str) -> N
             break
         if pending and time.monotonic() - start > PATIENCE:
             told = True
-            reporter(label, sum(done) / len(done))
+            _reporter(label, sum(done) / len(done))
     if told:
-        reporter(label, None)
+        _reporter(label, None)

@@ -15,12 +15,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from . import rows
-from .domain import is_missing
+from .domain import is_missing, plain
 from .errors import UnknownColumn, UnsupportedExpression
 from .rows import Expression, Literal
 from .vectors import NUMBERS, timestamp
 
 LONGEST = 10_000
+LARGEST = 20_000
 DEEPEST = 100
 
 _TOKENS = re.compile(
@@ -28,6 +29,7 @@ _TOKENS = re.compile(
       |`(?P<column>[^`]*)`
       |@\s*(?P<variable>[^\W\d]\w*)
       |(?P<logic>[&|])
+      |(?P<comment>\#)
       |(?P<newline>\s*\n\s*)""",
     re.VERBOSE,
 )
@@ -74,8 +76,7 @@ def parse(
         if isinstance(error, UnsupportedExpression | UnknownColumn):
             raise
         raise UnsupportedExpression(f"{text!r} can't be parsed as an expression. {_SAYS}") from None
-    if _depth(expression) > DEEPEST:
-        raise UnsupportedExpression(f"the query is nested deeper than {DEEPEST} levels. {_SAYS}")
+    _check_size(expression)
     return expression
 
 
@@ -98,6 +99,8 @@ def _prepare(
             return placeholder(lookup(match["column"], columns))
         if match["variable"] is not None:
             return placeholder(_variable(match["variable"], variables))
+        if match["comment"] is not None:
+            raise UnsupportedExpression(f"a # out of quotes is no part of a query. {_SAYS}")
         if match["logic"] is not None:
             return " and " if match["logic"] == "&" else " or "
         return match["text"] or " "
@@ -116,9 +119,9 @@ def _variable(name: str, variables: Callable[[str], Any]) -> Literal:
 def literal(value: Any, named: str = "") -> Literal:
     """A plain scalar: a number, text, truth value or time."""
     named = f"{named} " if named else ""
-    value = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
-    plain = isinstance(value, NUMBERS) or isinstance(value, str) or timestamp(value) is not None
-    if not plain or is_missing(value):
+    value = plain(value)
+    is_scalar = isinstance(value, NUMBERS) or isinstance(value, str) or timestamp(value) is not None
+    if not is_scalar or is_missing(value):
         raise UnsupportedExpression(
             f"{named}is a {type(value).__name__}, not a plain scalar (a number, text, truth value "
             f"or time). {_SAYS}"
@@ -141,13 +144,17 @@ def unknown(name: object, columns: Collection[Any]) -> UnknownColumn:
     return UnknownColumn(f"there is no column {name!r}.{hint} The columns: {shown}.")
 
 
-def _depth(expression: Expression) -> int:
-    deepest, stack = 0, [(expression, 1)]
+def _check_size(expression: Expression) -> None:
+    parts, stack = 0, [(expression, 1)]
     while stack:
         node, depth = stack.pop()
-        deepest = max(deepest, depth)
+        parts += 1
+        if depth > DEEPEST or parts > LARGEST:
+            raise UnsupportedExpression(
+                f"the query is nested deeper than {DEEPEST} levels, or has more than {LARGEST} "
+                f"parts once chained comparisons are written out. {_SAYS}"
+            )
         stack.extend((child, depth + 1) for child in node.children())
-    return deepest
 
 
 def _balanced(
@@ -166,6 +173,7 @@ class _Walker:
     def __init__(self, columns: Mapping[Any, Expression], names: Mapping[str, Expression]) -> None:
         self._columns = columns
         self._names = names
+        self._visits = 0
 
     def truth(self, node: ast.expr) -> Expression:
         """An expression to filter by: a truth value, or a column of them."""
@@ -187,6 +195,9 @@ class _Walker:
         return self.any(node)
 
     def any(self, node: ast.expr) -> Expression:
+        self._visits += 1  # the middle of a < b < c is visited twice, and so is all within it
+        if self._visits > LARGEST:
+            raise UnsupportedExpression(f"the query has more than {LARGEST} parts. {_SAYS}")
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is None:
             raise UnsupportedExpression(f"{_text(node)} is {_WHAT.get(type(node), 'refused')}. {_SAYS}")
@@ -245,7 +256,7 @@ class _Walker:
         if isinstance(right, ast.List | ast.Tuple):
             if not isinstance(operation, ast.In | ast.NotIn | ast.Eq | ast.NotEq):
                 raise UnsupportedExpression(f"a list can't be ordered: {_text(right)}. {_SAYS}")
-            inside = rows.IsIn(self.value(left), self._list(right))
+            inside = rows.IsIn(self.value(left), self._items(right))
             return inside if isinstance(operation, ast.In | ast.Eq) else rows.Not(inside)
         symbol = _COMPARISONS.get(type(operation))
         if symbol is None:
@@ -256,7 +267,7 @@ class _Walker:
             )
         return rows.Compare(symbol, self.value(left), self.value(right))
 
-    def _list(self, node: ast.expr) -> tuple[Any, ...]:
+    def _items(self, node: ast.expr) -> tuple[Any, ...]:
         parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
         return tuple(self._plain(part) for part in parts)
 
@@ -276,7 +287,7 @@ class _Walker:
         if method == "isin" and count == 1 and not node.keywords:
             if not isinstance(node.args[0], ast.List | ast.Tuple):
                 raise UnsupportedExpression(f"{_text(node)}: write out the list. {_SAYS}")
-            return rows.IsIn(self.value(node.func.value), self._list(node.args[0]))
+            return rows.IsIn(self.value(node.func.value), self._items(node.args[0]))
         if method == "between" and count == 2 and len(node.keywords) <= 1:
             low, high = (Literal(self._plain(each)) for each in node.args)
             return rows.between(self.value(node.func.value), low, high, self._inclusive(node))

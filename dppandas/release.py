@@ -6,40 +6,41 @@ loss is compared with what was asked, the ledger commits the charge, and only th
 
 from __future__ import annotations
 
-from . import results, session
+from . import results
 from .engines import Engine
 from .errors import InternalError, ReleaseFailed
 from .ledger import draft
 from .query import Query
 from .results import Record
 from .rows import Chunk
+from .session import session
 from .statistics.base import Partial
 
 
 def release(query: Query, engine: Engine, row_level_declared: bool = False) -> Record:
     """The record of the answer to a query, charged to the running session's ledger."""
-    running = session.session()
+    running = session()
     running.admit(query.source, row_level_declared)
     mechanism = query.mechanism()
     loss = query.loss(mechanism)
     if loss > query.epsilon:
         raise InternalError(f"the mechanism would cost {loss}, more than the {query.epsilon} asked.")
-    planned = results.planned_error(query, mechanism)
+    expected = results.expected_error(query, mechanism)
     source = query.source
     entry = running.ledger.charge(
         draft(source.name, source.lineage, str(query), loss, mechanism.name,
-              f"{float(mechanism.scale):.6g}", planned)
+              f"{float(mechanism.scale):.6g}", expected)
     )  # fmt: skip
     integers = _integers(query, engine)
     if integers is None:
-        running.ledger.settle(entry, "failed", "")
+        running.ledger.settle(entry, "failed")
         # Raised here and not where it failed, so that no traceback holds a frame with rows.
         raise ReleaseFailed(
             f"reading the data for '{query}' failed. Its charge of ε = {loss} stays. The cause is "
             "not shown, for it could quote data."
         )
     record = results.record_of(query, mechanism, entry, mechanism.release(integers))
-    running.ledger.settle(entry, "released", planned or record.error_text())
+    running.ledger.settle(entry, "released")
     return record
 
 

@@ -18,6 +18,7 @@ from .errors import QueryError, RecordError
 from .mechanisms import DiscreteLaplace, Mechanism, PermuteAndFlip
 from .query import Query, Token
 from .statistics import Layout, Statistic
+from .statistics.base import short
 from .store import Entry
 
 CONFIDENCE = 0.95
@@ -93,14 +94,10 @@ class Record:
         values = self.statistic.estimate(self._noisy)
         return values[0] if self._layout.is_scalar else self._table(values)
 
-    def error_text(self) -> str:
-        """The error at 95 %, in a few characters."""
-        errors = self.error()
-        if isinstance(self._law, PermuteAndFlip):
-            return f"gap ≤ {short(errors)}"
-        flat = [errors] if self._layout.is_scalar else errors.to_numpy().ravel().tolist()
-        low, high = short(min(flat)), short(max(flat))
-        return f"± {low}" if low == high else f"± {low} to {high}"
+    @property
+    def expected(self) -> str:
+        """The error at 95 % that public facts decided before the release, in a few characters."""
+        return _expected(self.statistic, self._law)
 
     @property
     def _layout(self) -> Layout:
@@ -116,37 +113,42 @@ class Record:
         return self._layout.table(values, self._layout.places(self.statistic.estimate(self._noisy)))
 
     def __str__(self) -> str:
-        return (
-            f"{self.query}\nsource {self.source} ({self.lineage}), protecting {self.unit}\n"
-            f"{self.mechanism}, scale {self.scale:.6g}, ε = {self.epsilon}, {self.error_text()} "
-            "(95 %)"
-        )
+        return "\n".join([*self._facts(), *(f"  {n}: {v} ({i})" for n, v, i in self._lines())])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
-        """The facts, and each estimate between marks that a notebook test can look for."""
-        lines = "<br>".join(escape(line) for line in str(self).split("\n"))
-        return f'<div class="dppandas-record"><p>{lines}</p>{self._estimates_html()}</div>'
+        """The facts, and each number between marks that a notebook test can look for."""
+        facts = "<br>".join(escape(line) for line in self._facts())
+        rows = "".join(
+            f'<tr><th>{escape(name)}</th><td class="dp-noisy">{value}</td>'
+            f'<td class="dp-noisy">{interval}</td></tr>'
+            for name, value, interval in self._lines()
+        )
+        head = "<tr><th></th><th>answer</th><th>95 % interval</th></tr>"
+        table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
+        return f'<div class="dppandas-record"><p>{facts}</p>{table}</div>'
 
-    def _estimates_html(self) -> str:
-        if isinstance(self._law, PermuteAndFlip) or self._layout.columns is not None:
-            return ""
-        value, interval = self.estimate(), self.interval()
-        rows = [("", value, *interval)]
-        if not self._layout.is_scalar:
-            ends = zip(value.index, value, interval["lower"], interval["upper"], strict=True)
-            rows = [(str(label), v, low, high) for label, v, low, high in ends]
-        body = "".join(
-            f'<tr><th>{escape(label)}</th><td class="dp-noisy">{short(v)}</td>'
-            f'<td class="dp-noisy">{short(low)} to {short(high)}</td></tr>'
-            for label, v, low, high in rows
-        )
-        return (
-            "<table><thead><tr><th></th><th>answer</th><th>95 % interval</th></tr></thead>"
-            f"<tbody>{body}</tbody></table>"
-        )
+    def _facts(self) -> list[str]:
+        error = f", {self.expected} (95 %)" if self.expected else ""
+        return [
+            self.query,
+            f"source {self.source} ({self.lineage}), protecting {self.unit}",
+            f"{self.mechanism}, scale {self.scale:.6g}, ε = {self.epsilon}{error}",
+        ]
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        """Name, answer and interval of each number, in declared order."""
+        if isinstance(self._law, PermuteAndFlip):
+            return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
+        names = self._layout.labels()
+        values = self.statistic.estimate(self._noisy)
+        intervals = self._intervals(CONFIDENCE)
+        return [
+            (name, short(value), f"{short(low)} to {short(high)}")
+            for name, value, (low, high) in zip(names, values, intervals, strict=True)
+        ]
 
 
 ENDS = ("lower", "upper")
@@ -159,15 +161,6 @@ def parse_confidence(confidence: object) -> float:
     if not 0 < confidence < 1:
         raise QueryError(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95.")
     return float(confidence)
-
-
-def short(value: float) -> str:
-    """A number for people: thousands apart, four significant digits where it has a fraction."""
-    if value != value or math.isinf(value):
-        return str(value)
-    if isinstance(value, int) or value == int(value) or abs(value) >= 1000:
-        return f"{round(value):,}"
-    return f"{value:.4g}"
 
 
 def with_error(value: float, error: float) -> str:
@@ -211,14 +204,14 @@ class ReleasedText(_Released, str):
     """A released label."""
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"{str.__repr__(self)} ({self._record.error_text()}, 95 %)")
+        printer.text(f"{str.__repr__(self)} ({self._record.expected}, 95 %)")
 
 
 class ReleasedLabel(ReleasedInt):
     """A released label that is a whole number."""
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"{int(self)} ({self._record.error_text()}, 95 %)")
+        printer.text(f"{int(self)} ({self._record.expected}, 95 %)")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _carrying, (type(self), int(self), self._record)
@@ -230,14 +223,16 @@ def _carrying(kind: Any, value: Any, record: Record) -> Any:
     return result
 
 
-def planned_error(query: Query, mechanism: Mechanism) -> str:
-    """The error at 95 % that the scale alone decides; empty where the answer has a say."""
-    statistic = query.statistic
+def expected_error(query: Query, mechanism: Mechanism) -> str:
+    """The error at 95 % that public facts decide, in words; "" where they can't say."""
+    return _expected(query.statistic, mechanism)
+
+
+def _expected(statistic: Statistic, mechanism: Mechanism) -> str:
     if isinstance(mechanism, PermuteAndFlip):
         gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
         return "" if gap is None else f"gap ≤ {short(gap)}"
-    error = statistic.error(mechanism.half_width(CONFIDENCE, statistic.size))
-    return "" if error is None else f"± {short(error)}"
+    return statistic.expected(mechanism.half_width(CONFIDENCE, statistic.size))
 
 
 def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[int]) -> Record:

@@ -18,6 +18,7 @@ pass another source of bits to enumerate what the samplers decide.
 from __future__ import annotations
 
 import decimal
+import math
 import os
 import secrets
 from bisect import bisect_right
@@ -221,7 +222,8 @@ class LaplaceTables:
 
     def __init__(self, scale: Fraction, base: int = BASE, word: int = WORD) -> None:
         rate = 1 / scale
-        self._base = base
+        # Cuts beyond 1 - e^-64 would take thousands of digits to tell from 1.
+        self._base = base = min(base, max(2, math.ceil(64 * scale)))
         self._sign = InverseCdf(_sign_cuts(rate), word)
         self._digits: list[InverseCdf] = []
         while rate * base < 4:  # "base or more" in the open table would not be rare enough

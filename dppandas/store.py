@@ -37,7 +37,7 @@ class Store(Protocol):
         """Append, after ``check(spent)`` did not raise; the entry is safe when this returns."""
         ...
 
-    def settle(self, number: int, status: str, error: str) -> None:
+    def settle(self, number: int, status: str) -> None:
         """Note what became of a charge; the charge itself never changes."""
         ...
 
@@ -65,10 +65,10 @@ class MemoryStore:
             self._entries.append(entry)  # can only count too much
             return entry
 
-    def settle(self, number: int, status: str, error: str) -> None:
+    def settle(self, number: int, status: str) -> None:
         with self._lock:
             entry = self._entries[number - 1]
-            self._entries[number - 1] = replace(entry, status=status, error=error)
+            self._entries[number - 1] = replace(entry, status=status)
 
     def entries(self) -> list[Entry]:
         return list(self._entries)

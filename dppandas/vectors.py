@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .domain import is_missing
+from .domain import is_missing, plain
 
 Mask = npt.NDArray[np.bool_]
 Array = npt.NDArray[Any]
@@ -101,8 +101,18 @@ def is_null(v: Vector) -> Mask:
 
 
 def _is_null(v: Vector) -> Mask:
-    null = np.asarray(pd.isna(v.values), dtype=bool)
+    try:
+        null = np.asarray(pd.isna(v.values), dtype=bool)
+    except Exception:  # a signalling NaN, or an object that can't be compared with itself
+        null = np.fromiter(map(_null, v.values), dtype=bool, count=len(v))
     return null if v.missing is None else null | v.missing
+
+
+def _null(value: Any) -> bool:
+    try:
+        return is_missing(value)
+    except Exception:
+        return False
 
 
 def as_numbers(v: Vector) -> npt.NDArray[np.float64]:
@@ -123,12 +133,10 @@ def _as_numbers(v: Vector) -> npt.NDArray[np.float64]:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, str):
-        value = value.strip().replace("_", "!")  # Python reads 1_0 as 10; people don't
-    elif not isinstance(value, NUMBERS) or is_missing(value):
-        return np.nan
     try:
-        return float(value)
+        if isinstance(value, str):
+            return float(value.strip().replace("_", "!"))  # Python reads 1_0 as 10; people don't
+        return float(value) if isinstance(value, NUMBERS) and not is_missing(value) else np.nan
     except OverflowError:
         return np.inf if value > 0 else -np.inf
     except Exception:
@@ -146,33 +154,54 @@ def compare_scalar(operation: str, v: Vector, scalar: Any) -> Mask:
 
 def _compare_scalar(operation: str, v: Vector, scalar: Any) -> Mask:
     unequal = operation == "!="
+    time = timestamp(scalar)
     if v.is_number:
         if not isinstance(scalar, NUMBERS):
             return np.full(len(v), unequal)
         with np.errstate(all="ignore"):
-            result = COMPARE[operation](v.values, _fitting(scalar))
+            result = _compare_number(operation, v.values, scalar)
     elif v.kind == "M" or isinstance(v.values.dtype, pd.DatetimeTZDtype):
-        result = _compare_times(operation, v.values, scalar)
-    elif isinstance(scalar, str) and operation in ("==", "!=") and timestamp(scalar) is None:
+        result = _compare_times(operation, v.values, time)
+    elif isinstance(scalar, str) and operation in ("==", "!=") and time is None:
         result = (prepared((scalar,)).codes(v) == 0) ^ unequal
     else:
-        result = _compare_objects(operation, v.objects(), [scalar] * len(v))
+        result = _compare_objects(operation, v.objects(), [scalar] * len(v), time)
     if v.missing is not None:
         result = np.where(v.missing, unequal, result)
     return np.asarray(result, dtype=bool)
 
 
-def _fitting(scalar: Any) -> Any:
-    """A Python number that numpy compares with any array without overflow."""
-    if isinstance(scalar, int) and not isinstance(scalar, bool) and abs(scalar) < 2**63:
-        return scalar
-    return _number(scalar)
+def _compare_number(operation: str, values: Array, scalar: Any) -> Mask:
+    """Exact, as Python compares: rounding to float64 keeps order, so only ties can mislead."""
+    if isinstance(scalar, int) and (values.dtype.kind in "iu" or scalar in (0, 1)):
+        return np.asarray(COMPARE[operation](values, scalar), dtype=bool)
+    floats, near = values.astype(np.float64, copy=False), _number(scalar)
+    result = np.asarray(COMPARE[operation](floats, near), dtype=bool)
+    if near != scalar or (values.dtype.kind in "iu" and abs(near) >= 2.0**53):
+        ties = np.flatnonzero(floats == near)
+        exact = values[ties].astype(object)
+        result[ties] = _compare_objects(operation, exact, [scalar] * len(ties))
+    return result
+
+
+def _compare_numbers(operation: str, a: Array, b: Array) -> Mask:
+    """Exact, too: numpy compares integers with floats in float64, which 2^53 + 1 does not fit."""
+    result = np.asarray(COMPARE[operation](a, b), dtype=bool)
+    if (a.dtype.kind == "f") != (b.dtype.kind == "f"):
+        whole = b if a.dtype.kind == "f" else a
+        large = np.flatnonzero(np.abs(whole.astype(np.float64)) >= 2.0**53)
+        result[large] = _compare_objects(
+            operation, a[large].astype(object), b[large].astype(object)
+        )
+    return result
 
 
 def timestamp(scalar: Any) -> pd.Timestamp | None:
     """A time, also from text: "2020-01-31"."""
     if not isinstance(scalar, str | datetime.date | np.datetime64):
         return None
+    if isinstance(scalar, str) and scalar in ("now", "today"):
+        return None  # pandas would read the clock, at another instant for each chunk
     try:
         parsed = pd.Timestamp(scalar)
     except (ValueError, OverflowError):
@@ -180,9 +209,8 @@ def timestamp(scalar: Any) -> pd.Timestamp | None:
     return None if parsed is pd.NaT else parsed
 
 
-def _compare_times(operation: str, values: Any, scalar: Any) -> Mask:
+def _compare_times(operation: str, values: Any, time: pd.Timestamp | None) -> Mask:
     """A time without a zone is compared with the clock on the wall, one with a zone exactly."""
-    time = timestamp(scalar)
     zoned = not isinstance(values, np.ndarray)
     if time is None or (time.tz is not None and not zoned):
         return np.full(len(values), operation == "!=")
@@ -194,10 +222,15 @@ def _compare_times(operation: str, values: Any, scalar: Any) -> Mask:
 
 def compare_vectors(operation: str, a: Vector, b: Vector) -> Mask:
     """Compare two columns element by element."""
-    plain = a.codes is None and b.codes is None
-    if plain and ((a.is_number and b.is_number) or (a.kind == b.kind and a.kind in "Mm")):
+    uncoded = a.codes is None and b.codes is None
+    same_times = a.kind in "Mm" and a.values.dtype == b.values.dtype  # other units overflow
+    if uncoded and ((a.is_number and b.is_number) or same_times):
+        compare = COMPARE[operation]
         with np.errstate(all="ignore"):
-            result = COMPARE[operation](a.values, b.values)
+            if same_times:
+                result = compare(a.values, b.values)
+            else:
+                result = _compare_numbers(operation, a.values, b.values)
         for v in (a, b):
             if v.missing is not None:
                 result = np.where(v.missing, operation == "!=", result)
@@ -217,16 +250,30 @@ def _family(value: Any) -> str:
     return "duration" if isinstance(value, datetime.timedelta) else "other"
 
 
-def _compare_objects(operation: str, left: Sequence[Any] | Array, right: Sequence[Any]) -> Mask:
+def _comparable(value: Any) -> Any:
+    value = plain(value)
+    return pd.Timestamp(value) if type(value) is datetime.datetime else value
+
+
+def _compare_objects(
+    operation: str,
+    left: Sequence[Any] | Array,
+    right: Sequence[Any] | Array,
+    time: pd.Timestamp | None = None,
+) -> Mask:
+    """``time`` is what a plain value on the right means to elements that are times."""
     compare, unequal = COMPARE[operation], operation == "!="
 
     def one(a: Any, b: Any) -> bool:
-        family = _family(a)
-        if family == "time" and isinstance(b, str):
-            b = timestamp(b)
-        if family in ("missing", "other") or family != _family(b):
-            return unequal
         try:
+            a, b = _comparable(a), _comparable(b)
+            if time is not None and isinstance(a, datetime.datetime):
+                b = time
+                if b.tzinfo is None and a.tzinfo is not None:
+                    a = a.replace(tzinfo=None)  # the clock on the wall
+            family = _family(a)
+            if family in ("missing", "other") or family != _family(b):
+                return unequal
             return bool(compare(a, b))
         except Exception:
             return unequal
@@ -246,14 +293,18 @@ class Labels:
         self._position = {label: i for i, label in enumerate(labels)}
         self._objects = pd.Index(list(labels), dtype=object, tupleize_cols=False)
         numbers = [(x, i) for i, x in enumerate(labels) if isinstance(x, NUMBERS)]
-        whole = sorted((int(x), i) for x, i in numbers if abs(x) < 2**63 and x == int(x))
-        self._integers = np.array([x for x, _ in whole], dtype=np.int64)
-        self._integer_at = np.array([i for _, i in whole], dtype=np.intp)
+        finite = [(x, i) for x, i in numbers if -(2**63) <= x < 2**64]
+        whole = sorted((int(x), i) for x, i in finite if x == int(x))
+        fits = sum(x < 2**63 for x, _ in whole)
+        self._integers = np.array([x for x, _ in whole[:fits]], dtype=np.int64)
+        self._integer_at = np.array([i for _, i in whole[:fits]], dtype=np.intp)
+        self._beyond = np.array([x for x, _ in whole[fits:]], dtype=np.uint64)
+        self._beyond_at = np.array([i for _, i in whole[fits:]], dtype=np.intp)
         exact = sorted((_number(x), i) for x, i in numbers if _number(x) == x)
         self._floats = np.array([x for x, _ in exact], dtype=np.float64)
         self._float_at = np.array([i for _, i in exact], dtype=np.intp)
         self._table = self._lookup_table()
-        self._all_whole = len(whole) == len(exact) == len(numbers)
+        self._all_whole = fits == len(exact) == len(numbers)
 
     def _lookup_table(self) -> npt.NDArray[np.intp] | None:
         """position of lowest + i at i; one more entry says "outside"."""
@@ -293,7 +344,9 @@ class Labels:
             codes = self._table.take(np.minimum(offset, len(self._table) - 1).view(np.int64))
         else:
             codes = self._search(self._integers, self._integer_at, whole)
-        return codes if too_large is None else np.where(too_large, self._n, codes)
+        if too_large is None:
+            return codes
+        return np.where(too_large, self._search(self._beyond, self._beyond_at, values), codes)
 
     def _of_floats(self, values: Array) -> npt.NDArray[np.intp]:
         values = values.astype(np.float64, copy=False)

@@ -70,9 +70,9 @@ _STYLE = """
  margin-right:.4em}
 .dppandas-ledger .dp-scroll{max-height:22em;overflow:auto}
 .dppandas-ledger table{border-collapse:collapse;width:100%;margin:0;font-size:12px}
-.dppandas-ledger th,.dppandas-ledger td{text-align:left;padding:3px 10px 3px 0;
+.dppandas-ledger th,.dppandas-ledger td{text-align:left!important;padding:3px 10px 3px 0;
  border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;white-space:normal}
-.dppandas-ledger td.dp-num,.dppandas-ledger th.dp-num{text-align:right}
+.dppandas-ledger td.dp-num,.dppandas-ledger th.dp-num{text-align:right!important}
 .dppandas-ledger .dp-note{opacity:.75}
 """
 _COLOURS = ("#1b7f79", "#c2571a", "#5b5fc7", "#8a6d1d", "#a3386c", "#3f7d2e", "#5a6b7b", "#b03030")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -111,6 +112,15 @@ class Layout:
         series = pd.Series(array, index=self.index, name=self.name)
         return series if places is None else series.iloc[list(places)]
 
+    def labels(self) -> list[str]:
+        """A name for each number, in declared order."""
+        if self.index is None:
+            return ["answer"]
+        rows = [_label_text(row) for row in self.index]
+        if self.columns is None:
+            return rows
+        return [f"{row}, {column}" for row in rows for column in self.columns]
+
     def places(self, values: Sequence[float]) -> list[int] | None:
         """The order in which a sorted answer shows its entries; ties in declared order."""
         if self.order is None:
@@ -180,6 +190,15 @@ class Statistic(ABC):
         """The error that this half-width means for each number; None if the answer decides it."""
         return None
 
+    def expected(self, half_width: int) -> str:
+        """The error in words, before the release: from public facts only, "" if they can't say."""
+        error = self.error(half_width)
+        return "" if error is None else f"± {short(error)}"
+
+
+def _label_text(label: Any) -> str:
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
 
 def reads(*expressions: Expression) -> frozenset[Any]:
     return frozenset().union(*(expression.columns() for expression in expressions))
@@ -206,6 +225,15 @@ def sum_by(codes: Codes | None, integers: npt.NDArray[np.float64], cells: int) -
     if codes is None:
         return np.array([integers.sum()], dtype=np.float64).astype(np.int64)
     return np.bincount(codes, weights=integers, minlength=cells + 1)[:cells].astype(np.int64)
+
+
+def short(value: float) -> str:
+    """A number for people: thousands apart, four significant digits where it has a fraction."""
+    if value != value or math.isinf(value):
+        return str(value)
+    if isinstance(value, int) or value == int(value) or abs(value) >= 1000:
+        return f"{round(value):,}"
+    return f"{value:.4g}"
 
 
 def clamped(value: int) -> int:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..domain import Bounds, Grid
 from ..rows import Chunk, Expression
 from ..vectors import Mask, as_numbers
-from .base import Codes, Interval, Partial, Statistic, count_by, masked, reads, sum_by
+from .base import Codes, Interval, Partial, Statistic, count_by, masked, reads, short, sum_by
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,12 @@ class Mean(Statistic):
             high = _mean(b, c, bounds, grid) if b + c else bounds.upper
             intervals.append((low, high))
         return intervals
+
+    def expected(self, half_width: int) -> str:
+        """To first order, for n values: a noise of w in a sum of n·T moves the mean by width·w/(nT)."""
+        widths = zip(self.bounds, self.grids, strict=True)
+        per_value = [(b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths]
+        return f"≈ {short(max(per_value))}/n"
 
 
 def _mean(above: int, below: int, bounds: Bounds, grid: Grid) -> float:

@@ -1,0 +1,58 @@
+# Everything here sets itself up: Python 3.11 or newer, git and make are enough.
+PYTHON ?= python3
+VENV   := .venv
+OLD    := .venv-oldest
+BIN    := $(VENV)/bin
+PIP    := -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-newest test-oldest lab bench lint clean
+
+help:
+	@echo "make demo    run the quickstart notebook on real data and print its answers"
+	@echo "make test    set up and run all tests, on the newest and the oldest pandas"
+	@echo "make lab     open JupyterLab on the notebooks"
+	@echo "make bench   measure speed against plain pandas"
+	@echo "make lint    ruff and mypy --strict"
+
+$(VENV)/demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) --upgrade pip
+	$(BIN)/python $(PIP) --editable ".[demo]"
+	@touch $@
+
+$(VENV)/dev: pyproject.toml $(VENV)/demo
+	$(BIN)/python $(PIP) --editable ".[dev]"
+	@touch $@
+
+# The oldest pandas and numpy that pyproject.toml allows.
+$(OLD)/test: pyproject.toml
+	$(PYTHON) -m venv $(OLD)
+	$(OLD)/bin/python $(PIP) --upgrade pip
+	$(OLD)/bin/python $(PIP) --editable ".[test]" "pandas==2.2.2" "numpy==1.26.*"
+	@touch $@
+
+demo: $(VENV)/demo
+	$(BIN)/python notebooks/run_demo.py
+
+lab: $(VENV)/demo
+	$(BIN)/jupyter lab --notebook-dir=notebooks quickstart.ipynb
+
+test: test-oldest test-newest
+
+test-oldest: $(OLD)/test
+	$(OLD)/bin/python -m pytest -m "not browser" --ignore=tests/test_notebooks.py -q
+
+test-newest: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/dev
+	$(BIN)/python benchmarks/bench.py
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) $(OLD) artifacts dist build

@@ -1,0 +1,51 @@
+"""The IPython extension: the %dp magic, the live ledger, and cells in the ledger.
+
+Loaded by ``%load_ext dppandas`` only; importing dppandas alone imports nothing from here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import progress
+from ..ledger import attribute_to
+from ..session import Session
+from .live import Live
+from .magics import DpMagics, complete
+
+_live: Live | None = None
+
+
+def load(shell: Any) -> None:
+    """Register everything; a second call changes nothing."""
+    global _live
+    if _live is not None:
+        return
+    _live = live = Live(shell)
+    shell.register_magics(DpMagics(shell, live))
+    shell.set_hook("complete_command", complete, str_key="%dp")
+    shell.set_hook("complete_command", complete, str_key="dp")
+    shell.display_formatter.ipython_display_formatter.for_type(
+        Session, lambda session: live.show(session.ledger)
+    )
+    shell.events.register("post_run_cell", live.flush)
+    # not shell.execution_count, which newer versions of IPython count up before a cell runs
+    attribute_to(lambda: shell.displayhook.prompt_count)
+    if live.in_notebook:
+        progress.report_to(live.progress)
+
+
+def unload(shell: Any) -> None:
+    """Take back what `load` did."""
+    global _live
+    if _live is None:
+        return
+    live, _live = _live, None
+    live.stop()
+    shell.magics_manager.magics["line"].pop("dp", None)
+    for key in ("%dp", "dp"):
+        shell.strdispatchers["complete_command"].strs.pop(key, None)
+    shell.display_formatter.ipython_display_formatter.pop(Session, None)
+    shell.events.unregister("post_run_cell", live.flush)
+    attribute_to(None)
+    progress.report_to(None)

@@ -1,0 +1,124 @@
+"""A real JupyterLab or Notebook server, and a real Chromium looking at it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import nbformat
+
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-dev-shm-usage",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+def chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def write_notebook(path: Path, cells: list[str]) -> None:
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [nbformat.v4.new_code_cell(source) for source in cells]
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    nbformat.write(notebook, path)
+
+
+def _free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+@contextlib.contextmanager
+def server(root: Path, folder: Path, app: str = "lab") -> Iterator[str]:
+    """`jupyter lab` (or `notebook`) on 127.0.0.1 with settings of its own; yields its address."""
+    port = _free_port()
+    env = dict(os.environ)
+    for kind in ("CONFIG", "DATA", "RUNTIME"):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        env[f"JUPYTER_{kind}_DIR"] = str(folder / kind)
+    env["IPYTHONDIR"] = str(folder / "ipython")
+    command = [
+        sys.executable, "-m", f"jupyter{'lab' if app == 'lab' else '_server'}",
+        "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}",
+        "--IdentityProvider.token=t", f"--ServerApp.root_dir={root}",
+        "--ServerApp.port_retries=0",
+    ]  # fmt: skip
+    if app == "notebook":
+        command[2] = "notebook"
+    log = (folder / "server.log").open("w")
+    process = subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT, cwd=root)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(f"{address}/api/status?token=t", process, folder / "server.log")
+        yield address
+    finally:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(20)
+        process.kill()
+        log.close()
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(240):
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended: {log.read_text()[-2000:]}")
+        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=2) as answer:
+            json.load(answer)
+            return
+        time.sleep(0.25)
+    raise RuntimeError(f"the server did not start: {log.read_text()[-2000:]}")
+
+
+@dataclass
+class Watched:
+    """A page, and the requests that it tried to make to anywhere else: all aborted."""
+
+    page: Any
+    elsewhere: list[str] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def browser(address: str) -> Iterator[Watched]:
+    from playwright.sync_api import sync_playwright
+
+    host = urlsplit(address).netloc
+    with sync_playwright() as playwright:
+        chrome = playwright.chromium.launch(
+            executable_path=chromium(), args=CHROMIUM_FLAGS, headless=True
+        )
+        context = chrome.new_context(viewport={"width": 1200, "height": 1000})
+        watched = Watched(context.new_page())
+
+        def route(route: Any) -> None:
+            url = urlsplit(route.request.url)
+            if url.scheme in ("data", "blob") or url.netloc == host:
+                route.continue_()
+            else:
+                watched.elsewhere.append(route.request.url)
+                route.abort()
+
+        context.route("**/*", route)
+        try:
+            yield watched
+        finally:
+            chrome.close()

@@ -1,0 +1,54 @@
+"""What every test starts from: no session, no known sources, and noise that tests may freeze."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas import sampling
+from dppandas.session import known_sources
+
+
+@pytest.fixture(autouse=True)
+def fresh_session() -> Iterator[None]:
+    """No test inherits a budget, or a token that pandas kept in some frame's attrs."""
+    dp.reset()
+    known_sources.clear()
+    yield
+    dp.reset()
+    known_sources.clear()
+
+
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """``frozen(z)``: each noise is z from now on, and a selection takes the first largest score.
+
+    The noise is replaced, not seeded: nothing seeds it.
+    """
+
+    def freeze(noise: int) -> None:
+        dtype = np.int64 if abs(noise) < 2**63 else object
+        monkeypatch.setattr(
+            sampling, "discrete_laplace_vector", lambda scale, n: np.full(n, noise, dtype=dtype)
+        )
+        monkeypatch.setattr(sampling, "permute_and_flip", lambda gaps, rate: list(gaps).index(0))
+
+    return freeze
+
+
+@pytest.fixture
+def exact(frozen: Callable[[int], None]) -> None:
+    """Answers without noise, to compare them with pandas."""
+    frozen(0)
+
+
+@pytest.fixture(scope="session")
+def fair() -> pd.DataFrame:
+    """Fair's survey of 1978: 6,366 real respondents."""
+    datasets: Any = pytest.importorskip("statsmodels.datasets")
+    return datasets.fair.load_pandas().data

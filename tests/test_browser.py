@@ -1,0 +1,238 @@
+"""The live ledger in a real JupyterLab and Notebook 7, seen by a real Chromium."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import browser
+import nbformat
+import pytest
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        browser.chromium() is None and not os.environ.get("CI"),
+        reason="no chromium on the PATH: apt-get install chromium",
+    ),
+]
+
+#: Screenshots for people; not committed.
+ARTIFACTS = Path(__file__).parent.parent / "artifacts"
+
+CELLS = [
+    "%load_ext dppandas\n"
+    "import pandas as pd, dppandas as dp\n"
+    "df = pd.DataFrame({'age': range(1000)})\n"
+    "dp.session(epsilon=2)",
+    "df.dp.count(epsilon=0.5)",
+    "people = dp.protect(df, name='survey')\n"
+    "people['age'].value_counts(keys=[1, 2, 3], epsilon='0.25')",
+    "import time\n"
+    "df.dp.count(epsilon='0.01')\n"
+    "df.dp.query('age > 7').count(epsilon='0.02')\n"
+    "print('relea' + 'sed')\n"
+    "time.sleep(20)",
+]
+
+
+LAB = "lab/tree/ledger.ipynb?token=t&reset"
+
+
+class Notebook:
+    """One notebook open in a page."""
+
+    def __init__(self, page: Any, address: str, path: str) -> None:
+        self.page = page
+        page.goto(f"{address}/{path}")
+        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
+        # A cell run before the front end is connected is silently not run.
+        self.until(lambda: any(k["connections"] for k in _api(address, "kernels")), 90)
+        page.wait_for_function(
+            "document.querySelector('.jp-Notebook-ExecutionIndicator')"
+            "?.getAttribute('data-status') === 'idle'",
+            timeout=90_000,
+        )
+        page.wait_for_timeout(1000)
+
+    def until(self, condition: Callable[[], bool], seconds: float) -> None:
+        """Wait without sleeping: Playwright answers the page's requests in this thread."""
+        stop = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < stop, "waited too long"
+            self.page.wait_for_timeout(200)
+
+    def run(self, cell: int, wait: bool = True) -> None:
+        code = self.page.locator(".jp-Notebook .jp-CodeCell").nth(cell)
+        code.locator(".cm-content").click()
+        self.page.keyboard.press("Shift+Enter")
+        if wait:
+            prompt = code.locator(".jp-InputPrompt")
+            self.until(lambda: prompt.inner_text().strip("[]: ").isdigit(), 60)
+
+    def sees(self, text: str, seconds: float = 30) -> None:
+        """Until a person sees this text; hidden elements have no innerText."""
+        self.page.wait_for_function(
+            "t => document.querySelector('.jp-Notebook').innerText.includes(t)",
+            arg=text,
+            timeout=1000 * seconds,
+            polling=50,
+        )
+
+    def text(self) -> str:
+        return str(self.page.inner_text(".jp-Notebook"))
+
+    def filled(self) -> float:
+        """The share of the visible bar that is filled."""
+        return float(
+            self.page.evaluate(
+                "() => { const bar = [...document.querySelectorAll('.dp-bar')]"
+                ".find(e => e.offsetWidth > 0);"
+                "return [...bar.children].reduce((s, e) => s + e.offsetWidth, 0)/bar.offsetWidth }"
+            )
+        )
+
+    def picture(self, name: str) -> None:
+        ARTIFACTS.mkdir(exist_ok=True)
+        self.page.screenshot(path=ARTIFACTS / f"{name}.png")
+
+
+@pytest.fixture()
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    root = tmp_path / "root"
+    root.mkdir()
+    browser.write_notebook(root / "ledger.ipynb", CELLS)
+    return root, tmp_path / "server"
+
+
+def test_the_ledger_is_live_in_jupyterlab_and_readable_after_the_kernel(
+    folders: tuple[Path, Path],
+) -> None:
+    root, folder = folders
+    with browser.server(root, folder) as address, browser.browser(address) as watched:
+        book = Notebook(watched.page, address, LAB)
+        book.run(0)
+        book.sees("ε spent 0 of 2 · 2 left")
+        book.run(1)
+        book.sees("ε spent 0.5 of 2 · 1.5 left")
+        assert book.filled() == pytest.approx(0.25, abs=0.02)
+        book.run(2)
+        book.sees("survey (verified)")
+        assert book.filled() == pytest.approx(0.375, abs=0.02)
+        assert book.text().count("Privacy ledger") == 1  # the widget; the copy is hidden
+        book.picture("lab-live")
+
+        book.run(3, wait=False)  # two releases at once, then a long wait in the same cell
+        book.sees("released", seconds=10)
+        book.sees("ε spent 0.78 of 2", seconds=1)
+        assert "[*]" in book.text(), "the cell that releases is still running"
+
+        watched.page.keyboard.press("Control+s")
+        saved = root / "ledger.ipynb"
+        book.until(lambda: "0.78 of 2" in saved.read_text(), 20)
+        assert "widgets" not in nbformat.read(saved, 4).metadata
+        _shut_kernels(address)
+
+        book = Notebook(watched.page, address, LAB)
+        book.sees("ε spent 0.78 of 2 · 1.22 left")
+        watched.page.wait_for_timeout(2000)  # long enough for a widget without a model to complain
+        text = book.text()
+        assert text.count("Privacy ledger") == 1
+        assert "rror displaying" not in text
+        assert "Loading widget" not in text
+        book.picture("lab-dead-kernel")
+        assert watched.elsewhere == []
+
+
+def test_the_ledger_is_live_in_notebook_7(folders: tuple[Path, Path]) -> None:
+    root, folder = folders
+    with (
+        browser.server(root, folder, app="notebook") as address,
+        browser.browser(address) as watched,
+    ):
+        book = Notebook(watched.page, address, "notebooks/ledger.ipynb?token=t")
+        book.run(0)
+        book.sees("ε spent 0 of 2 · 2 left")
+        book.run(1)
+        book.sees("ε spent 0.5 of 2 · 1.5 left")
+        assert book.text().count("Privacy ledger") == 1
+        book.picture("notebook7-live")
+        assert watched.elsewhere == []
+
+
+def test_an_exported_page_shows_the_ledger_offline(folders: tuple[Path, Path]) -> None:
+    root, folder = folders
+    page = _exported(root)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chrome = playwright.chromium.launch(
+            executable_path=browser.chromium(), args=browser.CHROMIUM_FLAGS
+        )
+        tab = chrome.new_context(offline=True, viewport={"width": 1100, "height": 900}).new_page()
+        tab.goto(page.as_uri())
+        text = tab.inner_text("body")
+        ARTIFACTS.mkdir(exist_ok=True)
+        tab.screenshot(path=ARTIFACTS / "export-offline.png")
+        boxes = tab.evaluate(
+            "() => [...document.querySelectorAll('.jp-OutputArea-child')]"
+            ".filter(e => e.offsetHeight > 0 && !e.innerText.trim()).length"
+        )
+        chrome.close()
+    assert text.count("Privacy ledger") == 1
+    assert "ε spent 0.75 of 2 · 1.25 left" in text
+    assert boxes == 0, "an empty box where the widget was"
+
+
+def _exported(root: Path) -> Path:
+    book = root / "ledger.ipynb"
+    browser.write_notebook(book, CELLS[:3])
+    convert = [sys.executable, "-m", "jupyter", "nbconvert", "--log-level=ERROR"]
+    subprocess.run([*convert, "--execute", "--inplace", str(book)], check=True, cwd=root)
+    subprocess.run([*convert, "--to", "html", str(book)], check=True, cwd=root)
+    return root / "ledger.html"
+
+
+def test_a_thousand_entries_stay_quick(folders: tuple[Path, Path]) -> None:
+    root, folder = folders
+    many = "for _ in range(1000):\n    df.dp.count(epsilon='0.001')"
+    browser.write_notebook(root / "ledger.ipynb", [CELLS[0], many, CELLS[1]])
+    with browser.server(root, folder) as address, browser.browser(address) as watched:
+        book = Notebook(watched.page, address, LAB)
+        book.run(0)
+        started = time.monotonic()
+        book.run(1)
+        book.sees("ε spent 1 of 2", seconds=30)
+        assert time.monotonic() - started < 15
+        started = time.monotonic()
+        book.run(2, wait=False)
+        book.sees("ε spent 1.5 of 2", seconds=10)
+        assert time.monotonic() - started < 3  # clicks, kernel and all
+        assert "and 801 earlier" in book.text()
+        book.picture("lab-thousand")
+
+
+def _api(address: str, path: str, method: str = "GET") -> Any:
+    request = urllib.request.Request(
+        f"{address}/api/{path}", headers={"Authorization": "token t"}, method=method
+    )
+    with urllib.request.urlopen(request) as answer:
+        body = answer.read()
+    return json.loads(body) if body else None
+
+
+def _shut_kernels(address: str) -> None:
+    for each in _api(address, "sessions"):
+        _api(address, f"sessions/{each['id']}", "DELETE")
+
+
+def test_chromium_is_here_in_ci() -> None:
+    assert shutil.which("chromium") or shutil.which("chromium-browser")

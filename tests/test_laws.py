@@ -1,0 +1,743 @@
+"""The laws of the design (section 3): each one a test, and most of them several."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import gc
+import math
+import multiprocessing
+import os
+import pickle
+import random
+import struct
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from operations import BOUNDS, CODES, EVERY, GROUPS, OPERATIONS, integers, released
+
+import dppandas as dp
+from dppandas import ledger as ledgers
+from dppandas import store
+from dppandas.budget import Epsilon
+from dppandas.domain import Bounds, Grid, Unit
+from dppandas.engines import Total
+from dppandas.engines.pandas import BLOCK, PandasEngine
+from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
+from dppandas.rows import Column
+from dppandas.statistics import Cells, Count, Layout, Mean, Sum
+from dppandas.statistics.counts import SHARE_STEP
+
+CANARY = "canary-5b0f"
+NOON = datetime.datetime(2020, 1, 2, 12)
+
+
+def people(rows: int = 40) -> pd.DataFrame:
+    """Rows of the schema of `operations`, with a unit column."""
+    rng = random.Random(rows)
+    return pd.DataFrame(
+        {
+            "number": [rng.choice([0.5, -3.25, 7, 11, math.nan]) for _ in range(rows)],
+            "group": [rng.choice("abcx") for _ in range(rows)],
+            "code": [rng.choice([1, 2, 3, 4]) for _ in range(rows)],
+            "yes": [rng.random() < 0.5 for _ in range(rows)],
+            "no": [rng.random() < 0.2 for _ in range(rows)],
+            "when": [NOON + datetime.timedelta(days=rng.randrange(-2, 3)) for _ in range(rows)],
+            "owner": [rng.randrange(8) for _ in range(rows)],
+        }
+    )
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Each look that an engine takes at rows."""
+    seen: list[str] = []
+
+    def spied(name: str) -> Callable[..., Any]:
+        original = getattr(PandasEngine, name)
+
+        def spy(self: PandasEngine, *args: Any) -> Any:
+            seen.append(name)
+            return original(self, *args)
+
+        return spy
+
+    for name in ("integers", "_rows", "_reader"):
+        monkeypatch.setattr(PandasEngine, name, spied(name))
+    return seen
+
+
+# --- 1: refusals come first -----------------------------------------------------------------------
+
+
+def _overspend(p: Any, df: pd.DataFrame) -> None:
+    p.count(epsilon=1.5)
+
+
+def _someone_elses_mask(p: Any, df: pd.DataFrame) -> None:
+    p[df.copy().dp["number"] > 1].count(epsilon=0.1)
+
+
+def _lost_token(p: Any, df: pd.DataFrame) -> None:
+    dp.protect(df.assign(x=1), name="owned", unit="owner")
+    pd.DataFrame({"x": [1]}).dp.count(epsilon=0.1)
+
+
+def _lost_unit(p: Any, df: pd.DataFrame) -> None:
+    owned = df.assign(x=1)
+    dp.protect(owned, name="owned", unit="owner")
+    owned["number"].dp.mean(bounds=(0, 1), epsilon=0.1)
+
+
+#: A refusal: what is done, what is raised, and what the message has to say.
+REFUSALS: dict[str, tuple[Callable[[Any, pd.DataFrame], Any], type[Exception], str]] = {
+    "overspend": (_overspend, dp.BudgetExceeded, r"ε = 1\.5; 1 of 1 is left.*at most 1"),
+    "epsilon 0": (lambda p, df: p.count(epsilon=0), dp.QueryError, "greater than 0"),
+    "epsilon NaN": (lambda p, df: p.count(epsilon=math.nan), dp.QueryError, "finite"),
+    "epsilon True": (lambda p, df: p.count(epsilon=True), dp.QueryError, "epsilon=0.1"),
+    "epsilon text": (lambda p, df: p.count(epsilon="much"), dp.QueryError, "epsilon=0.1"),
+    "epsilon tiny": (lambda p, df: p.count(epsilon=1e-9), dp.QueryError, r"\[2\^-20, 64\]"),
+    "epsilon huge": (lambda p, df: p.count(epsilon=65), dp.QueryError, r"\[2\^-20, 64\]"),
+    "no bounds": (
+        lambda p, df: p["number"].mean(epsilon=0.1), dp.MissingArgument, r"bounds=\(0, 60\)",
+    ),
+    "no bounds for one of two": (
+        lambda p, df: p[["number", "code"]].sum(bounds={"code": (0, 1)}, epsilon=0.1),
+        dp.MissingArgument, "'number'",
+    ),
+    "bounds the wrong way": (
+        lambda p, df: p["number"].sum(bounds=(1, 0), epsilon=0.1), dp.QueryError, "lower first",
+    ),
+    "bounds infinite": (
+        lambda p, df: p["number"].sum(bounds=(0, math.inf), epsilon=0.1), dp.QueryError, "finite",
+    ),
+    "no keys": (
+        lambda p, df: p["group"].value_counts(epsilon=0.1), dp.MissingArgument, r"keys=\[",
+    ),
+    "a key twice": (
+        lambda p, df: p["code"].value_counts(keys=[9, 9.0], epsilon=0.1), dp.QueryError, "twice",
+    ),
+    "a missing key": (
+        lambda p, df: p["code"].value_counts(keys=[9, None], epsilon=0.1),
+        dp.QueryError, "dropna=False",
+    ),
+    "no keys for one of two": (
+        lambda p, df: p.groupby(["group", "code"], keys={"group": GROUPS}).size(epsilon=0.1),
+        dp.MissingArgument, "'code'",
+    ),
+    "a column that isn't there": (
+        lambda p, df: p["numbr"].count(epsilon=0.1), dp.UnknownColumn, "Did you mean 'number'",
+    ),
+    "a query over other rows": (
+        lambda p, df: p.query("number > number.mean()").count(epsilon=0.1),
+        dp.UnsupportedExpression, "depend on that row alone",
+    ),
+    "a mask of another frame": (_someone_elses_mask, dp.LineageError, "make it from this one"),
+    "plain values as a mask": (
+        lambda p, df: p[df["number"] > 1].count(epsilon=0.1), dp.QueryError, "private mask",
+    ),
+    "nlargest of too many": (
+        lambda p, df: p["code"].value_counts(keys=CODES).nlargest(4, epsilon=0.1),
+        dp.QueryError, "from 1 to 3",
+    ),
+    "idxmax of one number": (
+        lambda p, df: p.count().idxmax(epsilon=0.1), dp.QueryError, "several labels",
+    ),
+    "idxmax of means": (
+        lambda p, df: p[["number", "code"]].mean(bounds=BOUNDS).idxmax(epsilon=0.1),
+        dp.QueryError, "counts or sums",
+    ),
+    "idxmax of a table": (
+        lambda p, df: p.groupby("code", keys=CODES)[["number", "yes"]].count().idxmax(epsilon=0.1),
+        dp.QueryError, "one column",
+    ),
+    "idxmax where every score is 0": (
+        lambda p, df: p[["number", "code"]].idxmax(bounds=(0, 0), epsilon=0.1),
+        dp.QueryError, "nothing to select",
+    ),
+    "a lost token": (_lost_token, dp.LineageError, r'dp\.private\(df, unit="row"\)'),
+    "a lost unit column": (_lost_unit, dp.LineageError, r"df\.dp\['income'\]"),
+    "the mean of text": (
+        lambda p, df: dp.protect(df, "texts", domain={"group": GROUPS})["group"].mean(epsilon=0.1),
+        dp.QueryError, "declared as text",
+    ),
+    "the length": (lambda p, df: len(p), dp.PrivateValueError, r"\.count\(epsilon=0\.1\)"),
+    "iteration": (lambda p, df: list(p["number"]), dp.PrivateValueError, "released answer"),
+    "a truth value": (lambda p, df: bool(p["number"] > 1), dp.PrivateValueError, "released"),
+    "an array": (lambda p, df: np.asarray(p["number"]), dp.PrivateValueError, "released"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("lineage", ["asserted", "verified"])
+def test_a_refusal_touches_neither_ledger_nor_data(
+    name: str, lineage: str, reads: list[str]
+) -> None:
+    do, error, way_out = REFUSALS[name]
+    df = people()
+    session = dp.session(epsilon=1)
+    private = dp.protect(df, name="people") if lineage == "verified" else df.dp
+    with pytest.raises(error, match=way_out) as caught:
+        do(private, df)
+    assert isinstance(caught.value, dp.DPError)
+    assert reads == []
+    assert session.ledger.entries() == []
+    assert session.spent == 0
+    # the session goes on: all that was left is still there to spend
+    dp.private(people(), unit="row").count(epsilon=1)
+    assert session.remaining == 0
+
+
+def test_an_unreleased_answer_reads_and_charges_nothing(reads: list[str]) -> None:
+    for operation in OPERATIONS.values():
+        assert repr(operation(people().dp)).startswith("<unreleased ")
+    assert reads == []
+    assert dp.ledger().entries() == []
+
+
+def test_a_refusal_after_the_budget_is_gone_still_says_what_is_left() -> None:
+    dp.session(epsilon="0.3")
+    df = people()
+    df.dp.count(epsilon="0.3")
+    with pytest.raises(dp.BudgetExceeded, match="0 of 0.3 is left after 1 releases") as caught:
+        df.dp.count(epsilon=0.1)
+    assert (caught.value.requested, caught.value.remaining) == (Fraction(1, 10), 0)
+
+
+# --- 2: the charge comes before the data ----------------------------------------------------------
+
+
+def test_the_charge_is_committed_when_rows_are_first_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = PandasEngine._rows
+    charged_at_read = []
+
+    def spy(self: PandasEngine) -> pd.DataFrame:
+        charged_at_read.append((dp.ledger().spent, [e.status for e in dp.ledger().entries()]))
+        return rows(self)
+
+    monkeypatch.setattr(PandasEngine, "_rows", spy)
+    dp.private(people(), unit="owner").count(epsilon="0.25")
+    assert charged_at_read[0] == (Fraction(1, 4), ["charged"])
+    assert [e.status for e in dp.ledger().entries()] == ["released"]
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_failing_read_stays_charged_and_quotes_no_data(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def quoting(self: Any, chunk: Any, keep: Any) -> Any:
+        raise ValueError(f"can't read {chunk.column('group').objects().tolist()}")
+
+    for statistic in (Count, Mean, Sum):
+        monkeypatch.setattr(statistic, "kernel", quoting)
+    dp.session(epsilon=1)
+    df = people().assign(group=CANARY)
+    with pytest.raises(dp.ReleaseFailed, match="charge of ε = 0.5 stays") as caught:
+        released(name, df.dp, 0.5)
+    assert list(_chain(caught.value)) == [caught.value]  # no cause, no context: nothing to quote
+    # as the most talkative tools print it, with the locals of every frame of the package
+    text = "".join(
+        traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
+    )
+    assert CANARY not in text.split("site-packages")[0].replace("df = ", "")[: text.find("df =")]
+    inside = [f for f in traceback.walk_tb(caught.tb) if "/dppandas/" in f[0].f_code.co_filename]
+    assert inside
+    assert not any(CANARY in repr(value) for f, _ in inside for value in f.f_locals.values())
+    (entry,) = dp.ledger().entries()
+    assert (entry.status, dp.ledger().remaining) == ("failed", Fraction(1, 2))
+    assert "failed" in repr(dp.ledger())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError])
+@pytest.mark.parametrize("where", ["read", "noise"])
+def test_what_stops_after_the_charge_leaves_it_charged(
+    error: type[BaseException], where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*args: object) -> None:
+        raise error()
+
+    with monkeypatch.context() as broken:
+        if where == "read":
+            broken.setattr(PandasEngine, "integers", stop)
+        else:
+            broken.setattr(DiscreteLaplace, "release", stop)
+        dp.session(epsilon=1)
+        with pytest.raises((error, dp.ReleaseFailed)):
+            people().dp.count(epsilon=0.5)
+    assert dp.ledger().remaining == Fraction(1, 2)
+    assert [e.status for e in dp.ledger().entries()] != ["released"]
+    people().dp.count(epsilon=0.5)
+
+
+# --- 3: integers between the rows and the noise ---------------------------------------------------
+
+
+def asked(name: str, private: Any) -> dp.Unreleased:
+    return OPERATIONS[name](private)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("unit", [Unit(), Unit("owner", 3)])
+def test_order_and_blocks_never_change_the_integers(name: str, unit: Unit) -> None:
+    df = people(300)
+    df.loc[[3, 77, 200], "number"] = [math.inf, -math.inf, 5e-324]
+    unreleased = asked(name, df.dp)
+    first = integers(unreleased, PandasEngine(df, unit, b"k" * 16))
+    assert all(type(value) is int for value in first)
+    for block in (1, 7, 64, 10**6):  # few rows a block also means many threads
+        shuffled = df.sample(frac=1, random_state=block)
+        engine = PandasEngine(shuffled, unit, b"k" * 16, block)
+        assert integers(unreleased, engine) == first
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_mechanisms_are_handed_integers_and_exact_scales(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed: list[tuple[Any, Any]] = []
+
+    def spied(kind: Any) -> Callable[..., Any]:
+        original = kind.release
+
+        def spy(self: Any, values: Any) -> Any:
+            handed.append((self, values))
+            return original(self, values)
+
+        return spy
+
+    for kind in (DiscreteLaplace, PermuteAndFlip):
+        monkeypatch.setattr(kind, "release", spied(kind))
+    released(name, people().dp)
+    ((mechanism, values),) = handed
+    assert {type(value) for value in values} == {int}
+    assert isinstance(mechanism.scale, Fraction)
+
+
+def test_ten_thousand_million_rows_of_the_largest_value_do_not_wrap() -> None:
+    rows, largest = 2**22, 2**30  # the most that one partial may hold
+    total, parts = Total(2), 10**10 // 2**22
+    for _ in range(parts):
+        total.add(np.array([rows * largest, -rows * largest], dtype=np.int64), rows)
+    assert parts * rows * largest > 2**63
+    assert total.result() == [parts * rows * largest, -parts * rows * largest]
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_block_of_the_largest_odd_integers_adds_up_exactly(grouped: bool) -> None:
+    # 2^30 - 1 steps in each row of a block: float64 would round beyond 2^53, int32 wrap
+    grid = Grid(0.0, 1.0, 0, 2**30 - 1)
+    df = pd.DataFrame({"x": np.full(BLOCK, 2.0**30 - 1), "g": np.zeros(BLOCK)})
+    cells = df.dp.groupby("g", keys=[0])._cells if grouped else Cells()
+    statistic = Sum(cells, Layout(integer=False), (Column("x"),), (grid,))
+    engine = PandasEngine(df, Unit(), b"")
+    assert engine.integers(lambda c: statistic.kernel(c, None), 1, "") == [BLOCK * (2**30 - 1)]
+
+
+FLOATS = [n for n in OPERATIONS if n.split()[0] not in ("count", "size", "value_counts", "sorted")]
+BOUNDS_TO_TRY = [(-5, 10), (0, 60), (0.1, 0.3), (1e6, 1e6 + 1e-3), (-1e300, 1e300), (0, 5e-290)]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS_TO_TRY)
+@pytest.mark.parametrize("noise", [0, 1, -(2**31) - 1, 10**21 + 1])
+def test_every_released_float_lies_on_a_public_power_of_two_grid(
+    bounds: tuple[float, float], noise: int, frozen: Callable[[int], None]
+) -> None:
+    frozen(noise)
+    df = people().assign(number=np.linspace(*bounds, 40) if bounds[1] < 1e300 else 1 / 3)
+    grids = {"mean": Grid.anchored, "sum": Grid.centred}
+    for name, grid in grids.items():
+        step = Fraction(grid(Bounds.parse(bounds, "")).step)
+        assert step.numerator == 1 or step.denominator == 1
+        assert (step.numerator * step.denominator).bit_count() == 1  # a power of two
+        for value in (
+            getattr(df.dp["number"], name)(bounds=bounds, epsilon=1),
+            *getattr(df.dp.groupby("code", keys=CODES)["number"], name)(bounds=bounds, epsilon=1),
+        ):
+            assert (Fraction(value) / step).denominator == 1
+    for share in df.dp["code"].value_counts(keys=CODES, normalize=True, epsilon=1):
+        assert share != share or (Fraction(share) / SHARE_STEP).denominator == 1
+
+
+# --- 4: one process, and threads in it ------------------------------------------------------------
+
+
+def _refused_in_a_worker(_: object = None) -> str:
+    """Run in a worker: a memory ledger is no ledger there."""
+    try:
+        people().dp.count(epsilon=0.1)
+    except dp.WorkerProcessError as error:
+        return str(error)
+    return "released"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_worker_process_is_refused(method: str) -> None:
+    dp.session(epsilon=1)
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        message = pool.apply(_refused_in_a_worker)
+    assert "worker process" in message
+    assert "main process" in message
+    assert dp.ledger().spent == 0
+    people().dp.count(epsilon=1)
+
+
+def _in_a_fork(do: Callable[[], bool]) -> bool:
+    """Whether a forked child says so; os.fork leaves no trace that multiprocessing could see."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if do() else 1
+        finally:
+            os._exit(status)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("before", ["a session", "no session", "reset in the child"])
+def test_a_forked_process_is_refused(before: str, reads: list[str]) -> None:
+    if before != "no session":
+        dp.session(epsilon=1)
+
+    def refused() -> bool:
+        if before == "reset in the child":  # ending the session there must not open a new purse
+            dp.reset()
+        return "worker process" in _refused_in_a_worker() and reads == []
+
+    assert _in_a_fork(refused)
+    people().dp.count(epsilon=1)
+
+
+def test_no_seed_reaches_the_noise() -> None:
+    def draws() -> tuple[int, ...]:
+        np.random.seed(0)
+        random.seed(0)
+        return tuple(people().dp.count(epsilon="0.00001") for _ in range(4))
+
+    # false alarm: below (1e-5 / 2)^4 for each pair
+    assert len({draws() for _ in range(4)}) == 4
+
+
+def test_threads_never_spend_more_than_the_budget() -> None:
+    dp.session(epsilon=1)
+    private, start = dp.protect(people(), name="people"), threading.Barrier(8)
+
+    def spend(_: int) -> int:
+        start.wait()
+        granted = 0
+        for _ in range(40):
+            try:
+                private.count(epsilon=Fraction(1, 128))
+                granted += 1
+            except dp.BudgetExceeded:
+                pass
+        return granted
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(spend, range(8))) == 128
+    entries = dp.ledger().entries()
+    assert sum(e.epsilon for e in entries) == dp.ledger().spent == 1
+    assert [e.number for e in entries] == list(range(1, 129))
+
+
+def test_nobody_writes_between_a_check_and_its_charge() -> None:
+    # a check that lets other threads run finds any gap between itself and what it allows
+    memory, granted = store.MemoryStore(), []
+    draft = ledgers.draft("s", "asserted", "q", Epsilon("0.5"), "m", "1", "")
+
+    def check(spent: Epsilon) -> None:
+        time.sleep(0.002)
+        if spent + draft.epsilon > 1:
+            raise ValueError("no more")
+
+    def charge(_: int) -> None:
+        try:
+            granted.append(memory.add(draft, check).number)
+        except ValueError:
+            pass
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(charge, range(16)))
+    assert sorted(granted) == [1, 2]
+
+
+def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    # a charge admitted before the limit must be seen by the limit, or come after it and be refused
+    ledger = ledgers.Ledger()
+    admitted = threading.Event()
+    check = ledgers.Ledger._check
+
+    def slow(self: Any, asked: Any, spent: Any) -> None:
+        check(self, asked, spent)
+        admitted.set()
+        time.sleep(0.05)
+
+    monkeypatch.setattr(ledgers.Ledger, "_check", slow)
+    draft = ledgers.draft("s", "asserted", "q", Epsilon(5), "m", "1", "")
+    thread = threading.Thread(target=ledger.charge, args=(draft,))
+    thread.start()
+    admitted.wait()
+    with pytest.raises(dp.SessionError, match="5 is spent already"):
+        ledger.limit(Epsilon(1))
+    thread.join()
+    assert ledger.budget is None
+
+
+# --- 5: neighbours look alike ---------------------------------------------------------------------
+
+
+class Hostile:
+    """An element that raises whatever is asked of it, and quotes itself."""
+
+    def _refuse(self, *args: object) -> Any:
+        raise RuntimeError(CANARY)
+
+    __eq__ = __lt__ = __gt__ = __le__ = __ge__ = __ne__ = _refuse  # type: ignore[assignment]
+    __hash__ = __bool__ = __float__ = __int__ = __str__ = __repr__ = _refuse  # type: ignore[assignment]
+    __array__ = __len__ = __iter__ = __index__ = _refuse
+
+
+def _row(value: Any) -> dict[str, Any]:
+    return {**dict.fromkeys(people().columns, value), "owner": 3}
+
+
+def _zoned(day: int) -> pd.Timestamp:
+    return pd.Timestamp(2020, 1, day, tz="Europe/Berlin")
+
+
+#: One more row, this value in each column.
+EXTRA: dict[str, Any] = {
+    "NaN": math.nan,
+    "pd.NA": pd.NA,
+    "None": None,
+    "NaT": pd.NaT,
+    "inf": math.inf,
+    "-inf": -math.inf,
+    "-0.0": -0.0,
+    "subnormal": 5e-324,
+    "largest int64": 2**63 - 1,
+    "smallest int64": -(2**63),
+    "uint64": 2**64 - 1,
+    "huge integer": 10**400,
+    "text": "a",
+    "number as text": " 1e3 ",
+    "time as text": "2020-01-01 XYZ",
+    "bytes": b"\xff",
+    "complex": 1j,
+    "numpy complex": np.complex128(2 + 1j),
+    "signalling NaN": Decimal("sNaN"),
+    "list": [1, 2],
+    "dict": {},
+    "tuple with NaN": ("a", math.nan),
+    "array": np.zeros(3),
+    "hostile": Hostile(),
+    "True": True,
+    "zoned time": _zoned(1),
+    "date": datetime.date(2020, 1, 1),
+    "far date": datetime.datetime(9999, 12, 31),
+    "duration": pd.Timedelta(1, "D"),
+}
+
+
+def _neighbours() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+    df = people(12).drop(columns="owner").assign(owner=range(12))
+    rows = df.astype(object).to_dict("records")
+    pairs = {
+        f"{name} joins {base}": (
+            pd.DataFrame(start, columns=df.columns),
+            pd.DataFrame([*start, _row(value)], columns=df.columns),
+        )
+        for name, value in EXTRA.items()
+        for base, start in (("nobody", []), ("twelve", rows))
+    }
+    coded = df.assign(group=df["group"].astype("category"), code=df["code"].astype("category"))
+    pairs["a category vanishes"] = (
+        coded, coded[coded["group"] != "x"].assign(group=lambda d: d["group"].cat.remove_unused_categories()),
+    )  # fmt: skip
+    zoned = df.assign(when=[_zoned(1 + i) for i in range(12)])
+    pairs["zoned times"] = (zoned, pd.concat([zoned, df[:1]]))
+    pairs["duplicate labels"] = (df.set_index(pd.Index([0] * 12)), df)
+    levels = pd.MultiIndex.from_product([["x", "y"], range(6)])
+    pairs["two index levels"] = (df.set_index(levels), df[:11])
+    nullable = df.convert_dtypes()
+    pairs["nullable types"] = (nullable, pd.concat([nullable, nullable[:1].map(lambda x: pd.NA)]))
+    return pairs
+
+
+NEIGHBOURS = _neighbours()
+
+
+def _outline(result: Any, selected: bool) -> Any:
+    """All of a result but its values: labels in sorted order, where values decide the order."""
+    if isinstance(result, pd.DataFrame):
+        labels = (list(result.index), list(result.columns), result.index.names)
+        return type(result), list(result.dtypes), result.index.dtype, labels, list(result.attrs)
+    if isinstance(result, pd.Series | pd.Index):
+        index = result.index if isinstance(result, pd.Series) else result
+        labels = len(index) if selected else sorted(map(str, index))
+        return type(result), result.dtype, index.dtype, labels, index.names, result.name
+    return type(result)
+
+
+def _told(name: str, df: pd.DataFrame, lineage: str) -> Any:
+    """Everything that an operation tells but the values of its answer."""
+    dp.reset()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            if lineage == "row":
+                private = dp.private(df, unit="row")
+            else:
+                private = dp.protect(df, name="d", unit=None if lineage == "d" else "owner")
+            result = released(name, private)
+            outcome = _outline(result, name in EVERY[len(OPERATIONS) :])
+            if isinstance(result, dp.results._Released) or name in OPERATIONS:
+                record = dp.record(result)
+                width = None if name == "proportions" or "mean" in name else record.error()
+                outcome = (outcome, str(width), record.scale, record.mechanism, record.query)
+        except Exception as error:
+            outcome = (type(error), str(error))
+        ledger = dp.ledger().to_frame().drop(columns=["time", "error"])
+    return outcome, [str(w.message) for w in warned], ledger.to_dict()
+
+
+@pytest.mark.parametrize("pair", NEIGHBOURS)
+@pytest.mark.parametrize("lineage", ["row", "d", "owned"])
+def test_neighbours_get_answers_that_differ_in_values_only(
+    pair: str, lineage: str, exact: None
+) -> None:
+    for name in EVERY:
+        first, second = (_told(name, df, lineage) for df in NEIGHBOURS[pair])
+        assert first == second, name
+        assert first[1] == []  # and no operation warns at all: a warning would be about the data
+
+
+def test_private_objects_look_alike_whatever_the_rows() -> None:
+    for first, second in NEIGHBOURS.values():
+        shown = []
+        for df in (first, second):
+            dp.reset()
+            private = dp.protect(df, name="d")
+            shown.append((repr(private), private._repr_html_(), repr(private["number"] > 1)))
+        assert shown[0] == shown[1]
+
+
+# --- 6: exact losses ------------------------------------------------------------------------------
+
+
+def test_three_times_a_tenth_fits_in_three_tenths() -> None:
+    dp.session(epsilon=0.3)
+    for _ in range(3):
+        people().dp.count(epsilon=0.1)
+    assert dp.ledger().remaining == 0
+    assert isinstance(dp.ledger().spent, Fraction)
+    with pytest.raises(dp.BudgetExceeded):
+        people().dp.count(epsilon=2.0**-20)
+
+
+# --- 7: no rows in what leaves --------------------------------------------------------------------
+
+SECRET = 7_234_567.890_123
+MARKS = [CANARY.encode(), struct.pack("<d", SECRET), struct.pack(">d", SECRET), b"7234567"]
+
+
+def _reachable(start: Any) -> list[Any]:
+    """All objects that an object leads to, but code and modules."""
+    seen: dict[int, Any] = {}
+    stack = [start]
+    code = (type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType)
+    while stack:
+        each = stack.pop()
+        if id(each) not in seen and not isinstance(each, code):
+            seen[id(each)] = each
+            stack.extend(gc.get_referents(each))
+    return list(seen.values())
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_results_and_records_hold_no_rows(name: str) -> None:
+    df = people().assign(number=SECRET, group=CANARY, when=CANARY)
+    private = dp.protect(df, name="people", unit="owner", max_rows=2)
+    result = released(name, private)
+    held = [result]
+    if isinstance(result, dp.results._Released) or name in OPERATIONS:
+        held.append(dp.record(result))
+    for each in held:
+        assert not any(mark in pickle.dumps(each) for mark in MARKS)
+        reached = _reachable(each)
+        assert not any(isinstance(x, PandasEngine) for x in reached)
+        assert not any(isinstance(x, str) and CANARY in x for x in reached)
+
+
+def test_queries_pickle_without_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dppandas import frame as frames
+
+    queries: list[Any] = []
+    for module in list(sys.modules.values()):  # wherever the face keeps its reference to the door
+        if getattr(module, "__name__", "").startswith("dppandas.") and hasattr(module, "release"):
+            original = module.release
+            if callable(original) and original.__module__ == "dppandas.release":
+                monkeypatch.setattr(
+                    module, "release",
+                    lambda q, *a, _o=original: (queries.append(q), _o(q, *a))[1],
+                )  # fmt: skip
+    assert frames.PrivateFrame
+    df = people().assign(group=CANARY)
+    dp.protect(df, name="people").query("number > 1").count(epsilon=1)
+    (query,) = queries
+    assert not any(mark in pickle.dumps(query) for mark in MARKS)
+    assert pickle.loads(pickle.dumps(query)) == query
+
+
+PRIVATE: list[Callable[[Any], Any]] = [
+    lambda p: p,
+    lambda p: p["number"],
+    lambda p: p["number"] > 1,
+    lambda p: p.groupby("code", keys=CODES),
+    lambda p: p.count(),
+]
+
+
+@pytest.mark.parametrize("make", PRIVATE)
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_private_objects_refuse_pickling_and_copying(
+    make: Callable[[Any], Any], duplicate: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(dp.PrivateValueError, match="pickling or copying"):
+        duplicate(make(people().dp))
+
+
+@pytest.mark.parametrize("make", PRIVATE)
+def test_private_objects_show_no_rows(make: Callable[[Any], Any]) -> None:
+    private = make(people().assign(group=CANARY, number=SECRET).dp)
+    shown = [repr(private), str(private), f"{private}"]
+    shown += [private._repr_html_()] if hasattr(type(private), "_repr_html_") else []
+    assert not any(CANARY in text or "7234567" in text for text in shown)
+
+
+# --- 8: imports -----------------------------------------------------------------------------------
+
+
+def test_importing_dppandas_imports_nothing_heavy() -> None:
+    heavy = ["IPython", "ipywidgets", "matplotlib", "dask", "pyspark", "scipy", "statsmodels"]
+    code = f"import dppandas, sys; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
