@@ -25,11 +25,14 @@ $(VENV)/dev: pyproject.toml $(VENV)/demo
 	$(BIN)/python $(PIP) --editable ".[dev]"
 	@touch $@
 
-# The oldest pandas and numpy that pyproject.toml allows.
+# The oldest pandas and numpy that pyproject.toml allows and this Python has wheels of.
+OLDEST := "pandas==2.2.2; python_version < '3.13'" "numpy==1.26.*; python_version < '3.13'" \
+          "pandas==2.2.3; python_version >= '3.13'"
+
 $(OLD)/test: pyproject.toml
 	$(PYTHON) -m venv $(OLD)
 	$(OLD)/bin/python $(PIP) --upgrade pip
-	$(OLD)/bin/python $(PIP) --editable ".[test]" "pandas==2.2.2" "numpy==1.26.*"
+	$(OLD)/bin/python $(PIP) --editable ".[test]" $(OLDEST)
 	@touch $@
 
 demo: $(VENV)/demo

@@ -20,10 +20,14 @@ The map of the house, each room importing only those above it:
 `progress`         blocks of work on all cores
 `engines`          where chunks of rows come from, and how their integers are added
 `query`            frozen descriptions: sources and queries
-`store`, `ledger`  entries, charges, the only yes; `views` shows them
+`store`, `views`   entries, and how they look
+`ledger`           charges; the only yes
 `session`          the current ledger and the sources it holds
 `results`          released values that know their error and their record
 `release`          the one door
+`unreleased`       answers that have not been asked for yet
+`shaping`          from what pandas users write to statistics
+`series`, `groups`,
 `frame`            the pandas-shaped face
 `accessor`         `df.dp`, `private`, `protect`
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
@@ -51,10 +55,13 @@ from .errors import (
     UnsupportedExpression,
     WorkerProcessError,
 )
-from .frame import PrivateFrame, PrivateGroupBy, PrivateSeries, Unreleased
+from .frame import PrivateFrame
+from .groups import PrivateGroupBy
 from .ledger import Ledger
 from .results import Record, record
+from .series import PrivateSeries
 from .session import Session, ledger, reset, session
+from .unreleased import Unreleased
 
 __version__ = "0.1.0"
 

@@ -11,10 +11,12 @@ from .domain import Unit, parse_domain
 from .engines import contents
 from .engines.pandas import PandasEngine
 from .errors import LineageError, QueryError, SourceError
-from .frame import PrivateFrame, PrivateSeries, Root
+from .frame import PrivateFrame
 from .query import UNNAMED, Source, Token
 from .rows import Column
+from .series import PrivateSeries
 from .session import Holding, Session, known_sources, session
+from .unreleased import Root
 
 _ATTR = "dppandas.source"
 
@@ -95,6 +97,11 @@ def private(df: Any, unit: Any = None, max_rows: int = 1) -> Any:
 ask .release(epsilon=…)>
     """
     if isinstance(df, pd.Series):
+        if unit is not None and not _is_row(unit, [df.name]):
+            raise QueryError(
+                f"a Series has no column {unit!r} to say whose values these are; use "
+                f"dp.private(df, unit={unit!r})['column']. Nothing was computed or charged."
+            )
         return _series(df, row_level=_is_row(unit, [df.name]))
     if not isinstance(df, pd.DataFrame):
         raise QueryError(f"dp.private takes a DataFrame or Series, not {type(df).__name__}.")
@@ -134,8 +141,15 @@ def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int = 1) -> PrivateFram
     columns = _column_names(df)
     row_level = _is_row(unit, columns)
     source, refusal = _asserted(df.attrs, columns)
-    if unit is not None and source.name == UNNAMED:
-        source, refusal = Source("", unit=Unit.parse(unit, max_rows, columns)), ""
+    if unit is not None:
+        asked = Unit.parse(unit, max_rows, columns)
+        if source.name == UNNAMED:
+            source, refusal = Source("", unit=asked), ""
+        elif asked.column != source.unit.column:
+            raise LineageError(
+                f"this frame comes from source {source.name!r}, which protects {source.unit}; "
+                f"unit={unit!r} can't change that. Leave unit= out."
+            )
     engine = PandasEngine(df, source.unit, sampling.key())
     root = Root(source, engine, df, row_level, refusal)
     return PrivateFrame(root, {name: Column(name) for name in columns})

@@ -171,8 +171,8 @@ class Keys:
         if self.width > 1:
             return pd.MultiIndex.from_tuples(list(self.labels), names=list(names))
         labels = list(self.labels)
-        dtype = None if not any(isinstance(x, tuple) for x in labels) else object
-        return pd.Index(labels, name=names[0], dtype=dtype)
+        flat: pd.Index = pd.Index(labels, name=names[0], tupleize_cols=False)
+        return flat
 
 
 def _as_tuple(label: Any, width: int) -> tuple[Any, ...]:
@@ -253,9 +253,9 @@ def is_missing(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Unit:
-    """Whom the promise protects: a row, or the at most max_rows rows that share a column's value."""
+    """Whom the promise protects: a row, or at most max_rows rows that share a column's value."""
 
-    column: str | None = None
+    column: Any = None
     max_rows: int = 1
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 
 import pandas as pd
@@ -105,12 +106,16 @@ class Ledger:
 
     def limit(self, budget: Epsilon) -> None:
         """Give an unlimited ledger a budget; what is spent counts."""
-        if self.spent > budget:
-            raise SessionError(
-                f"ε = {self.spent} is spent already, more than the budget of {budget} asked for. "
-                f"Set a larger one, or end this session with dp.reset()."
-            )
-        self._budget = budget
+
+        def set_budget(spent: Epsilon) -> None:
+            if spent > budget:
+                raise SessionError(
+                    f"ε = {spent} is spent already, more than the budget of {budget} asked for. "
+                    "Set a larger one, or end this session with dp.reset()."
+                )
+            self._budget = budget
+
+        self._store.between_charges(set_budget)
         self._notify()
 
     def charge(self, draft: Entry) -> Entry:
@@ -157,7 +162,10 @@ class Ledger:
 
     def _notify(self) -> None:
         for observer in list(self._observers):
-            observer(self)
+            try:
+                observer(self)
+            except Exception as error:  # a view that fails must not cost the answer paid for
+                warnings.warn(f"showing the ledger failed: {error!r}", RuntimeWarning, stacklevel=2)
 
     def __repr__(self) -> str:
         return views.text(self)

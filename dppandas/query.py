@@ -47,7 +47,7 @@ class Source:
 
     id: str
     name: str = UNNAMED
-    unit: Unit = Unit()
+    unit: Unit = field(default_factory=Unit)
     domain: Mapping[Any, Declaration] = field(default_factory=dict, compare=False)
     version: str | None = None
     verified: bool = False

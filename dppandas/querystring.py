@@ -120,7 +120,7 @@ def literal(value: Any, named: str = "") -> Literal:
     """A plain scalar: a number, text, truth value or time."""
     named = f"{named} " if named else ""
     value = plain(value)
-    is_scalar = isinstance(value, NUMBERS) or isinstance(value, str) or timestamp(value) is not None
+    is_scalar = isinstance(value, (*NUMBERS, str)) or timestamp(value) is not None
     if not is_scalar or is_missing(value):
         raise UnsupportedExpression(
             f"{named}is a {type(value).__name__}, not a plain scalar (a number, text, truth value "
@@ -200,7 +200,8 @@ class _Walker:
             raise UnsupportedExpression(f"the query has more than {LARGEST} parts. {_SAYS}")
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is None:
-            raise UnsupportedExpression(f"{_text(node)} is {_WHAT.get(type(node), 'refused')}. {_SAYS}")
+            what = _WHAT.get(type(node), "refused")
+            raise UnsupportedExpression(f"{_text(node)} is {what}. {_SAYS}")
         expression: Expression = visit(node)
         return expression
 
@@ -301,7 +302,9 @@ class _Walker:
         keyword = node.keywords[0]
         value = self._plain(keyword.value)
         if keyword.arg != "inclusive" or value not in ("both", "neither", "left", "right"):
-            raise UnsupportedExpression(f"{_text(node)}: inclusive= is both, neither, left or right.")
+            raise UnsupportedExpression(
+                f"{_text(node)}: inclusive= is both, neither, left or right."
+            )
         return str(value)
 
 

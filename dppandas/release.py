@@ -24,7 +24,7 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
     mechanism = query.mechanism()
     loss = query.loss(mechanism)
     if loss > query.epsilon:
-        raise InternalError(f"the mechanism would cost {loss}, more than the {query.epsilon} asked.")
+        raise InternalError(f"the mechanism would cost {loss}, more than {query.epsilon} asked.")
     expected = results.expected_error(query, mechanism)
     source = query.source
     entry = running.ledger.charge(

@@ -80,10 +80,11 @@ class Record:
         intervals = self._intervals(confidence)
         if self._layout.is_scalar:
             return intervals[0]
-        ends = {name: self._table(end) for name, end in zip(ENDS, zip(*intervals), strict=True)}
+        lower, upper = zip(*intervals, strict=True)
+        ends = {"lower": self._table(lower), "upper": self._table(upper)}
         if self._layout.columns is None:
             return pd.DataFrame(ends)
-        columns = [(column, end) for column in self._layout.columns for end in ENDS]
+        columns = [(column, end) for column in self._layout.columns for end in ends]
         return pd.concat(ends, axis=1).swaplevel(axis=1)[columns]
 
     def estimate(self) -> Any:
@@ -151,9 +152,6 @@ class Record:
         ]
 
 
-ENDS = ("lower", "upper")
-
-
 def parse_confidence(confidence: object) -> float:
     """A probability strictly between 0 and 1."""
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
@@ -186,7 +184,7 @@ class _Released:
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain = type(self).__mro__[2]
-        return _carrying, (type(self), plain(self), self._record)  # type: ignore[call-arg]
+        return _carrying, (type(self), plain(self), self._record)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(with_error(cast(float, self), self.error()))
@@ -261,11 +259,26 @@ def answer(record: Record) -> Any:
     """The released value, carrying its record."""
     value = record.estimate()
     if isinstance(value, pd.Series | pd.DataFrame):
-        token = Token(record.id)
-        token.payload = record
-        value.attrs[_ATTR] = token
-        return value
+        return _marked(value, record)
     return _carrying(ReleasedInt if isinstance(value, int) else ReleasedFloat, value, record)
+
+
+def selected(record: Record) -> pd.Series[Any]:
+    """The labels selected, as a Series that carries its record."""
+    series: pd.Series[Any] = _marked(_selection(record), record)
+    return series
+
+
+def _selection(record: Record) -> pd.Series[Any]:
+    labels = cast(pd.Index, record.statistic.layout.index)[list(record._noisy)]
+    return pd.Series(labels, name=labels.name)
+
+
+def _marked(value: Any, record: Record) -> Any:
+    token = Token(record.id)
+    token.payload = record
+    value.attrs[_ATTR] = token
+    return value
 
 
 def label(record: Record, value: Any) -> Any:
@@ -297,7 +310,9 @@ def record(result: Any) -> Record:
             f"no release record belongs to this {type(result).__name__}. Results of releases have "
             "one; numbers and labels computed from them don't. dp.ledger() lists every release."
         )
-    if not _pairs(result, found) <= _pairs(found.estimate(), found):
+    is_selection = isinstance(found._law, PermuteAndFlip)
+    released = _selection(found) if is_selection else found.estimate()
+    if not _pairs(result, found) <= _pairs(released, found):
         raise RecordError(
             "this was computed from a release, but its values are not those released; ask "
             "dp.record of the result itself, before arithmetic or renaming."

@@ -290,7 +290,7 @@ def bernoulli_exp_vector(
     u = words.astype(np.float64) * 2.0**-64
     accept = u + 2.0**-64 <= p * (1 - 2.0**-40)
     reject = (u >= p * (1 + 2.0**-40)) & ((p > 0) | (words > 0))
-    for i in np.flatnonzero(~(accept | reject)):
+    for i in np.flatnonzero(~(accept | reject)).tolist():
         accept[i] = _below_exp(int(words[i]), int(gaps[i]) * rate, bits)
     return np.asarray(accept)
 

@@ -37,6 +37,10 @@ class Store(Protocol):
         """Append, after ``check(spent)`` did not raise; the entry is safe when this returns."""
         ...
 
+    def between_charges(self, action: Callable[[Epsilon], None]) -> None:
+        """Call ``action(spent)`` while nobody can charge."""
+        ...
+
     def settle(self, number: int, status: str) -> None:
         """Note what became of a charge; the charge itself never changes."""
         ...
@@ -47,6 +51,10 @@ class Store(Protocol):
     def spent(self) -> Epsilon: ...
 
 
+#: The process that imported dppandas. A fork of it is another, even for sessions that it opens.
+_PROCESS = os.getpid()
+
+
 class MemoryStore:
     """Entries in the memory of one process, and only of that one."""
 
@@ -54,7 +62,6 @@ class MemoryStore:
         self._entries: list[Entry] = []
         self._spent = Epsilon(0)
         self._lock = threading.Lock()
-        self._process = os.getpid()
 
     def add(self, draft: Entry, check: Callable[[Epsilon], None]) -> Entry:
         self._same_process()
@@ -64,6 +71,10 @@ class MemoryStore:
             self._spent = Epsilon(self._spent + entry.epsilon)  # first, so that an interrupt here
             self._entries.append(entry)  # can only count too much
             return entry
+
+    def between_charges(self, action: Callable[[Epsilon], None]) -> None:
+        with self._lock:
+            action(self._spent)
 
     def settle(self, number: int, status: str) -> None:
         with self._lock:
@@ -78,9 +89,9 @@ class MemoryStore:
         return self._spent
 
     def _same_process(self) -> None:
-        if os.getpid() != self._process or multiprocessing.parent_process() is not None:
+        if os.getpid() != _PROCESS or multiprocessing.parent_process() is not None:
             raise WorkerProcessError(
-                "this is a forked or worker process, and a ledger in memory belongs to the "
-                "process that opened it: copies of it would each grant the whole budget. Release "
-                "in the main process. Nothing was computed or charged."
+                "this is a forked or worker process, and a ledger in memory belongs to the main "
+                "process: copies of it would each grant the whole budget. Release in the main "
+                "process. Nothing was computed or charged."
             )

@@ -40,7 +40,10 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-NUMBERS = (bool, int, float, np.number, np.bool_, decimal.Decimal, fractions.Fraction)
+#: Not np.number: a complex number has no order, and says so by a warning.
+NUMBERS = (
+    bool, int, float, np.bool_, np.integer, np.floating, decimal.Decimal, fractions.Fraction
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -206,7 +209,7 @@ def timestamp(scalar: Any) -> pd.Timestamp | None:
         parsed = pd.Timestamp(scalar)
     except (ValueError, OverflowError):
         return None
-    return None if parsed is pd.NaT else parsed
+    return None if is_missing(parsed) else parsed
 
 
 def _compare_times(operation: str, values: Any, time: pd.Timestamp | None) -> Mask:
@@ -365,7 +368,7 @@ class Labels:
     def _of_objects(self, values: Array) -> npt.NDArray[np.intp]:
         try:
             target = pd.Index(values, dtype=object, tupleize_cols=False)
-            codes = self._objects.get_indexer(target)  # type: ignore[no-untyped-call]
+            codes: npt.NDArray[np.intp] = self._objects.get_indexer(target)
         except Exception:  # an element that can't be hashed, or compared
             return self._one_by_one(values)
         return np.where(codes < 0, self._n, codes)
@@ -382,8 +385,8 @@ class Labels:
 
 def _factorized(v: Vector) -> tuple[npt.NDArray[np.intp], Any]:
     """Codes (-1 for missing) and distinct elements of a pandas array."""
-    codes, uniques = pd.factorize(pd.Series(v.values).array)
-    return codes, uniques.astype(object)
+    codes, uniques = pd.factorize(pd.Series(v.values))
+    return codes, uniques.to_numpy(dtype=object)
 
 
 @lru_cache(maxsize=256)

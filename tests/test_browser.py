@@ -105,7 +105,7 @@ class Notebook:
         self.page.screenshot(path=ARTIFACTS / f"{name}.png")
 
 
-@pytest.fixture()
+@pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
     root = tmp_path / "root"
     root.mkdir()
@@ -169,8 +169,7 @@ def test_the_ledger_is_live_in_notebook_7(folders: tuple[Path, Path]) -> None:
 
 
 def test_an_exported_page_shows_the_ledger_offline(folders: tuple[Path, Path]) -> None:
-    root, folder = folders
-    page = _exported(root)
+    page = _exported(folders[0])
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -30,16 +30,16 @@ import pytest
 from operations import BOUNDS, CODES, EVERY, GROUPS, OPERATIONS, integers, released
 
 import dppandas as dp
-from dppandas import ledger as ledgers
-from dppandas import store
 from dppandas.budget import Epsilon
 from dppandas.domain import Bounds, Grid, Unit
 from dppandas.engines import Total
 from dppandas.engines.pandas import BLOCK, PandasEngine
+from dppandas.ledger import Ledger, draft
 from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
 from dppandas.rows import Column
 from dppandas.statistics import Cells, Count, Layout, Mean, Sum
 from dppandas.statistics.counts import SHARE_STEP
+from dppandas.store import MemoryStore
 
 CANARY = "canary-5b0f"
 NOON = datetime.datetime(2020, 1, 2, 12)
@@ -154,15 +154,15 @@ REFUSALS: dict[str, tuple[Callable[[Any, pd.DataFrame], Any], type[Exception], s
         dp.QueryError, "from 1 to 3",
     ),
     "idxmax of one number": (
-        lambda p, df: p.count().idxmax(epsilon=0.1), dp.QueryError, "several labels",
+        lambda p, df: p.count().idxmax(epsilon=0.1), dp.QueryError, "one label each",
     ),
     "idxmax of means": (
         lambda p, df: p[["number", "code"]].mean(bounds=BOUNDS).idxmax(epsilon=0.1),
-        dp.QueryError, "counts or sums",
+        dp.QueryError, "one label each",
     ),
     "idxmax of a table": (
         lambda p, df: p.groupby("code", keys=CODES)[["number", "yes"]].count().idxmax(epsilon=0.1),
-        dp.QueryError, "one column",
+        dp.QueryError, "one label each",
     ),
     "idxmax where every score is 0": (
         lambda p, df: p[["number", "code"]].idxmax(bounds=(0, 0), epsilon=0.1),
@@ -254,11 +254,8 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(
     with pytest.raises(dp.ReleaseFailed, match="charge of ε = 0.5 stays") as caught:
         released(name, df.dp, 0.5)
     assert list(_chain(caught.value)) == [caught.value]  # no cause, no context: nothing to quote
-    # as the most talkative tools print it, with the locals of every frame of the package
-    text = "".join(
-        traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
-    )
-    assert CANARY not in text.split("site-packages")[0].replace("df = ", "")[: text.find("df =")]
+    assert CANARY not in "".join(traceback.format_exception(caught.value))
+    # nor what the most talkative tools print: the locals of every frame of the package
     inside = [f for f in traceback.walk_tb(caught.tb) if "/dppandas/" in f[0].f_code.co_filename]
     assert inside
     assert not any(CANARY in repr(value) for f, _ in inside for value in f.f_locals.values())
@@ -346,14 +343,14 @@ def test_a_block_of_the_largest_odd_integers_adds_up_exactly(grouped: bool) -> N
     # 2^30 - 1 steps in each row of a block: float64 would round beyond 2^53, int32 wrap
     grid = Grid(0.0, 1.0, 0, 2**30 - 1)
     df = pd.DataFrame({"x": np.full(BLOCK, 2.0**30 - 1), "g": np.zeros(BLOCK)})
-    cells = df.dp.groupby("g", keys=[0])._cells if grouped else Cells()
+    cells = df.dp.groupby("g", keys=[0])._groups if grouped else Cells()
     statistic = Sum(cells, Layout(integer=False), (Column("x"),), (grid,))
     engine = PandasEngine(df, Unit(), b"")
     assert engine.integers(lambda c: statistic.kernel(c, None), 1, "") == [BLOCK * (2**30 - 1)]
 
 
 FLOATS = [n for n in OPERATIONS if n.split()[0] not in ("count", "size", "value_counts", "sorted")]
-BOUNDS_TO_TRY = [(-5, 10), (0, 60), (0.1, 0.3), (1e6, 1e6 + 1e-3), (-1e300, 1e300), (0, 5e-290)]
+BOUNDS_TO_TRY = [(-5, 10), (0, 60), (0.1, 0.3), (1e6, 1e6 + 1e-3), (-1e250, 1e250), (0, 5e-290)]
 
 
 @pytest.mark.parametrize("bounds", BOUNDS_TO_TRY)
@@ -362,7 +359,7 @@ def test_every_released_float_lies_on_a_public_power_of_two_grid(
     bounds: tuple[float, float], noise: int, frozen: Callable[[int], None]
 ) -> None:
     frozen(noise)
-    df = people().assign(number=np.linspace(*bounds, 40) if bounds[1] < 1e300 else 1 / 3)
+    df = people().assign(number=np.linspace(*bounds, 40))
     grids = {"mean": Grid.anchored, "sum": Grid.centred}
     for name, grid in grids.items():
         step = Fraction(grid(Bounds.parse(bounds, "")).step)
@@ -460,17 +457,17 @@ def test_threads_never_spend_more_than_the_budget() -> None:
 
 def test_nobody_writes_between_a_check_and_its_charge() -> None:
     # a check that lets other threads run finds any gap between itself and what it allows
-    memory, granted = store.MemoryStore(), []
-    draft = ledgers.draft("s", "asserted", "q", Epsilon("0.5"), "m", "1", "")
+    memory, granted = MemoryStore(), []
+    half = draft("s", "asserted", "q", Epsilon("0.5"), "m", "1", "")
 
     def check(spent: Epsilon) -> None:
         time.sleep(0.002)
-        if spent + draft.epsilon > 1:
+        if spent + half.epsilon > 1:
             raise ValueError("no more")
 
     def charge(_: int) -> None:
         try:
-            granted.append(memory.add(draft, check).number)
+            granted.append(memory.add(half, check).number)
         except ValueError:
             pass
 
@@ -481,18 +478,18 @@ def test_nobody_writes_between_a_check_and_its_charge() -> None:
 
 def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
     # a charge admitted before the limit must be seen by the limit, or come after it and be refused
-    ledger = ledgers.Ledger()
+    ledger = Ledger()
     admitted = threading.Event()
-    check = ledgers.Ledger._check
+    check = Ledger._check
 
     def slow(self: Any, asked: Any, spent: Any) -> None:
         check(self, asked, spent)
         admitted.set()
         time.sleep(0.05)
 
-    monkeypatch.setattr(ledgers.Ledger, "_check", slow)
-    draft = ledgers.draft("s", "asserted", "q", Epsilon(5), "m", "1", "")
-    thread = threading.Thread(target=ledger.charge, args=(draft,))
+    monkeypatch.setattr(Ledger, "_check", slow)
+    five = draft("s", "asserted", "q", Epsilon(5), "m", "1", "")
+    thread = threading.Thread(target=ledger.charge, args=(five,))
     thread.start()
     admitted.wait()
     with pytest.raises(dp.SessionError, match="5 is spent already"):
@@ -597,37 +594,41 @@ def _outline(result: Any, selected: bool) -> Any:
     return type(result)
 
 
-def _told(name: str, df: pd.DataFrame, lineage: str) -> Any:
+def _told(name: str, private: Any) -> Any:
     """Everything that an operation tells but the values of its answer."""
-    dp.reset()
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
-            if lineage == "row":
-                private = dp.private(df, unit="row")
-            else:
-                private = dp.protect(df, name="d", unit=None if lineage == "d" else "owner")
             result = released(name, private)
-            outcome = _outline(result, name in EVERY[len(OPERATIONS) :])
-            if isinstance(result, dp.results._Released) or name in OPERATIONS:
+            outcome = _outline(result, name not in OPERATIONS)
+            if name in OPERATIONS:
                 record = dp.record(result)
-                width = None if name == "proportions" or "mean" in name else record.error()
-                outcome = (outcome, str(width), record.scale, record.mechanism, record.query)
+                facts = (record.scale, record.mechanism, record.query, record.expected)
+                known = record.statistic.error(1) is not None  # else the answer decides it
+                outcome = (outcome, facts, known and sorted(np.ravel(record.error()).tolist()))
         except Exception as error:
             outcome = (type(error), str(error))
-        ledger = dp.ledger().to_frame().drop(columns=["time", "error"])
-    return outcome, [str(w.message) for w in warned], ledger.to_dict()
+    return name, outcome, [str(w.message) for w in warned]
 
 
 @pytest.mark.parametrize("pair", NEIGHBOURS)
-@pytest.mark.parametrize("lineage", ["row", "d", "owned"])
+@pytest.mark.parametrize("lineage", ["asserted", "verified", "verified with a unit"])
 def test_neighbours_get_answers_that_differ_in_values_only(
     pair: str, lineage: str, exact: None
 ) -> None:
-    for name in EVERY:
-        first, second = (_told(name, df, lineage) for df in NEIGHBOURS[pair])
-        assert first == second, name
-        assert first[1] == []  # and no operation warns at all: a warning would be about the data
+    told, ledgers = [], []
+    for df in NEIGHBOURS[pair]:
+        dp.reset()
+        if lineage == "asserted":
+            private = dp.private(df, unit="row")
+        else:
+            private = dp.protect(df, "d", unit="owner" if "unit" in lineage else None)
+        told.append([_told(name, private) for name in EVERY])
+        ledgers.append(dp.ledger().to_frame().drop(columns="time").to_dict())
+    assert told[0] == told[1]
+    assert ledgers[0] == ledgers[1]
+    # and no operation warns at all: a warning would be about the data
+    assert [name for name, _, warned in told[0] if warned] == []
 
 
 def test_private_objects_look_alike_whatever_the_rows() -> None:

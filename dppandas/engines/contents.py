@@ -61,16 +61,17 @@ def _unit_codes(v: Vector) -> npt.NDArray[np.intp]:
     values = v.values if v.codes is None and v.missing is None else v.objects()
     try:
         return pd.factorize(values)[0]
-    except TypeError:  # a list, a dict: no name for a unit
-        seen: dict[Any, int] = {}
-        return np.array([_code(value, seen) for value in values], dtype=np.intp)
+    except Exception:  # a list, a dict: no name for a unit; the others' names mean what they did
+        names = (value if _is_name(value) else None for value in values)
+        return pd.factorize(np.fromiter(names, dtype=object, count=len(values)))[0]
 
 
-def _code(value: Any, seen: dict[Any, int]) -> int:
+def _is_name(value: Any) -> bool:
     try:
-        return -1 if is_missing(value) else seen.setdefault(value, len(seen))
+        hash(value)
     except Exception:
-        return -1
+        return False
+    return True
 
 
 def _salt(key: bytes, name: bytes) -> int:
@@ -102,9 +103,10 @@ def _numbers(numbers: npt.NDArray[np.float64], exact: npt.NDArray[Any]) -> Hashe
     if exact.dtype.kind in "iu":
         low = exact.astype(np.uint64)
     else:
-        signed = np.where(np.abs(numbers) < 2.0**63, numbers, 0).astype(np.int64)
+        signed = (numbers >= -(2.0**63)) & (numbers < 2.0**63)
         beyond = (numbers >= 2.0**63) & (numbers < 2.0**64)
-        low = np.where(beyond, np.where(beyond, numbers, 0).astype(np.uint64), signed.astype(np.uint64))
+        low = np.where(signed, numbers, 0).astype(np.int64).astype(np.uint64)
+        low = np.where(beyond, np.where(beyond, numbers, 0).astype(np.uint64), low)
     return _combined(numbers, low)
 
 

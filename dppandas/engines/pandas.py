@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from ..vectors import Vector
 from . import Kernel, Total, combined, contents
 from .readers import Reader, reader
 
-#: Rows of a block: large enough for numpy, small enough for the cache (measured: 2^17 and 2^18 are best).
+#: Rows of a block: enough for numpy, few enough for the cache (measured: 2^17 or 2^18).
 BLOCK = 2**17
+
 
 @dataclass
 class Block:
@@ -64,8 +66,7 @@ class PandasEngine:
         parts = progress.workers()
         edges = [rows * i // parts for i in range(parts + 1)]
         tasks = [
-            lambda tell, a=a, b=b: self._part(kernel, size, a, b, tell)  # type: ignore[misc]
-            for a, b in zip(edges, edges[1:], strict=False)
+            partial(self._part, kernel, size, start, stop) for start, stop in pairwise(edges)
         ]
         return combined(progress.run(tasks, label))
 

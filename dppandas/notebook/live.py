@@ -46,7 +46,7 @@ class View:
 
     def show(self) -> None:
         self._copy.display(self._html())
-        display(  # type: ignore[no-untyped-call]
+        display(
             {
                 WIDGET_VIEW: {
                     "version_major": 2,
@@ -66,13 +66,19 @@ class View:
     def _html(self) -> Any:
         """HTML with a plain-text twin, as a terminal or a text export shows it."""
         content = f'{_EITHER_OR}<div class="dppandas-copy">{views.html(self.ledger)}</div>'
-        return _Both(content, views.text(self.ledger))
+        return _Both.of(content, views.text(self.ledger))
 
 
-class _Both(HTML):  # type: ignore[misc]
-    def __init__(self, html: str, text: str) -> None:
-        super().__init__(html)
-        self._text = text
+class _Both(HTML):
+    """HTML that is this text where HTML can't be shown."""
+
+    _text = ""
+
+    @classmethod
+    def of(cls, html: str, text: str) -> _Both:
+        both = cls(html)
+        both._text = text
+        return both
 
     def __repr__(self) -> str:
         return self._text

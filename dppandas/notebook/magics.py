@@ -17,14 +17,14 @@ COMMANDS = ("budget", "reset")
 
 
 @magics_class
-class DpMagics(Magics):  # type: ignore[misc]
+class DpMagics(Magics):
     """Holds %dp."""
 
     def __init__(self, shell: Any, live: Live) -> None:
         super().__init__(shell)
         self._live = live
 
-    @line_magic  # type: ignore[untyped-decorator]
+    @line_magic
     def dp(self, line: str) -> None:
         """Show the privacy ledger, set a budget, or end the session.
 

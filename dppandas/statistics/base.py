@@ -186,6 +186,10 @@ class Statistic(ABC):
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         """For each number what it may be if every noise lies within ±half_width."""
 
+    def comparable(self) -> Statistic:
+        """The same with integers that can be compared with each other, for a selection."""
+        return self
+
     def error(self, half_width: int) -> float | None:
         """The error that this half-width means for each number; None if the answer decides it."""
         return None
@@ -221,7 +225,7 @@ def count_by(codes: Codes | None, mask: Mask | None, rows: int, cells: int) -> P
 
 
 def sum_by(codes: Codes | None, integers: npt.NDArray[np.float64], cells: int) -> Partial:
-    """Sums of whole float64 below 2^30 in each cell: exact in any order, for they stay below 2^53."""
+    """Sums of whole numbers up to 2^30 in each cell: exact in any order, being below 2^53."""
     if codes is None:
         return np.array([integers.sum()], dtype=np.float64).astype(np.int64)
     return np.bincount(codes, weights=integers, minlength=cells + 1)[:cells].astype(np.int64)

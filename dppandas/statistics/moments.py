@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -54,6 +54,12 @@ class Sum(Statistic):
         for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
             out[:, column] = _sum_and_count(operand, grid, chunk, codes, keep, cells)[0]
         return out.reshape(-1)
+
+    def comparable(self) -> Sum:
+        """All sums on the coarsest of their grids."""
+        step = max(grid.step for grid in self.grids)
+        bounds = (Bounds(grid.low * grid.step, grid.high * grid.step) for grid in self.grids)
+        return replace(self, grids=tuple(Grid.centred(bound, step) for bound in bounds))
 
     def _grid(self, entry: int) -> Grid:
         return self.grids[entry % len(self.grids)]
@@ -138,7 +144,7 @@ class Mean(Statistic):
         return intervals
 
     def expected(self, half_width: int) -> str:
-        """To first order, for n values: a noise of w in a sum of n·T moves the mean by width·w/(nT)."""
+        """To first order for n values: noise w in a sum of n·T moves the mean by width·w/(nT)."""
         widths = zip(self.bounds, self.grids, strict=True)
         per_value = [(b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths]
         return f"≈ {short(max(per_value))}/n"

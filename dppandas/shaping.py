@@ -1,0 +1,142 @@
+"""From what pandas users write to statistics over row-wise expressions.
+
+Bounds, keys and cells come from the call or the declared domain; where both are silent, the error
+says which argument to add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from . import querystring, rows
+from .domain import Bounds, Keys
+from .errors import MissingArgument, QueryError
+from .rows import Column, Expression, Literal
+from .statistics import Cells, Count, Layout, Statistic
+from .unreleased import Private, Root, Unreleased
+from .vectors import NUMBERS
+
+
+class Rows(Private):
+    """Some rows and columns of a root: what every private object is made of."""
+
+    def __init__(
+        self, root: Root, columns: Mapping[Any, Expression], where: Expression | None = None
+    ) -> None:
+        self._root = root
+        self._columns = dict(columns)
+        self._where = where
+
+    def _answer(self, statistic: Statistic, what: str, epsilon: object) -> Any:
+        asked = Unreleased(self._root, self._where, statistic, what)
+        return asked if epsilon is None else asked.release(epsilon=epsilon)
+
+    def _cells(self, names: Sequence[Any], keys: object) -> Cells:
+        by = [querystring.lookup(name, self._columns) for name in names]
+        if keys is None:
+            declared = [declared_keys(self._root, n, e) for n, e in zip(names, by, strict=True)]
+            parsed = declared[0]
+            for more in declared[1:]:
+                parsed = parsed.then(more)
+        else:
+            parsed = Keys.parse(keys, names)
+        return Cells(tuple(by), parsed)
+
+    def _histogram(
+        self,
+        cells: Cells,
+        names: list[Any],
+        normalize: bool,
+        sort: bool,
+        ascending: bool,
+        epsilon: object,
+        block: int = 0,
+    ) -> Any:
+        layout = Layout(
+            integer=not normalize,
+            index=index(cells, names),
+            name="proportion" if normalize else "count",
+            order=("ascending" if ascending else "descending") if sort else None,
+            block=block,
+        )
+        share_of = (block or len(cells)) if normalize else 0
+        statistic = Count(cells, layout, share_of=share_of)
+        what = "proportions" if normalize else "value_counts"
+        asked = f"{what} of {listed(names)} ({len(cells)} keys)"
+        return self._answer(statistic, asked, epsilon)
+
+
+def present(expression: Expression) -> Expression:
+    """Whether a value is not missing."""
+    return rows.Not(rows.IsMissing(expression))
+
+
+def true(expression: Expression) -> Expression:
+    """Whether a value equals True, whatever its dtype."""
+    return rows.Compare("==", expression, Literal(True))
+
+
+def truth(expression: Expression) -> Expression:
+    """An expression that is true or false, or a column that may be."""
+    is_boolean = isinstance(expression, Literal) and isinstance(expression.value, bool)
+    if expression.is_truth or isinstance(expression, Column) or is_boolean:
+        return expression
+    raise QueryError(f"{expression} is not true or false: compare it.")
+
+
+def declared_keys(root: Root, name: Any, expression: Expression) -> Keys:
+    """The keys that a domain declares; those of a truth value are no secret."""
+    declared = root.declared(expression)
+    if isinstance(declared, Keys):
+        return declared
+    if expression.is_truth:
+        return Keys((False, True))
+    raise MissingArgument(
+        f"keys= is needed for {name!r}: a list of the labels to answer for, such as "
+        "keys=[9, 12, 14], or a domain declared in dp.protect. dppandas never reads labels from "
+        "the data, for a rare one would tell who is in it. Nothing was computed or charged."
+    )
+
+
+def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> Bounds:
+    """The bounds that a call gives for a column, else those that the domain implies."""
+    declared = root.declared(expression)
+    if isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels):
+        raise QueryError(f"{name!r} is declared as text, which has no sum or mean.")
+    if isinstance(bounds, Mapping):
+        if name not in bounds:
+            raise MissingArgument(f"bounds= has no entry for {name!r}. Nothing was charged.")
+        bounds = bounds[name]
+    if bounds is not None:
+        return Bounds.parse(bounds, str(name))
+    if isinstance(declared, Bounds):
+        return declared
+    if isinstance(declared, Keys) and all(isinstance(k, NUMBERS) for k in declared.labels):
+        numbers = [float(label) for label in declared.labels]
+        return Bounds.parse((min(numbers), max(numbers)), str(name))
+    if expression.is_truth:
+        return Bounds(0.0, 1.0)
+    raise MissingArgument(
+        f"bounds= is needed for {name!r}: the range into which values are clipped, such as "
+        "bounds=(0, 60), or a domain declared in dp.protect. dppandas never reads it from the "
+        "data, for the largest value is somebody's. Nothing was computed or charged."
+    )
+
+
+def index(cells: Cells, names: Sequence[Any]) -> pd.Index:
+    """The keys of cells as pandas shows them."""
+    if cells.keys is None:
+        return pd.Index(list(names))
+    keys: pd.Index = cells.keys.index(names)
+    if cells.missing_cell:
+        keys = keys.append(pd.Index([np.nan], name=names[0]))
+    return keys
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Columns as a query would name them."""
+    return ", ".join(str(Column(name)) for name in names)

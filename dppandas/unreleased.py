@@ -1,0 +1,168 @@
+"""Answers that have not been asked for yet, and the table that they would come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from . import results
+from .budget import parse_epsilon
+from .domain import Declaration
+from .engines import Engine
+from .errors import LineageError, PrivateValueError, QueryError
+from .query import Query, Source
+from .release import release
+from .rows import Column, Expression
+from .statistics import Mean, Statistic
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """The table that private objects start from: its public facts, and the engine that reads it."""
+
+    source: Source
+    engine: Engine
+    data: object = field(repr=False)
+    row_level_declared: bool = False
+    refusal: str = ""  # why nothing may be released from here
+
+    def declared(self, expression: Expression) -> Declaration | None:
+        """What the domain says of an expression."""
+        if isinstance(expression, Column):
+            return self.source.domain.get(expression.name)
+        return None
+
+
+class Private:
+    """Refuses what would turn private values into plain ones."""
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise PrivateValueError(
+            f"{what} of private data would show it. Ask for a released answer instead, such as "
+            ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1)."
+        )
+
+    def __len__(self) -> int:
+        self._refuse("the length")
+
+    def __bool__(self) -> bool:
+        self._refuse("the truth value")
+
+    def __iter__(self) -> Iterator[Any]:
+        self._refuse("iteration over the values")
+
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
+        self._refuse("an array")
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse("pickling or copying")
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            self._refuse("formatting")
+        return repr(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unreleased(Private):
+    """A query without a privacy loss. Nothing is computed or charged until one is given."""
+
+    _root: Root
+    _where: Expression | None
+    _statistic: Statistic
+    _what: str
+
+    def _ask(self, epsilon: object, select: int = 0) -> results.Record:
+        root = self._root
+        loss = parse_epsilon(epsilon)
+        query = Query(root.source, self._where, self._statistic, loss, self._what, select)
+        if root.refusal:
+            raise LineageError(root.refusal)
+        return release(query, root.engine, root.row_level_declared)
+
+    def release(self, *, epsilon: object) -> Any:
+        """The noisy answer, shaped as pandas would shape the exact one.
+
+        *Guarantee*: epsilon-differential privacy of the source's unit, by exact discrete Laplace
+        noise (docs/proofs/discrete_laplace.md).
+        """
+        return results.answer(self._ask(epsilon))
+
+    @property
+    def _can_select(self) -> bool:
+        layout = self._statistic.layout
+        one_label_each = not layout.is_scalar and layout.columns is None
+        return one_label_each and not isinstance(self._statistic, Mean)
+
+    def _select(self, epsilon: object, k: int, what: str) -> results.Record:
+        if not self._can_select:
+            raise QueryError(
+                f"{what} needs counts or sums under one label each: of several columns, or of one "
+                f"column by keys. Nothing was computed or charged. {self!r}"
+            )
+        comparable = self._statistic.comparable()
+        return replace(self, _statistic=comparable, _what=f"{what} of {self._what}")._ask(
+            epsilon, k
+        )
+
+    def idxmax(self, *, epsilon: object) -> Any:
+        """The label of the largest entry, selected by permute-and-flip: no number is told.
+
+        Surer than the largest of released numbers, and for overlapping columns its noise doesn't
+        grow with their number. The result is a label with ``.error()``: how far its entry may lie
+        below the largest.
+
+        *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
+        NeurIPS 2020; docs/proofs/permute_and_flip.md).
+        """
+        record = self._select(epsilon, 1, "idxmax")
+        return results.label(record, record.estimate()[0])
+
+    def nlargest(self, n: int = 5, *, epsilon: object) -> Any:
+        """The n largest entries.
+
+        Over disjoint keys the whole histogram costs no more than its top: a Series of the n
+        largest noisy counts. Over overlapping columns: an Index of n labels, the largest first,
+        by n rounds of permute-and-flip with epsilon/n each.
+
+        *Guarantee*: epsilon-differential privacy of the source's unit.
+        """
+        statistic = self._statistic
+        entries = statistic.size
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= entries:
+            raise QueryError(f"n={n!r} must be a whole number from 1 to {entries}.")
+        if statistic.cells.keys is None:
+            return pd.Index(self._select(epsilon, int(n), f"nlargest({n})").estimate())
+        if statistic.layout.columns is not None:
+            raise QueryError("nlargest needs a Series of entries; select one column first.")
+        return self.release(epsilon=epsilon).nlargest(int(n))
+
+    def __repr__(self) -> str:
+        asked = self._what if self._where is None else f"{self._what} where {self._where}"
+        return (
+            f"<unreleased {asked}, from {self._root.source.name} ({self._root.source.lineage}): "
+            f"nothing computed or charged; ask {', '.join(self._menu())}>"
+        )
+
+    def _menu(self) -> list[str]:
+        more = [".idxmax(epsilon=…)", ".nlargest(n, epsilon=…)"] if self._can_select else []
+        return [".release(epsilon=…)", *more]
+
+
+class UnreleasedMode(Unreleased):
+    """The most frequent of some keys, not selected yet."""
+
+    def release(self, *, epsilon: object) -> Any:
+        """The key selected, as a Series of one, like Series.mode.
+
+        *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
+        NeurIPS 2020; docs/proofs/permute_and_flip.md).
+        """
+        return results.selected(self._ask(epsilon, 1))
+
+    def _menu(self) -> list[str]:
+        return [".release(epsilon=…)"]

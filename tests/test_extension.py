@@ -1,0 +1,145 @@
+"""%load_ext dppandas in a terminal's IPython: magics, help, completion, unloading."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pandas as pd
+import pytest
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+
+import dppandas as dp
+from dppandas.notebook.live import PAUSE, Live
+
+
+@pytest.fixture
+def shell() -> Any:
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "dppandas")
+    yield shell
+    shell.run_line_magic("unload_ext", "dppandas")
+    InteractiveShell.clear_instance()
+
+
+def test_dp_shows_the_ledger_as_text(shell: Any, capsys: Any) -> None:
+    shell.run_line_magic("dp", "")
+    assert "no limit: set one with dp.session" in capsys.readouterr().out
+
+
+def test_dp_budget_sets_and_shows_it(shell: Any, capsys: Any) -> None:
+    shell.run_line_magic("dp", "budget 0.3")
+    assert dp.ledger().budget == dp.session(epsilon="0.3").budget
+    assert "ε spent 0 of 0.3" in capsys.readouterr().out
+
+
+WRONG = ["budget", "budget two", "budget -1", "budget 1 2", "resett", "x y"]
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_dp_refuses_what_it_does_not_know(shell: Any, line: str) -> None:
+    with pytest.raises(UsageError):
+        shell.run_line_magic("dp", line)
+    assert dp.ledger().budget is None
+
+
+@pytest.mark.parametrize(("answer", "ended"), [("y", True), ("", False), ("no", False)])
+def test_dp_reset_asks_first(
+    shell: Any, monkeypatch: pytest.MonkeyPatch, answer: str, ended: bool
+) -> None:
+    before = dp.session(epsilon=1).ledger
+    monkeypatch.setattr("builtins.input", lambda prompt: answer)
+    shell.run_line_magic("dp", "reset")
+    assert before.closed is ended
+
+
+def test_dp_reset_without_anybody_to_ask_goes_on(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(prompt: str) -> str:
+        raise EOFError
+
+    before = dp.session(epsilon=1).ledger
+    monkeypatch.setattr("builtins.input", nobody)
+    shell.run_line_magic("dp", "reset")
+    assert not before.closed
+    shell.run_line_magic("dp", "reset -y")
+    assert before.closed
+
+
+def test_help_names_every_command(shell: Any, capsys: Any) -> None:
+    shell.run_line_magic("pinfo", "%dp")
+    out = capsys.readouterr().out
+    assert "%dp budget 2" in out
+    assert "%dp reset" in out
+
+
+def test_tab_completes_commands(shell: Any) -> None:
+    _, found = shell.complete("b", "%dp b", 5)
+    assert "budget " in found
+    _, found = shell.complete("", "%dp ", 4)
+    assert {"budget ", "reset "} <= set(found)
+
+
+def test_entries_know_their_cell(shell: Any) -> None:
+    source = "import pandas as pd; pd.DataFrame({'x': [1]}).dp.count(epsilon=1)"
+    ran = shell.run_cell(source, store_history=True)
+    shell.run_cell(source, store_history=True)  # run again: charged again, both shown
+    cells = [entry.cell for entry in dp.ledger().entries()]
+    assert cells == [ran.execution_count, ran.execution_count + 1]
+
+
+def test_scalars_show_their_error_and_print_like_numbers(shell: Any, capsys: Any) -> None:
+    n = pd.DataFrame({"x": range(1000)}).dp.count(epsilon=0.1)
+    text = shell.display_formatter.format(n)[0]["text/plain"]
+    assert text == f"{int(n):,} ± 30 (95 %)"
+    print(n)
+    assert capsys.readouterr().out == f"{int(n)}\n"
+
+
+def test_unloading_takes_everything_back(shell: Any) -> None:
+    shell.run_line_magic("unload_ext", "dppandas")
+    assert shell.find_line_magic("dp") is None
+    assert "%dp" not in shell.strdispatchers["complete_command"].strs
+    pd.DataFrame({"x": [1]}).dp.count(epsilon=1)
+    assert dp.ledger().entries()[0].cell is None
+    shell.run_line_magic("load_ext", "dppandas")
+
+
+class Kernelled:
+    """Enough of a notebook's shell for `Live` to believe it is in one."""
+
+    kernel = object()
+
+
+def test_updates_of_many_releases_are_few_and_the_last_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pushed: list[str] = []
+    monkeypatch.setattr("dppandas.notebook.live.display", lambda *a, **k: None)
+    monkeypatch.setattr("dppandas.notebook.live.DisplayHandle.display", lambda *a: None)
+    monkeypatch.setattr(
+        "dppandas.notebook.live.DisplayHandle.update", lambda self, html: pushed.append(html.data)
+    )
+    live = Live(Kernelled())
+    live.show(dp.session(epsilon=2).ledger)
+    frame = pd.DataFrame({"x": [1]})
+    for _ in range(100):
+        frame.dp.count(epsilon="0.01")
+    live._timer.join(5 * PAUSE)  # type: ignore[union-attr]
+    assert "ε spent 1 of 2" in pushed[-1]
+    assert len(pushed) < 30
+    live.stop()
+
+
+def test_a_terminal_python_needs_no_extension() -> None:
+    program = (
+        "import pandas as pd, dppandas as dp; dp.session(epsilon=1);"
+        "n = pd.DataFrame({'x': [1]}).dp.count(epsilon='0.5'); print(n + 0); print(dp.ledger())"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert "ε spent 0.5 of 1 · 0.5 left" in out

@@ -1,0 +1,45 @@
+"""The wheel: what is in it, what it needs, and what it may be installed with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    out = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out)]
+    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
+    (path,) = out.glob("*.whl")
+    return zipfile.ZipFile(path)
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    names = wheel.namelist()
+    assert "dppandas/py.typed" in names
+    assert "dppandas/statistics/counts.py" in names
+    tops = {name.split("/")[0] for name in names}
+    assert tops == {"dppandas", "dppandas-0.1.0.dist-info"}
+    assert not [name for name in names if name.endswith((".ipynb", ".json", ".pyc"))]
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_run_time_needs_four_packages_only(wheel: zipfile.ZipFile) -> None:
+    metadata = wheel.read("dppandas-0.1.0.dist-info/METADATA").decode()
+    needs = [line.split(": ")[1] for line in metadata.splitlines() if "Requires-Dist" in line]
+    always = {n.split(">")[0].split("<")[0] for n in needs if "extra ==" not in n}
+    assert always == {"pandas", "numpy", "ipython", "ipywidgets"}
+    assert "Requires-Python: >=3.11" in metadata
+
+
+def test_extras_are_the_three_promised() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(project["optional-dependencies"]) == {"demo", "test", "dev"}

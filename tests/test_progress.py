@@ -1,0 +1,74 @@
+"""Long work says how far it is, in shares only, and stops when it is interrupted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dppandas import progress
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float | None]]:
+    heard: list[tuple[str, float | None]] = []
+    progress.report_to(lambda label, share: heard.append((label, share)))
+    monkeypatch.setattr(progress, "PATIENCE", 0.1)
+    yield heard
+    progress.report_to(None)
+
+
+def slow(tell: Callable[[float], None]) -> int:
+    for step in range(1, 11):
+        time.sleep(0.1)
+        tell(step / 10)
+    return 7
+
+
+def test_long_work_tells_growing_shares_and_then_that_it_is_over(
+    told: list[tuple[str, float | None]],
+) -> None:
+    assert progress.run([slow, slow], "mean of x") == [7, 7]
+    shares = [share for _, share in told[:-1]]
+    assert len(shares) >= 2
+    assert shares == sorted(shares)  # type: ignore[type-var]
+    assert all(0 <= share <= 1 for share in shares)  # type: ignore[operator]
+    assert told[-1] == ("mean of x", None)
+
+
+def test_short_work_tells_nothing(told: list[tuple[str, float | None]]) -> None:
+    assert progress.run([lambda tell: 1], "count") == [1]
+    assert told == []
+
+
+def test_one_failing_part_stops_the_others() -> None:
+    def fails(tell: Callable[[float], None]) -> int:
+        raise ZeroDivisionError
+
+    started = time.monotonic()
+    with pytest.raises(ZeroDivisionError):
+        progress.run([fails, slow], "count")
+    assert time.monotonic() - started < 0.9
+
+
+def test_an_interrupt_of_the_one_who_waits_stops_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress, "_watch", interrupted)
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        progress.run([slow], "count")
+    assert time.monotonic() - started < 0.9
+
+
+def test_a_large_frame_is_counted_in_parts_and_the_same(
+    told: list[tuple[str, float | None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = lambda scale, n, *bits: np.zeros(n, int)  # noqa: E731
+    monkeypatch.setattr("dppandas.sampling.discrete_laplace_vector", silent)
+    frame = pd.DataFrame({"x": np.arange(1_000_000)})
+    assert frame.dp.query("x % 3 == 0").count(epsilon=1) == 333_334
