@@ -26,7 +26,7 @@ $(VENV)/dev: pyproject.toml $(VENV)/demo
 	@touch $@
 
 # The oldest pandas and numpy that pyproject.toml allows and this Python has wheels of.
-OLDEST := "pandas==2.2.2; python_version < '3.13'" "numpy==1.26.*; python_version < '3.13'" \
+OLDEST := "pandas==2.2.2; python_version < '3.13'" "numpy==2.0.*; python_version < '3.13'" \
           "pandas==2.2.3; python_version >= '3.13'"
 
 $(OLD)/test: pyproject.toml

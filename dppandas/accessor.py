@@ -186,17 +186,17 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
     return Source(source.id, source.name, source.unit, {}, source.version), ""
 
 
-@pd.api.extensions.register_dataframe_accessor("dp")
-class FrameAccessor:
+def _of_frame(df: pd.DataFrame) -> PrivateFrame:
     """``df.dp``: differentially private answers from this DataFrame."""
-
-    def __new__(cls, df: pd.DataFrame) -> PrivateFrame:  # type: ignore[misc]
-        return _frame(df)
+    return _frame(df)
 
 
-@pd.api.extensions.register_series_accessor("dp")
-class SeriesAccessor:
+def _of_series(series: pd.Series) -> PrivateSeries:
     """``series.dp``: differentially private answers from this Series."""
+    return _series(series)
 
-    def __new__(cls, series: pd.Series) -> PrivateSeries:  # type: ignore[misc]
-        return _series(series)
+
+# Properties, and not pandas' register_…_accessor: pandas 2 keeps the first accessor it makes of a
+# frame for good, which would then never hear of columns added, or of dp.protect and dp.reset.
+for _kind, _build in ((pd.DataFrame, _of_frame), (pd.Series, _of_series)):
+    setattr(_kind, "dp", property(_build))

@@ -204,7 +204,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         if len(parts) != depth:
             raise QueryError(f"{example}; {label!r} is not a tuple of {depth}.")
         for part in parts:
-            if is_missing(part):
+            if _holds_missing(part):
                 raise QueryError(
                     f"{example}; missing values are no label: pass dropna=False to value_counts "
                     "to count them in a cell of their own. Nothing was charged."
@@ -217,6 +217,12 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
             raise QueryError(f"keys= of {named} names {label!r} twice. Nothing was charged.")
         seen.add(label)
     return labels
+
+
+def _holds_missing(part: Any) -> bool:
+    if isinstance(part, tuple):  # NaN within equals itself in pandas, and not in Python
+        return any(map(_holds_missing, part))
+    return is_missing(part)
 
 
 def _is_hashable(part: Any) -> bool:

@@ -157,6 +157,7 @@ class Ledger:
             self._observers.append(observer)
 
     def unobserve(self, observer: Observer) -> None:
+        """Stop calling it."""
         if observer in self._observers:
             self._observers.remove(observer)
 

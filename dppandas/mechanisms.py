@@ -7,6 +7,7 @@ really has, and knows its accuracy from public facts alone.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,7 +45,7 @@ class DiscreteLaplace:
         if not self.scale:
             return list(integers)
         noise = sampling.discrete_laplace_vector(self.scale, len(integers)).tolist()
-        return [int(value) + int(z) for value, z in zip(integers, noise, strict=True)]
+        return list(map(operator.add, integers, noise))
 
     def half_width(self, confidence: float, entries: int = 1) -> int:
         """The least w with P[all of `entries` noises within ±w] ≥ confidence.

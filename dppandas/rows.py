@@ -184,7 +184,8 @@ class IsIn(Truth):
     labels: tuple[Any, ...]
 
     def truth(self, chunk: Chunk) -> Mask:
-        return vectors.prepared(self.labels).codes(self.operand.vector(chunk)) < len(self.labels)
+        labels = tuple(dict.fromkeys(self.labels))
+        return vectors.prepared(labels).codes(self.operand.vector(chunk)) < len(labels)
 
     def __str__(self) -> str:
         return f"{_inner(self.operand)} in [{', '.join(map(repr, self.labels))}]"

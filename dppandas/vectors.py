@@ -18,7 +18,7 @@ import fractions
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -131,7 +131,7 @@ def _as_numbers(v: Vector) -> npt.NDArray[np.float64]:
         return np.full(len(v), np.nan)
     if isinstance(v.values, np.ndarray):
         return np.array([_number(x) for x in v.objects()], dtype=np.float64)
-    codes, uniques = _factorized(v)
+    codes, uniques = _factorized(v.values)
     return np.append([_number(x) for x in uniques], [np.nan]).take(codes)
 
 
@@ -331,9 +331,10 @@ class Labels:
             codes = self._of_floats(v.values)
         elif isinstance(v.values, np.ndarray) and v.kind == "O":
             codes = self._of_objects(v.values)
-        else:
-            found, uniques = _factorized(v)
-            codes = np.append(self._one_by_one(uniques), [self._n]).take(found)
+        elif isinstance(v.values.dtype, pd.StringDtype | pd.ArrowDtype):
+            codes = self._of_text(v.values)
+        else:  # times
+            codes = self._of_distinct(v.values)
         if v.missing is not None:
             codes = np.where(v.missing, self._n, codes)
         return codes
@@ -341,6 +342,7 @@ class Labels:
     def _of_integers(self, values: Array) -> npt.NDArray[np.intp]:
         too_large = values > np.uint64(2**63 - 1) if values.dtype == np.uint64 else None
         whole = values.astype(np.int64, copy=False)
+        codes: npt.NDArray[np.intp]
         if self._table is not None:
             # modulo 2^64 the difference is below the span exactly for values within it
             offset = (whole - self._integers[0]).view(np.uint64)
@@ -367,11 +369,36 @@ class Labels:
 
     def _of_objects(self, values: Array) -> npt.NDArray[np.intp]:
         try:
-            target = pd.Index(values, dtype=object, tupleize_cols=False)
-            codes: npt.NDArray[np.intp] = self._objects.get_indexer(target)
-        except Exception:  # an element that can't be hashed, or compared
-            return self._one_by_one(values)
+            return self._hashed(values)
+        except Exception:  # an element that can't be hashed is outside; the others are found alike
+            hashable = (value if _is_hashable(value) else None for value in values)
+            return self._hashed(np.fromiter(hashable, dtype=object, count=len(values)))
+
+    def _hashed(self, values: Array) -> npt.NDArray[np.intp]:
+        target = pd.Index(values, dtype=object, tupleize_cols=False)
+        codes: npt.NDArray[np.intp] = self._objects.get_indexer(target)
         return np.where(codes < 0, self._n, codes)
+
+    def _of_text(self, values: Any) -> npt.NDArray[np.intp]:
+        """Text in Arrow's memory, by Arrow's own hashing. Only a label of text can equal it."""
+        import pyarrow.compute as pc
+
+        try:
+            found = pc.index_in(values.__arrow_array__(), self._text, skip_nulls=True)
+        except Exception:  # a label that is no UTF-8, or a layout that Arrow can't look up
+            return self._of_distinct(values)
+        codes: npt.NDArray[np.intp] = found.fill_null(self._n).to_numpy().astype(np.intp)
+        return codes
+
+    @cached_property
+    def _text(self) -> Any:
+        import pyarrow as pa
+
+        return pa.array([x if isinstance(x, str) else None for x in self._objects], pa.string())
+
+    def _of_distinct(self, values: Any) -> npt.NDArray[np.intp]:
+        found, uniques = _factorized(values)
+        return np.append(self._one_by_one(uniques), [self._n]).take(found)
 
     def _one_by_one(self, values: Any) -> npt.NDArray[np.intp]:
         def one(value: Any) -> int:
@@ -383,9 +410,17 @@ class Labels:
         return np.fromiter(map(one, values), dtype=np.intp, count=len(values))
 
 
-def _factorized(v: Vector) -> tuple[npt.NDArray[np.intp], Any]:
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except Exception:
+        return False
+    return True
+
+
+def _factorized(values: Any) -> tuple[npt.NDArray[np.intp], Any]:
     """Codes (-1 for missing) and distinct elements of a pandas array."""
-    codes, uniques = pd.factorize(pd.Series(v.values))
+    codes, uniques = pd.factorize(pd.Series(values))
     return codes, uniques.to_numpy(dtype=object)
 
 

@@ -1,4 +1,4 @@
-"""Every operation that releases something, over one schema: a new one joins the laws by a line here.
+"""Every operation that releases something, over one schema: a line here, and a new one is tested.
 
 Columns: number, group (text), code (whole numbers), yes and no (truth values), when (times).
 """

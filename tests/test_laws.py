@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import datetime
 import gc
@@ -212,7 +213,7 @@ def test_a_refusal_after_the_budget_is_gone_still_says_what_is_left() -> None:
     dp.session(epsilon="0.3")
     df = people()
     df.dp.count(epsilon="0.3")
-    with pytest.raises(dp.BudgetExceeded, match="0 of 0.3 is left after 1 releases") as caught:
+    with pytest.raises(dp.BudgetExceeded, match=r"0 of 0\.3 is left after 1 releases") as caught:
         df.dp.count(epsilon=0.1)
     assert (caught.value.requested, caught.value.remaining) == (Fraction(1, 10), 0)
 
@@ -251,7 +252,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(
         monkeypatch.setattr(statistic, "kernel", quoting)
     dp.session(epsilon=1)
     df = people().assign(group=CANARY)
-    with pytest.raises(dp.ReleaseFailed, match="charge of ε = 0.5 stays") as caught:
+    with pytest.raises(dp.ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
         released(name, df.dp, 0.5)
     assert list(_chain(caught.value)) == [caught.value]  # no cause, no context: nothing to quote
     assert CANARY not in "".join(traceback.format_exception(caught.value))
@@ -466,10 +467,8 @@ def test_nobody_writes_between_a_check_and_its_charge() -> None:
             raise ValueError("no more")
 
     def charge(_: int) -> None:
-        try:
+        with contextlib.suppress(ValueError):
             granted.append(memory.add(half, check).number)
-        except ValueError:
-            pass
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(charge, range(16)))
@@ -554,28 +553,32 @@ EXTRA: dict[str, Any] = {
 }
 
 
+def _loaded(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    try:
+        return pd.DataFrame(rows, columns=people().columns)
+    except OverflowError:  # pandas 2 can't hold 10^400 with other types
+        return pd.DataFrame(rows, columns=people().columns, dtype=object)
+
+
 def _neighbours() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     df = people(12).drop(columns="owner").assign(owner=range(12))
     rows = df.astype(object).to_dict("records")
     pairs = {
-        f"{name} joins {base}": (
-            pd.DataFrame(start, columns=df.columns),
-            pd.DataFrame([*start, _row(value)], columns=df.columns),
-        )
+        f"{name} joins {base}": (_loaded(start), _loaded([*start, _row(value)]))
         for name, value in EXTRA.items()
         for base, start in (("nobody", []), ("twelve", rows))
     }
     coded = df.assign(group=df["group"].astype("category"), code=df["code"].astype("category"))
-    pairs["a category vanishes"] = (
-        coded, coded[coded["group"] != "x"].assign(group=lambda d: d["group"].cat.remove_unused_categories()),
-    )  # fmt: skip
+    fewer = coded[coded["group"] != "x"].copy()
+    fewer["group"] = fewer["group"].cat.remove_unused_categories()
+    pairs["a category vanishes"] = (coded, fewer)
     zoned = df.assign(when=[_zoned(1 + i) for i in range(12)])
     pairs["zoned times"] = (zoned, pd.concat([zoned, df[:1]]))
     pairs["duplicate labels"] = (df.set_index(pd.Index([0] * 12)), df)
     levels = pd.MultiIndex.from_product([["x", "y"], range(6)])
     pairs["two index levels"] = (df.set_index(levels), df[:11])
     nullable = df.convert_dtypes()
-    pairs["nullable types"] = (nullable, pd.concat([nullable, nullable[:1].map(lambda x: pd.NA)]))
+    pairs["nullable types"] = (nullable, nullable.reindex(range(13)))
     return pairs
 
 

@@ -41,6 +41,8 @@ def _reader(series: pd.Series[Any]) -> Reader:
         return lambda rows: Vector(levels.values, levels.missing, codes[rows], memo)
     if isinstance(dtype, np.dtype):
         return _numpy_reader(series.to_numpy(), dtype)
+    if isinstance(dtype, pd.StringDtype) and dtype.storage == "python":
+        return _numpy_reader(np.asarray(array, dtype=object), np.dtype(object))
     if isinstance(dtype, pd.StringDtype | pd.DatetimeTZDtype):
         return lambda rows: Vector(array[rows])
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind in "OU":

@@ -1,0 +1,491 @@
+"""The pandas-shaped face: without noise, its answers are those of pandas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal, assert_series_equal
+
+import dppandas as dp
+from dppandas.results import ReleasedFloat, ReleasedInt, ReleasedText
+
+EDUC = [9, 12, 14, 16, 17, 20]
+RATINGS = [1, 2, 3, 4, 5]
+TABLE = {"educ": EDUC, "rate_marriage": RATINGS}
+
+
+def sample() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "age": [15, 30, 60, 45, 30, 22],
+            "income": [0.0, 10.5, math.nan, 20.25, -3.0, 7.0],
+            "city": ["Rome", "Oslo", "Rome", None, "Bonn", "Rome"],
+            "likes_a": [True, True, False, True, False, True],
+            "likes_b": [False, True, False, False, False, True],
+        }
+    )
+
+
+# --- the same as pandas ---------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("exact")
+class TestDifferential:
+    """Real data, noise frozen at 0: values, index, names, dtypes and order are those of pandas."""
+
+    def test_count_of_rows(self, fair: pd.DataFrame) -> None:
+        for n in (
+            fair.dp.count(epsilon=1),
+            fair.dp.size(epsilon=1),
+            fair.dp["age"].size(epsilon=1),
+        ):
+            assert type(n) is ReleasedInt
+            assert n == len(fair) == 6366
+
+    def test_count_of_values(self) -> None:
+        df = sample()
+        expected = df[["income", "city"]].count()
+        assert_series_equal(df.dp[["income", "city"]].count(epsilon=1), expected)
+        assert_series_equal(df.dp[list(df)].count(epsilon=1), df.count())  # chosen: all of them
+        assert df.dp["income"].count(epsilon=1) == df["income"].dp.count(epsilon=1) == 5
+
+    def test_sum(self, fair: pd.DataFrame) -> None:
+        answer = fair.dp["affairs"].sum(bounds=(0, 60), epsilon=1)
+        assert type(answer) is ReleasedFloat
+        assert answer == pytest.approx(fair["affairs"].sum(), rel=1e-7)
+        columns = ["age", "children"]
+        answers = fair.dp[columns].sum(bounds={"age": (0, 99), "children": (0, 10)}, epsilon=1)
+        assert_series_equal(answers, fair[columns].sum())
+
+    def test_mean(self, fair: pd.DataFrame) -> None:
+        answer = fair.dp["affairs"].mean(bounds=(0, 60), epsilon=1)
+        assert type(answer) is ReleasedFloat
+        assert answer == pytest.approx(fair["affairs"].mean(), abs=1e-7)
+        columns = ["age", "children"]
+        assert_series_equal(
+            fair.dp[columns].mean(bounds=(0, 99), epsilon=1), fair[columns].mean(), rtol=1e-7
+        )
+
+    def test_values_are_clipped_and_missing_ones_left_out(self) -> None:
+        income = sample()["income"]
+        clipped = income.clip(0, 15)
+        assert income.dp.sum(bounds=(0, 15), epsilon=1) == clipped.sum()
+        assert income.dp.mean(bounds=(0, 15), epsilon=1) == pytest.approx(clipped.mean(), abs=1e-7)
+
+    @pytest.mark.parametrize("sort", [True, False])
+    @pytest.mark.parametrize("ascending", [True, False])
+    @pytest.mark.parametrize("normalize", [True, False])
+    def test_value_counts(
+        self, fair: pd.DataFrame, sort: bool, ascending: bool, normalize: bool
+    ) -> None:
+        answer = fair.dp["educ"].value_counts(
+            normalize, sort, ascending, keys=[float(e) for e in EDUC], epsilon=1
+        )
+        expected = fair["educ"].value_counts(normalize, sort, ascending)
+        if not sort:  # pandas: in order of appearance; here: as declared
+            expected = expected.sort_index()
+        assert_series_equal(answer, expected, atol=2e-9, check_exact=False)
+
+    def test_value_counts_over_columns(self, fair: pd.DataFrame) -> None:
+        columns = list(TABLE)
+        answer = fair.dp[columns].value_counts(keys=TABLE, epsilon=1)
+        expected = fair[columns].value_counts()
+        assert answer.name == "count"
+        assert answer.is_monotonic_decreasing
+        assert len(answer) == len(EDUC) * len(RATINGS)  # those without rows too
+        assert answer[answer > 0].to_dict() == expected.to_dict()
+        assert list(answer.index.names) == columns
+        subset = fair.dp.value_counts(columns, keys=TABLE, sort=False, epsilon=1)
+        assert subset.index.tolist() == [(e, r) for e in EDUC for r in RATINGS]
+
+    def test_value_counts_with_missing_values(self) -> None:
+        city = pd.Series(["a", "b", "a", None, "b", "a"], name="city")
+        answer = city.dp.value_counts(dropna=False, keys=["b", "a"], epsilon=1)
+        assert_series_equal(answer, city.value_counts(dropna=False), check_index_type=False)
+        assert answer.index.isna().tolist() == [False, False, True]
+
+    def test_group_size_and_count(self, fair: pd.DataFrame) -> None:
+        keys = [float(e) for e in EDUC]
+        groups, exact = fair.dp.groupby("educ", keys=keys), fair.groupby("educ")
+        assert_series_equal(groups.size(epsilon=1), exact.size())
+        assert_series_equal(groups["age"].count(epsilon=1), exact["age"].count())
+        assert_series_equal(groups.age.count(epsilon=1), exact.age.count())
+        assert_frame_equal(
+            groups[["age", "children"]].count(epsilon=1), exact[["age", "children"]].count()
+        )
+        assert_frame_equal(groups.count(epsilon=1), exact.count())
+
+    @pytest.mark.parametrize("statistic", ["sum", "mean"])
+    def test_group_sum_and_mean(self, fair: pd.DataFrame, statistic: str) -> None:
+        keys = [float(e) for e in EDUC]
+        groups, exact = fair.dp.groupby("educ", keys=keys), fair.groupby("educ")
+        answer = getattr(groups["affairs"], statistic)(bounds=(0, 60), epsilon=1)
+        assert_series_equal(answer, getattr(exact["affairs"], statistic)(), rtol=1e-6)
+        columns = ["age", "children"]
+        answers = getattr(groups[columns], statistic)(bounds=(0, 99), epsilon=1)
+        assert_frame_equal(answers, getattr(exact[columns], statistic)(), rtol=1e-6)
+
+    def test_groups_of_several_columns(self, fair: pd.DataFrame) -> None:
+        keys = {name: [float(k) for k in labels] for name, labels in TABLE.items()}
+        groups = fair.dp.groupby(list(keys), keys=keys)
+        expected = fair.groupby(list(keys)).size()
+        answer = groups.size(epsilon=1)
+        assert_series_equal(answer[answer > 0], expected)
+        means = groups["age"].mean(bounds=(0, 99), epsilon=1)
+        exact = fair.groupby(list(keys))["age"].mean()
+        assert_series_equal(means[exact.index], exact, rtol=1e-6)
+
+    def test_groups_of_declared_tuples(self) -> None:
+        df = sample()
+        pairs = [("Rome", 60), ("Oslo", 30), ("Bonn", 99)]
+        answer = df.dp.groupby(["city", "age"], keys=pairs).size(epsilon=1)
+        assert answer.to_dict() == {("Rome", 60): 1, ("Oslo", 30): 1, ("Bonn", 99): 0}
+
+    @pytest.mark.parametrize("normalize", [True, False])
+    def test_group_value_counts(self, fair: pd.DataFrame, normalize: bool) -> None:
+        keys = {name: [float(k) for k in labels] for name, labels in TABLE.items()}
+        answer = fair.dp.groupby("educ", keys=keys["educ"])["rate_marriage"].value_counts(
+            normalize, keys=keys["rate_marriage"], epsilon=1
+        )
+        expected = fair.groupby("educ")["rate_marriage"].value_counts(normalize)
+        assert_series_equal(answer[answer > 0], expected, atol=2e-9, check_exact=False)
+        # groups in declared order, and descending within each, as in pandas
+        assert answer.index.get_level_values(0).tolist() == [e for e in EDUC for _ in RATINGS]
+
+    def test_mode(self, fair: pd.DataFrame) -> None:
+        answer = fair.dp["educ"].mode(keys=[float(e) for e in EDUC], epsilon=1)
+        assert_series_equal(answer, fair["educ"].mode())
+
+    def test_nlargest(self, fair: pd.DataFrame) -> None:
+        keys = [float(e) for e in EDUC]
+        answer = fair.dp["educ"].value_counts(keys=keys).nlargest(3, epsilon=1)
+        assert_series_equal(answer, fair["educ"].value_counts().nlargest(3))
+        likes = sample().dp[["likes_b", "likes_a"]].sum()
+        assert likes.nlargest(2, epsilon=1).tolist() == ["likes_a", "likes_b"]
+
+    def test_idxmax(self, fair: pd.DataFrame) -> None:
+        df, keys = sample(), [float(e) for e in EDUC]
+        label = fair.dp["educ"].value_counts(keys=keys).idxmax(epsilon=1)
+        assert label == fair["educ"].value_counts().idxmax()
+        likes = df.dp[["likes_b", "likes_a"]]
+        for answer in (likes.idxmax(epsilon=1), likes.sum().idxmax(epsilon=1)):
+            assert type(answer) is ReleasedText
+            assert answer == df[["likes_b", "likes_a"]].sum().idxmax() == "likes_a"
+        groups = fair.dp.groupby("educ", keys=keys)
+        assert groups.size().idxmax(epsilon=1) == fair.groupby("educ").size().idxmax()
+        assert likes.idxmax(bounds=(0, 1), epsilon=1) == "likes_a"
+
+    def test_a_mask_counts_as_false_and_true(self) -> None:
+        df = sample()
+        answer = (df.dp["age"] > 25).value_counts(epsilon=1)
+        assert_series_equal(answer, (df["age"] > 25).value_counts())
+        assert (df.dp["age"] > 25).sum(epsilon=1) == 4
+        assert (df.dp["age"] > 25).mean(epsilon=1) == pytest.approx(4 / 6, abs=1e-8)
+
+    def test_columns_computed_from_others(self) -> None:
+        df = sample()
+        p, d = df.dp, df
+        for private, plain in [
+            (p["income"] * 2 + p["age"], d["income"] * 2 + d["age"]),
+            (100 - p["age"] / 4, 100 - d["age"] / 4),
+            (-p["age"] // 7 % 5, -d["age"] // 7 % 5),
+            (p["age"] ** 2 - 1, d["age"] ** 2 - 1),
+        ]:
+            assert private.sum(bounds=(-9999, 9999), epsilon=1) == pytest.approx(plain.sum())
+
+
+# --- what pandas does not have --------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("exact")
+class TestKeysAndValues:
+    def test_whole_keys_find_floats(self, fair: pd.DataFrame) -> None:
+        answer = fair.dp["educ"].value_counts(keys=range(9, 21), sort=False, epsilon=1)
+        assert answer.index.tolist() == list(range(9, 21))
+        assert answer[9] == (fair["educ"] == 9.0).sum() > 0
+        assert answer[10] == 0
+
+    def test_rows_outside_the_keys_are_dropped(self) -> None:
+        cities = sample().dp["city"]
+        assert cities.value_counts(keys=["Oslo"], epsilon=1).to_dict() == {"Oslo": 1}
+        shares = cities.value_counts(keys=["Oslo", "Rome"], normalize=True, epsilon=1)
+        assert shares.to_dict() == {"Rome": 0.75, "Oslo": 0.25}
+
+    @pytest.mark.parametrize(
+        "keys", [[3, 1, 2], (3, 1, 2), pd.Index([3, 1, 2]), np.array([3, 1, 2])]
+    )
+    def test_keys_stand_in_declared_order(self, keys: Any) -> None:
+        df = pd.DataFrame({"x": [1, 1, 2]})
+        assert df.dp.groupby("x", keys=keys).size(epsilon=1).to_dict() == {3: 0, 1: 2, 2: 1}
+        answer = df.dp["x"].value_counts(keys=keys, sort=False, epsilon=1)
+        assert answer.index.tolist() == [3, 1, 2]
+
+    def test_labels_may_be_tuples_truth_values_and_times(self) -> None:
+        day = pd.Timestamp(2020, 1, 1)
+        series = pd.Series([("a", 1), True, day, "a"], dtype=object)
+        answer = series.dp.value_counts(keys=[("a", 1), True, day], sort=False, epsilon=1)
+        assert answer.tolist() == [1, 1, 1]
+        assert answer.index.tolist() == [("a", 1), True, day]
+
+    def test_true_counts_whatever_the_dtype(self) -> None:
+        df = pd.DataFrame(
+            {
+                "bool": [True, False, True],
+                "number": [1, 0, 2],
+                "object": [True, None, "True"],
+                "nullable": pd.array([True, None, True], dtype="boolean"),
+            }
+        )
+        counts = df.dp[list(df)].sum(epsilon=1)
+        assert counts.to_dict() == {"bool": 2, "number": 1, "object": 1, "nullable": 2}
+        assert counts.dtype == "int64"
+
+    def test_what_is_no_number_counts_as_missing(self) -> None:
+        series = pd.Series(["1", " 2.5 ", "three", None, 4, [5], 1 + 0j], dtype=object)
+        assert series.dp.sum(bounds=(0, 10), epsilon=1) == 7.5
+        assert series.dp.mean(bounds=(0, 10), epsilon=1) == pytest.approx(2.5, abs=1e-7)
+        assert sample()["city"].dp.sum(bounds=(0, 1), epsilon=1) == 0
+
+    def test_equal_bounds(self) -> None:
+        series = pd.Series([1.0, 2.0, math.nan])
+        mean = series.dp.mean(bounds=(5, 5), epsilon=1)
+        assert (mean, mean.error()) == (5, 0)
+        assert dp.ledger().spent == 0  # a constant costs nothing
+        assert series.dp.sum(bounds=(5, 5), epsilon=1) == 10
+        assert dp.ledger().spent == 1
+
+    def test_empty_frames_answer_too(self) -> None:
+        df = sample()[:0]
+        assert df.dp.count(epsilon=1) == 0
+        assert 0 <= df.dp["income"].mean(bounds=(0, 10), epsilon=1) <= 10
+        assert df.dp["city"].value_counts(keys=["Rome"], epsilon=1).tolist() == [0]
+        shares = df.dp["city"].value_counts(keys=["Rome"], normalize=True, epsilon=1)
+        assert shares.isna().all()
+
+
+@pytest.mark.usefixtures("exact")
+class TestRows:
+    def test_filters_chain(self) -> None:
+        df = sample()
+        private = df.dp.query("age > 20").query("city == 'Rome' or income < 0")
+        assert private.count(epsilon=1) == len(
+            df.query("age > 20 and (city == 'Rome' or income < 0)")
+        )
+        private = df.dp[df.dp["age"] > 20]
+        assert (
+            private[["income", "age"]].query("income > 0")["age"].sum(bounds=(0, 99), epsilon=1)
+            == df.query("age > 20 and income > 0")["age"].sum()
+        )
+
+    def test_masks_combine(self) -> None:
+        df = sample()
+        p = df.dp
+        masks: list[tuple[Any, Any]] = [
+            ((p["age"] > 20) & ~(p["city"] == "Rome"), (df["age"] > 20) & ~(df["city"] == "Rome")),
+            (p["likes_a"] | p["likes_b"], df["likes_a"] | df["likes_b"]),
+            (p["city"].isin(["Rome", "Oslo"]), df["city"].isin(["Rome", "Oslo"])),
+            (p["income"].between(0, 10.5), df["income"].between(0, 10.5)),
+            (p["income"].between(0, 10.5, "left"), df["income"].between(0, 10.5, "left")),
+            (p["income"].isna() | p["city"].notna(), df["income"].isna() | df["city"].notna()),
+            (p["age"] != p["income"], df["age"] != df["income"]),
+            (30 <= p["age"], 30 <= df["age"]),  # noqa: SIM300
+        ]
+        for mask, expected in masks:
+            assert p[mask].count(epsilon=1) == len(df[expected])
+            assert p["age"][mask].count(epsilon=1) == df["age"][expected].count()
+
+    def test_a_mask_of_filtered_rows_filters_only_those(self) -> None:
+        adults = sample().dp.query("age > 20")
+        assert adults[adults["likes_a"]].count(epsilon=1) == 3
+        with pytest.raises(dp.QueryError, match="other rows"):
+            adults.query("age > 50")[adults["likes_a"]]
+
+    def test_variables_come_from_where_the_query_is_written(self) -> None:
+        df, limit = sample(), 30
+        expected = len(df[df["age"] >= limit])
+        assert df.dp.query("age >= @limit").count(epsilon=1) == expected
+
+        def inner(limit: int) -> int:
+            return df.dp.query("age >= @limit").count(epsilon=1)
+
+        assert inner(60) == 1
+        with pytest.raises(dp.UnsupportedExpression, match="@nobody is not defined"):
+            df.dp.query("age > @nobody")
+
+    def test_a_series_is_a_column(self) -> None:
+        df = sample()
+        for series in (df["age"], df["age"].rename(None)):
+            assert series.dp.count(epsilon=1) == 6
+            assert series.dp[series.dp > 20].count(epsilon=1) == 5
+            counts = series.dp.value_counts(keys=[30, 15], epsilon=1)
+            assert counts.to_dict() == {30: 2, 15: 1}
+            assert counts.index.name == series.name
+
+    def test_private_masks_need_one_frame(self) -> None:
+        df = sample()
+        assert df.dp[df.dp["age"] > 20].count(epsilon=1) == 5  # two accesses of one frame
+        with pytest.raises(dp.LineageError, match="make it from this one"):
+            df.dp[df.copy().dp["age"] > 20]
+
+
+# --- the domain -----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("exact")
+class TestDomain:
+    def people(self, **domain: Any) -> dp.PrivateFrame:
+        return dp.protect(sample(), name="people", domain=domain)
+
+    def test_bounds_and_keys_come_from_the_domain(self) -> None:
+        people = self.people(age=(0, 50), city=["Oslo", "Rome"])
+        assert people["age"].mean(epsilon=1) == pytest.approx(32, abs=1e-6)
+        assert people["city"].value_counts(epsilon=1).to_dict() == {"Rome": 3, "Oslo": 1}
+        groups = people.groupby("city")["age"]
+        assert groups.sum(epsilon=1).to_dict() == {"Oslo": 30, "Rome": 87}
+        assert groups.sum(bounds=(0, 60), epsilon=1)["Rome"] == 97  # the call comes first
+
+    def test_keys_that_are_numbers_bound_a_mean(self) -> None:
+        people = self.people(age=[15, 30, 45], likes_a=[False, True])
+        assert people["age"].mean(epsilon=1) == pytest.approx(
+            (15 + 30 + 45 + 45 + 30 + 22) / 6, abs=1e-6
+        )
+        assert people["likes_a"].mean(epsilon=1) == pytest.approx(4 / 6, abs=1e-8)
+
+    def test_the_product_of_two_domains(self) -> None:
+        people = self.people(city=["Oslo", "Rome"], likes_a=[True, False])
+        answer = people.groupby(["city", "likes_a"]).size(epsilon=1)
+        assert answer.to_dict() == {
+            ("Oslo", True): 1, ("Oslo", False): 0, ("Rome", True): 2, ("Rome", False): 1,
+        }  # fmt: skip
+
+    def test_asserted_frames_inherit_no_domain(self) -> None:
+        df = sample()
+        dp.protect(df, name="people", domain={"age": (0, 50)})
+        with pytest.raises(dp.MissingArgument, match="bounds="):
+            df.dp["age"].mean(epsilon=1)
+
+    def test_describe_shows_the_public_schema(self) -> None:
+        shown = self.people(age=(0, 50), city=["Oslo", "Rome"]).describe()
+        assert shown.loc["age", "bounds"] == "(0, 50)"
+        assert shown.loc["city", "keys"] == "Oslo, Rome"
+        assert (shown.loc["income"] == "").all()
+
+
+# --- unreleased answers and refusals --------------------------------------------------------------
+
+UNRELEASED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "count": (lambda p: p.count(), "count"),
+    "sum": (lambda p: p["age"].sum(bounds=(0, 99)), "sum of age in (0, 99)"),
+    "mean": (lambda p: p["age"].mean(bounds=(0, 99)), "mean of age in (0, 99)"),
+    "value_counts": (
+        lambda p: p["city"].value_counts(keys=["Rome"]),
+        "value_counts of city (1 keys)",
+    ),
+    "mode": (lambda p: p["city"].mode(keys=["Rome", "Oslo"]), "mode of city (2 keys)"),
+    "sum of True": (lambda p: p[["likes_a", "likes_b"]].sum(), "sum of True of likes_a, likes_b"),
+    "idxmax": (lambda p: p[["likes_a", "likes_b"]].idxmax(), "sum of True of likes_a, likes_b"),
+    "group mean": (
+        lambda p: p.groupby("city", keys=["Rome"])["age"].mean(bounds=(0, 99)),
+        "mean of age by city (1 keys)",
+    ),
+    "filtered": (lambda p: p.query("age > 30").count(), "count where age > 30"),
+}
+
+
+@pytest.mark.parametrize("name", UNRELEASED)
+def test_an_unreleased_answer_says_what_it_is(name: str) -> None:
+    make, what = UNRELEASED[name]
+    unreleased = make(sample().dp)
+    assert isinstance(unreleased, dp.Unreleased)
+    assert repr(unreleased).startswith(f"<unreleased {what}, from unnamed (asserted): nothing")
+    assert ".release(epsilon=…)" in repr(unreleased)
+    assert (".idxmax" in repr(unreleased)) == (name in ("value_counts", "sum of True", "idxmax"))
+    assert dp.ledger().entries() == []
+    unreleased.release(epsilon=1)
+    (entry,) = dp.ledger().entries()
+    assert entry.what == what
+
+
+def test_release_of_a_mode_is_the_mode(exact: None) -> None:
+    answer = sample().dp["city"].mode(keys=["Oslo", "Rome"]).release(epsilon=1)
+    assert answer.tolist() == ["Rome"]
+
+
+ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
+    "no such column": (lambda p: p["agee"], dp.UnknownColumn, "Did you mean 'age'"),
+    "no such column among several": (lambda p: p[["age", "cty"]], KeyError, "'cty'.*'city'"),
+    "no such group": (lambda p: p.groupby("cit", keys=[1]), dp.UnknownColumn, "'city'"),
+    "no such column in a query": (lambda p: p.query("agge > 1"), dp.UnknownColumn, "'age'"),
+    "no such attribute": (lambda p: p.median, AttributeError, "private frames have no 'median'"),
+    "no such column attribute": (lambda p: p.age.median, AttributeError, "have no 'median'"),
+    "no keys for groups": (lambda p: p.groupby("city"), dp.MissingArgument, r"keys= is needed"),
+    "keys as text": (lambda p: p.groupby("city", keys="Rome"), dp.QueryError, "list of labels"),
+    "keys as a set": (lambda p: p.groupby("city", keys={"Rome"}), dp.QueryError, "list of labels"),
+    "no keys at all": (lambda p: p.groupby("city", keys=[]), dp.QueryError, "empty"),
+    "keys of a column not asked": (
+        lambda p: p.groupby(["city", "age"], keys={"city": ["a"], "age": [1], "x": [1]}),
+        dp.QueryError, "'x'",
+    ),
+    "short tuples": (
+        lambda p: p.groupby(["city", "age"], keys=[("Rome",)]), dp.QueryError, "tuple of 2",
+    ),
+    "twice in a product": (
+        lambda p: p.groupby(["city", "age"], keys={"city": ["a", "a"], "age": [1]}),
+        dp.QueryError, "'a' twice",
+    ),
+    "columns named twice": (lambda p: p[["age", "age"]], dp.QueryError, "twice"),
+    "no columns": (lambda p: p[[]].mean(bounds=(0, 1)), dp.QueryError, "no columns"),
+    "rows by position": (lambda p: p[0:2], dp.QueryError, "position"),
+    "value_counts of several groups": (
+        lambda p: p.groupby("city", keys=["a"])[["age", "income"]].value_counts(keys=[1]),
+        dp.QueryError, "select one column",
+    ),
+    "dropna over columns": (
+        lambda p: p[["city", "age"]].value_counts(dropna=False, keys=[("a", 1)]),
+        dp.QueryError, "one column",
+    ),
+    "arithmetic with text": (lambda p: p["age"] + "a", dp.QueryError, "'a' is no number"),
+    "a number as a mask": (lambda p: p[p["age"] + 1], dp.QueryError, "compare it"),
+    "a plain column": (lambda p: p["age"] > pd.Series([1]), dp.LineageError, "isin"),
+    "isin text": (lambda p: p["city"].isin("Rome"), dp.QueryError, "list"),
+    "inclusive of what": (lambda p: p["age"].between(1, 2, "some"), dp.QueryError, "'neither'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_name_what_to_change(name: str) -> None:
+    do, error, message = ERRORS[name]
+    with pytest.raises(error, match=message):
+        do(sample().dp)
+
+
+def test_columns_named_twice_are_refused() -> None:
+    df = pd.DataFrame([[1, 2]], columns=["x", "x"])
+    with pytest.raises(dp.QueryError, match="named twice"):
+        df.dp.count(epsilon=1)
+
+
+def test_completion_offers_columns_and_answers() -> None:
+    private = sample().dp
+    assert {"age", "query", "groupby", "count"} <= set(dir(private))
+    assert "age" in private
+    assert list(private.columns) == list(sample())
+
+
+def test_columns_that_are_not_asked_for_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dppandas.engines.pandas import PandasEngine
+
+    read: list[Any] = []
+    reader = PandasEngine._reader
+    monkeypatch.setattr(
+        PandasEngine, "_reader", lambda self, name: (read.append(name), reader(self, name))[1]
+    )
+    sample().dp.query("age > 20")["income"].mean(bounds=(0, 1), epsilon=1)
+    assert sorted(set(read)) == ["age", "income"]
+    sample().dp.count(epsilon=1)
+    assert len(set(read)) == 2

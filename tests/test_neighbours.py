@@ -1,0 +1,437 @@
+"""Sensitivities: exact integers on thousands of random neighbours, and by hand. No false alarms.
+
+Whatever the rows hold, the integers of two tables that differ by one unit differ by no more than
+the statistic says; and which rows of a unit count depends on the rows of that unit alone.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from operations import CODES, GROUPS, OPERATIONS, integers
+
+import dppandas as dp
+from dppandas import querystring
+from dppandas.budget import Epsilon
+from dppandas.domain import Bounds, Grid, Keys, Unit
+from dppandas.engines.contents import kept_rows, row_hashes
+from dppandas.engines.pandas import PandasEngine
+from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
+from dppandas.query import Query
+from dppandas.rows import EVERY, Column, Compare, Expression, IsMissing, Literal, Not
+from dppandas.statistics import REGISTRY, Cells, Count, Layout, Mean, Statistic, Sum
+from dppandas.vectors import Labels, Vector
+
+KEY = b"0123456789abcdef"
+PAIRS = 800  # for each statistic
+NOON = pd.Timestamp(2020, 1, 1, 12)
+
+
+# --- random rows ----------------------------------------------------------------------------------
+
+
+class Odd:
+    """An element that can't be hashed, compared or printed."""
+
+    def _refuse(self, *args: object) -> Any:
+        raise RuntimeError
+
+    __eq__ = __lt__ = __hash__ = __repr__ = __float__ = __bool__ = _refuse  # type: ignore[assignment]
+
+
+PLAIN: dict[str, list[Any]] = {
+    "number": [0, 1, -5, 10, 2.5, -0.0, 5e-324, 1e308, -1e308, math.nan, math.inf, -math.inf],
+    "other": [0.1, 0.3, 0.2, 1e-30, 7, -(2**63), 2**53, None, True, False],
+    "group": ["a", "b", "c", "", "x", None],
+    "code": [1, 2, 3, 4, 2.0, 1.5, -1, True, None],
+    "when": [NOON, NOON + datetime.timedelta(days=1), pd.NaT],
+}
+#: What only an object column can hold, beside anything plain.
+WILD: list[Any] = [
+    "a", "2", " 1e3 ", "nan", 2, 2.0, 10**400, 2**63 - 1, 2**64 - 1, 1 + 0j, b"a", [1], {}, (1, 2),
+    ("a", math.nan), Decimal("2"), Decimal("0.1"), Decimal("sNaN"), Fraction(1, 3), Odd(), None,
+    pd.NA, pd.NaT, math.nan, NOON, NOON.tz_localize("UTC"), datetime.date(2020, 1, 1),
+    np.float32(2), np.int8(2), np.bool_(True), np.complex128(2j), pd.Timedelta(1, "D"),
+]  # fmt: skip
+
+Row = dict[str, Any]
+
+
+def row(rng: random.Random, wild: bool) -> Row:
+    pools = {name: [*pool, *WILD] if wild else pool for name, pool in PLAIN.items()}
+    return {name: rng.choice(pool) for name, pool in pools.items()}
+
+
+def table(rows: list[Row], kind: str) -> pd.DataFrame:
+    """Rows as somebody might have loaded them: the type of a column is then data."""
+    columns = [*PLAIN, "owner"]
+    data = {name: [r.get(name) for r in rows] for name in columns}
+    if kind == "object":
+        arrays = {name: np.empty(len(rows), dtype=object) for name in columns}
+        for name, array in arrays.items():
+            array[:] = pd.Series(data[name], dtype=object).to_numpy()
+        return pd.DataFrame(arrays, dtype=object)
+    frame = pd.DataFrame(data, columns=columns)
+    if kind == "category":
+        return frame.astype({"group": "category", "code": "category", "number": "category"})
+    return frame.convert_dtypes() if kind == "nullable" else frame
+
+
+KINDS = ["inferred", "category", "nullable", "object"]
+
+
+# --- random statistics ----------------------------------------------------------------------------
+
+FILTERS = [
+    "number > 1",
+    "group == 'a' or code in [1, 2]",
+    "not (other < 0.2)",
+    "when >= '2020-01-02'",
+]
+COLUMNS: dict[Any, Expression] = {name: Column(name) for name in PLAIN}
+
+
+def bounds(rng: random.Random) -> Bounds:
+    """Asymmetric, anchored at 0, excluding 0, of no width, tiny and huge."""
+    pairs = [(-5, 10), (0, 60), (5, 10), (-10, -5), (0, 0), (3, 3), (0.1, 0.3), (-1e-3, 1e6)]
+    pairs += [(0, 1e-200), (-1e200, 1e199), (2**53, 2**53 + 2), (-1 / 3, 1 / 7)]
+    return Bounds.parse(rng.choice(pairs), "x")
+
+
+def cells(rng: random.Random) -> Cells:
+    group, code = Keys.parse(GROUPS, ["group"]), Keys.parse([1, 2, 3, "a", (1, 2)], ["code"])
+    times = Keys.parse([NOON, "2020-01-01"], ["when"])
+    return rng.choice(
+        [
+            Cells(),
+            Cells((Column("group"),), group),
+            Cells((Column("code"),), code, missing_cell=True),
+            Cells((Column("when"),), times),
+            Cells((Column("group"), Column("code")), group.then(Keys.parse(CODES, ["code"]))),
+            Cells((Column("code"), Column("group")), Keys(((1, "a"), (2, "b"), (3, "z")), 2)),
+        ]
+    )
+
+
+def operands(rng: random.Random) -> tuple[Expression, ...]:
+    ratio = querystring.parse("number / other > code - 1", COLUMNS, {}.__getitem__)
+    product = querystring.parse("number * other == code", COLUMNS, {}.__getitem__).left  # type: ignore[attr-defined]
+    return tuple(rng.sample([*COLUMNS.values(), ratio, product], rng.randint(1, 3)))
+
+
+def some_count(rng: random.Random) -> Count:
+    tests: list[Expression] = [EVERY]
+    for operand in operands(rng):
+        tests.append(
+            rng.choice([operand, Not(IsMissing(operand)), Compare("==", operand, Literal(True))])
+        )
+    return Count(cells(rng), Layout(integer=True), tuple(tests[rng.randint(0, 1) :]))
+
+
+def some_sum(rng: random.Random) -> Sum:
+    chosen = operands(rng)
+    grids = tuple(Grid.centred(bounds(rng)) for _ in chosen)
+    statistic = Sum(cells(rng), Layout(integer=False), chosen, grids)
+    return statistic.comparable() if rng.random() < 0.2 else statistic
+
+
+def some_mean(rng: random.Random) -> Mean:
+    chosen = operands(rng)
+    return Mean(cells(rng), Layout(integer=False), chosen, tuple(bounds(rng) for _ in chosen))
+
+
+#: One maker for each registered statistic; a class without one fails the first test.
+MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
+    Count: some_count,
+    Sum: some_sum,
+    Mean: some_mean,
+}
+
+
+def test_every_registered_statistic_is_among_the_neighbours() -> None:
+    assert set(REGISTRY) == set(MAKERS)
+    assert PAIRS * len(MAKERS) >= 2000
+
+
+def found(
+    statistic: Statistic, where: Expression | None, frame: pd.DataFrame, unit: Unit
+) -> list[int]:
+    """The integers, in blocks of 7 rows."""
+    return PandasEngine(frame, unit, KEY, block=7).integers(
+        lambda chunk: statistic.kernel(chunk, None if where is None else where.truth(chunk)),
+        statistic.size,
+        "test",
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("statistic", REGISTRY)
+def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
+    statistic: type[Statistic], kind: str
+) -> None:
+    rng = random.Random(f"{statistic.__name__} {kind}")
+    for _ in range(PAIRS // len(KINDS)):
+        made = MAKERS[statistic](rng)
+        text = rng.choice([None, *FILTERS])
+        where = None if text is None else querystring.parse(text, COLUMNS, {}.__getitem__)
+        unit = rng.choice([Unit(), Unit("owner", 1), Unit("owner", 3)])
+        wild = kind == "object"
+        others = [{**row(rng, wild), "owner": rng.choice([1, 2, 3, None])} for _ in range(8)]
+        joining = [{**row(rng, wild), "owner": 77} for _ in range(rng.choice([1, 2, 9]))]
+        if unit.column is None:
+            joining = joining[:1]
+        before = found(made, where, table(others, kind), unit)
+        everybody = [*others, *joining]
+        rng.shuffle(everybody)
+        after = found(made, where, table(everybody, kind), unit)
+        moved = [b - a for a, b in zip(before, after, strict=True)]
+        assert sum(map(abs, moved)) <= unit.max_rows * made.l1, (made, others, joining)
+        assert max(map(abs, moved)) <= unit.max_rows * made.linf, (made, others, joining)
+        if made.monotone:
+            assert min(moved) >= 0, (made, others, joining)
+
+
+@pytest.mark.parametrize("statistic", REGISTRY)
+def test_a_user_with_a_thousand_rows_moves_no_more_than_max_rows(
+    statistic: type[Statistic],
+) -> None:
+    rng = random.Random(1000)
+    for _ in range(5):
+        made, unit = MAKERS[statistic](rng), Unit("owner", rng.choice([1, 4]))
+        others = [{**row(rng, False), "owner": rng.choice([1, 2])} for _ in range(8)]
+        joining = [{**row(rng, False), "owner": "one user"} for _ in range(1000)]
+        before = found(made, None, table(others, "inferred"), unit)
+        after = found(made, None, table([*joining, *others], "inferred"), unit)
+        assert (
+            sum(abs(b - a) for a, b in zip(before, after, strict=True)) <= unit.max_rows * made.l1
+        )
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT, [1], Odd()])
+def test_rows_without_a_unit_count_for_nothing(missing: Any) -> None:
+    rng = random.Random(7)
+    others = [{**row(rng, False), "owner": rng.choice([1, 2])} for _ in range(8)]
+    nobody = [{**row(rng, False), "owner": missing} for _ in range(20)]
+    for maker in MAKERS.values():
+        made = maker(rng)
+        before = found(made, None, table(others, "object"), Unit("owner", 2))
+        assert found(made, None, table([*nobody, *others], "object"), Unit("owner", 2)) == before
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operation_keeps_to_the_loss_it_calibrates(name: str) -> None:
+    """The road's own sensitivity, through the public operations: what noise is scaled to."""
+    rng = random.Random(name)
+
+    def people(rows: int, owner: int) -> pd.DataFrame:
+        return pd.DataFrame(
+            {
+                "number": [rng.choice([-9, 0.5, 99, math.nan]) for _ in range(rows)],
+                "group": [rng.choice("abcx") for _ in range(rows)],
+                "code": [rng.choice([1, 2, 3, 9]) for _ in range(rows)],
+                "yes": [rng.random() < 0.5 for _ in range(rows)],
+                "no": [rng.random() < 0.5 for _ in range(rows)],
+                "when": [NOON for _ in range(rows)],
+                "owner": owner,
+            }
+        )
+
+    unit = Unit("owner", 3)
+    for _ in range(10):
+        others, joining = people(5, 1), people(rng.choice([1, 3, 8]), 2)
+        unreleased = OPERATIONS[name](dp.private(others, unit="owner", max_rows=3))
+        query = Query(unreleased._root.source, None, unreleased._statistic, Epsilon(1), "")
+        before, after = (
+            integers(unreleased, PandasEngine(frame, unit, KEY))
+            for frame in (others, pd.concat([joining, others]))
+        )
+        moved = sum(abs(b - a) for a, b in zip(before, after, strict=True))
+        assert moved <= query.sensitivity == 3 * unreleased._statistic.l1
+
+
+# --- by hand --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pair", "largest"),
+    [((0, 60), 60), ((-5, 10), 10), ((-10, 5), 10), ((5, 10), 10), ((-10, -5), 10), ((0, 0), 0)],
+)
+def test_the_sensitivity_of_a_sum_is_the_larger_bound(
+    pair: tuple[float, float], largest: float
+) -> None:
+    grid = Grid.centred(Bounds.parse(pair, "x"))
+    statistic = Sum(Cells(), Layout(integer=False), (Column("x"),), (grid,))
+    assert statistic.l1 * grid.step == statistic.linf * grid.step == largest
+    assert statistic.monotone == (pair[0] >= 0)
+
+
+@pytest.mark.parametrize(
+    ("pair", "width"), [((0, 60), 60), ((-5, 10), 15), ((5, 10), 5), ((-10, -5), 5), ((3, 3), 0)]
+)
+def test_the_sensitivity_of_a_mean_is_the_width_of_its_bounds(
+    pair: tuple[float, float], width: float
+) -> None:
+    bound = Bounds.parse(pair, "x")
+    statistic = Mean(Cells(), Layout(integer=False), (Column("x"),), (bound,))
+    assert statistic.l1 * Grid.anchored(bound).step == width
+    assert statistic.linf == statistic.l1  # one row may add all of it to one of the two sums
+
+
+def test_bounds_off_the_grid_are_rounded_before_they_are_measured() -> None:
+    # |rint(L/g)| and |rint(U/g)|, not |L|/g and |U|/g: half a step more may be reached
+    grid = Grid.centred(Bounds.parse((-0.1, 0.3), "x"))
+    reach = max(
+        round(Fraction(-0.1) / Fraction(grid.step)), round(Fraction(0.3) / Fraction(grid.step))
+    )
+    assert grid.reach == reach
+    frame = pd.DataFrame({"x": [0.3, 1.0, -0.1, -1.0]})
+    statistic = Sum(Cells(), Layout(integer=False), (Column("x"),), (grid,))
+    assert found(statistic, None, frame[:1], Unit()) == [reach]
+    assert found(statistic, None, frame[1:2], Unit()) == [reach]
+    assert found(statistic, None, frame[3:], Unit()) == found(statistic, None, frame[2:3], Unit())
+
+
+def test_sensitivities_add_up_over_columns_and_not_over_cells() -> None:
+    df = pd.DataFrame({"a": [True], "b": [True], "c": [True], "g": [1]})
+    three = df.dp[["a", "b", "c"]]
+    assert three.sum()._statistic.l1 == three.count()._statistic.l1 == 3
+    assert three.sum()._statistic.linf == 1
+    assert three.mean(bounds=(0, 1))._statistic.l1 == 3 * 2**30
+    assert df.dp["g"].value_counts(keys=range(50))._statistic.l1 == 1
+    assert df.dp.groupby("g", keys=range(50))[["a", "b"]].count()._statistic.l1 == 2
+    # and one row does move them by that much: no noise is wasted
+    for asked in (three.sum(), three.count(), three.mean(bounds=(0, 1))):
+        assert sum(integers(asked, asked._root.engine)) == asked._statistic.l1
+
+
+@pytest.mark.parametrize("max_rows", [1, 5])
+def test_noise_is_calibrated_to_all_rows_of_a_unit(max_rows: int) -> None:
+    df = pd.DataFrame({"a": [True], "b": [False], "x": [1.0], "owner": [1]})
+    private = dp.protect(df, "d", unit="owner", max_rows=max_rows)
+
+    def scale(asked: dp.Unreleased, select: int = 0) -> Fraction:
+        query = Query(private._root.source, None, asked._statistic, Epsilon(1, 2), "", select)
+        mechanism = query.mechanism()
+        assert query.loss(mechanism) == Fraction(1, 2)
+        assert isinstance(mechanism, PermuteAndFlip if select else DiscreteLaplace)
+        return mechanism.scale
+
+    assert scale(private.count()) == 2 * max_rows
+    assert scale(private[["a", "b"]].sum()) == 2 * 2 * max_rows
+    assert scale(private["x"].mean(bounds=(0, 1))) == 2 * max_rows * 2**30
+    # a selection pays for the largest entry, not for their number; twice where scores may fall too
+    assert scale(private[["a", "b"]].sum(), select=1) == 2 * max_rows
+    assert scale(private[["a", "b"]].sum(), select=2) == 2 * 2 * max_rows
+    assert scale(private[["a", "x"]].sum(bounds=(0, 1)), select=1) == 2 * max_rows * 2**30
+    assert scale(private[["a", "x"]].sum(bounds=(-1, 1)), select=1) == 2 * 2 * max_rows * 2**30
+
+
+def test_selected_sums_are_compared_on_one_grid(exact: None) -> None:
+    # on their own grids a holds 10^9 steps a row and b 10^6, though b is larger
+    df = pd.DataFrame({"a": [1.0] * 9, "b": [2.0] * 9})
+    asked = df.dp[["a", "b"]].sum(bounds={"a": (0, 1), "b": (0, 1000)})
+    assert str(asked.idxmax(epsilon=1)) == "b"
+    assert list(asked.nlargest(2, epsilon=1)) == ["b", "a"]
+
+
+# --- truncation -----------------------------------------------------------------------------------
+
+
+def kept_of(rows: list[Row], owner: Any, max_rows: int = 2) -> set[str]:
+    """The names of the rows of one unit that are kept, in a frame with whatever types result."""
+    frame = pd.DataFrame(rows)
+    kept = kept_rows(frame, Unit("owner", max_rows), KEY)
+    return {r["name"] for r, keep in zip(rows, kept, strict=True) if keep and r["owner"] == owner}
+
+
+def rows_of(owner: Any, values: list[Any]) -> list[Row]:
+    return [{"name": f"{owner}-{i}", "x": x, "owner": owner} for i, x in enumerate(values)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2, 3, 4], [0, -(2**63), 2**53, 7], [1.5, -0.0, math.inf, math.nan], ["a", "b", "", "é"],
+        [True, False, None, True], [NOON, NOON + pd.Timedelta(1, "D"), pd.NaT, NOON],
+        [2**62, 2**60, -(2**62), 3],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "others",
+    [[1, 2], [0.5, math.nan], ["text"], [None, True], [NOON], [NOON.tz_localize("UTC")],
+     [[1], Odd()], [10**30], [2**64 - 1], [Decimal("1.5")], list(range(200))],
+)  # fmt: skip
+@pytest.mark.parametrize("owners", [(1, 2), (1, 2.5), (1, "x"), ("x", 1), (1, None), (1, pd.NA)])
+def test_other_units_never_change_which_rows_of_a_unit_are_kept(
+    values: list[Any], others: list[Any], owners: tuple[Any, Any]
+) -> None:
+    # their values change the types of the columns: int to float, to object, to text
+    mine, theirs = rows_of(owners[0], values), rows_of(owners[1], others)
+    alone = kept_of(mine, owners[0])
+    assert len(alone) == 2
+    assert kept_of([*theirs, *mine], owners[0]) == alone
+    shuffled = [*mine, *theirs]
+    random.Random(0).shuffle(shuffled)
+    assert kept_of(shuffled, owners[0]) == alone
+
+
+def test_an_owner_that_names_nobody_never_merges_or_splits_other_units() -> None:
+    # a list as owner can't be hashed; the other owners still are who they were
+    for owner in ((math.nan, 1), 1, 1.0, "1", b"1", NOON, (1, 2)):
+        mine = [{"name": i, "x": i, "owner": owner} for i in range(4)]
+        for nobody in ([1], Odd(), None):
+            frame = pd.DataFrame([*mine, {"name": 4, "x": 4, "owner": nobody}])
+            assert kept_rows(frame, Unit("owner", 3), KEY).tolist().count(True) == 3
+
+
+def test_an_element_that_cannot_be_hashed_never_changes_what_the_others_are() -> None:
+    # pandas and Python disagree about NaN within tuples: the same one has to look up every row
+    labels = Labels((("a", math.nan), 9, "a", Decimal("0.5")))
+    others = [("a", float("nan")), 9.0, "a", 0.5, ("a", None), np.int8(9), None]
+    alone = np.fromiter(others, dtype=object, count=7)
+    for odd in ([1], Odd(), {}):
+        joined = np.fromiter([odd, *others], dtype=object, count=8)
+        assert (labels.codes(Vector(joined))[1:] == labels.codes(Vector(alone))).all()
+    with pytest.raises(dp.QueryError, match="missing values are no label"):
+        Keys.parse([("a", math.nan)], ["x"])
+
+
+def test_equal_values_hash_alike_in_every_type() -> None:
+    whole = [0, 1, -1, 2**53, -(2**53), -(2**63), 2**62, 2**60 + 2**20]
+    kinds: list[Any] = ["int64", "float64", object, "Int64", "Float64", "category"]
+    arrow = pd.ArrowDtype(pytest.importorskip("pyarrow").int64())
+    hashes = [
+        row_hashes(pd.DataFrame({"x": pd.Series(whole, dtype=k)}), KEY) for k in [*kinds, arrow]
+    ]
+    assert all((h == hashes[0]).all() for h in hashes)
+    texts = [object, "string", "str" if pd.__version__ >= "3" else object, "category"]
+    hashes = [
+        row_hashes(pd.DataFrame({"x": pd.Series(["a", "", None], dtype=t)}), KEY) for t in texts
+    ]
+    assert all((h == hashes[0]).all() for h in hashes)
+    assert len(set(hashes[0])) == 3
+
+
+def test_hashes_depend_on_the_key_and_on_every_cell() -> None:
+    frame = pd.DataFrame({"x": [1, 2, 1, 2**53, 2**53 + 1], "y": ["a", "a", "b", "", ""]})
+    hashes = row_hashes(frame, KEY)
+    assert len(set(hashes)) == 5  # false alarm: 2^-60
+    assert not set(hashes) & set(row_hashes(frame, KEY[::-1]))
+    assert not set(hashes[:3]) & set(row_hashes(frame[["x"]], KEY)[:3])
+
+
+def test_the_kept_rows_are_no_function_of_position() -> None:
+    # of 40 equal-looking units of 10 rows, keeping the first row each time has probability 10^-40
+    rows = [{"x": i, "owner": i // 10} for i in range(400)]
+    kept = kept_rows(pd.DataFrame(rows), Unit("owner", 1), KEY)
+    assert kept.sum() == 40
+    assert len({i % 10 for i in np.flatnonzero(kept)}) > 1

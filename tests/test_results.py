@@ -1,0 +1,403 @@
+"""Released values: what carries a record and what doesn't, and what the errors mean."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from operations import OPERATIONS, SELECTIONS, released
+
+import dppandas as dp
+from dppandas.mechanisms import DiscreteLaplace
+from dppandas.results import ReleasedFloat, ReleasedInt, short
+
+KEYS = ["a", "b", "c"]
+
+
+def rows() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "number": [1.5, -2.0, 8.0, math.nan] * 25,
+            "group": ["a", "b", "a", "c"] * 25,
+            "code": [1, 2, 3, 2] * 25,
+            "yes": [True, True, False, True] * 25,
+            "no": [False, False, False, True] * 25,
+            "when": pd.to_datetime(["2020-01-01", "2020-01-02", None, "2020-01-03"] * 25),
+        }
+    )
+
+
+def counts(epsilon: float = 1) -> pd.Series:
+    return rows().dp["group"].value_counts(keys=KEYS, epsilon=epsilon)
+
+
+def means() -> pd.DataFrame:
+    groups = rows().dp.groupby("group", keys=KEYS)[["number", "code"]]
+    return groups.mean(bounds=(0, 10), epsilon=1)
+
+
+# --- records --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_result_has_the_record_of_its_release(name: str) -> None:
+    dp.session(epsilon=2)
+    result = released(name, rows().dp, 0.5)
+    record = dp.record(result)
+    (entry,) = dp.ledger().entries()
+    assert (record.number, record.query, record.epsilon) == (1, entry.what, Fraction(1, 2))
+    assert (record.source, record.lineage, record.unit) == ("unnamed", "asserted", "each row")
+    assert (record.mechanism, f"{record.scale:.6g}") == (entry.mechanism, entry.scale)
+    assert (record.cell, record.time) == (entry.cell, entry.time)
+    again = record.estimate()
+    assert again.equals(result) if isinstance(again, pd.Series | pd.DataFrame) else again == result
+    dp.reset()
+    assert dp.record(result) is record  # what was released stays released
+    assert record.query in str(record)
+    assert record.query.split("'")[0].split(" <")[0].split(" >")[0] in record._repr_html_()
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_errors_and_intervals_have_the_shape_of_the_result(name: str, exact: None) -> None:
+    result = released(name, rows().dp)
+    record = dp.record(result)
+    error, interval = record.error(), record.interval()
+    if isinstance(result, pd.Series):
+        assert error.index.equals(result.index)
+        assert list(interval) == ["lower", "upper"]
+        assert interval.index.equals(result.index)
+        assert (interval["lower"] <= result).all()
+        assert (result <= interval["upper"]).all()
+    elif isinstance(result, pd.DataFrame):
+        assert error.index.equals(result.index)
+        assert error.columns.equals(result.columns)
+        assert interval.columns.tolist() == [
+            (c, end) for c in result.columns for end in ("lower", "upper")
+        ]
+    else:
+        assert result.error() == error
+        assert result.interval() == interval
+        lower, upper = interval
+        assert lower <= result <= upper
+    # surer is wider
+    assert np.all(np.asarray(record.error(0.999)) >= np.asarray(error))
+
+
+def test_a_series_is_recognised_while_its_pairs_are_those_released() -> None:
+    vc = counts()
+    record = dp.record(vc)
+    for kept in (
+        vc.sort_index(), vc.head(2), vc.iloc[::-1], vc[vc > vc.min()], vc.rename("n"), vc.copy(),
+        vc.to_frame(), vc.nlargest(1), copy.deepcopy(vc), vc.astype(float),
+    ):  # fmt: skip
+        if kept.attrs:  # pandas decides what keeps attrs; what keeps them is recognised
+            assert dp.record(kept) is record
+    assert vc.sort_index().attrs
+    assert vc.head(2).attrs
+    table = means()
+    assert dp.record(table.sort_index(ascending=False)) is dp.record(table)
+    assert dp.record(table[["code"]].head(1)) is dp.record(table)
+
+
+def test_what_was_computed_from_a_release_has_no_record() -> None:
+    vc, table = counts(), means()
+    for computed in (
+        vc * 2, vc + 1, vc / vc.sum(), vc.cumsum(), vc.set_axis(["x", "y", "z"]), table * 2,
+        table.rename(columns={"code": "number", "number": "code"}), vc.sum(), 5, "a", None,
+        rows(), rows()["code"],
+    ):  # fmt: skip
+        with pytest.raises(dp.RecordError):
+            dp.record(computed)
+    with pytest.raises(LookupError, match="before arithmetic"):
+        dp.record(vc * 2)
+
+
+def test_values_swapped_between_labels_are_not_those_released(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(DiscreteLaplace, "release", lambda self, integers: list(integers))
+    vc = counts()
+    swapped = pd.Series(vc.to_numpy()[::-1], index=vc.index, name=vc.name)
+    swapped.attrs.update(vc.attrs)
+    with pytest.raises(dp.RecordError):
+        dp.record(swapped)
+
+
+def test_a_selected_label_tells_its_gap() -> None:
+    label = rows().dp[["yes", "no"]].idxmax(epsilon=1)
+    assert isinstance(label, str)
+    record = dp.record(label)
+    assert record.mechanism == "permute-and-flip"
+    # P[gap ≥ (ln 2 + t)/ε] ≤ exp(-t): at 95 %, below 3.69
+    assert label.error() == record.error() == 3  # type: ignore[attr-defined]
+    with pytest.raises(dp.RecordError, match="no interval"):
+        record.interval()
+    number = rows().dp["code"].value_counts(keys=[1, 2, 3]).idxmax(epsilon=1)
+    assert isinstance(number, int)
+    assert dp.record(number).query == "idxmax of value_counts of code (3 keys)"
+    mode = rows().dp["group"].mode(keys=KEYS, epsilon=1)
+    assert dp.record(mode).query == "mode of group (3 keys)"
+    with pytest.raises(dp.RecordError):
+        dp.record(mode + "x")
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -1, 2, math.nan, True, "0.95", None])
+def test_a_confidence_is_a_probability(confidence: Any) -> None:
+    n = rows().dp.count(epsilon=1)
+    for ask in (n.error, n.interval, dp.record(n).error, dp.record(n).interval):
+        with pytest.raises(dp.QueryError, match="confidence="):
+            ask(confidence)
+
+
+# --- scalars --------------------------------------------------------------------------------------
+
+
+def test_scalars_print_like_numbers_and_compute_like_numbers() -> None:
+    n = rows().dp.count(epsilon=1)
+    m = rows().dp["number"].mean(bounds=(0, 10), epsilon=1)
+    assert isinstance(n, ReleasedInt)
+    assert isinstance(m, ReleasedFloat)
+    assert (str(n), repr(n), f"{n:,}") == (str(int(n)), repr(int(n)), f"{int(n):,}")
+    assert (str(m), repr(m), f"{m:.2f}") == (str(float(m)), repr(float(m)), f"{float(m):.2f}")
+    for plain in (n + 1, n * 2, n - n, -n, abs(n), n // 2, 1 + n, sum([n, n])):
+        assert type(plain) is int
+    for plain in (m + 1, m * 2, m / 3, -m, abs(m), n / 2, n * m, round(m, 2)):
+        assert type(plain) is float
+    assert {n: "as key"}[int(n)] == "as key"
+    assert np.sqrt(abs(m)) >= 0
+    assert pd.Series([n]).dtype == "int64"
+
+
+def pretty(value: Any) -> str:
+    formatter = pytest.importorskip("IPython.core.formatters").PlainTextFormatter()
+    return formatter(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "shown"),
+    [
+        (1004, 30, "1,004 ± 30 (95 %)"),
+        (-3, 30, "-3 ± 30 (95 %)"),
+        (1234567, 3, "1,234,567 ± 3 (95 %)"),
+        (12.3456, 0.0123, "12.346 ± 0.012 (95 %)"),
+        (12.3456, 3.0, "12.3 ± 3.0 (95 %)"),
+        (1234.5, 678.9, "1,234 ± 679 (95 %)"),
+    ],
+)
+def test_a_number_with_its_error(value: float, error: float, shown: str) -> None:
+    from dppandas.results import with_error
+
+    assert with_error(value, error) == shown
+
+
+def test_a_notebook_shows_the_error_too(frozen: Callable[[int], None]) -> None:
+    frozen(4)
+    df = pd.DataFrame({"x": np.arange(1000) % 7})
+    n = df.dp.count(epsilon=0.1)
+    assert pretty(n) == "1,004 ± 30 (95 %)"
+    assert f"{n}" == "1004"
+    assert pretty([n]) == "[1,004 ± 30 (95 %)]"
+    label = df.dp["x"].value_counts(keys=[0, 3]).idxmax(epsilon=1)
+    assert pretty(label) == "0 (gap ≤ 3, 95 %)"
+    text = rows().dp[["yes", "no"]].idxmax(epsilon=1)
+    assert pretty(text) == "'yes' (gap ≤ 3, 95 %)"
+    assert pretty(dp.record(n)) == str(dp.record(n))
+    mean = df.dp["x"].mean(bounds=(0, 6), epsilon=1)
+    assert pretty(mean).endswith(" (95 %)")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3, "3"),
+        (1234, "1,234"),
+        (0.12345, "0.1235"),
+        (1234.5, "1,234"),
+        (math.nan, "nan"),
+        (2.0, "2"),
+    ],
+)
+def test_short_numbers(value: float, text: str) -> None:
+    assert short(value) == text
+
+
+# --- pickling -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*OPERATIONS, "idxmax of columns", "idxmax of counts", "mode"])
+def test_results_and_records_survive_pickling(name: str) -> None:
+    result = released(name, rows().dp)
+    record = dp.record(result)
+    for duplicate in (pickle.loads(pickle.dumps(result)), copy.copy(result), copy.deepcopy(result)):
+        assert type(duplicate) is type(result)
+        assert str(duplicate) == str(result)
+        again = dp.record(duplicate)
+        assert (again.id, str(again)) == (record.id, str(record))
+        assert str(again.error()) == str(record.error())
+    assert str(pickle.loads(pickle.dumps(record))) == str(record)
+
+
+FRESH = """
+import pickle, sys
+import dppandas as dp
+assert dp.ledger().entries() == []
+with open(sys.argv[1], "rb") as file:
+    for result in pickle.load(file):
+        record = dp.record(result)
+        print(record.query, record.error(), sep="|")
+"""
+
+
+def test_results_know_their_records_in_a_fresh_process(tmp_path: Path) -> None:
+    results = [rows().dp.count(epsilon=1), counts(), means(), counts().sort_index().head(2)]
+    results.append(rows().dp[["yes", "no"]].idxmax(epsilon=1))
+    (tmp_path / "results").write_bytes(pickle.dumps(results))
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH, str(tmp_path / "results")],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    expected = [f"{dp.record(r).query}|{dp.record(r).error()}" for r in results]
+    assert done.stdout == "\n".join(expected) + "\n"
+
+
+# --- what the intervals promise -------------------------------------------------------------------
+
+
+def tail(n: int, p: float, observed: int) -> float:
+    """The smaller of P[X ≤ observed] and P[X ≥ observed] for X binomial(n, p)."""
+
+    def log_pmf(k: int) -> float:
+        log_choose = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+        return log_choose + k * math.log(p) + (n - k) * math.log1p(-p)
+
+    below = math.fsum(math.exp(log_pmf(k)) for k in range(observed + 1))
+    above = math.fsum(math.exp(log_pmf(k)) for k in range(observed, n + 1))
+    return min(below, above)
+
+
+def within(scale: Fraction, width: int) -> float:
+    """P[|Z| ≤ width] = 1 - 2 a^(w+1) / (1+a): the law of the noise, exactly."""
+    a = math.exp(-1 / scale)
+    return 1 - 2 * a ** (width + 1) / (1 + a)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_intervals_of_counts_cover_exactly_as_often_as_their_law_says(epsilon: str) -> None:
+    """False alarms: below 2e-6. The interval is the smallest that covers at least 95 %."""
+    n, df = 2000, rows()
+    results = [df.dp.count(epsilon=epsilon) for _ in range(n)]
+    scale, width = 1 / Fraction(epsilon), results[0].error()
+    truth = within(scale, width)
+    assert within(scale, width - 1) < 0.95 <= truth
+    covered = sum(low <= len(df) <= high for low, high in (r.interval() for r in results))
+    assert tail(n, truth, covered) > 1e-6
+
+
+@pytest.mark.statistical
+def test_intervals_of_a_histogram_hold_together() -> None:
+    """False alarms: below 2e-6. All 20 cells at once, at 80 %: apart they would hold in 1 %."""
+    n, cells = 1000, 20
+    series = pd.Series(np.arange(2000) % cells)
+    covered = 0
+    for _ in range(n):
+        record = dp.record(series.dp.value_counts(keys=range(cells), sort=False, epsilon=1))
+        interval = record.interval(0.8)
+        covered += bool(((interval["lower"] <= 100) & (interval["upper"] >= 100)).all())
+    width = int(record.error(0.8).iloc[0])
+    truth = within(Fraction(1), width) ** cells
+    assert within(Fraction(1), width - 1) ** cells < 0.8 <= truth
+    assert tail(n, truth, covered) > 1e-6
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("size", [0, 1, 30, 1000])
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+def test_intervals_of_means_cover_at_least_as_often_as_they_say(
+    size: int, confidence: float
+) -> None:
+    """False alarms: below 1e-6 a case."""
+    n = 500
+    series = pd.Series(np.linspace(2, 9, size))
+    truth = series.clip(0, 10).mean() if size else 5.0
+    covered = 0
+    for _ in range(n):
+        low, high = series.dp.mean(bounds=(0, 10), epsilon=1).interval(confidence)
+        covered += low - 1e-7 <= truth <= high + 1e-7
+    if covered < n * confidence:
+        assert tail(n, confidence, covered) > 1e-6
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("what", ["sum", "proportions", "group means"])
+def test_other_intervals_cover_at_least_as_often_as_they_say(what: str) -> None:
+    """False alarms: below 1e-6 a case; all numbers of a result together."""
+    n, df = 400, rows()
+    exact: Any
+    covered = 0
+    for _ in range(n):
+        if what == "sum":
+            exact = df["number"].clip(-1, 5).sum()
+            low, high = df.dp["number"].sum(bounds=(-1, 5), epsilon=1).interval()
+            covered += low <= exact <= high
+            continue
+        if what == "proportions":
+            exact = df["group"].value_counts(normalize=True).sort_index()
+            shares = df.dp["group"].value_counts(keys=KEYS, normalize=True, epsilon=1)
+            ends = dp.record(shares).interval().sort_index()
+        else:
+            exact = df.groupby("group")["code"].mean()
+            by_group = df.dp.groupby("group", keys=KEYS)["code"].mean(bounds=(0, 4), epsilon=1)
+            ends = dp.record(by_group).interval()
+        covered += bool(
+            (ends["lower"] - 1e-7 <= exact).all() and (exact <= ends["upper"] + 1e-7).all()
+        )
+    if covered < n * 0.95:
+        assert tail(n, 0.95, covered) > 1e-6
+
+
+@pytest.mark.statistical
+def test_a_selection_is_within_its_gap() -> None:
+    """False alarms: below 1e-6."""
+    df = pd.DataFrame({f"c{i}": np.arange(60) < 40 + i for i in range(10)})
+    n, within_gap = 500, 0
+    for _ in range(n):
+        label = df.dp[list(df)].idxmax(epsilon=1)
+        within_gap += df.sum().max() - df[str(label)].sum() <= label.error()
+    if within_gap < n * 0.95:
+        assert tail(n, 0.95, within_gap) > 1e-6
+
+
+def test_the_coverage_tests_would_notice() -> None:
+    # so that they can fail: a width one too small, and noise 30 % too wide
+    scale, n = Fraction(10), 2000
+    width = DiscreteLaplace(scale).half_width(0.95)
+    wide = within(scale * 13 / 10, width)
+    assert tail(n, within(scale, width), round(n * wide)) < 1e-9
+    assert tail(n, 0.95, round(n * within(scale, width - 7))) < 1e-9
+
+
+def test_intervals_of_counts_never_go_below_zero(frozen: Callable[[int], None]) -> None:
+    frozen(-500)
+    n = rows().dp.count(epsilon=1)
+    assert n == -400  # the answer is not bent: averages of it stay right
+    assert n.interval() == (0, 0)
+    shares = rows().dp["group"].value_counts(keys=KEYS, normalize=True, epsilon=1)
+    assert shares.isna().all()
+    assert dp.record(shares).interval().to_numpy().tolist() == [[0.0, 1.0]] * 3
+
+
+def test_selections_without_a_record_say_so() -> None:
+    index = SELECTIONS["nlargest columns"](rows().dp, 1)
+    with pytest.raises(dp.RecordError, match="Index"):
+        dp.record(index)

@@ -1,0 +1,475 @@
+"""Sessions, the ledger, and the sources that are protected in them."""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas.engines.pandas import PandasEngine
+from dppandas.ledger import attribute_to
+from dppandas.query import Token
+
+
+def people() -> pd.DataFrame:
+    return pd.DataFrame(
+        {"age": [20, 30, 40, 50], "income": [1.0, 2.0, 3.0, 4.0], "id": [1, 1, 2, 3]}
+    )
+
+
+# --- sessions and budgets -------------------------------------------------------------------------
+
+
+class TestSessions:
+    def test_the_same_budget_again_returns_the_running_session(self) -> None:
+        first = dp.session(epsilon=2)
+        people().dp.count(epsilon=0.5)
+        for again in (2, 2.0, "2", Fraction(2), np.float64(2), None):
+            assert dp.session(epsilon=again) is first
+        assert dp.session() is first
+        assert first.remaining == Fraction(3, 2)  # nothing was reset
+
+    def test_another_budget_is_refused_and_names_the_way_out(self) -> None:
+        dp.session(epsilon=2)
+        with pytest.raises(dp.SessionError, match=r"budget of ε = 2 is running.*dp\.reset\(\)"):
+            dp.session(epsilon=3)
+        assert dp.ledger().budget == 2
+
+    def test_without_a_session_the_first_release_opens_one_that_says_it_has_no_limit(self) -> None:
+        people().dp.count(epsilon=64)
+        ledger = dp.ledger()
+        assert (ledger.budget, ledger.remaining, ledger.spent) == (None, None, 64)
+        assert "no limit" in repr(ledger)
+        assert "no limit" in ledger._repr_html_()
+        assert "no limit" in repr(dp.session())
+
+    def test_a_budget_set_later_counts_what_was_released_before(self) -> None:
+        people().dp.count(epsilon=0.5)
+        unlimited = dp.session()
+        assert dp.session(epsilon=2) is unlimited
+        assert dp.ledger().remaining == Fraction(3, 2)
+        with pytest.raises(dp.BudgetExceeded):
+            people().dp.count(epsilon=2)
+
+    def test_a_budget_below_what_is_spent_is_refused(self) -> None:
+        people().dp.count(epsilon=2)
+        with pytest.raises(dp.SessionError, match="2 is spent already"):
+            dp.session(epsilon=1)
+        assert dp.ledger().budget is None
+        people().dp.count(epsilon=2)
+
+    @pytest.mark.parametrize("budget", [1000, "0.0000001", 10**9, Fraction(1, 3)])
+    def test_a_budget_may_be_any_positive_number(self, budget: Any) -> None:
+        assert dp.session(epsilon=budget).budget == Fraction(str(budget))
+
+    @pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf, True, "much", [1]])
+    def test_a_budget_that_is_no_positive_number_starts_nothing(self, budget: Any) -> None:
+        with pytest.raises(dp.QueryError):
+            dp.session(epsilon=budget)
+        assert dp.ledger().budget is None
+
+    def test_the_limit_caps_the_sum_over_all_sources(self) -> None:
+        dp.session(epsilon=1)
+        first, second = dp.protect(people(), name="a"), dp.protect(people() + 1, name="b")
+        first.count(epsilon="0.4")
+        second.count(epsilon="0.4")
+        with pytest.raises(dp.BudgetExceeded):
+            pd.DataFrame({"x": [1]}).dp.count(epsilon="0.4")
+        pd.DataFrame({"x": [1]}).dp.count(epsilon="0.1")
+        pd.Series([1]).dp.count(epsilon="0.1")
+        by_source = {"a": Fraction(2, 5), "b": Fraction(2, 5), "unnamed": Fraction(1, 5)}
+        assert dp.ledger().by_source() == by_source
+
+    def test_overspending_says_by_how_much_and_the_next_affordable_query_works(self) -> None:
+        dp.session(epsilon=1)
+        people().dp.count(epsilon="0.75")
+        with pytest.raises(dp.BudgetExceeded) as caught:
+            people().dp.count(epsilon=0.5)
+        error = caught.value
+        assert (error.requested, error.remaining) == (Fraction(1, 2), Fraction(1, 4))
+        for part in ("ε = 0.5", "0.25 of 1 is left after 1 releases", "dp.ledger()"):
+            assert part in str(error)
+        copy = pickle.loads(pickle.dumps(error))
+        assert (str(copy), copy.requested, copy.remaining) == (
+            str(error), error.requested, error.remaining,
+        )  # fmt: skip
+        people().dp.count(epsilon=error.remaining)
+        assert dp.ledger().remaining == 0
+
+
+class TestReset:
+    def test_it_ends_the_session_for_good_and_refunds_nothing(self) -> None:
+        old = dp.session(epsilon=1)
+        people().dp.count(epsilon=1)
+        dp.reset()
+        assert old.ledger.closed
+        assert old.spent == 1
+        assert "ended" in repr(old)
+        new = dp.session(epsilon=5)
+        assert new is not old
+        assert new.spent == 0
+        dp.reset()
+        dp.reset()  # nothing runs: nothing to end
+
+    def test_private_frames_of_an_ended_session_answer_no_more(self) -> None:
+        frame = dp.protect(people(), name="people")
+        pending = frame.query("age > 20").count()
+        dp.reset()
+        for ask in (frame.count, pending.release):
+            with pytest.raises(dp.SourceError, match=r"session that has ended.*dp\.protect"):
+                ask(epsilon=1)
+        assert dp.ledger().spent == 0
+        assert dp.protect(people(), name="people").count(epsilon=1) is not None
+
+    def test_an_ended_ledger_takes_no_charge(self) -> None:
+        ledger = dp.ledger()
+        people().dp.count(epsilon=1)
+        (entry,) = ledger.entries()
+        dp.reset()
+        with pytest.raises(dp.SessionError, match=r"ended by dp\.reset"):
+            ledger.charge(entry)
+        assert ledger.spent == 1
+
+    def test_a_plain_frame_keeps_its_unit_when_its_session_ends(self) -> None:
+        df = people()
+        dp.protect(df, name="people", unit="id")
+        dp.reset()
+        df.dp.count(epsilon=1)
+        assert dp.record(df.dp.count(epsilon=1)).unit == "each 'id' (1 row)"
+        with pytest.raises(dp.LineageError, match="not within reach"):
+            df["age"].dp.count(epsilon=1)
+
+
+class TestLedger:
+    def test_one_row_a_release(self, frozen: Callable[[int], None]) -> None:
+        frozen(0)
+        attribute_to(lambda: 7)
+        try:
+            df = people()
+            df.dp.count(epsilon=0.1)
+            source = dp.protect(df, name="people").query("age > 20")
+            source["age"].value_counts(keys=[30, 40], epsilon="1/3")
+        finally:
+            attribute_to(None)
+        df.dp.idxmax(epsilon=1)
+        frame = dp.ledger().to_frame()
+        assert type(frame) is pd.DataFrame
+        assert frame.index.tolist() == [1, 2, 3]
+        assert frame.index.name == "release"
+        assert frame["cell"].tolist() == [7, 7, pd.NA]
+        assert frame["source"].tolist() == ["unnamed", "people", "people"]
+        assert frame["lineage"].tolist() == ["asserted", "verified", "asserted"]
+        assert frame["query"].tolist() == [
+            "count",
+            "value_counts of age (2 keys) where age > 20",
+            "idxmax of sum of True of age, income, id",
+        ]
+        assert frame["epsilon"].tolist() == [0.1, 1 / 3, 1.0]
+        assert frame["mechanism"].tolist() == ["discrete Laplace"] * 2 + ["permute-and-flip"]
+        assert frame["scale"].tolist() == ["10", "3", "1"]
+        assert frame["error"].tolist() == ["± 30", "± 11", "gap ≤ 4"]
+        assert frame["status"].tolist() == ["released"] * 3
+        assert frame["time"].is_monotonic_increasing
+        # a copy: nothing can be written into the ledger
+        frame.loc[1, "epsilon"] = 0
+        assert dp.ledger().spent == Fraction(1, 10) + Fraction(1, 3) + 1
+
+    def test_an_empty_ledger_has_the_same_columns(self) -> None:
+        empty = dp.ledger().to_frame()
+        assert len(empty) == 0
+        assert "no releases yet" in repr(dp.ledger())
+        people().dp.count(epsilon=1)
+        assert list(empty) == list(dp.ledger().to_frame())
+        assert "no releases yet" not in repr(dp.ledger())
+
+    def test_its_figures_are_exact(self) -> None:
+        dp.session(epsilon=1)
+        for _ in range(3):
+            people().dp.count(epsilon="1/3")
+        assert dp.ledger().remaining == 0
+        assert str(dp.ledger().spent) == "1"
+
+    def test_a_failing_observer_costs_no_answer(self) -> None:
+        def broken(ledger: dp.Ledger) -> None:
+            raise RuntimeError("no screen")
+
+        dp.ledger().observe(broken)
+        with pytest.warns(RuntimeWarning, match="showing the ledger failed"):
+            assert isinstance(people().dp.count(epsilon=1), int)
+        dp.ledger().unobserve(broken)
+
+    def test_observers_hear_each_change(self) -> None:
+        heard: list[tuple[Any, ...]] = []
+
+        def observer(ledger: dp.Ledger) -> None:
+            statuses = [e.status for e in ledger.entries()]
+            heard.append((ledger.budget, ledger.spent, statuses, ledger.closed))
+
+        ledger = dp.ledger()
+        ledger.observe(observer)
+        ledger.observe(observer)  # twice is once
+        dp.session(epsilon=2)
+        people().dp.count(epsilon=1)
+        dp.reset()
+        assert heard == [
+            (2, 0, [], False),
+            (2, 1, ["charged"], False),
+            (2, 1, ["released"], False),
+            (2, 1, ["released"], True),
+        ]
+        ledger.unobserve(observer)
+        ledger.unobserve(observer)
+        ledger.close()
+        assert len(heard) == 4
+
+    def test_shown_ledgers_escape_names(self) -> None:
+        dp.protect(people(), name="<script>alert(1)</script>").count(epsilon=1)
+        assert "<script>" not in dp.ledger()._repr_html_()
+
+
+# --- protect --------------------------------------------------------------------------------------
+
+
+class TestProtect:
+    def test_the_same_data_and_terms_give_the_same_source(self) -> None:
+        terms: dict[str, Any] = {
+            "unit": "id", "max_rows": 2, "domain": {"age": (17, 60)}, "version": "1",
+        }  # fmt: skip
+        df = people()
+        first = dp.protect(df, "people", **terms)
+        assert dp.protect(df, "people", **terms)._root.source is first._root.source
+        # a cell run again loads the file again; order and dtype are no other data
+        reloaded = people().sample(frac=1, random_state=1).astype({"age": float})
+        assert dp.protect(reloaded, "people", **terms)._root.source is first._root.source
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            people().assign(age=[20, 30, 40, 51]),
+            people()[:3],
+            pd.concat([people(), people()[:1]]),
+            people().rename(columns={"age": "Age"}),
+            people().assign(more=1),
+        ],
+    )
+    def test_other_data_under_the_same_name_is_refused(self, other: pd.DataFrame) -> None:
+        dp.protect(people(), name="people")
+        with pytest.raises(dp.SourceError, match=r"'people'.*other data.*dp\.reset\(\)"):
+            dp.protect(other, name="people")
+
+    @pytest.mark.parametrize(
+        "terms",
+        [{"unit": "id"}, {"domain": {"age": (17, 60)}}, {"version": "2"}],
+    )
+    def test_other_terms_under_the_same_name_are_refused(self, terms: dict[str, Any]) -> None:
+        dp.protect(people(), name="people")
+        with pytest.raises(dp.SourceError, match="other terms"):
+            dp.protect(people(), name="people", **terms)
+
+    @pytest.mark.parametrize(
+        ("terms", "message"),
+        [
+            ({"name": ""}, "name="),
+            ({"name": "unnamed"}, "name="),
+            ({"unit": "person"}, "unit='person' is not a column"),
+            ({"max_rows": 2}, "needs unit="),
+            ({"unit": "id", "max_rows": 0}, "max_rows=0"),
+            ({"unit": "id", "max_rows": 1.5}, "max_rows=1.5"),
+            ({"domain": {"wage": (0, 1)}}, "'wage'"),
+            ({"domain": {"age": (60, 17)}}, "lower first"),
+            ({"domain": {"age": [17, 17.0]}}, "twice"),
+            ({"domain": [1]}, "domain= must be a dict"),
+            ({"version": 2}, "version=2"),
+        ],
+    )
+    def test_terms_are_checked_before_the_data_is_looked_at(
+        self, terms: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("dppandas.engines.contents.row_hashes", None)
+        with pytest.raises(dp.QueryError, match=message):
+            dp.protect(people(), **{"name": "people", **terms})
+        with pytest.raises(dp.QueryError, match="takes a DataFrame"):
+            dp.protect(people()["age"], name="people")  # type: ignore[arg-type]
+
+    def test_the_source_keeps_its_own_copy(self, exact: None) -> None:
+        df = people()
+        source = dp.protect(df, name="people")
+        df.loc[:, "age"] = 0
+        df.loc[99] = df.loc[0]
+        assert source.count(epsilon=1) == 4
+        assert source["age"].sum(bounds=(0, 99), epsilon=1) == 140
+
+    def test_it_shows_terms_and_no_rows(self) -> None:
+        frame = dp.protect(people(), name="people", unit="id", max_rows=3, domain={"age": [1, 2]})
+        for shown in (repr(frame), frame._repr_html_()):
+            assert "people" in shown
+            assert "verified" in shown
+            assert "id" in shown
+            assert "at most 3 rows" in shown
+            assert "int64" not in shown
+
+    def test_rows_beyond_max_rows_are_not_used(self, exact: None) -> None:
+        for max_rows, expected in ((1, 3), (2, 4), (99, 4)):
+            dp.reset()
+            source = dp.protect(people(), name="people", unit="id", max_rows=max_rows)
+            assert source.count(epsilon=1) == expected
+
+    def test_truncation_comes_before_every_step(self, exact: None) -> None:
+        # a filter after it can't bring the other rows of a unit back
+        source = dp.protect(people(), name="people", unit="id")
+        older, younger = source.query("age > 20"), source.query("age <= 20")
+        assert older.count(epsilon=1) + younger.count(epsilon=1) == 3
+
+
+# --- tokens and units -----------------------------------------------------------------------------
+
+OWNED = {"unit": "id", "max_rows": 2}
+KEEPS_TOKEN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "itself": lambda df: df,
+    "query": lambda df: df.query("age > 0"),
+    "mask": lambda df: df[df["age"] > 0],
+    "assign": lambda df: df.assign(double=df["age"] * 2),
+    "copy": lambda df: df.copy(),
+    "pickle": lambda df: pickle.loads(pickle.dumps(df)),
+    "columns": lambda df: df[["age", "id"]],
+    "repeated rows": lambda df: pd.concat([df, df]),
+}
+
+
+@pytest.mark.parametrize("way", KEEPS_TOKEN)
+def test_a_token_survives_what_pandas_does(way: str, exact: None) -> None:
+    df = people()
+    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    answer = KEEPS_TOKEN[way](df).dp.count(epsilon=1)
+    record = dp.record(answer)
+    assert (record.source, record.lineage) == ("people", "asserted")
+    assert record.unit == "each 'id' (at most 2 rows)"
+    assert record.scale == 2
+    assert answer == 4 if way != "repeated rows" else answer == 6  # 2 of 4, 2 of 2, 2 of 2 rows
+
+
+def test_a_token_survives_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    df = people()
+    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    df.to_parquet(tmp_path / "people.parquet")
+    again = pd.read_parquet(tmp_path / "people.parquet")
+    assert dp.record(again.dp.count(epsilon=1)).source == "people"
+
+
+def test_an_accessor_knows_no_past(exact: None) -> None:
+    # pandas 2 would keep the first df.dp, and go on counting rows instead of people
+    df = people()
+    assert (df.dp.count(epsilon=1), df["age"].dp.count(epsilon=1)) == (4, 4)
+    dp.protect(df, name="people", unit="id")
+    assert df.dp.count(epsilon=1) == 3
+    dp.reset()
+    assert dp.record(df.dp.count(epsilon=1)).unit == "each 'id' (1 row)"
+
+
+def test_a_token_of_another_process_is_refused() -> None:
+    df = people()
+    df.attrs["dppandas.source"] = "0123456789abcdef"
+    with pytest.raises(dp.LineageError, match="never protected"):
+        df.dp.count(epsilon=1)
+    assert dp.ledger().spent == 0
+
+
+def test_a_token_is_a_string_that_copies_are_free_of() -> None:
+    token = Token("abc")
+    assert isinstance(token, str)
+    assert pickle.loads(pickle.dumps(token)) == token
+
+
+#: What of it keeps the token differs between versions of pandas; neither is taken as row-level.
+LOSES_UNIT: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "merge": lambda df: df[["age"]].merge(pd.DataFrame({"age": [20]})),
+    "DataFrame": lambda df: pd.DataFrame(df.to_dict("list")),
+    "CSV": lambda df: pd.read_csv(io.StringIO(df.to_csv())),
+    "get_dummies": lambda df: pd.get_dummies(df["age"]),
+    "group means": lambda df: df.groupby("id").mean(),
+    "drop": lambda df: df.drop(columns="id"),
+    "columns": lambda df: df[["age"]],
+    "a Series": lambda df: df["age"],
+    "a computed Series": lambda df: df["age"] - df["age"].mean(),
+}
+
+
+@pytest.mark.parametrize("way", LOSES_UNIT)
+def test_a_frame_that_lost_token_or_unit_is_refused_with_the_way_out(way: str) -> None:
+    df = people()
+    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    lost = LOSES_UNIT[way](df)
+    way_out = r"df\.dp\['income'\]" if lost.attrs else r'dp\.private\(df, unit="row"\)'
+    with pytest.raises(dp.LineageError, match=way_out):
+        lost.dp.count(epsilon=1)
+    assert dp.ledger().spent == 0
+
+
+def test_unit_row_is_the_way_out(exact: None) -> None:
+    df = people()
+    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    other = pd.DataFrame({"x": [1, 2]})
+    with pytest.raises(dp.LineageError):
+        other.dp.count(epsilon=1)
+    assert dp.private(other, unit="row").count(epsilon=1) == 2
+    assert dp.private(other["x"], unit="row").count(epsilon=1) == 2
+
+
+def test_unit_row_is_no_way_around_a_token() -> None:
+    df = people()
+    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    for unit in ("row", "age"):
+        with pytest.raises(dp.LineageError, match="protects each 'id'"):
+            dp.private(df, unit=unit)
+    assert dp.record(dp.private(df, unit="id").count(epsilon=1)).scale == 2
+    with pytest.raises(dp.LineageError, match="not within reach"):
+        dp.private(df["age"], unit="row").count(epsilon=1)
+
+
+def test_a_frame_of_an_owned_source_can_not_be_protected_by_rows() -> None:
+    df = people()
+    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    with pytest.raises(dp.LineageError, match="unit='id'"):
+        dp.protect(df.query("age > 20"), name="adults")
+    dp.protect(df.query("age > 20"), name="adults", unit="id")
+
+
+def test_private_names_a_unit_for_a_plain_frame(exact: None) -> None:
+    answer = dp.private(people(), unit="id").count(epsilon=1)
+    assert answer == 3
+    assert dp.record(answer).unit == "each 'id' (1 row)"
+    assert dp.private(people(), unit="id", max_rows=2).count(epsilon=1) == 4
+
+
+@pytest.mark.parametrize("unit", ["id", "person", 3])
+def test_a_series_can_not_name_a_unit(unit: Any) -> None:
+    with pytest.raises(dp.QueryError, match="Series has no column"):
+        dp.private(people()["age"], unit=unit)
+
+
+def test_rows_without_a_unit_are_dropped(exact: None) -> None:
+    df = people().assign(id=[1, None, math.nan, 3])
+    assert dp.protect(df, name="people", unit="id", max_rows=9).count(epsilon=1) == 2
+
+
+def test_a_column_named_row_is_a_column(exact: None) -> None:
+    df = pd.DataFrame({"row": [1, 1, 2], "x": [1, 2, 3]})
+    assert dp.private(df, unit="row").count(epsilon=1) == 2
+
+
+def test_truncation_happens_once_for_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = dp.protect(people(), name="people", unit="id")
+    source.count(epsilon=1)
+    monkeypatch.setattr("dppandas.engines.contents.kept_rows", None)  # not looked at again
+    assert isinstance(source.count(epsilon=1), int)
+    assert isinstance(source._root.engine, PandasEngine)
