@@ -47,7 +47,9 @@ def format_exact(value: Fraction) -> str:
     places = 0
     while (value * 10**places).denominator != 1:
         places += 1
-    return f"{Decimal((value * 10**places).numerator).scaleb(-places):f}"
+    digits = str(abs((value * 10**places).numerator)).zfill(places + 1)
+    whole = len(digits) - places
+    return "-" * (value < 0) + digits[:whole] + "." * (places > 0) + digits[whole:]
 
 
 def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:

@@ -36,7 +36,7 @@ class Bounds:
         hint = f"bounds of {column!r} must be two finite numbers, lower first, such as (0, 60)"
         if isinstance(value, Bounds):
             return value
-        if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+        if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
             raise QueryError(f"{hint}; not {value!r}. Nothing was charged.")
         try:
             if len(value) != 2 or any(isinstance(v, str | bytes | bool | np.bool_) for v in value):

@@ -579,7 +579,45 @@ def _neighbours() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     pairs["two index levels"] = (df.set_index(levels), df[:11])
     nullable = df.convert_dtypes()
     pairs["nullable types"] = (nullable, nullable.reindex(range(13)))
+    for name, array in _exotic().items():
+        pairs[f"all columns are {name}"] = (df, pd.DataFrame(dict.fromkeys(df.columns, array)))
     return pairs
+
+
+def _exotic() -> dict[str, Any]:
+    """Three elements of each type that a column can have: a type is data, too."""
+    whole, days = np.arange(3), pd.date_range("2020-01-01", periods=3)
+    kinds = ["int8", "uint64", "float32", "longdouble", "complex128", "S1", "M8[s]", "m8[ms]"]
+    arrays: dict[str, Any] = {kind: whole.astype(kind) for kind in kinds}
+    arrays |= {
+        kind: pd.Series([1, 0, None]).astype(kind)
+        for kind in ("Int64", "boolean", "Float32", "string", "category", "Sparse[float]")
+    }
+    arrays["period"] = days.to_period("D")
+    arrays["interval"] = pd.interval_range(0, 3)
+    arrays["zoned category"] = pd.Categorical(days.tz_localize("Asia/Tokyo"))
+    arrays["sparse text"] = pd.arrays.SparseArray(np.array(["a", "b", None], dtype=object))
+    pa = pytest.importorskip("pyarrow")
+    arrow: list[tuple[str, Any, list[Any]]] = [
+        ("string", pa.string(), ["a", None, "b"]),
+        ("large string", pa.large_string(), ["a", None, "b"]),
+        ("dictionary", pa.dictionary(pa.int8(), pa.string()), ["a", None, "b"]),
+        ("binary", pa.binary(), [b"a", None, b"b"]),
+        ("bool", pa.bool_(), [True, None, False]),
+        ("uint8", pa.uint8(), [1, None, 3]),
+        ("half", pa.float16(), [np.float16(1), None, np.float16(2)]),
+        ("decimal", pa.decimal128(9, 2), [Decimal("1.50"), None, Decimal(2)]),
+        ("date", pa.date32(), [datetime.date(2020, 1, 1), None, datetime.date(1, 1, 1)]),
+        ("timestamp", pa.timestamp("us", tz="UTC"), [NOON, None, NOON]),
+        ("duration", pa.duration("s"), [datetime.timedelta(1), None, datetime.timedelta(2)]),
+        ("list", pa.list_(pa.int8()), [[1], None, []]),
+        ("struct", pa.struct([("a", pa.int8())]), [{"a": 1}, None, {"a": 2}]),
+        ("null", pa.null(), [None, None, None]),
+    ]
+    for name, kind, values in arrow:
+        array = pa.array(values, type=kind)
+        arrays[f"arrow {name}"] = pd.Series(array, dtype=pd.ArrowDtype(kind))
+    return arrays
 
 
 NEIGHBOURS = _neighbours()

@@ -83,10 +83,13 @@ def table(rows: list[Row], kind: str) -> pd.DataFrame:
     frame = pd.DataFrame(data, columns=columns)
     if kind == "category":
         return frame.astype({"group": "category", "code": "category", "number": "category"})
+    if kind == "arrow":
+        text = frame[["group", "when", "number"]].convert_dtypes(dtype_backend="pyarrow")
+        return frame.assign(**text)
     return frame.convert_dtypes() if kind == "nullable" else frame
 
 
-KINDS = ["inferred", "category", "nullable", "object"]
+KINDS = ["inferred", "category", "nullable", "object", "arrow"]
 
 
 # --- random statistics ----------------------------------------------------------------------------
@@ -198,6 +201,17 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
         assert max(map(abs, moved)) <= unit.max_rows * made.linf, (made, others, joining)
         if made.monotone:
             assert min(moved) >= 0, (made, others, joining)
+
+
+@pytest.mark.parametrize("statistic", REGISTRY)
+def test_the_type_of_a_column_never_changes_the_integers(statistic: type[Statistic]) -> None:
+    rng = random.Random(statistic.__name__)
+    for _ in range(60):
+        made, where = MAKERS[statistic](rng), querystring.parse(rng.choice(FILTERS), COLUMNS, {}.get)
+        rows = [{**row(rng, False), "owner": rng.choice([1, 2])} for _ in range(12)]
+        expected = found(made, where, table(rows, "object"), Unit("owner", 4))
+        for kind in KINDS:
+            assert found(made, where, table(rows, kind), Unit("owner", 4)) == expected, (made, rows)
 
 
 @pytest.mark.parametrize("statistic", REGISTRY)

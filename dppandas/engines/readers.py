@@ -22,10 +22,16 @@ def reader(series: pd.Series[Any]) -> Reader:
     """How to read a slice of a column as a vector; object elements where all else fails."""
     try:
         read = _reader(series)
-        read(slice(0, 1))
     except Exception:
         return lambda rows: Vector(_objects(series.array[rows]))
-    return read
+
+    def careful(rows: slice) -> Vector:
+        try:
+            return read(rows)
+        except Exception:  # pandas 2 can't fill a missing half-precision float in Arrow's memory
+            return Vector(_objects(series.array[rows]))
+
+    return careful
 
 
 def _objects(array: Any) -> npt.NDArray[Any]:
