@@ -45,7 +45,7 @@ class PrivateFrame(Rows):
                 "bounds": [str(d) if isinstance(d, Bounds) else "" for d in declared],
                 "keys": [_shown(d.labels) if isinstance(d, Keys) else "" for d in declared],
             },
-            index=self.columns.rename("column"),
+            index=pd.Index(list(self._columns), name="column", tupleize_cols=False),
         )
 
     def __repr__(self) -> str:
@@ -203,7 +203,7 @@ class PrivateFrame(Rows):
 
     def value_counts(
         self,
-        subset: Sequence[Hashable] | None = None,
+        subset: Hashable | Sequence[Hashable] = None,
         normalize: bool = False,
         sort: bool = True,
         ascending: bool = False,
@@ -220,7 +220,8 @@ class PrivateFrame(Rows):
         *Guarantee*: epsilon-differential privacy of the unit; the keys are disjoint, so the ℓ1
         sensitivity is 1 a row (docs/proofs/counts.md).
         """
-        chosen = self if subset is None else self[list(subset)]
+        names = list(subset) if isinstance(subset, list | pd.Index) else [subset]
+        chosen = self if subset is None else self[names]
         cells = chosen._cells(list(chosen._columns), keys)
         if not dropna:
             raise QueryError("dropna=False is for one column; over several give keys= only.")

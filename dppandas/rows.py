@@ -193,15 +193,18 @@ class IsIn(Truth):
 
 @dataclass(frozen=True)
 class Arithmetic(Expression):
-    """left operation right, in float64: no wrap-around, and missing where either side is."""
+    """left operation right, in float64: no wrap-around, and missing where either side is.
+
+    There is one zero: dividing by an integer 0, by 0.0 or by -0.0 gives the same.
+    """
 
     operation: str
     left: Expression
     right: Expression
 
     def vector(self, chunk: Chunk) -> Vector:
-        a = vectors.as_numbers(self.left.vector(chunk))
-        b = vectors.as_numbers(self.right.vector(chunk))
+        a = vectors.as_numbers(self.left.vector(chunk)) + 0.0
+        b = vectors.as_numbers(self.right.vector(chunk)) + 0.0
         with np.errstate(all="ignore"):
             return Vector(ARITHMETIC[self.operation](a, b))
 

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 import dppandas as dp
 from dppandas import sampling
 from dppandas.session import known_sources
+
+# The first look at Arrow or at a time zone takes longer than any deadline.
+settings.register_profile("dppandas", deadline=None)
+settings.load_profile("dppandas")
 
 
 @pytest.fixture(autouse=True)

@@ -102,7 +102,7 @@ def test_the_step_is_a_public_power_of_two(within: Bounds) -> None:
     assert anchored.high <= 2**GRID_BITS
     width = Fraction(within.upper) - Fraction(within.lower)
     if width and anchored.step > math.ulp(max(abs(within.lower), abs(within.upper))):
-        assert anchored.high > 2 ** (GRID_BITS - 1)  # no bit given away
+        assert anchored.high >= 2 ** (GRID_BITS - 1)  # no bit given away
         assert abs(anchored.high - width / Fraction(anchored.step)) <= 1
 
 

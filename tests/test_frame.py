@@ -102,9 +102,11 @@ class TestDifferential:
         assert list(answer.index.names) == columns
         subset = fair.dp.value_counts(columns, keys=TABLE, sort=False, epsilon=1)
         assert subset.index.tolist() == [(e, r) for e in EDUC for r in RATINGS]
+        one = fair.dp.value_counts("educ", keys=EDUC, sort=False, epsilon=1)
+        assert one.tolist() == fair.value_counts("educ").sort_index().tolist()
 
     def test_value_counts_with_missing_values(self) -> None:
-        city = pd.Series(["a", "b", "a", None, "b", "a"], name="city")
+        city = pd.Series(["a", "b", "a", np.nan, "b", "a"], name="city")
         answer = city.dp.value_counts(dropna=False, keys=["b", "a"], epsilon=1)
         assert_series_equal(answer, city.value_counts(dropna=False), check_index_type=False)
         assert answer.index.isna().tolist() == [False, False, True]
@@ -468,6 +470,18 @@ def test_columns_named_twice_are_refused() -> None:
     df = pd.DataFrame([[1, 2]], columns=["x", "x"])
     with pytest.raises(dp.QueryError, match="named twice"):
         df.dp.count(epsilon=1)
+
+
+def test_names_of_columns_may_be_anything_hashable(exact: None) -> None:
+    levels = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x")])
+    df = pd.DataFrame([[1, 2, 3], [4, 5, 6]], columns=levels)
+    assert "(a, x)" in repr(df.dp)
+    assert df.dp[("a", "x")].sum(bounds=(0, 9), epsilon=1) == 5
+    sums = df.dp[[("a", "x"), ("b", "x")]].sum(bounds=(0, 9), epsilon=1)
+    assert_series_equal(sums, df[[("a", "x"), ("b", "x")]].sum().astype(float))
+    numbered = pd.DataFrame({1: [1, 2], 2: [3, 4]})
+    assert numbered.dp.groupby(1, keys=[1]).count(epsilon=1).to_dict() == {2: {1: 1}}
+    assert pd.DataFrame(index=range(5)).dp.count(epsilon=1) == 5
 
 
 def test_completion_offers_columns_and_answers() -> None:

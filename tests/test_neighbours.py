@@ -84,8 +84,8 @@ def table(rows: list[Row], kind: str) -> pd.DataFrame:
     if kind == "category":
         return frame.astype({"group": "category", "code": "category", "number": "category"})
     if kind == "arrow":
-        text = frame[["group", "when", "number"]].convert_dtypes(dtype_backend="pyarrow")
-        return frame.assign(**text)
+        some = frame[["group", "when", "number"]].convert_dtypes(dtype_backend="pyarrow")
+        return frame.assign(**some)
     return frame.convert_dtypes() if kind == "nullable" else frame
 
 

@@ -257,6 +257,17 @@ def test_words_at_the_floors_decide_right(scale: Fraction) -> None:
                 assert used > 1 or script[0] != first[k]
 
 
+@pytest.mark.parametrize("scale", [Fraction(1, 64), Fraction(10, 3), Fraction(10**6, 7)], ids=str)
+def test_every_part_of_the_table_decides_as_its_floors_do(scale: Fraction) -> None:
+    """The table of leading bits is for speed: its corners say what the exact floors say."""
+    for table, cuts in tables_and_cuts(scale):
+        at, part = floors(cuts, 64), 2**64 // len(table._guide)
+        corners = [word + by for word in range(0, 2**64, part) for by in (0, 1, part - 1)]
+        clear = [word for word in corners if word not in at]
+        decided = [bisect_right(at, word) for word in clear]
+        assert table.draw(len(clear), Script(clear)).tolist() == decided
+
+
 def test_undecided_words_of_a_vector_keep_their_places() -> None:
     table = sampling.laplace_tables(Fraction(10, 3))._sign
     low, high = table.floors.tolist()

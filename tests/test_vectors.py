@@ -1,0 +1,381 @@
+"""One element at a time: look-ups and comparisons agree with Python, whatever holds the elements.
+
+The type that pandas chose for a column is data: one more row can turn int64 into float64 or
+object. If it changed what the other rows mean, a count would change by as many as there are rows.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import zoneinfo
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dppandas import vectors
+from dppandas.domain import is_missing
+from dppandas.engines.readers import reader
+from dppandas.rows import (
+    Arithmetic,
+    Column,
+    Compare,
+    Expression,
+    IsIn,
+    IsMissing,
+    Literal,
+    Negative,
+    Not,
+)
+from dppandas.vectors import COMPARE, Labels, Vector
+
+# --- Labels.codes against a search one by one -----------------------------------------------------
+
+
+def searched(labels: Sequence[Any], elements: Sequence[Any]) -> list[int]:
+    """The position of the first label that equals an element, by Python's == alone."""
+
+    def one(element: Any) -> int:
+        if not is_missing(element):
+            for i, label in enumerate(labels):
+                if bool(label == element):
+                    return i
+        return len(labels)
+
+    return [one(element) for element in elements]
+
+
+def assert_found(labels: Sequence[Any], series: pd.Series[Any]) -> None:
+    elements = series.astype(object).tolist()
+    found = Labels(tuple(labels)).codes(reader(series)(slice(None)))
+    assert found.tolist() == searched(labels, elements)
+
+
+WHOLE = st.integers(-5, 20) | st.sampled_from(
+    [2**k + by for k in (7, 8, 15, 16, 31, 32, 53, 63, 64) for by in (-1, 0, 1)]
+    + [-(2**k) + by for k in (7, 15, 31, 53, 63, 64) for by in (-1, 0, 1)]
+)
+REAL = st.sampled_from(
+    [0.1, 0.5, -0.5, 1.5, 2.0, -0.0, 1e300, -1e300, math.inf, -math.inf, 5e-324]
+    + [sign * 2.0**k for k in (31, 53, 63, 64, 65) for sign in (1, -1)]
+) | st.integers(-5, 20).map(float)
+OTHER = st.sampled_from([True, False, Decimal("0.1"), Decimal("0.5"), Decimal(3), Fraction(1, 2),
+    Fraction(7, 1), 10**400, "a", "b", "3", "", "é", (1, 2), b"a", dt.date(2020, 1, 1),
+    pd.Timestamp("2020-01-01"), pd.Timedelta("1D")])  # fmt: skip
+LABELS = st.lists(WHOLE | REAL | OTHER, unique=True, max_size=12)
+NEARBY = st.lists(st.integers(-5, 20) | st.booleans() | st.floats(-3, 3), unique=True, max_size=8)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "Int64", "UInt8",
+     "UInt64", "int64[pyarrow]", "uint64[pyarrow]"],
+)  # fmt: skip
+@given(labels=LABELS | NEARBY, data=st.data())
+def test_integers_are_found(dtype: str, labels: list[Any], data: st.DataObject) -> None:
+    limits = np.iinfo(dtype.split("[")[0].lower())
+    fitting = WHOLE.filter(lambda x: limits.min <= x <= limits.max)
+    ends = st.sampled_from([int(limits.min), int(limits.max)])
+    values = data.draw(st.lists(fitting | ends, max_size=20))
+    series = pd.Series(values, dtype=dtype)
+    if not dtype.islower() or "[" in dtype:  # these know missing values
+        series[:2] = pd.NA
+    assert_found(labels, series)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "Float64", "double[pyarrow]"])
+@given(labels=LABELS | NEARBY, values=st.lists(REAL | WHOLE.map(float) | st.just(math.nan)))
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+def test_floats_are_found(dtype: str, labels: list[Any], values: list[float]) -> None:
+    assert_found(labels, pd.Series(np.array(values, dtype="float64")).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "boolean", "bool[pyarrow]", "object"])
+@given(labels=LABELS | NEARBY, values=st.lists(st.booleans()))
+def test_truth_values_are_found(dtype: str, labels: list[Any], values: list[bool]) -> None:
+    assert_found(labels, pd.Series(values, dtype=dtype))
+
+
+MISSING = st.sampled_from([None, math.nan, pd.NA, pd.NaT])
+
+
+@given(labels=LABELS, values=st.lists(WHOLE | REAL | OTHER | MISSING, max_size=20))
+@example([1, "a"], [[1], {}, {1}, np.int8(1), np.float32(0.1), "a", complex(1), np.str_("a")])
+def test_mixed_objects_are_found(labels: list[Any], values: list[Any]) -> None:
+    assert_found(labels, objects(values))
+
+
+@given(labels=LABELS, levels=LABELS, data=st.data())
+def test_categories_are_found(labels: list[Any], levels: list[Any], data: st.DataObject) -> None:
+    """What is looked up are the few levels; codes of -1 are missing."""
+    levels = [x for x in levels if not isinstance(x, tuple)]  # pandas reads them as a MultiIndex
+    codes = data.draw(st.lists(st.integers(-1, len(levels) - 1), max_size=20))
+    values = pd.Categorical.from_codes(codes, categories=pd.Index(levels, dtype=object))
+    assert_found(labels, pd.Series(values))
+
+
+TEXT = st.text(st.sampled_from("ab1 é\x00\U0001f600"), max_size=3)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["str", "string[python]", "string[pyarrow]", "object", "category"]
+)
+@given(labels=st.lists(TEXT | WHOLE, unique=True, max_size=8), values=st.lists(TEXT | st.none()))
+def test_text_is_found(dtype: str, labels: list[Any], values: list[Any]) -> None:
+    assert_found(labels, pd.Series(values, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", ["string[pyarrow]", "string[python]", "object"])
+def test_text_that_is_no_unicode_is_found(dtype: str) -> None:
+    """A lone surrogate can't enter Arrow's memory, as a label or as an element."""
+    values = ["a", "\ud800"] if dtype == "object" else ["a", "b"]
+    assert_found(["\ud800", "b", "a"], pd.Series(values, dtype=dtype))
+
+
+TIMES = [
+    pd.Timestamp("2020-01-01"),
+    pd.Timestamp("1969-07-20T20:17:40.5"),
+    pd.Timestamp("2020-06-01"),
+]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+@given(labels=st.lists(st.sampled_from([*TIMES, "2020-01-01", 0, 18262]), unique=True))
+def test_times_are_found(unit: str, zone: str | None, labels: list[Any]) -> None:
+    times = pd.Series([*TIMES, None], dtype=f"datetime64[{unit}]").dt.tz_localize(zone)
+    labels = [x.tz_localize(zone) if isinstance(x, pd.Timestamp) else x for x in labels]
+    assert_found(labels, times)
+    assert_found([x.to_pydatetime() if isinstance(x, pd.Timestamp) else x for x in labels], times)
+    assert_found(labels, times.astype(object))
+
+
+def test_the_ends_of_integers_are_labels_like_others() -> None:
+    ends = [-(2**63), 2**63 - 1, 2**63, 2**64 - 1]
+    for labels in (ends, [0, *ends], [float(-(2**63)), float(2**63)]):
+        assert_found(labels, pd.Series([-(2**63), 2**63 - 1, 0, -1]))
+        assert_found(labels, pd.Series([2**63, 2**64 - 1, 0, 2**63 - 1], dtype="uint64"))
+        assert_found(labels, pd.Series([-(2.0**63), 2.0**63, 2.0**64]))
+
+
+def test_wide_and_narrow_sets_of_labels_look_up_alike() -> None:
+    """Narrow ones by a table, wide ones by search; offsets wrap around modulo 2^64 in the table."""
+    column = pd.Series([-(2**63), -1, 0, 1, 7, 2**16, 2**17, 2**63 - 1])
+    for labels in ([7, 0], [0, 2**16 - 1], [0, 2**17], [-(2**63), 1 - 2**63], [2**63 - 1]):
+        assert_found(labels, column)
+        assert_found(labels, column.astype(float))
+    assert Labels((7,))._table is not None
+    assert Labels((0, 2**17))._table is None
+
+
+def test_no_labels_and_no_elements() -> None:
+    for values in ([1, 2], [0.5], ["a"], [True], [None], []):
+        assert_found([], pd.Series(values, dtype=None if values else "int64"))
+        assert_found([1, "a"], pd.Series(values, dtype=None if values else "int64")[:0])
+
+
+# --- the meaning of an element does not depend on its column --------------------------------------
+
+
+def objects(values: Sequence[Any]) -> pd.Series[Any]:
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return pd.Series(array, dtype=object)
+
+
+def alone(value: Any) -> pd.Series[Any]:
+    """A column of one element, of the type that pandas chooses for it."""
+    return pd.Series([value]) if np.ndim(value) == 0 else objects([value])
+
+
+class Rows:
+    """A chunk with a column c."""
+
+    def __init__(self, column: pd.Series[Any]) -> None:
+        self.rows, self._vector = len(column), reader(column)(slice(None))
+
+    def column(self, name: Any) -> Vector:
+        return self._vector
+
+
+BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
+ELEMENTS: list[Any] = [
+    None, math.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT"),
+    0, 1, -1, True, False, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -(2**63), 2**64,
+    10**400, -(10**400), 0.1, np.float32(0.1), np.float16(0.1), 0.5, 2.0**53, 2.0**63, -(2.0**63),
+    -0.0, math.inf, -math.inf, 1e308, np.int8(1), np.uint64(2**63 + 1), np.True_,
+    Decimal("0.1"), Decimal("0.5"), Decimal("Infinity"), Fraction(1, 10), Fraction(1, 2),
+    3 + 0j, complex("nan"), "a", "0.1", "12", "1_0", " 5 ", "", "now", "2020-01-01", b"a",
+    pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01T00:00:00.000000001"),
+    pd.Timestamp(np.datetime64("200000-01-01")), np.datetime64("2020-01-01"),
+    dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+    dt.datetime(2020, 1, 1, tzinfo=BERLIN), dt.date(2020, 1, 1), dt.timedelta(1),
+    np.timedelta64(1, "D"), pd.Period("2020-01"), pd.Interval(0, 1), (1, 2), [1], {}, {1},
+    np.array([1, 2]), object, len,
+]  # fmt: skip
+SCALARS: list[Any] = [
+    0, 1, True, -1, 2**53 + 1, 2**63, 2**64 - 1, -(2**63), 10**400, 0.1, 0.5, 2.0**53, 2.0**63,
+    math.inf, Decimal("0.1"), Fraction(1, 10), Fraction(1, 2), "a", "0.1", "12", "now",
+    "2020-01-01", "2020-01-01T00:00:00Z", pd.Timestamp("2020-01-01"), dt.date(2020, 1, 1),
+    dt.datetime(2020, 1, 1), dt.datetime(2019, 12, 31, 23, tzinfo=dt.UTC),
+    pd.Timestamp("2020-01-01T00:00:00.000000001"),
+]  # fmt: skip
+C = Column("c")
+EXPRESSIONS: list[Expression] = [
+    *(Compare(operation, C, Literal(scalar)) for operation in COMPARE for scalar in SCALARS),
+    *(Compare(operation, C, Arithmetic("+", C, Literal(0))) for operation in COMPARE),
+    C, Not(C), IsMissing(C),
+    IsIn(C, tuple(dict.fromkeys(SCALARS))), IsIn(C, (1, 12, 2**53 + 1)), IsIn(C, (2**63 + 1, 0.5)),
+    IsIn(C, ("a", "12")), IsIn(C, ()),
+    Compare(">", Arithmetic("+", C, Literal(1)), Literal(1.5)),
+    Compare("==", Negative(C), Literal(0)),
+    *(IsMissing(Arithmetic(op, C, Literal(0))) for op in ("+", "-", "*", "/", "//", "%", "**")),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _silence_is_required(recwarn: pytest.WarningsRecorder) -> Any:
+    """A warning would tell of the data, as an exception would."""
+    yield
+    assert not [w.message for w in recwarn if "overflow encountered in cast" not in str(w.message)]
+
+
+def test_an_element_means_the_same_alone_and_among_others() -> None:
+    """Every expression on every element: in a mixed column, and in a column of its own."""
+    mixed, single = Rows(objects(ELEMENTS)), [Rows(alone(x)) for x in ELEMENTS]
+    with np.errstate(all="raise"):
+        for expression in EXPRESSIONS:
+            together = expression.truth(mixed).tolist()
+            assert together == [bool(expression.truth(chunk)[0]) for chunk in single], expression
+
+
+def test_an_element_means_the_same_among_hashable_ones() -> None:
+    """Without lists and dicts, look-ups go through pandas' hash table instead of ours."""
+    hashable = [x for x in ELEMENTS if vectors._is_hashable(x)]
+    mixed, single = Rows(objects(hashable)), [Rows(alone(x)) for x in hashable]
+    for expression in EXPRESSIONS:
+        if isinstance(expression, IsIn) or "==" in str(expression):
+            together = expression.truth(mixed).tolist()
+            assert together == [bool(expression.truth(chunk)[0]) for chunk in single], expression
+
+
+@pytest.mark.parametrize("operation", COMPARE)
+def test_two_columns_compare_as_their_elements_do(operation: str) -> None:
+    """Integers with floats beyond 2^53, times of several units, text with times: all pairs."""
+    single = [reader(alone(x))(slice(None)) for x in ELEMENTS]
+    left = reader(objects(ELEMENTS))(slice(None))
+    for x, right in zip(ELEMENTS, single, strict=True):
+        repeated = reader(objects([x] * len(ELEMENTS)))(slice(None))
+        together = vectors.compare_vectors(operation, left, repeated).tolist()
+        with np.errstate(all="raise"):
+            apart = [vectors.compare_vectors(operation, each, right)[0] for each in single]
+        assert together == apart, x
+
+
+@pytest.mark.parametrize("dtype", ["object", "category", "int64", "Int64", "int64[pyarrow]"])
+@given(values=st.lists(WHOLE.filter(lambda x: -(2**63) <= x < 2**63)), scalar=WHOLE | REAL)
+def test_comparison_with_a_number_is_exact(dtype: str, values: list[int], scalar: Any) -> None:
+    """Python's own comparison is the law: numpy's would round 2^53 + 1."""
+    column = reader(pd.Series(values, dtype=dtype))(slice(None))
+    for operation, compare in COMPARE.items():
+        wanted = [compare(value, scalar) for value in values]
+        assert vectors.compare_scalar(operation, column, scalar).tolist() == wanted
+
+
+@given(
+    st.lists(st.tuples(REAL | st.floats(allow_nan=False), WHOLE)),
+    st.sampled_from([*SCALARS[:17], Decimal("0.5"), 2**53 + 1]),
+)
+def test_comparison_of_floats_is_exact(pairs: list[tuple[float, int]], scalar: Any) -> None:
+    floats = reader(pd.Series([x for x, _ in pairs], dtype=float))(slice(None))
+    whole = [i for _, i in pairs if -(2**63) <= i < 2**63]
+    kept = reader(pd.Series([x for x, i in pairs if -(2**63) <= i < 2**63], dtype=float))
+    for operation, compare in COMPARE.items():
+        wanted = [compare(x, scalar) for x, _ in pairs]
+        assert vectors.compare_scalar(operation, floats, scalar).tolist() == wanted
+        against = vectors.compare_vectors(
+            operation, kept(slice(None)), reader(pd.Series(whole, dtype="int64"))(slice(None))
+        )
+        pythonic = [compare(x, i) for x, i in pairs if -(2**63) <= i < 2**63]
+        assert against.tolist() == pythonic
+
+
+@pytest.mark.parametrize(
+    "kind", ["datetime64[s]", "datetime64[ns]", "datetime64[ns, Europe/Berlin]"]
+)
+def test_times_compare_by_the_clock_on_the_wall(kind: str) -> None:
+    times = pd.Series(pd.to_datetime(["2020-01-01 00:30", "2019-12-31 23:30", None]))
+    times = times.astype(kind) if "," not in kind else times.dt.tz_localize("Europe/Berlin")
+    for column in (times, times.astype(object), times.astype("category")):
+        vector = reader(column)(slice(None))
+        assert vectors.compare_scalar(">=", vector, "2020-01-01").tolist() == [True, False, False]
+        assert vectors.compare_scalar("!=", vector, "2020-01-01").tolist() == [True, True, True]
+        late = vectors.compare_scalar("<", vector, pd.Timestamp("2019-12-31T23:00Z")).tolist()
+        assert late == [False, "," in kind, False]  # without a zone no instant is meant
+
+
+# --- nothing raises on data -----------------------------------------------------------------------
+
+
+def hostile(name: str, error: type[Exception]) -> Any:
+    """An object whose method raises, where a plain one would be asked something."""
+
+    def method(self: Any, *args: Any) -> Any:
+        raise error(name)
+
+    return type("Hostile", (), {name: method})()
+
+
+METHODS = [
+    "__eq__", "__ne__", "__lt__", "__gt__", "__hash__", "__float__", "__int__", "__index__",
+    "__bool__", "__len__", "__iter__", "__repr__", "__str__", "__array__", "__neg__", "__abs__",
+    "__add__", "__radd__", "__getattr__", "__contains__", "__format__", "strip", "tzinfo",
+]  # fmt: skip
+
+
+class HostileNumber(float):
+    def __float__(self) -> float:
+        raise ZeroDivisionError
+
+    __eq__ = __lt__ = __hash__ = __float__  # type: ignore[assignment]
+
+
+class HostileText(str):
+    def strip(self, chars: str | None = None) -> str:
+        raise ZeroDivisionError
+
+    __eq__ = __hash__ = strip  # type: ignore[assignment]
+
+
+class HostileTime(dt.datetime):
+    def replace(self, *args: Any, **kwargs: Any) -> Any:
+        raise ZeroDivisionError
+
+    __eq__ = __lt__ = __hash__ = replace  # type: ignore[assignment]
+
+
+HOSTILE = [hostile(name, error) for name in METHODS for error in (RuntimeError, ZeroDivisionError)]
+HOSTILE += [HostileNumber(1.5), HostileText("a"), HostileTime(2020, 1, 1, tzinfo=dt.UTC)]
+
+
+def test_nothing_raises_on_hostile_objects_and_others_are_unharmed() -> None:
+    """Each stands among plain elements: they mean what they meant without it."""
+    plain = [1, "a", 0.5, None, pd.Timestamp("2020-01-01"), 2**63, True]
+    calm = Rows(objects(plain))
+    wanted = {expression: expression.truth(calm).tolist() for expression in EXPRESSIONS}
+    for bad in HOSTILE:
+        chunk = Rows(objects([*plain, bad]))
+        for expression in EXPRESSIONS:
+            try:
+                found = expression.truth(chunk).tolist()
+            except Exception as error:
+                raise AssertionError(f"{expression} on {vars(type(bad))}") from error
+            assert found[:-1] == wanted[expression], (str(expression), vars(type(bad)))
