@@ -44,7 +44,7 @@ lab: $(VENV)/demo
 test: test-oldest test-newest
 
 test-oldest: $(OLD)/test
-	$(OLD)/bin/python -m pytest -m "not browser" --ignore=tests/test_notebooks.py -q
+	$(OLD)/bin/python -m pytest -m "not browser" --ignore=tests/test_notebooks.py
 
 test-newest: $(VENV)/dev
 	$(BIN)/python -m pytest

@@ -198,5 +198,5 @@ def _of_series(series: pd.Series) -> PrivateSeries:
 
 # Properties, and not pandas' register_…_accessor: pandas 2 keeps the first accessor it makes of a
 # frame for good, which would then never hear of columns added, or of dp.protect and dp.reset.
-for _kind, _build in ((pd.DataFrame, _of_frame), (pd.Series, _of_series)):
-    setattr(_kind, "dp", property(_build))
+pd.DataFrame.dp = property(_of_frame)  # type: ignore[attr-defined]
+pd.Series.dp = property(_of_series)  # type: ignore[attr-defined]

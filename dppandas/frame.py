@@ -239,9 +239,7 @@ class PrivateFrame(Rows):
             raise QueryError("groupby needs at least one column.")
         return PrivateGroupBy(self, names, self._cells(names, keys), None)
 
-    def _counts(
-        self, what: str, test: Callable[[Expression], Expression], epsilon: object
-    ) -> Any:
+    def _counts(self, what: str, test: Callable[[Expression], Expression], epsilon: object) -> Any:
         layout = Layout(integer=True, index=self.columns)
         tests = tuple(test(expression) for expression in self._columns.values())
         asked = f"{what} of {listed(self._columns)}"

@@ -126,5 +126,3 @@ class PermuteAndFlip:
 
 
 Mechanism = DiscreteLaplace | PermuteAndFlip
-
-

@@ -115,9 +115,7 @@ class Compare(Truth):
 
     def truth(self, chunk: Chunk) -> Mask:
         if isinstance(self.right, Literal):
-            return vectors.compare_scalar(
-                self.operation, self.left.vector(chunk), self.right.value
-            )
+            return vectors.compare_scalar(self.operation, self.left.vector(chunk), self.right.value)
         if isinstance(self.left, Literal):
             flipped = vectors.FLIPPED[self.operation]
             return vectors.compare_scalar(flipped, self.right.vector(chunk), self.left.value)

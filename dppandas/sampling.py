@@ -270,9 +270,7 @@ def laplace_tables(scale: Fraction) -> LaplaceTables:
     return LaplaceTables(scale)
 
 
-def discrete_laplace_vector(
-    scale: Fraction, n: int, bits: Bits = SYSTEM
-) -> npt.NDArray[Any]:
+def discrete_laplace_vector(scale: Fraction, n: int, bits: Bits = SYSTEM) -> npt.NDArray[Any]:
     """n independent exact discrete Laplace variables; int64 but where a value is too large.
 
     >>> len(discrete_laplace_vector(Fraction(10), 1000))
@@ -315,9 +313,11 @@ def _below_exp(prefix: int, gamma: Fraction, bits: Bits) -> bool:
     length = WORD
     while True:
         # exp(-gamma) < 2^-gamma: no need to compute what rounds down to 0
-        floor = 0 if gamma >= length else _proven_floors(
-            lambda digits: [exp_interval(gamma, digits)], length
-        )[0]
+        floor = (
+            0
+            if gamma >= length
+            else _proven_floors(lambda digits: [exp_interval(gamma, digits)], length)[0]
+        )
         if prefix != floor:
             return prefix < floor
         prefix = prefix << WORD | int(bits.words(1)[0])

@@ -130,10 +130,12 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
 def index(cells: Cells, names: Sequence[Any]) -> pd.Index:
     """The keys of cells as pandas shows them."""
     if cells.keys is None:
-        return pd.Index(list(names))
-    keys: pd.Index = cells.keys.index(names)
+        columns: pd.Index[Any] = pd.Index(list(names))
+        return columns
+    keys: pd.Index[Any] = cells.keys.index(names)
     if cells.missing_cell:
-        keys = keys.append(pd.Index([np.nan], name=names[0]))
+        missing: pd.Index = pd.Index([np.nan], name=names[0])
+        keys = keys.append(missing)
     return keys
 
 

@@ -207,7 +207,8 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
 def test_the_type_of_a_column_never_changes_the_integers(statistic: type[Statistic]) -> None:
     rng = random.Random(statistic.__name__)
     for _ in range(60):
-        made, where = MAKERS[statistic](rng), querystring.parse(rng.choice(FILTERS), COLUMNS, {}.get)
+        made = MAKERS[statistic](rng)
+        where = querystring.parse(rng.choice(FILTERS), COLUMNS, {}.get)
         rows = [{**row(rng, False), "owner": rng.choice([1, 2])} for _ in range(12)]
         expected = found(made, where, table(rows, "object"), Unit("owner", 4))
         for kind in KINDS:

@@ -65,9 +65,7 @@ class PandasEngine:
             return self._part(kernel, size, 0, rows, lambda share: None)
         parts = progress.workers()
         edges = [rows * i // parts for i in range(parts + 1)]
-        tasks = [
-            partial(self._part, kernel, size, start, stop) for start, stop in pairwise(edges)
-        ]
+        tasks = [partial(self._part, kernel, size, start, stop) for start, stop in pairwise(edges)]
         return combined(progress.run(tasks, label))
 
     def _part(
