@@ -48,10 +48,10 @@ FRAME = pd.DataFrame(
         "t": ["a", "b", "", "ab", "b", "a b", "é", "a"],
         "s": ["a", None, "b", "a", None, "c", "a", ""],
         "a name": [0, 1, 2, 3, 0, 1, 2, 3],
-        "it's (%)": [1.5, 1, 1, 0, -1, -1, 2, 2],
+        "b (%)": [1.5, 1, 1, 0, -1, -1, 2, 2],
     }
 )
-NUMERIC = st.sampled_from(["i", "j", "x", "`a name`", "`it's (%)`"])
+NUMERIC = st.sampled_from(["i", "j", "x", "`a name`", "`b (%)`"])
 WHOLE = st.integers(-3, 5).map(str)
 NUMBER = WHOLE | st.sampled_from(["0.5", "-1.5", "2.0", "1e2", "3.", ".5", "1_0"])
 TEXT = st.sampled_from(["'a'", '"b"', "''", "'a b'", "'é'", "'a & b'", "'`x`'", "'@x'", "'not'"])
@@ -117,7 +117,7 @@ def condition(draw: Any, depth: int = 2) -> str:
 @example("1 < i <= 3 != j")
 @example("not i == 1 and not f")
 @example("x not in [0.5] and s not in ['a']")
-@example("`it's (%)` > `a name` % 2 & t != '`x`'")
+@example("`b (%)` > `a name` % 2 & t != '`x`'")
 def test_rows_are_those_that_pandas_keeps(text: str) -> None:
     """The one difference that is meant, missing values of nullable dtypes, is left out here."""
     with np.errstate(all="ignore"):
@@ -161,7 +161,8 @@ CELLS: dict[str, tuple[list[Any], list[str], list[str]]] = {
     ),
     "text": (
         ["a", "", None, "ab", "12"],
-        ["object", "str", "string[python]", "string[pyarrow]", "category", "large_string[pyarrow]"],
+        # before pandas 3, "str" makes text of None
+        ["object", "str" if pd.__version__ >= "3" else "string", "string[python]", "string[pyarrow]", "category", "large_string[pyarrow]"],
         ["c == 'a'", "c != 'a'", "c < 'b'", "c in ['a', 'ab', 1]", "c.isna()", "c == 12",
          "c + 1 == 13", "c > 'a' and c == c", "c == '2020-01-01'"],
     ),
