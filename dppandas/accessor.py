@@ -143,7 +143,7 @@ def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int = 1) -> PrivateFram
     source, refusal = _asserted(df.attrs, columns)
     if unit is not None:
         asked = Unit.parse(unit, max_rows, columns)
-        if source.name == UNNAMED:
+        if source.name == UNNAMED and source.unit.column is None:
             source, refusal = Source("", unit=asked), ""
         elif asked.column != source.unit.column:
             raise LineageError(

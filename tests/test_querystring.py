@@ -162,7 +162,8 @@ CELLS: dict[str, tuple[list[Any], list[str], list[str]]] = {
     "text": (
         ["a", "", None, "ab", "12"],
         # before pandas 3, "str" makes text of None
-        ["object", "str" if pd.__version__ >= "3" else "string", "string[python]", "string[pyarrow]", "category", "large_string[pyarrow]"],
+        ["object", "str" if pd.__version__ >= "3" else "string", "string[python]",
+         "string[pyarrow]", "category", "large_string[pyarrow]"],
         ["c == 'a'", "c != 'a'", "c < 'b'", "c in ['a', 'ab', 1]", "c.isna()", "c == 12",
          "c + 1 == 13", "c > 'a' and c == c", "c == '2020-01-01'"],
     ),

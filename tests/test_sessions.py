@@ -473,3 +473,15 @@ def test_truncation_happens_once_for_a_source(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("dppandas.engines.contents.kept_rows", None)  # not looked at again
     assert isinstance(source.count(epsilon=1), int)
     assert isinstance(source._root.engine, PandasEngine)
+
+
+def test_a_unit_outlives_its_session_even_where_rows_are_declared() -> None:
+    """The token of an ended session still says whose rows these are: no word makes them rows."""
+    df = pd.DataFrame({"owner": [1, 1, 1, 2], "x": [1, 2, 3, 4]})
+    dp.protect(df, name="visits", unit="owner", max_rows=2)
+    dp.reset()
+    assert (
+        dp.record(dp.private(df, unit="row").count(epsilon=1)).unit
+        == "each 'owner' (at most 2 rows)"
+    )
+    assert dp.record(df.query("x > 1").dp.count(epsilon=1)).scale == 2
