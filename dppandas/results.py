@@ -96,6 +96,11 @@ class Record:
         return values[0] if self._layout.is_scalar else self._table(values)
 
     @property
+    def loss(self) -> Epsilon:
+        """The exact ε that the ledger was charged."""
+        return self.epsilon
+
+    @property
     def expected(self) -> str:
         """The error at 95 % that public facts decided before the release, in a few characters."""
         return _expected(self.statistic, self._law)
