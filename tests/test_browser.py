@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -55,7 +56,7 @@ class Notebook:
         page.goto(f"{address}/{path}")
         page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
         # A cell run before the front end is connected is silently not run.
-        self.until(lambda: any(k["connections"] for k in _api(address, "kernels")), 90)
+        self.until(lambda: _is_connected(address), 90)
         page.wait_for_function(
             "document.querySelector('.jp-Notebook-ExecutionIndicator')"
             "?.getAttribute('data-status') === 'idle'",
@@ -226,6 +227,17 @@ def _api(address: str, path: str, method: str = "GET") -> Any:
     with urllib.request.urlopen(request) as answer:
         body = answer.read()
     return json.loads(body) if body else None
+
+
+def _is_connected(address: str) -> bool:
+    """Whether a front end holds a kernel. While a kernel starts, the server's list of kernels
+    fails (status 500): its entry is there before its `execution_state` is."""
+    try:
+        return any(kernel["connections"] for kernel in _api(address, "kernels"))
+    except urllib.error.HTTPError as error:
+        if error.code != 500:
+            raise
+        return False
 
 
 def _shut_kernels(address: str) -> None:
