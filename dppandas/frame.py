@@ -227,13 +227,33 @@ class PrivateFrame(Rows):
             raise QueryError("dropna=False is for one column; over several give keys= only.")
         return chosen._histogram(cells, list(chosen._columns), normalize, sort, ascending, epsilon)
 
-    def groupby(self, by: Any, keys: object = None) -> PrivateGroupBy:
+    def groupby(
+        self,
+        by: Any,
+        keys: object = None,
+        *,
+        as_index: bool = True,
+        sort: bool = False,
+        observed: bool = False,
+        dropna: bool = True,
+    ) -> PrivateGroupBy:
         """Group rows by declared keys of a column, or of several.
 
         keys : for one column a list; for several a dict with a list for each (their product) or a
             list of tuples; else the declared domain's. Rows outside the keys are dropped. Groups
             come in declared order, all of them: which groups have rows is private.
+
+        as_index, sort, observed, dropna : as in pandas, but only with the values shown, which are
+            the ones that make sense; another one raises `QueryError` and says what to do instead.
         """
+        for given, only, instead in (
+            (as_index, True, "as_index=False: call .reset_index() on the result"),
+            (sort, False, "sort=True: call .sort_index() on the result, or sort keys="),
+            (observed, False, "observed=True: which keys have rows is private"),
+            (dropna, True, "dropna=False: missing labels are in no group; fill them before"),
+        ):
+            if given is not only:
+                raise QueryError(f"{instead}. Nothing was computed or charged.")
         names = list(by) if isinstance(by, list | pd.Index) else [by]
         if not names:
             raise QueryError("groupby needs at least one column.")

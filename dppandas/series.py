@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -17,6 +18,25 @@ from .shaping import Rows, bounds_of, index, present, truth
 from .statistics import Cells, Count, Layout, Mean, Sum
 from .unreleased import Private, Root, UnreleasedMode
 from .vectors import NUMBERS
+
+#: Binary functions of numpy that are operators.
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "power": operator.pow,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+}
 
 
 class PrivateSeries(Rows):
@@ -135,6 +155,16 @@ class PrivateSeries(Rows):
 
     def __neg__(self) -> PrivateSeries:
         return self._new(rows.Negative(self._expression))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        """numpy's operators, which a numpy scalar on the left calls before ours."""
+        function = _OPERATORS.get(ufunc.__name__)
+        if function is None or method != "__call__" or kwargs:
+            return super().__array_ufunc__(ufunc, method, *args, **kwargs)
+        left, right = (x.item() if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
+        if isinstance(left, PrivateSeries):
+            return function(left, right)
+        return function(PrivateSeries(self._root, self.name, self._other(left), self._where), self)
 
     def isna(self) -> PrivateSeries:
         """A mask: which values are missing."""

@@ -58,6 +58,12 @@ class Private:
     def __array__(self, *args: object, **kwargs: object) -> NoReturn:
         self._refuse("an array")
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: object, **kwargs: object) -> NoReturn:
+        self._refuse(f"numpy's {ufunc.__name__}")
+
+    def __array_function__(self, func: Any, *args: object) -> NoReturn:
+        self._refuse(f"numpy's {func.__name__}")
+
     def __reduce__(self) -> NoReturn:
         self._refuse("pickling or copying")
 

@@ -503,3 +503,28 @@ def test_columns_that_are_not_asked_for_are_never_touched(monkeypatch: pytest.Mo
     assert sorted(set(read)) == ["age", "income"]
     sample().dp.count(epsilon=1)
     assert len(set(read)) == 2
+
+
+@pytest.mark.usefixtures("exact")
+def test_numpy_scalars_on_the_left_combine_like_plain_ones() -> None:
+    df = sample()
+    for left in (np.float64(2), np.int64(30), np.float32(0.5)):
+        assert (left * df.dp["age"]).sum(bounds=(0, 999), epsilon=1) == (left * df["age"]).sum()
+        assert df.dp[left < df.dp["age"]].count(epsilon=1) == (left < df["age"]).sum()
+    with pytest.raises(dp.LineageError, match="plain ndarray"):
+        np.arange(6) + df.dp["age"]
+    for function in (np.mean, np.log, np.sort, np.asarray):
+        with pytest.raises(dp.PrivateValueError, match="released answer"):
+            function(df.dp["age"])
+
+
+@pytest.mark.parametrize(
+    "option", [{"as_index": False}, {"sort": True}, {"observed": True}, {"dropna": False}]
+)
+def test_groupby_takes_the_options_of_pandas_that_make_sense(option: dict[str, bool]) -> None:
+    groups = sample().dp
+    (name,) = option
+    with pytest.raises(dp.QueryError, match=f"{name}=.*: "):
+        groups.groupby("city", keys=["Rome"], **option)
+    same = groups.groupby("city", keys=["Rome"], **{name: not option[name]})
+    assert repr(same) == repr(groups.groupby("city", keys=["Rome"]))
