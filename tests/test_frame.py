@@ -509,7 +509,7 @@ def test_columns_that_are_not_asked_for_are_never_touched(monkeypatch: pytest.Mo
 def test_numpy_scalars_on_the_left_combine_like_plain_ones() -> None:
     df = sample()
     for left in (np.float64(2), np.int64(30), np.float32(0.5)):
-        assert (left * df.dp["age"]).sum(bounds=(0, 999), epsilon=1) == (left * df["age"]).sum()
+        assert (left * df.dp["age"]).sum(bounds=(0, 9999), epsilon=1) == (left * df["age"]).sum()
         assert df.dp[left < df.dp["age"]].count(epsilon=1) == (left < df["age"]).sum()
     with pytest.raises(dp.LineageError, match="plain ndarray"):
         np.arange(6) + df.dp["age"]
