@@ -96,6 +96,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """What completion offers: the public names."""
+    return sorted(__all__)
+
+
 def load_ipython_extension(ipython: Any) -> None:
     """``%load_ext dppandas``: the %dp magic, the live ledger, cells in the ledger."""
     from .notebook import load

@@ -10,15 +10,18 @@ from . import sampling
 from .domain import Unit, parse_domain
 from .engines import contents
 from .engines.pandas import PandasEngine
-from .errors import LineageError, QueryError, SourceError
+from .errors import LineageError, QueryError, SourceError, shown
 from .frame import PrivateFrame
 from .query import UNNAMED, Source, Token
 from .rows import Column
 from .series import PrivateSeries
-from .session import Holding, Session, known_sources, session
+from .session import Holding, Known, Session, known_sources, session
 from .unreleased import Root
 
 _ATTR = "dppandas.source"
+
+#: Fingerprints are compared within this process, and mean nothing to another.
+_KEY = sampling.key()
 
 
 def protect(
@@ -33,14 +36,16 @@ def protect(
 
     df : the data; the source keeps its own copy.
     name : what the ledger calls it.
-    unit : the column that says whose row it is; without one every row is one person.
+    unit : the column that says whose row it is; without one every row is one person, which has to
+        be stated as "row" in a session that holds a source with a unit column.
     max_rows : at most this many rows of a unit are used. The rows kept are those of smallest keyed
         hash of their own contents. Rows with a missing unit are dropped.
     domain : public facts: a dict of column to (lower, upper) or to a list of keys. They are never
         read from the data, and used where a call gives none.
     version : what you call this state of the data.
 
-    What follows from the private frame by its own verbs is row-wise, and its lineage *verified*.
+    What follows from the private frame by its own verbs is row-wise, and its lineage *verified*;
+    but *asserted* if plain pandas made ``df`` from the frame of a source protected before.
     Called again with the same data and terms (a cell run again) it returns the same source; other
     data or terms under the same name raise `SourceError`.
 
@@ -56,24 +61,29 @@ ask .release(epsilon=…)>
     if not isinstance(df, pd.DataFrame):
         raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
     if not isinstance(name, str) or not name.strip() or name == UNNAMED:
-        raise QueryError(f"name={name!r} must be a string that names the source.")
+        raise QueryError(f"name={shown(name)} must be a string that names the source.")
     if version is not None and not isinstance(version, str):
-        raise QueryError(f"version={version!r} must be a string.")
+        raise QueryError(f"version={shown(version)} must be a string.")
     columns = _column_names(df)
     owner = Unit.parse(unit, max_rows, columns)
     declared = parse_domain(domain, columns)
     running = session()
-    _same_unit_as_before(df, owner, running)
-    terms = (owner, tuple(declared.items()), version)
-    facts = contents.fingerprint(df, running.key)
+    before = known_sources.get(str(df.attrs.get(_ATTR)))
+    _check_owner(owner, unit, before, running)
+    terms: dict[str, object] = {"unit": owner, "version": version}
+    terms.update((f"domain of {column!r}", facts) for column, facts in declared.items())
+    own = df.copy(deep=True)  # not a lazy one: pandas copies on write, but not through .array
+    facts = contents.fingerprint(own, _KEY)
     holding = running.holdings.get(name)
     if holding is None:
-        source = Source(sampling.identifier(), name, owner, declared, version, verified=True)
-        engine = PandasEngine(_own_copy(df), owner, sampling.key())
+        # What pandas made of another source's frame is that source's rows, changed who knows how.
+        is_new = before is None or before.fingerprint == facts
+        source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
+        engine = PandasEngine(own, owner, sampling.key())
         holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
-        known_sources[holding.source.id] = holding.source
-    if holding.terms != terms or holding.fingerprint != facts:
-        other = "other terms" if holding.terms != terms else "other data"
+        known_sources[holding.source.id] = Known(holding.source, facts)
+    if _difference(holding.terms, terms) or holding.fingerprint != facts:
+        other = _difference(holding.terms, terms) or "other data"
         raise SourceError(
             f"source {name!r} was protected before with {other}. Use another name for another "
             "dataset, or end the session with dp.reset(). Nothing was computed or charged."
@@ -81,6 +91,13 @@ ask .release(epsilon=…)>
     df.attrs[_ATTR] = Token(holding.source.id)
     root = Root(holding.source, holding.engine, holding.engine)
     return PrivateFrame(root, {name: Column(name) for name in columns})
+
+
+def _difference(before: dict[str, object], now: dict[str, object]) -> str:
+    """Which terms are not those of before; equal keys may be of other types, 1 or True."""
+    both = [(term, before.get(term), now.get(term)) for term in {**before, **now}]
+    other = [f"{t} was {then}, is {this}" for t, then, this in both if repr(then) != repr(this)]
+    return f"other terms ({'; '.join(other)})" if other else ""
 
 
 def private(df: Any, unit: Any = None, max_rows: int = 1) -> Any:
@@ -99,8 +116,8 @@ ask .release(epsilon=…)>
     if isinstance(df, pd.Series):
         if unit is not None and not _is_row(unit, [df.name]):
             raise QueryError(
-                f"a Series has no column {unit!r} to say whose values these are; use "
-                f"dp.private(df, unit={unit!r})['column']. Nothing was computed or charged."
+                f"a Series has no column {shown(unit)} to say whose values these are; use "
+                f"dp.private(df, unit={shown(unit)})['column']. Nothing was computed or charged."
             )
         return _series(df, row_level=_is_row(unit, [df.name]))
     if not isinstance(df, pd.DataFrame):
@@ -120,20 +137,18 @@ def _column_names(df: pd.DataFrame) -> list[Any]:
     return names
 
 
-def _own_copy(df: pd.DataFrame) -> pd.DataFrame:
-    """A copy that nobody else can change: a lazy one where pandas copies on write."""
-    return df.copy(deep=int(pd.__version__.split(".")[0]) < 3)
-
-
-def _same_unit_as_before(df: pd.DataFrame, owner: Unit, running: Session) -> None:
+def _check_owner(owner: Unit, unit: Any, before: Known | None, running: Session) -> None:
     """A frame of a source with a unit column must not come back as one of single rows."""
-    before = known_sources.get(str(df.attrs.get(_ATTR)))
-    if before is None or before.unit.column is None or running.holding(before.id) is None:
+    if before is None:
+        if unit is None:
+            running.admit(Source(""), False, say='dp.protect(df, …, unit="row")')
         return
-    if owner.column != before.unit.column:
+    was = before.source.unit.column
+    is_live = running.holding(before.source.id) is not None
+    if was is not None and owner.column != was and (is_live or unit is None):
         raise LineageError(
-            f"this frame comes from source {before.name!r}, whose unit is {before.unit.column!r}: "
-            f"protect it with unit={before.unit.column!r}."
+            f"this frame comes from source {before.source.name!r}, whose unit is {was!r}: "
+            f"protect it with unit={was!r}."
         )
 
 
@@ -148,9 +163,10 @@ def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int = 1) -> PrivateFram
         elif asked.column != source.unit.column:
             raise LineageError(
                 f"this frame comes from source {source.name!r}, which protects {source.unit}; "
-                f"unit={unit!r} can't change that. Leave unit= out."
+                f"unit={shown(unit)} can't change that. Leave unit= out."
             )
-    engine = PandasEngine(df, source.unit, sampling.key())
+    # A copy, so that the columns stay those that were checked, whatever happens to the frame.
+    engine = PandasEngine(df.copy(deep=False), source.unit, sampling.key())
     root = Root(source, engine, df, row_level, refusal)
     return PrivateFrame(root, {name: Column(name) for name in columns})
 
@@ -168,13 +184,14 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
     token = attrs.get(_ATTR)
     if token is None:
         return Source(""), ""
-    source = known_sources.get(str(token))
-    if source is None:
+    known = known_sources.get(str(token))
+    if known is None:
         return Source(""), (
             "this frame carries the token of a source that this process never protected. Protect "
             "it with dp.protect, or say whose rows these are after df.attrs.clear(). Nothing was "
             "computed or charged."
         )
+    source = known.source
     if source.unit.column is not None and source.unit.column not in columns:
         return source, (
             f"source {source.name!r} protects each {source.unit.column!r}, and that column is not "

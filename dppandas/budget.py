@@ -11,7 +11,7 @@ import numbers
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from .errors import MissingArgument, QueryError
+from .errors import MissingArgument, QueryError, shown
 
 SMALLEST = Fraction(1, 2**20)
 LARGEST = Fraction(64)
@@ -64,7 +64,7 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
     exact = _parse_positive(value, name)
     if not SMALLEST <= exact <= LARGEST:
         raise QueryError(
-            f"{name}={_shown(value)} is outside [2^-20, 64]. Below, the noise drowns every answer; "
+            f"{name}={shown(value)} is outside [2^-20, 64]. Below, the noise drowns every answer; "
             "above, nothing is protected. Nothing was computed or charged."
         )
     return exact
@@ -80,20 +80,15 @@ def _parse_positive(value: object, name: str) -> Epsilon:
         raise MissingArgument(f"{name}= is needed: a positive number such as {name}=0.1.")
     exact = _parse(value, name)
     if exact <= 0:
-        raise QueryError(f"{name}={_shown(value)} must be greater than 0. Nothing was charged.")
+        raise QueryError(f"{name}={shown(value)} must be greater than 0. Nothing was charged.")
     return exact
-
-
-def _shown(value: object) -> str:
-    try:
-        return repr(value)
-    except Exception:  # an integer of more digits than Python prints, or a broken object
-        return type(value).__name__
 
 
 def _parse(value: object, name: str) -> Epsilon:
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
-        raise QueryError(f"{name}={value!r} is a truth value; give a number such as {name}=0.1.")
+        raise QueryError(
+            f"{name}={shown(value)} is a truth value; give a number such as {name}=0.1."
+        )
     try:
         if isinstance(value, numbers.Rational):
             return Epsilon(int(value.numerator), int(value.denominator))
@@ -103,7 +98,7 @@ def _parse(value: object, name: str) -> Epsilon:
             return Epsilon(value)
         if isinstance(value, numbers.Real):
             if not math.isfinite(value):
-                raise QueryError(f"{name}={value!r} must be finite. Nothing was charged.")
+                raise QueryError(f"{name}={shown(value)} must be finite. Nothing was charged.")
             # As printed, so that 0.1 is one tenth; numpy scalars print their type in their repr.
             return Epsilon(str(value))
     except QueryError:
@@ -111,6 +106,6 @@ def _parse(value: object, name: str) -> Epsilon:
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
         pass
     raise QueryError(
-        f"{name}={_shown(value)} can't be read as a number; give one such as {name}=0.1 or "
+        f"{name}={shown(value)} can't be read as a number; give one such as {name}=0.1 or "
         f'{name}="1/3". Nothing was charged.'
     )

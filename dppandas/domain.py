@@ -9,7 +9,7 @@ import datetime
 import decimal
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,10 +17,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .errors import MissingArgument, QueryError
+from .errors import MissingArgument, QueryError, shown
 
+#: The most rows of one unit that can be promised protection.
+MOST_ROWS = 2**31
 #: One exponent serves all: 2^30 steps keep squares in int64 and sums of a block exact in float64.
 GRID_BITS = 30
+
+
+def some_names(columns: Iterable[Any]) -> str:
+    """Columns as an error names them: not all of hundreds."""
+    names = [str(column) for column in columns]
+    return ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
 
 
 @dataclass(frozen=True)
@@ -37,17 +45,17 @@ class Bounds:
         if isinstance(value, Bounds):
             return value
         if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
-            raise QueryError(f"{hint}; not {value!r}. Nothing was charged.")
+            raise QueryError(f"{hint}; not {shown(value)}. Nothing was charged.")
         try:
             if len(value) != 2 or any(isinstance(v, str | bytes | bool | np.bool_) for v in value):
                 raise TypeError
             lower, upper = (float(v) for v in value)
         except (TypeError, ValueError, OverflowError):
-            raise QueryError(f"{hint}; not {value!r}. Nothing was charged.") from None
+            raise QueryError(f"{hint}; not {shown(value)}. Nothing was charged.") from None
         if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
-            raise QueryError(f"{hint}; not {value!r}. Nothing was charged.")
+            raise QueryError(f"{hint}; not {shown(value)}. Nothing was charged.")
         if not math.isfinite(upper - lower) or max(abs(lower), abs(upper)) > 2.0**900:
-            raise QueryError(f"bounds {value!r} of {column!r} are too far apart to compute with.")
+            raise QueryError(f"bounds {shown(value)} of {column!r} are too far apart.")
         return cls(lower + 0.0, upper + 0.0)  # + 0.0: one zero, not two
 
     def __str__(self) -> str:
@@ -132,6 +140,10 @@ class Keys:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def __str__(self) -> str:
+        head = ", ".join(map(str, self.labels[:8]))
+        return head if len(self) <= 8 else f"{head}, … ({len(self)} in all)"
+
     @classmethod
     def parse(cls, value: object, columns: Sequence[str]) -> Keys:
         """Keys from a list, range, Index or array; for several columns tuples or a dict."""
@@ -196,26 +208,31 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     try:
         labels = tuple(plain(label) for label in value)
     except TypeError:  # an array of no dimension
-        raise QueryError(f"{example}; not {value!r}. Nothing was charged.") from None
+        raise QueryError(f"{example}; not {shown(value)}. Nothing was charged.") from None
     if not labels:
         raise QueryError(f"{example}; it is empty. Nothing was charged.")
     for label in labels:
         parts = label if isinstance(label, tuple) and depth > 1 else (label,)
         if len(parts) != depth:
-            raise QueryError(f"{example}; {label!r} is not a tuple of {depth}.")
+            raise QueryError(f"{example}; {shown(label)} is not a tuple of {depth}.")
         for part in parts:
             if _holds_missing(part):
                 raise QueryError(
                     f"{example}; missing values are no label: pass dropna=False to value_counts "
                     "to count them in a cell of their own. Nothing was charged."
                 )
+            if isinstance(part, complex | np.complexfloating):
+                raise QueryError(f"{example}; a complex number can't be a label.")
             if not _is_hashable(part):
-                raise QueryError(f"{example}; {part!r} can't be a label. Nothing was charged.")
-    seen: set[Any] = set()
-    for label in labels:
-        if label in seen:
-            raise QueryError(f"keys= of {named} names {label!r} twice. Nothing was charged.")
-        seen.add(label)
+                raise QueryError(f"{example}; {shown(part)} can't be a label. Nothing was charged.")
+    seen: dict[Any, int] = {}
+    for position, label in enumerate(labels):
+        first = seen.setdefault(label, position)
+        if first != position:  # not the label itself, which may have been read from a column
+            raise QueryError(
+                f"keys= of {named} names one label twice, at {first} and {position}: give each "
+                "once. Nothing was charged."
+            )
     return labels
 
 
@@ -266,8 +283,17 @@ class Unit:
 
     @classmethod
     def parse(cls, column: object, max_rows: object, columns: Sequence[str]) -> Unit:
-        if isinstance(max_rows, bool) or not isinstance(max_rows, int | np.integer) or max_rows < 1:
-            raise QueryError(f"max_rows={max_rows!r} must be a whole number of at least 1.")
+        if (
+            isinstance(max_rows, bool)
+            or not isinstance(max_rows, int | np.integer)
+            or not (1 <= max_rows <= MOST_ROWS)
+        ):
+            raise QueryError(f"max_rows={shown(max_rows)} must be a whole number from 1 to 2^31.")
+        if not isinstance(column, Hashable):
+            raise QueryError(
+                f"unit={shown(column)}: name the column that says whose row it is. "
+                "Nothing was charged."
+            )
         if column is None or (column == "row" and "row" not in columns):
             if max_rows != 1:
                 raise QueryError(
@@ -276,7 +302,9 @@ class Unit:
                 )
             return cls()
         if column not in columns:
-            raise QueryError(f"unit={column!r} is not a column. The columns: {list(columns)}.")
+            raise QueryError(
+                f"unit={shown(column)} is no column. The columns: {some_names(columns)}."
+            )
         return cls(column, int(max_rows))
 
     def __str__(self) -> str:
@@ -298,7 +326,9 @@ def parse_domain(domain: object, columns: Sequence[str]) -> dict[str, Declaratio
     parsed: dict[str, Declaration] = {}
     for column, declared in domain.items():
         if column not in columns:
-            raise QueryError(f"domain= names {column!r}, which is no column: {list(columns)}.")
+            raise QueryError(
+                f"domain= names {shown(column)}, which is no column: {some_names(columns)}."
+            )
         is_pair = isinstance(declared, tuple) and len(declared) == 2
         if is_pair and not any(isinstance(v, str | bool | datetime.date) for v in declared):
             parsed[column] = Bounds.parse(declared, column)

@@ -22,7 +22,25 @@ All refusals but the last two come before the ledger is touched and before any d
 
 from __future__ import annotations
 
+import datetime
+import numbers
 from fractions import Fraction
+
+_PLAIN = (str, bytes, numbers.Number, datetime.date, datetime.timedelta, type(None))
+
+
+def shown(value: object) -> str:
+    """An argument as an error may quote it: plain values alone, for a larger one may hold rows."""
+    try:
+        if isinstance(value, _PLAIN):
+            text = repr(value)
+            return text if len(text) <= 60 else text[:57] + "…"
+        if isinstance(value, tuple | list) and len(value) <= 3:
+            inside = ", ".join(map(shown, value))
+            return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
+    except Exception:  # an integer of more digits than Python prints, or a broken object
+        pass
+    return f"a {type(value).__name__}"
 
 
 class DPError(Exception):

@@ -6,6 +6,7 @@ expressions; what is computed, charged and noised is decided on the road behind 
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from html import escape
@@ -19,7 +20,7 @@ from .errors import QueryError
 from .groups import PrivateGroupBy
 from .rows import Expression
 from .series import PrivateSeries, kept
-from .shaping import Rows, bounds_of, listed, present, true
+from .shaping import Rows, asks, bounds_of, listed, once, present, true
 from .statistics import Cells, Count, Layout, Mean, Sum
 
 
@@ -43,7 +44,7 @@ class PrivateFrame(Rows):
         return pd.DataFrame(
             {
                 "bounds": [str(d) if isinstance(d, Bounds) else "" for d in declared],
-                "keys": [_shown(d.labels) if isinstance(d, Keys) else "" for d in declared],
+                "keys": [str(d) if isinstance(d, Keys) else "" for d in declared],
             },
             index=pd.Index(list(self._columns), name="column", tupleize_cols=False),
         )
@@ -71,10 +72,12 @@ class PrivateFrame(Rows):
     def __getattr__(self, name: str) -> PrivateSeries:
         if not name.startswith("_") and name in self._columns:
             return PrivateSeries(self._root, name, self._columns[name], self._where)
+        near = difflib.get_close_matches(name, [str(c) for c in self._columns], n=1)
+        hint = f" Did you mean the column {near[0]!r}?" if near else ""
         raise AttributeError(
-            f"private frames have no {name!r}. They answer count, size, sum, mean, value_counts, "
-            "idxmax and groupby, and keep rows by query(…) and [mask]; plain pandas on the "
-            "original frame, before .dp, can do anything, recorded as asserted."
+            f"private frames have no {name!r}.{hint} They answer count, size, sum, mean, "
+            "value_counts, idxmax and groupby, and keep rows by query(…) and [mask]; plain "
+            "pandas on the original frame, before .dp, can do anything, recorded as asserted."
         )
 
     # which rows and columns
@@ -112,9 +115,8 @@ class PrivateFrame(Rows):
             return self._with(self._columns, kept(self, key), self._selected)
         if isinstance(key, list | pd.Index):
             names = list(key)
-            if len(set(names)) != len(names):
-                raise QueryError(f"columns named twice: {names}.")
             chosen = {name: querystring.lookup(name, self._columns) for name in names}
+            once(names)
             return self._with(chosen, self._where, selected=True)
         if not isinstance(key, Hashable) or isinstance(key, slice):
             raise QueryError(
@@ -126,6 +128,7 @@ class PrivateFrame(Rows):
 
     # statistics
 
+    @asks
     def count(self, *, epsilon: object = None) -> Any:
         """The number of rows: an int. With columns selected (``[["a", "b"]]``), how many values
         of each are not missing: a Series.
@@ -145,6 +148,7 @@ class PrivateFrame(Rows):
             return self.size(epsilon=epsilon)
         return self._counts("count", present, epsilon)
 
+    @asks
     def size(self, *, epsilon: object = None) -> Any:
         """The number of rows: an int. See `count`.
 
@@ -154,6 +158,7 @@ class PrivateFrame(Rows):
         statistic = Count(Cells(), Layout(integer=True))
         return self._answer(statistic, "count", epsilon)
 
+    @asks
     def sum(self, *, bounds: object = None, epsilon: object = None) -> Any:
         """For each column the sum of its values clipped to bounds: a float Series.
 
@@ -172,6 +177,7 @@ class PrivateFrame(Rows):
         statistic = Sum(Cells(), layout, tuple(self._columns.values()), grids)
         return self._answer(statistic, f"sum of {listed(self._columns)}", epsilon)
 
+    @asks
     def idxmax(self, *, bounds: object = None, epsilon: object = None) -> Any:
         """The name of the column with the largest sum (without bounds, with most True values).
 
@@ -188,6 +194,7 @@ class PrivateFrame(Rows):
         scores = self.sum(bounds=bounds)
         return scores if epsilon is None else scores.idxmax(epsilon=epsilon)
 
+    @asks
     def mean(self, *, bounds: object = None, epsilon: object = None) -> Any:
         """For each column the mean of its values clipped to bounds: a float Series.
 
@@ -201,6 +208,7 @@ class PrivateFrame(Rows):
         statistic = Mean(Cells(), layout, tuple(self._columns.values()), tuple(parsed))
         return self._answer(statistic, f"mean of {listed(self._columns)}", epsilon)
 
+    @asks
     def value_counts(
         self,
         subset: Hashable | Sequence[Hashable] = None,
@@ -221,12 +229,15 @@ class PrivateFrame(Rows):
         sensitivity is 1 a row (docs/proofs/counts.md).
         """
         names = list(subset) if isinstance(subset, list | pd.Index) else [subset]
+        if not all(isinstance(name, Hashable) for name in names):
+            raise QueryError("subset= names columns: a name, or a list of names.")
         chosen = self if subset is None else self[names]
         cells = chosen._cells(list(chosen._columns), keys)
         if not dropna:
             raise QueryError("dropna=False is for one column; over several give keys= only.")
         return chosen._histogram(cells, list(chosen._columns), normalize, sort, ascending, epsilon)
 
+    @asks
     def groupby(
         self,
         by: Any,
@@ -257,20 +268,17 @@ class PrivateFrame(Rows):
         names = list(by) if isinstance(by, list | pd.Index) else [by]
         if not names:
             raise QueryError("groupby needs at least one column.")
-        return PrivateGroupBy(self, names, self._cells(names, keys), None)
+        cells = self._cells(names, keys)
+        once(names)
+        return PrivateGroupBy(self, names, cells, None)
 
     def _counts(self, what: str, test: Callable[[Expression], Expression], epsilon: object) -> Any:
+        self._some_columns()
         layout = Layout(integer=True, index=self.columns)
         tests = tuple(test(expression) for expression in self._columns.values())
         asked = f"{what} of {listed(self._columns)}"
         return self._answer(Count(Cells(), layout, tests), asked, epsilon)
 
     def _bounds(self, bounds: object) -> list[Bounds]:
-        if not self._columns:
-            raise QueryError("no columns are selected.")
+        self._some_columns()
         return [bounds_of(self._root, n, e, bounds) for n, e in self._columns.items()]
-
-
-def _shown(labels: Sequence[Any]) -> str:
-    head = ", ".join(map(str, labels[:8]))
-    return head if len(labels) <= 8 else f"{head}, … ({len(labels)} in all)"

@@ -11,7 +11,7 @@ from . import querystring
 from .domain import Bounds, Grid
 from .errors import QueryError
 from .rows import Expression
-from .shaping import Rows, bounds_of, index, listed, present
+from .shaping import Rows, asks, bounds_of, index, listed, once, present
 from .statistics import Cells, Count, Layout, Mean, Statistic, Sum
 
 
@@ -25,12 +25,13 @@ class PrivateGroupBy(Rows):
         self._selected = selected  # None: all other columns; a list; or one name
 
     def __repr__(self) -> str:
-        return f"<private groups of {listed(self._names)}, {len(self._groups)} keys>"
+        return f"<private groups of {listed(self._names)}, {self._groups.described}>"
 
     def __getitem__(self, key: Any) -> PrivateGroupBy:
         selected = list(key) if isinstance(key, list | pd.Index) else key
         for name in selected if isinstance(selected, list) else [selected]:
             querystring.lookup(name, self._columns)
+        once(selected if isinstance(selected, list) else [])
         return PrivateGroupBy(self, self._names, self._groups, selected)
 
     def __getattr__(self, name: str) -> PrivateGroupBy:
@@ -56,9 +57,10 @@ class PrivateGroupBy(Rows):
         return Layout(integer=integer, index=labels, name=self._selected)
 
     def _by_group(self, statistic: Statistic, what: str, epsilon: object) -> Any:
-        titled = f"{what} by {listed(self._names)} ({len(self._groups)} keys)"
+        titled = f"{what} by {listed(self._names)} ({self._groups.described})"
         return self._answer(statistic, titled, epsilon)
 
+    @asks
     def size(self, *, epsilon: object = None) -> Any:
         """The number of rows of each group: an int Series.
 
@@ -68,6 +70,7 @@ class PrivateGroupBy(Rows):
         layout = Layout(integer=True, index=index(self._groups, self._names))
         return self._by_group(Count(self._groups, layout), "size", epsilon)
 
+    @asks
     def count(self, *, epsilon: object = None) -> Any:
         """How many values of each group are not missing: an int Series, or a DataFrame for
         several columns, whose number is then the ℓ1 sensitivity of a row.
@@ -79,6 +82,7 @@ class PrivateGroupBy(Rows):
         statistic = Count(self._groups, self._layout(True, operands), tests)
         return self._by_group(statistic, f"count of {listed(operands)}", epsilon)
 
+    @asks
     def sum(self, *, bounds: object = None, epsilon: object = None) -> Any:
         """The sum of each group's values, clipped to bounds: a float Series or DataFrame.
 
@@ -91,6 +95,7 @@ class PrivateGroupBy(Rows):
         statistic = Sum(self._groups, layout, tuple(operands.values()), grids)
         return self._by_group(statistic, f"sum of {listed(operands)}", epsilon)
 
+    @asks
     def mean(self, *, bounds: object = None, epsilon: object = None) -> Any:
         """The mean of each group's values, clipped to bounds: a float Series or DataFrame.
 
@@ -103,6 +108,7 @@ class PrivateGroupBy(Rows):
         statistic = Mean(self._groups, layout, tuple(operands.values()), parsed)
         return self._by_group(statistic, f"mean of {listed(operands)}", epsilon)
 
+    @asks
     def value_counts(
         self,
         normalize: bool = False,

@@ -82,7 +82,12 @@ class Ledger:
         return sums
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a release: an ordinary DataFrame."""
+        """One row a release: an ordinary DataFrame.
+
+        ``error`` is the error at 95 % that public facts decide beforehand, as text: "± 30"; for a
+        mean "≈ 211/n", to first order, of n values; "gap ≤ 43" for a selection; "" where only
+        the answer can tell (``dp.record(answer).error()``). ``time`` is in UTC.
+        """
         rows = [
             {
                 "release": e.number,
@@ -108,6 +113,8 @@ class Ledger:
         """Give an unlimited ledger a budget; what is spent counts."""
 
         def set_budget(spent: Epsilon) -> None:
+            if self._budget is not None:
+                raise SessionError(f"this ledger has a budget of ε = {self._budget} already.")
             if spent > budget:
                 raise SessionError(
                     f"ε = {spent} is spent already, more than the budget of {budget} asked for. "
@@ -139,9 +146,10 @@ class Ledger:
             return
         left, count = Epsilon(self._budget - spent), len(self._store.entries())
         way_out = f"Lower epsilon= to at most {left}" if left else "Nothing more can be released"
+        noun = "release" if count == 1 else "releases"
         raise BudgetExceeded(
             f"this release asks for ε = {asked}; {left} of {self._budget} is left after "
-            f"{count} releases. Nothing was computed or charged. {way_out}, or see dp.ledger().",
+            f"{count} {noun}. Nothing was computed or charged. {way_out}, or see dp.ledger().",
             requested=asked,
             remaining=left,
         )

@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from . import rows
-from .domain import is_missing, plain
-from .errors import UnknownColumn, UnsupportedExpression
+from .domain import is_missing, plain, some_names
+from .errors import UnknownColumn, UnsupportedExpression, shown
 from .rows import Expression, Literal
 from .vectors import NUMBERS, timestamp
 
@@ -118,13 +118,14 @@ def _variable(name: str, variables: Callable[[str], Any]) -> Literal:
 
 def literal(value: Any, named: str = "") -> Literal:
     """A plain scalar: a number, text, truth value or time."""
-    named = f"{named} " if named else ""
+    is_in_text = bool(named)
+    named = named or "the value"
     value = plain(value)
     is_scalar = isinstance(value, (*NUMBERS, str)) or timestamp(value) is not None
     if not is_scalar or is_missing(value):
         raise UnsupportedExpression(
-            f"{named}is a {type(value).__name__}, not a plain scalar (a number, text, truth value "
-            f"or time). {_SAYS}"
+            f"{named} is a {type(value).__name__}, not a plain scalar (a number, text, truth value "
+            f"or time). {_SAYS if is_in_text else 'Nothing was computed or charged.'}"
         )
     return Literal(value)
 
@@ -140,8 +141,8 @@ def lookup(name: Any, columns: Mapping[Any, Expression]) -> Expression:
 def unknown(name: object, columns: Collection[Any]) -> UnknownColumn:
     near = difflib.get_close_matches(str(name), [str(c) for c in columns], n=3)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    shown = ", ".join(map(str, list(columns)[:20])) + (", …" if len(columns) > 20 else "")
-    return UnknownColumn(f"there is no column {name!r}.{hint} The columns: {shown}.")
+    listing = f" The columns: {some_names(columns)}." if columns else " There are no columns."
+    return UnknownColumn(f"there is no column {shown(name)}.{hint}{listing}")
 
 
 def _check_size(expression: Expression) -> None:

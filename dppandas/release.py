@@ -52,5 +52,8 @@ def _integers(query: Query, engine: Engine) -> list[int] | None:
 
     try:
         return engine.integers(kernel, statistic.size, query.what)
-    except Exception:
+    except (KeyboardInterrupt, SystemExit) as stop:
+        stopped = type(stop)
+    except BaseException:
         return None
+    raise stopped  # anew, for the traceback of the first holds frames with rows

@@ -14,7 +14,7 @@ import pandas as pd
 from . import sampling
 from .budget import Epsilon
 from .domain import is_missing
-from .errors import QueryError, RecordError
+from .errors import QueryError, RecordError, shown
 from .mechanisms import DiscreteLaplace, Mechanism, PermuteAndFlip
 from .query import Query, Token
 from .statistics import Layout, Statistic
@@ -160,9 +160,9 @@ class Record:
 def parse_confidence(confidence: object) -> float:
     """A probability strictly between 0 and 1."""
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
-        raise QueryError(f"confidence={confidence!r} must be a number such as 0.95.")
+        raise QueryError(f"confidence={shown(confidence)} must be a number such as 0.95.")
     if not 0 < confidence < 1:
-        raise QueryError(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95.")
+        raise QueryError(f"confidence={shown(confidence)} must lie between 0 and 1, such as 0.95.")
     return float(confidence)
 
 

@@ -8,13 +8,15 @@ allow-list: what has no node can't be said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
 
 from . import vectors
+from .domain import Bounds, Declaration, Keys
+from .errors import QueryError, shown
 from .vectors import Mask, Vector
 
 
@@ -247,3 +249,55 @@ def between(operand: Expression, low: Expression, high: Expression, inclusive: s
     above = ">=" if inclusive in ("both", "left") else ">"
     below = "<=" if inclusive in ("both", "right") else "<"
     return And(Compare(above, operand, low), Compare(below, operand, high))
+
+
+def family(declared: Declaration | None) -> str:
+    """What a declared domain says that values are: "number", "text", or "" where it can't say."""
+    if isinstance(declared, Bounds):
+        return "number"
+    if declared is None:
+        return ""
+    families = {_family(label) for label in declared.labels}
+    return families.pop() if len(families) == 1 else ""
+
+
+def _family(value: Any) -> str:
+    if isinstance(value, vectors.NUMBERS):
+        return "number"
+    return "text" if isinstance(value, str) else ""
+
+
+def agree(expression: Expression, declared: str, values: Iterable[Any]) -> None:
+    """Refuse plain values that can't equal what was declared: they would count nothing."""
+    for value in values:
+        if declared and _family(value) and _family(value) != declared:
+            raise QueryError(
+                f"{expression} is declared as {declared}, and {shown(value)} is not: they are "
+                "never equal. Nothing was computed or charged."
+            )
+
+
+def check(expression: Expression, domain: Mapping[Any, Declaration], truth: bool = False) -> None:
+    """Refuse what a declared domain shows to be a slip: text beside numbers, a number as a mask."""
+    said = {
+        child: family(domain.get(child.name))
+        for child in [expression, *expression.children()]
+        if isinstance(child, Column)
+    }
+    if truth and isinstance(expression, Column):
+        declared = domain.get(expression.name)
+        values = declared.labels if isinstance(declared, Keys) else ()
+        is_range = isinstance(declared, Bounds) and declared not in (Bounds(0, 1), Bounds(1, 1))
+        if is_range or any(value not in (0, 1) for value in values):
+            raise QueryError(f"{expression} is declared as no truth value: compare it.")
+    if isinstance(expression, Compare):
+        literals = [c.value for c in expression.children() if isinstance(c, Literal)]
+        for column, declared_family in said.items():
+            agree(column, declared_family, literals)
+    elif isinstance(expression, IsIn):
+        for column, declared_family in said.items():
+            agree(column, declared_family, expression.labels)
+    elif isinstance(expression, Arithmetic | Negative) and "text" in said.values():
+        raise QueryError(f"{expression}: text has no arithmetic. Nothing was computed or charged.")
+    for child in expression.children():
+        check(child, domain, truth=isinstance(expression, And | Or | Not))

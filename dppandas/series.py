@@ -14,7 +14,7 @@ from . import querystring, rows
 from .domain import Grid
 from .errors import LineageError, QueryError
 from .rows import Column, Expression, Literal
-from .shaping import Rows, bounds_of, index, present, truth
+from .shaping import Rows, asks, bounds_of, index, present, truth
 from .statistics import Cells, Count, Layout, Mean, Sum
 from .unreleased import Private, Root, UnreleasedMode
 from .vectors import NUMBERS
@@ -194,6 +194,7 @@ class PrivateSeries(Rows):
 
     # statistics
 
+    @asks
     def count(self, *, epsilon: object = None) -> Any:
         """How many values are not missing: an int.
 
@@ -202,6 +203,7 @@ class PrivateSeries(Rows):
         statistic = Count(Cells(), Layout(integer=True), (present(self._expression),))
         return self._answer(statistic, f"count of {self._expression}", epsilon)
 
+    @asks
     def size(self, *, epsilon: object = None) -> Any:
         """The number of rows, missing values and all: an int.
 
@@ -209,6 +211,7 @@ class PrivateSeries(Rows):
         """
         return self._answer(Count(Cells(), Layout(integer=True)), "count", epsilon)
 
+    @asks
     def sum(self, *, bounds: object = None, epsilon: object = None) -> Any:
         """The sum of the values, clipped to bounds: a float. Missing values count as nothing.
 
@@ -222,6 +225,7 @@ class PrivateSeries(Rows):
         statistic = Sum(Cells(), layout, (self._expression,), (Grid.centred(bound),))
         return self._answer(statistic, f"sum of {self._expression} in {bound}", epsilon)
 
+    @asks
     def mean(self, *, bounds: object = None, epsilon: object = None) -> Any:
         """The mean of the values, clipped to bounds: a float. Missing values are left out.
 
@@ -239,6 +243,7 @@ class PrivateSeries(Rows):
         statistic = Mean(Cells(), Layout(integer=False), (self._expression,), (bound,))
         return self._answer(statistic, f"mean of {self._expression} in {bound}", epsilon)
 
+    @asks
     def value_counts(
         self,
         normalize: bool = False,
@@ -267,6 +272,7 @@ class PrivateSeries(Rows):
             cells = replace(cells, missing_cell=True)
         return self._histogram(cells, [self.name], normalize, sort, ascending, epsilon)
 
+    @asks
     def mode(self, *, keys: object = None, epsilon: object = None) -> Any:
         """The most frequent of the declared keys, as a Series of one, like Series.mode.
 
@@ -275,7 +281,7 @@ class PrivateSeries(Rows):
         """
         cells = self._cells([self.name], keys)
         statistic = Count(cells, Layout(integer=True, index=index(cells, [self.name])))
-        what = f"mode of {self._expression} ({len(cells)} keys)"
+        what = f"mode of {self._expression} ({cells.described})"
         asked = UnreleasedMode(self._root, self._where, statistic, what)
         return asked if epsilon is None else asked.release(epsilon=epsilon)
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
-from . import sampling
 from .budget import Epsilon, parse_budget
 from .engines.pandas import PandasEngine
 from .errors import LineageError, SessionError, SourceError
@@ -20,8 +18,8 @@ class Holding:
 
     source: Source
     engine: PandasEngine
-    terms: tuple[Any, ...]
-    fingerprint: tuple[object, ...]
+    terms: dict[str, object]
+    fingerprint: str = field(repr=False)
 
 
 class Session:
@@ -30,7 +28,6 @@ class Session:
     def __init__(self, budget: Epsilon | None) -> None:
         self.ledger = Ledger(budget)
         self.holdings: dict[str, Holding] = {}
-        self.key = sampling.key()
 
     @property
     def budget(self) -> Epsilon | None:
@@ -49,7 +46,9 @@ class Session:
         found = (h for h in self.holdings.values() if h.source.id == source_id)
         return next(found, None)
 
-    def admit(self, source: Source, row_level_declared: bool) -> None:
+    def admit(
+        self, source: Source, row_level_declared: bool, say: str = 'dp.private(df, unit="row")'
+    ) -> None:
         """Refuse a source of an ended session, and rows that nobody can be told to own."""
         if source.name != UNNAMED and self.holding(source.id) is None:
             raise SourceError(
@@ -65,8 +64,7 @@ class Session:
                 f"this session protects {names}, and this frame doesn't say whether its rows come "
                 "from there: merge, concat, explode and reading a file lose the token that pandas "
                 "keeps in attrs. Work on the private frame that dp.protect returned; or, if each "
-                'row here really is one person, say so: dp.private(df, unit="row"). Nothing was '
-                "computed or charged."
+                f"row here really is one person, say so: {say}. Nothing was computed or charged."
             )
 
     def __repr__(self) -> str:
@@ -76,8 +74,16 @@ class Session:
         return self.ledger._repr_html_()
 
 
-#: Public facts of every source protected by this process, so that a token outlives its session.
-known_sources: dict[str, Source] = {}
+@dataclass(frozen=True)
+class Known:
+    """What a token tells after the session of its source has ended."""
+
+    source: Source
+    fingerprint: str = field(repr=False)
+
+
+#: Every source protected by this process, by token.
+known_sources: dict[str, Known] = {}
 
 _lock = threading.RLock()
 _current: Session | None = None

@@ -6,19 +6,54 @@ says which argument to add.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from . import querystring, rows
 from .domain import Bounds, Keys
-from .errors import MissingArgument, QueryError
+from .errors import MissingArgument, QueryError, shown
 from .rows import Column, Expression, Literal
 from .statistics import Cells, Count, Layout, Statistic
 from .unreleased import Private, Root, Unreleased
 from .vectors import NUMBERS
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Options of pandas' methods, with the one value that asks for nothing else than we do.
+_HARMLESS = {"axis": 0, "skipna": True, "numeric_only": False, "min_count": 0, "bins": None}
+
+
+def asks(method: Callable[P, R]) -> Callable[P, R]:
+    """A method that says what to do about arguments that it does not take, as pandas' does."""
+    signature = inspect.signature(method)
+
+    @functools.wraps(method)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = {
+            k: v for k, v in kwargs.items() if k in signature.parameters or not _is_harmless(k, v)
+        }
+        try:
+            signature.bind(*args, **given)
+        except TypeError as error:
+            takes = ", ".join(list(signature.parameters)[1:])
+            raise QueryError(
+                f"{method.__name__}: {error}. It takes {takes}: epsilon, keys and bounds by name. "
+                "Nothing was computed or charged."
+            ) from None
+        return method(*args, **given)  # type: ignore[arg-type]
+
+    return checked
+
+
+def _is_harmless(option: str, value: object) -> bool:
+    default = _HARMLESS.get(option, ...)
+    return type(value) is type(default) and value == default
 
 
 class Rows(Private):
@@ -35,7 +70,14 @@ class Rows(Private):
         asked = Unreleased(self._root, self._where, statistic, what)
         return asked if epsilon is None else asked.release(epsilon=epsilon)
 
+    def _some_columns(self) -> None:
+        if not self._columns:
+            raise QueryError(
+                "there are no columns to answer for; select some. Nothing was charged."
+            )
+
     def _cells(self, names: Sequence[Any], keys: object) -> Cells:
+        self._some_columns()
         by = [querystring.lookup(name, self._columns) for name in names]
         if keys is None:
             declared = [declared_keys(self._root, n, e) for n, e in zip(names, by, strict=True)]
@@ -44,6 +86,9 @@ class Rows(Private):
                 parsed = parsed.then(more)
         else:
             parsed = Keys.parse(keys, names)
+            for position, expression in enumerate(by):
+                declared_type = rows.family(self._root.declared(expression))
+                rows.agree(expression, declared_type, parsed.column(position))
         return Cells(tuple(by), parsed)
 
     def _histogram(
@@ -56,6 +101,12 @@ class Rows(Private):
         epsilon: object,
         block: int = 0,
     ) -> Any:
+        for option, value in (("normalize", normalize), ("sort", sort), ("ascending", ascending)):
+            if not isinstance(value, bool | np.bool_):
+                raise QueryError(
+                    f"{option}={shown(value)} must be True or False; labels are given by name, as "
+                    "in keys=[…]. Nothing was computed or charged."
+                )
         layout = Layout(
             integer=not normalize,
             index=index(cells, names),
@@ -66,8 +117,14 @@ class Rows(Private):
         share_of = (block or len(cells)) if normalize else 0
         statistic = Count(cells, layout, share_of=share_of)
         what = "proportions" if normalize else "value_counts"
-        asked = f"{what} of {listed(names)} ({len(cells)} keys)"
+        asked = f"{what} of {listed(names)} ({cells.described})"
         return self._answer(statistic, asked, epsilon)
+
+
+def once(names: Sequence[Any]) -> None:
+    """Refuse a list that names a column twice."""
+    if len(set(names)) != len(names):
+        raise QueryError("the list names a column twice; name each once. Nothing was charged.")
 
 
 def present(expression: Expression) -> Expression:
@@ -97,7 +154,8 @@ def declared_keys(root: Root, name: Any, expression: Expression) -> Keys:
         return Keys((False, True))
     raise MissingArgument(
         f"keys= is needed for {name!r}: a list of the labels to answer for, such as "
-        "keys=[9, 12, 14], or a domain declared in dp.protect. dppandas never reads labels from "
+        "keys=[9, 12, 14], or a domain declared in dp.protect (which holds for the frame that it "
+        "returned, not for df.dp). dppandas never reads labels from "
         "the data, for a rare one would tell who is in it. Nothing was computed or charged."
     )
 
@@ -122,7 +180,8 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
         return Bounds(0.0, 1.0)
     raise MissingArgument(
         f"bounds= is needed for {name!r}: the range into which values are clipped, such as "
-        "bounds=(0, 60), or a domain declared in dp.protect. dppandas never reads it from the "
+        "bounds=(0, 60), or a domain declared in dp.protect (which holds for the frame that "
+        "it returned, not for df.dp). dppandas never reads it from the "
         "data, for the largest value is somebody's. Nothing was computed or charged."
     )
 

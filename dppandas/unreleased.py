@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 
-from . import results
+from . import results, rows
 from .budget import parse_epsilon
 from .domain import Declaration
 from .engines import Engine
-from .errors import LineageError, PrivateValueError, QueryError
+from .errors import LineageError, PrivateValueError, QueryError, shown
 from .query import Query, Source
 from .release import release
 from .rows import Column, Expression
@@ -46,6 +47,14 @@ class Private:
             ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1)."
         )
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if name.startswith("_") or name == "name":
+            object.__setattr__(self, name, value)
+        else:
+            raise AttributeError(
+                f"private objects can't be changed: {name} was not set. Nothing was charged."
+            )
+
     def __len__(self) -> int:
         self._refuse("the length")
 
@@ -72,6 +81,32 @@ class Private:
             self._refuse("formatting")
         return repr(self)
 
+    def _no_operator(self, symbol: str) -> NoReturn:
+        raise PrivateValueError(
+            f"{symbol} of a whole private object: choose a column, as in frame['age'] > 30. "
+            "Nothing was computed or charged."
+        )
+
+
+def _refusing(symbol: str) -> Callable[..., NoReturn]:
+    def refuse(self: Private, *args: object) -> NoReturn:
+        self._no_operator(symbol)
+
+    return refuse
+
+
+#: Without these, Python's own errors would not say what to do, and == would quietly be False.
+_SYMBOLS = """
+    == eq != ne < lt <= le > gt >= ge + add - sub * mul / truediv // floordiv % mod ** pow & and
+    | or ^ xor ~ invert @ matmul […] getitem […]= setitem del delitem in contains -… neg +… pos
+    abs abs round round int int float float complex complex
+""".split()  # noqa: SIM905
+for _symbol, _name in zip(_SYMBOLS[::2], _SYMBOLS[1::2], strict=True):
+    for _method in (_name, f"r{_name}"):
+        if _method == _name or hasattr(operator, f"i{_name}"):  # those with a reflected form
+            setattr(Private, f"__{_method}__", _refusing(_symbol))
+Private.__hash__ = object.__hash__  # type: ignore[method-assign]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Unreleased(Private):
@@ -82,6 +117,13 @@ class Unreleased(Private):
     _statistic: Statistic
     _what: str
 
+    def __post_init__(self) -> None:
+        domain = self._root.source.domain
+        if self._where is not None:
+            rows.check(self._where, domain, truth=True)
+        for expression in self._statistic.expressions():
+            rows.check(expression, domain)
+
     def _ask(self, epsilon: object, select: int = 0) -> results.Record:
         root = self._root
         loss = parse_epsilon(epsilon)
@@ -90,7 +132,24 @@ class Unreleased(Private):
             raise LineageError(root.refusal)
         return release(query, root.engine, root.row_level_declared)
 
-    def release(self, *, epsilon: object) -> Any:
+    def _refuse(self, what: str) -> NoReturn:
+        raise PrivateValueError(
+            f"{what} of an answer that is not released yet. Give epsilon=, as in "
+            ".release(epsilon=0.1), and use the result. Nothing was computed or charged."
+        )
+
+    def _no_operator(self, symbol: str) -> NoReturn:
+        self._refuse(symbol)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"{name!r} of an answer that is not released yet. Give epsilon=, as in "
+            f".release(epsilon=0.1).{name}. Nothing was computed or charged. {self!r}"
+        )
+
+    def release(self, *, epsilon: object = None) -> Any:
         """The noisy answer, shaped as pandas would shape the exact one.
 
         *Guarantee*: epsilon-differential privacy of the source's unit, by exact discrete Laplace
@@ -115,7 +174,7 @@ class Unreleased(Private):
             epsilon, k
         )
 
-    def idxmax(self, *, epsilon: object) -> Any:
+    def idxmax(self, *, epsilon: object = None) -> Any:
         """The label of the largest entry, selected by permute-and-flip: no number is told.
 
         Surer than the largest of released numbers, and for overlapping columns its noise doesn't
@@ -128,7 +187,7 @@ class Unreleased(Private):
         record = self._select(epsilon, 1, "idxmax")
         return results.label(record, record.estimate()[0])
 
-    def nlargest(self, n: int = 5, *, epsilon: object) -> Any:
+    def nlargest(self, n: int = 5, *, epsilon: object = None) -> Any:
         """The n largest entries.
 
         Over disjoint keys the whole histogram costs no more than its top: a Series of the n
@@ -140,7 +199,8 @@ class Unreleased(Private):
         statistic = self._statistic
         entries = statistic.size
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= entries:
-            raise QueryError(f"n={n!r} must be a whole number from 1 to {entries}.")
+            raise QueryError(f"n={shown(n)} must be a whole number from 1 to {entries}.")
+        parse_epsilon(epsilon)
         if statistic.cells.keys is None:
             return pd.Index(self._select(epsilon, int(n), f"nlargest({n})").estimate())
         if statistic.layout.columns is not None:
@@ -162,13 +222,20 @@ class Unreleased(Private):
 class UnreleasedMode(Unreleased):
     """The most frequent of some keys, not selected yet."""
 
-    def release(self, *, epsilon: object) -> Any:
+    def release(self, *, epsilon: object = None) -> Any:
         """The key selected, as a Series of one, like Series.mode.
 
         *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
         NeurIPS 2020; docs/proofs/permute_and_flip.md).
         """
         return results.selected(self._ask(epsilon, 1))
+
+    def _select(self, epsilon: object, k: int, what: str) -> results.Record:
+        raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
+
+    def nlargest(self, n: int = 5, *, epsilon: object = None) -> Any:
+        """Refused: a mode is one label."""
+        return self._select(epsilon, n, "nlargest")
 
     def _menu(self) -> list[str]:
         return [".release(epsilon=…)"]

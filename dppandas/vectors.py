@@ -16,7 +16,7 @@ import datetime
 import decimal
 import fractions
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -88,14 +88,33 @@ class Vector:
         """The elements as Python objects, missing ones as None."""
         if self.codes is not None:
             return np.append(Vector(self.values, self.missing).objects(), [None]).take(self.codes)
-        if self.kind in "Mm":
-            array = np.asarray(pd.Series(self.values).astype(object), dtype=object)
-        else:
-            array = np.asarray(self.values, dtype=object)
+        try:
+            array = self._all_objects()
+        except Exception:  # a time at the end of all times that its zone moves beyond it
+            array = np.fromiter(map(_element, self._instants()), dtype=object, count=len(self))
         if self.missing is not None:
             array = array.copy()
             array[self.missing] = None
         return array
+
+    def _all_objects(self) -> Array:
+        if self.kind in "Mm":
+            return np.asarray(pd.Series(self.values).astype(object), dtype=object)
+        return np.asarray(self.values, dtype=object)
+
+    def _instants(self) -> Iterator[tuple[Any, Any]]:
+        """Zoned times as UTC, with their zone."""
+        utc = np.asarray(pd.Series(self.values.tz_convert("UTC")).astype(object), dtype=object)
+        return ((time, self.values.tz) for time in utc)
+
+
+def _element(instant: Any) -> Any:
+    """A time in its zone where that is possible, else the same instant in UTC."""
+    time, zone = instant
+    try:
+        return time.tz_convert(zone)
+    except Exception:
+        return time
 
 
 def is_null(v: Vector) -> Mask:
@@ -164,7 +183,10 @@ def _compare_scalar(operation: str, v: Vector, scalar: Any) -> Mask:
         with np.errstate(all="ignore"):
             result = _compare_number(operation, v.values, scalar)
     elif v.kind == "M" or isinstance(v.values.dtype, pd.DatetimeTZDtype):
-        result = _compare_times(operation, v.values, time)
+        try:
+            result = _compare_times(operation, v.values, time)
+        except Exception:  # as in Vector.objects
+            result = _compare_objects(operation, v.objects(), [scalar] * len(v), time)
     elif isinstance(scalar, str) and operation in ("==", "!=") and time is None:
         result = (prepared((scalar,)).codes(v) == 0) ^ unequal
     else:
@@ -421,7 +443,7 @@ def _is_hashable(value: Any) -> bool:
 def _factorized(values: Any) -> tuple[npt.NDArray[np.intp], Any]:
     """Codes (-1 for missing) and distinct elements of a pandas array."""
     codes, uniques = pd.factorize(pd.Series(values))
-    return codes, uniques.to_numpy(dtype=object)
+    return codes, Vector(uniques.array).objects()
 
 
 @lru_cache(maxsize=256)

@@ -386,14 +386,14 @@ UNRELEASED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "mean": (lambda p: p["age"].mean(bounds=(0, 99)), "mean of age in (0, 99)"),
     "value_counts": (
         lambda p: p["city"].value_counts(keys=["Rome"]),
-        "value_counts of city (1 keys)",
+        "value_counts of city (1 key)",
     ),
     "mode": (lambda p: p["city"].mode(keys=["Rome", "Oslo"]), "mode of city (2 keys)"),
     "sum of True": (lambda p: p[["likes_a", "likes_b"]].sum(), "sum of True of likes_a, likes_b"),
     "idxmax": (lambda p: p[["likes_a", "likes_b"]].idxmax(), "sum of True of likes_a, likes_b"),
     "group mean": (
         lambda p: p.groupby("city", keys=["Rome"])["age"].mean(bounds=(0, 99)),
-        "mean of age by city (1 keys)",
+        "mean of age by city (1 key)",
     ),
     "filtered": (lambda p: p.query("age > 30").count(), "count where age > 30"),
 }
@@ -438,7 +438,7 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     ),
     "twice in a product": (
         lambda p: p.groupby(["city", "age"], keys={"city": ["a", "a"], "age": [1]}),
-        dp.QueryError, "'a' twice",
+        dp.QueryError, "one label twice, at 0 and 1",
     ),
     "columns named twice": (lambda p: p[["age", "age"]], dp.QueryError, "twice"),
     "no columns": (lambda p: p[[]].mean(bounds=(0, 1)), dp.QueryError, "no columns"),

@@ -213,7 +213,7 @@ def test_a_refusal_after_the_budget_is_gone_still_says_what_is_left() -> None:
     dp.session(epsilon="0.3")
     df = people()
     df.dp.count(epsilon="0.3")
-    with pytest.raises(dp.BudgetExceeded, match=r"0 of 0\.3 is left after 1 releases") as caught:
+    with pytest.raises(dp.BudgetExceeded, match=r"0 of 0\.3 is left after 1 release") as caught:
         df.dp.count(epsilon=0.1)
     assert (caught.value.requested, caught.value.remaining) == (Fraction(1, 10), 0)
 

@@ -60,6 +60,10 @@ WILD: list[Any] = [
     "a", "2", " 1e3 ", "nan", 2, 2.0, 10**400, 2**63 - 1, 2**64 - 1, 1 + 0j, b"a", [1], {}, (1, 2),
     ("a", math.nan), Decimal("2"), Decimal("0.1"), Decimal("sNaN"), Fraction(1, 3), Odd(), None,
     pd.NA, pd.NaT, math.nan, NOON, NOON.tz_localize("UTC"), datetime.date(2020, 1, 1),
+    pd.Timestamp.max.tz_localize("UTC"), pd.Timestamp.min.tz_localize("UTC"),
+    np.longdouble("1e4000"),
+    datetime.datetime(1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
+    datetime.datetime(9999, 12, 31, 23, tzinfo=datetime.timezone(-datetime.timedelta(hours=5))),
     np.float32(2), np.int8(2), np.bool_(True), np.complex128(2j), pd.Timedelta(1, "D"),
 ]  # fmt: skip
 
@@ -229,6 +233,48 @@ def test_a_user_with_a_thousand_rows_moves_no_more_than_max_rows(
         assert (
             sum(abs(b - a) for a, b in zip(before, after, strict=True)) <= unit.max_rows * made.l1
         )
+
+
+@pytest.mark.parametrize("end", [pd.Timestamp.max, pd.Timestamp.min])
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "UTC"])
+def test_a_time_at_the_end_of_all_times_changes_nobody_elses(end: pd.Timestamp, zone: str) -> None:
+    """Seen from its zone such a time lies beyond what pandas counts, and pandas raises."""
+    times = pd.DatetimeIndex([NOON.tz_localize("UTC")] * 3 + [end.tz_localize("UTC")]).as_unit("ns")
+    frame = pd.DataFrame({"when": times.tz_convert(zone), "owner": [1, 1, 2, 3]})
+    key = NOON.tz_localize("UTC")
+    asked = [
+        lambda p: p["when"].value_counts(keys=[key, "a"], sort=False),
+        lambda p: p.query("when == '2020-01-01' or when < '2021-01-01' and when > '2019-01-01'"),
+        lambda p: p[p["when"] == key],
+        lambda p: p[p["when"] == p["when"]].query("when < '2100-01-01' and when > '1900-01-01'"),
+    ]
+    unit = Unit("owner", 1)
+    for ask in asked:
+        counts = []
+        for part in (frame[:3], frame):
+            private = ask(dp.private(part, unit="owner"))
+            answer = private if isinstance(private, dp.Unreleased) else private.count()
+            counts.append(integers(answer, PandasEngine(part, unit, KEY)))
+        assert counts[0] == counts[1]
+        assert counts[0][0] == 2
+
+
+def test_names_of_units_are_equal_values_and_nothing_else() -> None:
+    """pandas' own table of objects merges and splits names by what else is in it."""
+    halves = [np.float32(x) for x in np.linspace(0, 1, 99)]
+    rows = [*halves, *map(float, halves), Decimal("0.5"), 0.5, 1, True, np.longdouble(1)]
+    frame = pd.DataFrame({"owner": pd.Series(rows, dtype=object), "x": 1})
+    assert kept_rows(frame, Unit("owner", 1), KEY).sum() == 99
+    long = pd.Series(np.full(3, 2**53, dtype=np.longdouble) + np.longdouble(1) / 3)
+    for series in (long, pd.concat([long, pd.Series(["text"])])):
+        private = series.rename("x").to_frame().dp.query("x > 9007199254740992")
+        assert integers(private.count(), private._root.engine) == [3]
+
+
+def test_many_columns_of_keys_do_not_wrap_around() -> None:
+    keys = [(i,) * 5 for i in range(8192)]
+    frame = pd.DataFrame([[5 + 4096, 5, 5, 5, 5], [5] * 5], columns=list("abcde"))
+    assert sum(integers(frame.dp.value_counts(keys=keys), PandasEngine(frame, Unit(), KEY))) == 1
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT, [1], Odd()])

@@ -96,7 +96,7 @@ class TestSessions:
             people().dp.count(epsilon=0.5)
         error = caught.value
         assert (error.requested, error.remaining) == (Fraction(1, 2), Fraction(1, 4))
-        for part in ("ε = 0.5", "0.25 of 1 is left after 1 releases", "dp.ledger()"):
+        for part in ("ε = 0.5", "0.25 of 1 is left after 1 release", "dp.ledger()"):
             assert part in str(error)
         copy = pickle.loads(pickle.dumps(error))
         assert (str(copy), copy.requested, copy.remaining) == (
@@ -239,6 +239,13 @@ class TestLedger:
 # --- protect --------------------------------------------------------------------------------------
 
 
+def test_a_budget_is_set_once() -> None:
+    dp.session(epsilon=1)
+    with pytest.raises(dp.SessionError, match="has a budget of ε = 1 already"):
+        dp.ledger().limit(dp.budget.Epsilon(50))
+    assert dp.ledger().budget == 1
+
+
 class TestProtect:
     def test_the_same_data_and_terms_give_the_same_source(self) -> None:
         terms: dict[str, Any] = {
@@ -266,6 +273,54 @@ class TestProtect:
         with pytest.raises(dp.SourceError, match=r"'people'.*other data.*dp\.reset\(\)"):
             dp.protect(other, name="people")
 
+    def test_the_order_of_a_domain_is_no_other_term_and_a_difference_is_named(self) -> None:
+        domain = {"age": (17, 60), "id": [1, 2]}
+        first = dp.protect(people(), "people", domain=domain)
+        again = dp.protect(people(), "people", domain=dict(reversed(domain.items())))
+        assert again._root.source is first._root.source
+        with pytest.raises(dp.SourceError, match=r"'age' was \(17, 60\), is \(17, 61\)"):
+            dp.protect(people(), "people", domain={**domain, "age": (17, 61)})
+
+    @pytest.mark.usefixtures("exact")
+    @pytest.mark.parametrize("dtype", ["int64", "float64", "object", "Int64", "category"])
+    def test_no_road_leads_back_into_a_protected_source(self, dtype: str) -> None:
+        held = np.array([1, 1, 1, 1])
+        df = pd.DataFrame({"id": pd.Series([1, 1, 1, 1]).astype(dtype)})
+        df["raw"] = pd.DataFrame({"raw": held}, copy=False)["raw"]
+        source = dp.protect(df, "people", unit="id")
+        for column in ("id", "raw"):
+            array = df[column].array
+            array[:] = df[column].array if dtype == "category" else [1, 2, 3, 4]  # type: ignore[index]
+        held[:] = [1, 2, 3, 4]
+        assert source.count(epsilon=1) == 1
+        assert source["raw"].sum(bounds=(0, 9), epsilon=1) == 1
+
+    def test_what_pandas_made_of_a_source_is_asserted_wherever_it_is_protected(self) -> None:
+        df = people()
+        dp.protect(df, "people", unit="id")
+        for number, derived in enumerate(
+            [df[df["age"] > df["age"].mean()], df.assign(id=range(4))]
+        ):
+            frame = dp.protect(derived, f"derived {number}", unit="id")
+            assert frame._root.source.lineage == "asserted"
+        assert dp.protect(df.copy(), "again", unit="id")._root.source.lineage == "verified"
+        dp.reset()
+        assert dp.protect(df.head(2), "head", unit="id")._root.source.lineage == "asserted"
+        with pytest.raises(dp.LineageError, match="unit='id'"):
+            dp.protect(df, "rows")
+
+    def test_beside_a_source_with_a_unit_rows_have_to_be_declared(self) -> None:
+        dp.protect(people(), "people", unit="id")
+        merged = people().merge(people(), on="id")
+        with pytest.raises(dp.LineageError, match=r'dp\.protect.*unit="row"'):
+            dp.protect(merged, "merged")
+        assert dp.protect(merged, "merged", unit="row")._root.source.unit.column is None
+
+    def test_a_session_shows_neither_fingerprint_nor_size(self) -> None:
+        dp.protect(pd.DataFrame({"x": range(12345)}), "big")
+        assert "12345" not in repr(dp.session().holdings)
+        assert "fingerprint" not in repr(dp.session().holdings)
+
     @pytest.mark.parametrize(
         "terms",
         [{"unit": "id"}, {"domain": {"age": (17, 60)}}, {"version": "2"}],
@@ -280,7 +335,7 @@ class TestProtect:
         [
             ({"name": ""}, "name="),
             ({"name": "unnamed"}, "name="),
-            ({"unit": "person"}, "unit='person' is not a column"),
+            ({"unit": "person"}, "unit='person' is no column"),
             ({"max_rows": 2}, "needs unit="),
             ({"unit": "id", "max_rows": 0}, "max_rows=0"),
             ({"unit": "id", "max_rows": 1.5}, "max_rows=1.5"),

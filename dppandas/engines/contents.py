@@ -8,6 +8,8 @@ that removing one unit can't change which rows of another are kept.
 from __future__ import annotations
 
 import datetime
+import math
+from fractions import Fraction
 from hashlib import blake2b
 from typing import Any
 
@@ -15,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..domain import Unit, is_missing
+from ..domain import Unit, is_missing, plain
 from ..vectors import NUMBERS, Vector, as_numbers
 from .readers import reader
 
@@ -35,10 +37,12 @@ def row_hashes(frame: pd.DataFrame, key: bytes) -> Hashes:
     return total
 
 
-def fingerprint(frame: pd.DataFrame, key: bytes) -> tuple[object, ...]:
+def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
     """Equal for equal rows in whatever order; kept in memory only, under a key of this process."""
-    sums = (int(row_hashes(frame, key + mark).sum(dtype=np.uint64)) for mark in (b"1", b"2"))
-    return (tuple(frame.columns), len(frame), *sums)
+    with np.errstate(all="ignore"):
+        sums = [int(row_hashes(frame, key + mark).sum(dtype=np.uint64)) for mark in (b"1", b"2")]
+    facts = repr((list(frame.columns), len(frame), sums))
+    return blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16, key=key).hexdigest()
 
 
 def kept_rows(frame: pd.DataFrame, unit: Unit, key: bytes) -> npt.NDArray[np.bool_]:
@@ -58,20 +62,30 @@ def kept_rows(frame: pd.DataFrame, unit: Unit, key: bytes) -> npt.NDArray[np.boo
 
 def _unit_codes(v: Vector) -> npt.NDArray[np.intp]:
     """A number for each unit, -1 where it is missing (or can't name anybody)."""
-    values = v.values if v.codes is None and v.missing is None else v.objects()
-    try:
-        return pd.factorize(values)[0]
-    except Exception:  # a list, a dict: no name for a unit; the others' names mean what they did
-        names = (value if _is_name(value) else None for value in values)
-        return pd.factorize(np.fromiter(names, dtype=object, count=len(values)))[0]
+    if v.kind != "O" and v.codes is None and v.missing is None:
+        found: npt.NDArray[np.intp] = pd.factorize(v.values)[0]
+        return found
+    values = v.objects()
+    if pd.api.types.infer_dtype(values, skipna=True) not in ("string", "integer"):
+        # pandas' hash table compares elements with each other, in ways that depend on the others
+        values = np.fromiter(map(_unit_name, values), dtype=object, count=len(values))
+    codes: npt.NDArray[np.intp] = pd.factorize(values)[0]
+    return codes
 
 
-def _is_name(value: Any) -> bool:
+def _unit_name(value: Any) -> str | None:
+    """A text that is the same for equal values, and None for what can't name anybody."""
     try:
-        hash(value)
+        value = plain(value)
+        if is_missing(value):
+            return None
+        hash(value)  # a list, a dict
+        if isinstance(value, NUMBERS):
+            number: Any = value  # Fraction takes decimals and numpy's integers, too
+            return f"n{Fraction(number)}" if math.isfinite(number) else f"n{float(number)}"
+        return _described(value)
     except Exception:
-        return False
-    return True
+        return None
 
 
 def _salt(key: bytes, name: bytes) -> int:
@@ -129,17 +143,25 @@ def _low_bits(value: Any) -> int:
 def _object(value: Any, key: bytes) -> int:
     if is_missing(value):
         return int(_MISSING)
-    if isinstance(value, str):
-        text = "s" + value
-    elif isinstance(value, datetime.datetime):
-        text = "t" + _utc(value).isoformat()
-    else:
-        try:
-            text = f"o{type(value).__name__}{value!r}"
-        except Exception:
-            text = "o" + type(value).__name__
+    try:
+        text = _described(value)
+    except Exception:  # it can't print itself, or its zone is broken
+        text = "o" + type(value).__name__
     return _salt(key, text.encode("utf-8", "surrogatepass"))
 
 
-def _utc(time: datetime.datetime) -> datetime.datetime:
-    return time if time.tzinfo is None else time.astimezone(datetime.UTC)
+def _described(value: Any) -> str:
+    """What a value that is no number says of itself; equal times alike in every zone."""
+    if isinstance(value, str):
+        return "s" + value
+    if not isinstance(value, datetime.datetime):
+        return f"o{type(value).__name__}{value!r}"
+    # An integer, for astimezone can't leave the years 1 to 9999.
+    micro = datetime.timedelta(microseconds=1)
+    clock = datetime.datetime(
+        value.year, value.month, value.day, value.hour, value.minute, value.second
+    )
+    since = (clock - datetime.datetime(1, 1, 1)) // micro + value.microsecond
+    offset = value.utcoffset()
+    since -= 0 if offset is None else offset // micro
+    return f"t{since}.{getattr(value, 'nanosecond', 0)}"

@@ -50,7 +50,8 @@ class PandasEngine:
         if self._kept is None:
             kept = self.frame
             if self._unit.column is not None:
-                kept = kept[contents.kept_rows(kept, self._unit, self._key)]
+                with np.errstate(all="ignore"):
+                    kept = kept[contents.kept_rows(kept, self._unit, self._key)]
             self._kept = kept
         return self._kept
 

@@ -65,8 +65,7 @@ def _reader(series: pd.Series[Any]) -> Reader:
 def _numpy_reader(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> Reader:
     if dtype.kind in "biuOmM" or (dtype.kind == "f" and dtype.itemsize <= 8):
         return lambda rows: Vector(array[rows])
-    if dtype.kind == "f":  # more than float64 holds
-        return lambda rows: Vector(array[rows].astype(np.float64))
+    # the rest, such as long doubles, means what it would as objects
     return lambda rows: Vector(array[rows].astype(object))
 
 

@@ -43,6 +43,11 @@ class Cells:
     def __len__(self) -> int:
         return 1 if self.keys is None else len(self.keys) + self.missing_cell
 
+    @property
+    def described(self) -> str:
+        """How many they are, in words."""
+        return "1 key" if len(self) == 1 else f"{len(self)} keys"
+
     def codes(self, chunk: Chunk) -> Codes | None:
         """The cell of each row, len(self) for none; None where there is a single cell."""
         if self.keys is None:
@@ -59,28 +64,33 @@ class Cells:
 
 
 class _Radix:
-    """Finds declared tuples by a number in mixed radix, a digit for each column."""
+    """Finds declared tuples column by column: the number of a prefix, and the next label."""
 
     def __init__(self, keys: Keys) -> None:
         self._outside = len(keys)
         columns = [keys.column(i) for i in range(keys.width)]
         self._levels = [tuple(dict.fromkeys(column)) for column in columns]
+        self._prefixes: list[npt.NDArray[np.int64]] = []
         number = np.zeros(len(keys), dtype=np.int64)
         for column, levels in zip(columns, self._levels, strict=True):
             digit = {label: i for i, label in enumerate(levels)}
             number = number * len(levels) + np.array([digit[label] for label in column])
+            prefixes, number = np.unique(number, return_inverse=True)
+            self._prefixes.append(prefixes)
         self._at = np.argsort(number)
-        self._numbers = number[self._at]
 
     def codes(self, columns: Sequence[vectors.Vector]) -> Codes:
         number = np.zeros(len(columns[0]), dtype=np.int64)
         known = np.ones(len(columns[0]), dtype=bool)
-        for column, levels in zip(columns, self._levels, strict=True):
+        for column, levels, prefixes in zip(columns, self._levels, self._prefixes, strict=True):
             digit = vectors.prepared(levels).codes(column)
             known &= digit < len(levels)
             number = number * len(levels) + digit
-        slot = np.minimum(np.searchsorted(self._numbers, number), self._outside - 1)
-        return np.where(known & (self._numbers[slot] == number), self._at[slot], self._outside)
+            # Declared prefixes are numbered anew, so that many columns don't overflow.
+            slot = np.minimum(np.searchsorted(prefixes, number), len(prefixes) - 1)
+            known &= prefixes[slot] == number
+            number = slot
+        return np.where(known, self._at[number], self._outside)
 
 
 _radix = lru_cache(maxsize=64)(_Radix)
@@ -171,8 +181,12 @@ class Statistic(ABC):
         return True
 
     @abstractmethod
+    def expressions(self) -> tuple[Expression, ...]:
+        """What the kernel evaluates for each row."""
+
     def columns(self) -> frozenset[Any]:
         """The source columns that the kernel reads."""
+        return frozenset().union(*(each.columns() for each in self.expressions()))
 
     @abstractmethod
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
@@ -202,10 +216,6 @@ class Statistic(ABC):
 
 def _label_text(label: Any) -> str:
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
-def reads(*expressions: Expression) -> frozenset[Any]:
-    return frozenset().union(*(expression.columns() for expression in expressions))
 
 
 def masked(codes: Codes | None, keep: Mask | None, outside: int) -> Codes | None:

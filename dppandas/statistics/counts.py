@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from ..rows import EVERY, Chunk, Expression
 from ..vectors import Mask
-from .base import Interval, Partial, Statistic, clamped, count_by, masked, reads
+from .base import Interval, Partial, Statistic, clamped, count_by, masked
 
 #: Shares are rounded to this public grid.
 SHARE_STEP = Fraction(1, 2**30)
@@ -41,8 +40,8 @@ class Count(Statistic):
     def linf(self) -> int:
         return 1
 
-    def columns(self) -> frozenset[Any]:
-        return reads(*self.cells.by, *self.tests)
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.cells.by, *self.tests)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells = len(self.cells)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from ..domain import Bounds, Grid
 from ..rows import Chunk, Expression
 from ..vectors import Mask, as_numbers
-from .base import Codes, Interval, Partial, Statistic, count_by, masked, reads, short, sum_by
+from .base import Codes, Interval, Partial, Statistic, count_by, masked, short, sum_by
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ class Sum(Statistic):
     def monotone(self) -> bool:
         return all(grid.low >= 0 for grid in self.grids)
 
-    def columns(self) -> frozenset[Any]:
-        return reads(*self.cells.by, *self.operands)
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.cells.by, *self.operands)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells = len(self.cells)
@@ -105,8 +104,8 @@ class Mean(Statistic):
     def linf(self) -> int:
         return max(grid.high for grid in self.grids)
 
-    def columns(self) -> frozenset[Any]:
-        return reads(*self.cells.by, *self.operands)
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.cells.by, *self.operands)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells = len(self.cells)
