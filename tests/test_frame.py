@@ -455,6 +455,30 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "a number as a mask": (lambda p: p[p["age"] + 1], dp.QueryError, "compare it"),
     "a plain column": (lambda p: p["age"] > pd.Series([1]), dp.LineageError, "isin"),
     "isin text": (lambda p: p["city"].isin("Rome"), dp.QueryError, "list"),
+    "keys where normalize is": (
+        lambda p: p["city"].value_counts(["Rome"], epsilon=1), dp.QueryError, "normalize=",
+    ),
+    "epsilon by position": (lambda p: p.count(0.1), dp.QueryError, "too many positional"),
+    "an option of pandas": (lambda p: p["age"].mean(skipna=False), dp.QueryError, "'skipna'"),
+    "a column of data as bounds": (
+        lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), dp.QueryError, "not a Series",
+    ),
+    "a column of data as epsilon": (
+        lambda p: p.count(epsilon=sample()["age"]), dp.QueryError, "epsilon=a Series",
+    ),
+    "a whole frame compared": (lambda p: p == 3, dp.PrivateValueError, "choose a column"),
+    "columns set": (lambda p: setattr(p, "age", 5), AttributeError, "can't be changed"),
+    "a typing error": (lambda p: p.agee, AttributeError, "Did you mean the column 'age'"),
+    "a group twice": (lambda p: p.groupby(["age", "age"], keys=[(1, 1)]), dp.QueryError, "twice"),
+    "no epsilon": (
+        lambda p: p["city"].value_counts(keys=["Rome"]).release(), dp.MissingArgument, "epsilon=",
+    ),
+    "not released: a number": (lambda p: p.count() > 5, dp.PrivateValueError, "not released yet"),
+    "not released: rounded": (lambda p: round(p.count()), dp.PrivateValueError, "not released"),
+    "not released: a table": (lambda p: p[["age"]].count().plot(), AttributeError, "epsilon="),
+    "of a mode": (
+        lambda p: p["city"].mode(keys=["Rome"]).nlargest(1, epsilon=1), dp.QueryError, "one label",
+    ),
     "inclusive of what": (lambda p: p["age"].between(1, 2, "some"), dp.QueryError, "'neither'"),
 }  # fmt: skip
 
@@ -464,6 +488,29 @@ def test_errors_name_what_to_change(name: str) -> None:
     do, error, message = ERRORS[name]
     with pytest.raises(error, match=message):
         do(sample().dp)
+
+
+SLIPS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a number beside text": (lambda p: p.query("age > '30'").count(), "declared as number"),
+    "a mask beside text": (lambda p: p[p["age"] == "30"].count(), "declared as number"),
+    "text beside a number": (lambda p: p.query("city in [1, 2]").count(), "declared as text"),
+    "keys of another kind": (lambda p: p["city"].value_counts(keys=[1]), "declared as text"),
+    "arithmetic on text": (lambda p: (p["city"] + 1).mean(bounds=(0, 1)), "no arithmetic"),
+    "a number as a mask": (lambda p: p[p["age"]].count(), "no truth value"),
+    "a number negated": (lambda p: p.query("not age").count(), "no truth value"),
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_what_a_domain_contradicts_is_refused(name: str) -> None:
+    do, message = SLIPS[name]
+    domain = {"age": (0, 99), "city": ["Rome", "Oslo"], "likes_a": [False, True]}
+    private = dp.protect(sample(), "sample", domain=domain)
+    with pytest.raises(dp.QueryError, match=message):
+        do(private)
+    assert dp.ledger().entries() == []
+    for fine in (private[private["likes_a"]], private.query("age > 30 and city == 'Rome'")):
+        assert isinstance(fine.count(), dp.Unreleased)
 
 
 def test_columns_named_twice_are_refused() -> None:
