@@ -28,6 +28,8 @@ R = TypeVar("R")
 #: Options of pandas' methods, with the one value that asks for nothing else than we do.
 _HARMLESS = {"axis": 0, "skipna": True, "numeric_only": False, "min_count": 0, "bins": None}
 
+_FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
+
 
 def asks(method: Callable[P, R]) -> Callable[P, R]:
     """A method that says what to do about arguments that it does not take, as pandas' does."""
@@ -39,13 +41,19 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
             k: v for k, v in kwargs.items() if k in signature.parameters or not _is_harmless(k, v)
         }
         try:
-            signature.bind(*args, **given)
+            bound = signature.bind(*args, **given).arguments
         except TypeError as error:
             takes = ", ".join(list(signature.parameters)[1:])
             raise QueryError(
                 f"{method.__name__}: {error}. It takes {takes}: epsilon, keys and bounds by name. "
                 "Nothing was computed or charged."
             ) from None
+        for flag in _FLAGS & bound.keys():
+            if not isinstance(bound[flag], bool | np.bool_):
+                raise QueryError(
+                    f"{flag}={shown(bound[flag])} must be True or False; labels are given by name, "
+                    "as in keys=[…]. Nothing was computed or charged."
+                )
         return method(*args, **given)  # type: ignore[arg-type]
 
     return checked
@@ -101,12 +109,6 @@ class Rows(Private):
         epsilon: object,
         block: int = 0,
     ) -> Any:
-        for option, value in (("normalize", normalize), ("sort", sort), ("ascending", ascending)):
-            if not isinstance(value, bool | np.bool_):
-                raise QueryError(
-                    f"{option}={shown(value)} must be True or False; labels are given by name, as "
-                    "in keys=[…]. Nothing was computed or charged."
-                )
         layout = Layout(
             integer=not normalize,
             index=index(cells, names),
