@@ -39,7 +39,7 @@ demo: $(VENV)/demo
 	$(BIN)/python notebooks/run_demo.py
 
 lab: $(VENV)/demo
-	$(BIN)/jupyter lab --notebook-dir=notebooks quickstart.ipynb
+	$(BIN)/jupyter lab notebooks/quickstart.ipynb
 
 test: test-oldest test-newest
 

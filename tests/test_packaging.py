@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -43,3 +44,11 @@ def test_run_time_needs_four_packages_only(wheel: zipfile.ZipFile) -> None:
 def test_extras_are_the_three_promised() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert set(project["optional-dependencies"]) == {"demo", "test", "dev"}
+
+
+def test_make_lab_opens_a_notebook_that_is_there() -> None:
+    said = subprocess.run(
+        ["make", "--dry-run", "lab"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    (opened,) = re.findall(r"jupyter lab (\S+)$", said, re.MULTILINE)
+    assert (ROOT / opened).is_file()
