@@ -12,7 +12,9 @@ The map of the house, each room importing only those above it:
 `errors`           everything raised on purpose, drawn as a tree
 `budget`           exact privacy losses
 `domain`           public facts: bounds, keys, privacy unit, the fixed-point grid
-`vectors`, `rows`  elementwise functions, and the closed vocabulary of row-wise expressions
+`vectors`          elementwise functions on a column of a chunk
+`hashing`          keyed hashes of values
+`rows`             the closed vocabulary of row-wise expressions
 `querystring`      from the text of a query to an expression
 `sampling`         exact samplers; the only reader of the operating system's entropy
 `mechanisms`       discrete Laplace, permute-and-flip: calibrate, loss, accuracy
@@ -27,9 +29,13 @@ The map of the house, each room importing only those above it:
 `release`          the one door
 `unreleased`       answers that have not been asked for yet
 `shaping`          from what pandas users write to statistics
-`series`, `groups`,
-`frame`            the pandas-shaped face
+`refusals`         verbs that aren't row-wise, and what to do instead
+`publics`, `parts` public tables to merge with; ``.str`` and ``.dt``
+`series`, `groups` the pandas-shaped face: a column, groups,
+`verbs`, `tables`  what makes other rows, and tables, of private ones,
+`frame`            and a table
 `accessor`         `df.dp`, `private`, `protect`
+`audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
 =================  ==========================================================================
 """
@@ -53,14 +59,16 @@ from .errors import (
     SourceError,
     UnknownColumn,
     UnsupportedExpression,
+    UnsupportedVerb,
     WorkerProcessError,
 )
 from .frame import PrivateFrame
 from .groups import PrivateGroupBy
 from .ledger import Ledger
 from .results import Record, record
-from .series import PrivateSeries
+from .series import PrivateSeries, cut
 from .session import Session, ledger, reset, session
+from .tables import PerUnit, concat
 from .unreleased import Unreleased
 
 __version__ = "0.1.0"
@@ -72,6 +80,7 @@ __all__ = [
     "Ledger",
     "LineageError",
     "MissingArgument",
+    "PerUnit",
     "PrivateFrame",
     "PrivateGroupBy",
     "PrivateSeries",
@@ -86,7 +95,10 @@ __all__ = [
     "UnknownColumn",
     "Unreleased",
     "UnsupportedExpression",
+    "UnsupportedVerb",
     "WorkerProcessError",
+    "concat",
+    "cut",
     "ledger",
     "private",
     "protect",

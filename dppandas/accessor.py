@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from . import sampling
-from .domain import Unit, parse_domain
+from .domain import SOURCE_ATTR, Unit, parse_domain
 from .engines import contents
 from .engines.pandas import PandasEngine
-from .errors import LineageError, QueryError, SourceError, shown
+from .errors import LineageError, QueryError, SourceError, quiet, shown
 from .frame import PrivateFrame
 from .query import UNNAMED, Source, Token
 from .rows import Column
 from .series import PrivateSeries
-from .session import Holding, Known, Session, known_sources, session
+from .session import Holding, Known, Session, is_passing, known_sources, session
 from .unreleased import Root
-
-_ATTR = "dppandas.source"
 
 #: Fingerprints are compared within this process, and mean nothing to another.
 _KEY = sampling.key()
 
 
+@quiet
 def protect(
     df: pd.DataFrame,
     name: str,
@@ -64,31 +65,34 @@ ask .release(epsilon=…)>
         raise QueryError(f"name={shown(name)} must be a string that names the source.")
     if version is not None and not isinstance(version, str):
         raise QueryError(f"version={shown(version)} must be a string.")
-    columns = _column_names(df)
+    columns = list(df.columns)  # on a line of its own: a traceback shows what its line names
+    _once(columns)
     owner = Unit.parse(unit, max_rows, columns)
     declared = parse_domain(domain, columns)
     running = session()
-    before = known_sources.get(str(df.attrs.get(_ATTR)))
-    _check_owner(owner, unit, before, running)
+    token = df.attrs.get(SOURCE_ATTR)
+    before = known_sources.get(str(token))
+    _check_owner(owner, unit, token, before, running)
     terms: dict[str, object] = {"unit": owner, "version": version}
     terms.update((f"domain of {column!r}", facts) for column, facts in declared.items())
-    own = df.copy(deep=True)  # not a lazy one: pandas copies on write, but not through .array
+    own = _own_copy(df)
     facts = contents.fingerprint(own, _KEY)
     holding = running.holdings.get(name)
     if holding is None:
         # What pandas made of another source's frame is that source's rows, changed who knows how.
-        is_new = before is None or before.fingerprint == facts
+        is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
         engine = PandasEngine(own, owner, sampling.key())
         holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
-        known_sources[holding.source.id] = Known(holding.source, facts)
+        known_sources[holding.source.id] = Known(holding.source, facts, tuple(columns))
     if _difference(holding.terms, terms) or holding.fingerprint != facts:
         other = _difference(holding.terms, terms) or "other data"
         raise SourceError(
             f"source {name!r} was protected before with {other}. Use another name for another "
             "dataset, or end the session with dp.reset(). Nothing was computed or charged."
         )
-    df.attrs[_ATTR] = Token(holding.source.id)
+    if not is_passing():
+        df.attrs[SOURCE_ATTR] = Token(holding.source.id)
     root = Root(holding.source, holding.engine, holding.engine)
     return PrivateFrame(root, {name: Column(name) for name in columns})
 
@@ -100,6 +104,7 @@ def _difference(before: dict[str, object], now: dict[str, object]) -> str:
     return f"other terms ({'; '.join(other)})" if other else ""
 
 
+@quiet
 def private(df: Any, unit: Any = None, max_rows: int = 1) -> Any:
     """What ``df.dp`` gives, for type checkers, and with a say in the privacy unit.
 
@@ -129,19 +134,46 @@ def _is_row(unit: Any, columns: list[Any]) -> bool:
     return isinstance(unit, str) and unit == "row" and "row" not in columns
 
 
-def _column_names(df: pd.DataFrame) -> list[Any]:
-    names = list(df.columns)
+def _once(names: list[Any]) -> None:
     twice = sorted({str(name) for name in names if names.count(name) > 1})
     if twice:
         raise QueryError(f"columns named twice can't be told apart: {twice}. Rename them first.")
-    return names
 
 
-def _check_owner(owner: Unit, unit: Any, before: Known | None, running: Session) -> None:
+def _own_copy(df: pd.DataFrame) -> pd.DataFrame:
+    """A copy that nobody else can change: not a lazy one, for pandas copies on write, but not
+    through ``.array``; and with its own lists, which a copy of an object column shares."""
+    own = df.copy(deep=True)
+    for position, dtype in enumerate(df.dtypes):
+        if isinstance(dtype, np.dtype) and dtype.kind == "O":
+            cells = own.iloc[:, position].tolist()
+            if any(isinstance(cell, _MUTABLE) for cell in cells):
+                array = np.empty(len(cells), dtype=object)
+                for i, cell in enumerate(cells):
+                    array[i] = deepcopy(cell) if isinstance(cell, _MUTABLE) else cell
+                column: Any = pd.Series(array, index=own.index, dtype=object)
+                own.isetitem(position, column)  # as a Series: of an array pandas infers the type
+    return own
+
+
+_MUTABLE = (list, set, dict, bytearray, np.ndarray)
+
+
+def _check_owner(
+    owner: Unit, unit: Any, token: object, before: Known | None, running: Session
+) -> None:
     """A frame of a source with a unit column must not come back as one of single rows."""
+    if token is None:
+        if unit is None:
+            running.refuse_nobodys_rows(say='dp.protect(df, …, unit="row")')
+        return
     if before is None:
         if unit is None:
-            running.admit(Source(""), False, say='dp.protect(df, …, unit="row")')
+            raise LineageError(
+                "this frame carries the token of a source that this process never protected, which "
+                'may have had a unit column: say whose rows these are with unit= ("row" if each is '
+                "one person), or df.attrs.clear() first. Nothing was computed or charged."
+            )
         return
     was = before.source.unit.column
     is_live = running.holding(before.source.id) is not None
@@ -153,7 +185,8 @@ def _check_owner(owner: Unit, unit: Any, before: Known | None, running: Session)
 
 
 def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int = 1) -> PrivateFrame:
-    columns = _column_names(df)
+    columns = list(df.columns)
+    _once(columns)
     row_level = _is_row(unit, columns)
     source, refusal = _asserted(df.attrs, columns)
     if unit is not None:
@@ -181,7 +214,7 @@ def _series(series: pd.Series, row_level: bool = False) -> PrivateSeries:
 
 def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
     """The source that a token names: its unit is inherited, its domain is not."""
-    token = attrs.get(_ATTR)
+    token = attrs.get(SOURCE_ATTR)
     if token is None:
         return Source(""), ""
     known = known_sources.get(str(token))
@@ -203,11 +236,13 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
     return Source(source.id, source.name, source.unit, {}, source.version), ""
 
 
+@quiet
 def _of_frame(df: pd.DataFrame) -> PrivateFrame:
     """``df.dp``: differentially private answers from this DataFrame."""
     return _frame(df)
 
 
+@quiet
 def _of_series(series: pd.Series) -> PrivateSeries:
     """``series.dp``: differentially private answers from this Series."""
     return _series(series)

@@ -19,6 +19,8 @@ import pandas as pd
 
 from .errors import MissingArgument, QueryError, shown
 
+#: Where a frame's attrs hold the token of its source.
+SOURCE_ATTR = "dppandas.source"
 #: The most rows of one unit that can be promised protection.
 MOST_ROWS = 2**31
 #: One exponent serves all: 2^30 steps keep squares in int64 and sums of a block exact in float64.
@@ -205,6 +207,11 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         value, Iterable
     ):
         raise QueryError(f"{example}; not {type(value).__name__}. Nothing was charged.")
+    if SOURCE_ATTR in getattr(value, "attrs", ()):
+        raise QueryError(
+            f"{example}; this is a column of a protected source, and which labels it holds is "
+            "private. Nothing was charged."
+        )
     try:
         labels = tuple(plain(label) for label in value)
     except TypeError:  # an array of no dimension
@@ -214,7 +221,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     for label in labels:
         parts = label if isinstance(label, tuple) and depth > 1 else (label,)
         if len(parts) != depth:
-            raise QueryError(f"{example}; {shown(label)} is not a tuple of {depth}.")
+            raise QueryError(f"{example}; a {type(label).__name__} is not a tuple of {depth}.")
         for part in parts:
             if _holds_missing(part):
                 raise QueryError(
@@ -224,7 +231,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
             if isinstance(part, complex | np.complexfloating):
                 raise QueryError(f"{example}; a complex number can't be a label.")
             if not _is_hashable(part):
-                raise QueryError(f"{example}; {shown(part)} can't be a label. Nothing was charged.")
+                raise QueryError(f"{example}; a {type(part).__name__} can't be a label.")
     seen: dict[Any, int] = {}
     for position, label in enumerate(labels):
         first = seen.setdefault(label, position)

@@ -8,6 +8,7 @@
     │   ├── MissingArgument              bounds=, keys= or another public fact is needed
     │   └── UnsupportedExpression        a query string outside the row-wise vocabulary
     ├── PrivateValueError (TypeError)    a private value was used as if it were a plain one
+    │   └── UnsupportedVerb (AttributeError)  a verb of pandas that private objects don't have
     ├── LineageError                     it can't be told whom the rows of a frame belong to
     ├── SourceError                      a source's name, data or terms don't fit the session
     ├── SessionError                     sessions, budgets and who may release
@@ -23,8 +24,15 @@ All refusals but the last two come before the ledger is touched and before any d
 from __future__ import annotations
 
 import datetime
+import functools
 import numbers
+from collections.abc import Callable, Collection
 from fractions import Fraction
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _PLAIN = (str, bytes, numbers.Number, datetime.date, datetime.timedelta, type(None))
 
@@ -41,6 +49,11 @@ def shown(value: object) -> str:
     except Exception:  # an integer of more digits than Python prints, or a broken object
         pass
     return f"a {type(value).__name__}"
+
+
+def is_one_of(value: object, words: Collection[str]) -> bool:
+    """Whether an argument is one of some words; a frame of all things compares elementwise."""
+    return isinstance(value, str) and value in words
 
 
 class DPError(Exception):
@@ -68,6 +81,10 @@ class UnsupportedExpression(QueryError):
 
 class PrivateValueError(DPError, TypeError):
     """A private value was used where only a released one can be."""
+
+
+class UnsupportedVerb(PrivateValueError, AttributeError):
+    """A verb of pandas that is not row-wise, or would show private values."""
 
 
 class LineageError(DPError):
@@ -111,3 +128,53 @@ class ReleaseFailed(DPError, RuntimeError):
 
 class InternalError(DPError, RuntimeError):
     """dppandas broke one of its own laws. This is probably a bug: please report it."""
+
+
+# --- where they are raised ------------------------------------------------------------------------
+
+
+class _Unseen(tuple[Any, ...]):
+    """Arguments that a traceback does not print."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+class _UnseenByName(dict[str, Any]):
+    """The same, with names."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+def quiet(function: Callable[P, R]) -> Callable[P, R]:
+    """A public function whose refusals and interrupts come without the frames they come from.
+
+    IPython's Verbose mode prints the arguments of each frame of a traceback and the variables of
+    its line, and what is refused, such as a plain frame, may hold rows.
+    """
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> R:
+        args, kwargs = _Unseen(args), _UnseenByName(kwargs)
+        try:
+            return function(*args, **kwargs)
+        except (DPError, KeyboardInterrupt) as error:
+            raised = error
+        try:
+            raise raised.with_traceback(None)
+        finally:
+            del raised  # or it would refer to itself, and keep rows in memory
+
+    return called
+
+
+_CALLED = quiet(quiet).__code__
+
+
+def caller(frame: FrameType) -> FrameType:
+    """The frame that called a quiet function, of the function's own frame."""
+    outer = frame.f_back or frame
+    while outer.f_code is _CALLED and outer.f_back is not None:
+        outer = outer.f_back
+    return outer

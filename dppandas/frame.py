@@ -6,37 +6,28 @@ expressions; what is computed, charged and noised is decided on the road behind 
 
 from __future__ import annotations
 
-import difflib
-import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from html import escape
 from typing import Any
 
 import pandas as pd
 
-from . import querystring, rows
-from .domain import Bounds, Grid, Keys
-from .errors import QueryError
+from . import refusals
+from .domain import MOST_ROWS, Bounds, Grid, Keys
+from .errors import QueryError, shown
 from .groups import PrivateGroupBy
 from .rows import Expression
-from .series import PrivateSeries, kept
-from .shaping import Rows, asks, bounds_of, listed, once, present, true
-from .statistics import Cells, Count, Layout, Mean, Sum
+from .series import PrivateSeries
+from .shaping import asks, bounds_of, listed, once, present, true
+from .statistics import Cells, Count, Layout, Mean, Sum, Truncation
+from .tables import PerUnit
+from .verbs import Verbs
 
 
-class PrivateFrame(Rows):
+class PrivateFrame(Verbs):
     """Rows about people that answer only through releases. It shows its schema, never its rows."""
 
-    #: Whether somebody chose these columns: answers are then one a column.
-    _selected = False
-
     # what is public
-
-    @property
-    def columns(self) -> pd.Index:
-        """The names of the columns, which are public."""
-        names: pd.Index = pd.Index(list(self._columns))
-        return names
 
     def describe(self) -> pd.DataFrame:
         """The public schema: each column with the bounds or keys that were declared for it."""
@@ -70,61 +61,45 @@ class PrivateFrame(Rows):
         return [*super().__dir__(), *(c for c in self._columns if isinstance(c, str))]
 
     def __getattr__(self, name: str) -> PrivateSeries:
-        if not name.startswith("_") and name in self._columns:
+        if not name.startswith("_") and name in self._columns and name not in refusals.VERBS:
             return PrivateSeries(self._root, name, self._columns[name], self._where)
-        near = difflib.get_close_matches(name, [str(c) for c in self._columns], n=1)
-        hint = f" Did you mean the column {near[0]!r}?" if near else ""
-        raise AttributeError(
-            f"private frames have no {name!r}.{hint} They answer count, size, sum, mean, "
-            "value_counts, idxmax and groupby, and keep rows by query(…) and [mask]; plain "
-            "pandas on the original frame, before .dp, can do anything, recorded as asserted."
-        )
+        if name.startswith("_"):
+            raise AttributeError(name)
+        answers = "count, size, sum, mean, value_counts, idxmax and groupby, per_unit and truncated"
+        raise refusals.refuse("private frames", name, answers, self._columns)
 
-    # which rows and columns
+    # units
 
-    def query(self, expr: str) -> PrivateFrame:
-        """Keep the rows for which a query string is true, in the grammar of DataFrame.query.
-
-        Comparisons, and/or/not, arithmetic, ``in`` with a written list, ``.isna()``,
-        ``.notna()``, ``.isin([…])`` and ``.between(a, b)`` over columns, plain values and @scalars
-        of the caller; the rest is refused. *Stability*: 1, for each row is kept or dropped by its
-        own values.
-
-        >>> import pandas as pd, dppandas as dp
-        >>> adults = pd.DataFrame({"age": [15, 30, 60]}).dp.query("age >= 18")
-        >>> type(adults.count(epsilon=1).interval())
-        <class 'tuple'>
-        """
-        frame = sys._getframe(1)
-
-        def variables(name: str) -> Any:
-            return frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
-
-        condition = querystring.parse(expr, self._columns, variables)
-        return self._with(self._columns, rows.both(self._where, condition), self._selected)
-
-    def _with(
-        self, columns: Mapping[Any, Expression], where: Expression | None, selected: bool
-    ) -> PrivateFrame:
-        frame = PrivateFrame(self._root, columns, where)
-        frame._selected = selected
-        return frame
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, PrivateSeries):
-            return self._with(self._columns, kept(self, key), self._selected)
-        if isinstance(key, list | pd.Index):
-            names = list(key)
-            chosen = {name: querystring.lookup(name, self._columns) for name in names}
-            once(names)
-            return self._with(chosen, self._where, selected=True)
-        if not isinstance(key, Hashable) or isinstance(key, slice):
+    def per_unit(self) -> PerUnit[PrivateFrame]:
+        """One row for each unit: ``per_unit().agg(spend=("amount", "sum"))``. See `PerUnit`."""
+        if self._root.source.unit.column is None:
             raise QueryError(
-                "index a private frame by a column name, a list of names, or a private mask such "
-                "as frame[frame['age'] > 30]; rows can't be chosen by position or by plain values."
+                "each row is one unit here. per_unit() is for a source with a unit column: "
+                'dp.protect(df, …, unit="person_id"). Nothing was computed or charged.'
             )
-        expression = querystring.lookup(key, self._columns)
-        return PrivateSeries(self._root, key, expression, self._where)
+        return PerUnit(self)
+
+    @asks
+    def truncated(self, *, counted: int | None = None, epsilon: object = None) -> Any:
+        """The shares of rows that max_rows keeps and drops: what truncation changes.
+
+        counted : a unit's rows are counted up to this public number, by default 10 * max_rows; the
+            noise grows with it. No interval includes what truncation changes, so this pays for a
+            look at it. The result is a Series under "kept" and "dropped".
+
+        *Guarantee*: epsilon-differential privacy of the unit, with ℓ1 sensitivity `counted`
+        (docs/proofs/units.md).
+        """
+        most = self._root.source.unit.max_rows
+        name = next(n for n in ("rows", "rows_") if n != self._root.source.unit.column)
+        per_unit = self.per_unit().agg(**{name: "size"})
+        up_to = 10 * most if counted is None else counted
+        if isinstance(up_to, bool) or not isinstance(up_to, int) or not most < up_to <= MOST_ROWS:
+            raise QueryError(f"counted={shown(counted)} must be a whole number above {most}.")
+        labels = pd.Index(["kept", "dropped"], name="rows")
+        layout = Layout(integer=False, index=labels, name="proportion")
+        statistic = Truncation(Cells(), layout, per_unit._columns[name], most, up_to)
+        return per_unit._answer(statistic, f"rows beyond max_rows={most}, of {up_to}", epsilon)
 
     # statistics
 

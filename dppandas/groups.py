@@ -7,12 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from . import querystring
+from . import querystring, refusals
 from .domain import Bounds, Grid
 from .errors import QueryError
 from .rows import Expression
+from .series import distinct_units
 from .shaping import Rows, asks, bounds_of, index, listed, once, present
-from .statistics import Cells, Count, Layout, Mean, Statistic, Sum
+from .statistics import Cells, Count, Distinct, Layout, Mean, Statistic, Sum
 
 
 class PrivateGroupBy(Rows):
@@ -37,9 +38,10 @@ class PrivateGroupBy(Rows):
     def __getattr__(self, name: str) -> PrivateGroupBy:
         if not name.startswith("_") and name in self._columns:
             return self[name]
-        raise AttributeError(
-            f"private groups have no {name!r}: they answer size, count, sum, mean, value_counts."
-        )
+        if name.startswith("_"):
+            raise AttributeError(name)
+        answers = "size, count, sum, mean, value_counts and (a unit's) nunique"
+        raise refusals.refuse("private groups", name, answers, self._columns)
 
     def _operands(self) -> dict[Any, Expression]:
         if self._selected is None:
@@ -134,6 +136,20 @@ class PrivateGroupBy(Rows):
         names = [*self._names, self._selected]
         block = len(inner_keys)
         return self._histogram(cells, names, normalize, sort, ascending, epsilon, block)
+
+    @asks
+    def nunique(self, *, epsilon: object = None) -> Any:
+        """How many units have a row in each group: an int Series. Only of the unit column.
+
+        *Guarantee*: epsilon-differential privacy of the unit, which adds at most 1 to each group
+        that its rows can reach (docs/proofs/units.md).
+        """
+        if self._selected is None or isinstance(self._selected, list):
+            raise QueryError('select the unit column: groupby(…)["person_id"].nunique(…).')
+        distinct_units(self._root, self._columns[self._selected])
+        layout = self._layout(True, {})
+        statistic = Distinct(self._groups, layout)
+        return self._by_group(statistic, f"nunique of {listed([self._selected])}", epsilon)
 
     def _bounds(self, operands: Mapping[Any, Expression], bounds: object) -> list[Bounds]:
         return [bounds_of(self._root, n, e, bounds) for n, e in operands.items()]

@@ -67,15 +67,16 @@ class Query:
     epsilon: Epsilon
     what: str
     select: int = 0  # how many labels to select; 0: release the numbers
+    branches: int = 1  # how many rows one row of the source becomes
 
     def __str__(self) -> str:
         return self.what if self.where is None else f"{self.what} where {self.where}"
 
     @property
     def sensitivity(self) -> int:
-        """ℓ1 for numbers, ℓ∞ for a selection: of one row, times the rows of a unit."""
-        per_row = self.statistic.linf if self.select else self.statistic.l1
-        return per_row * self.source.unit.max_rows
+        """ℓ1 for numbers, ℓ∞ for a selection: of all rows that a unit can have or become."""
+        rows = self.source.unit.max_rows * self.branches
+        return self.statistic.moved_most(rows) if self.select else self.statistic.moved(rows)
 
     def mechanism(self) -> Mechanism:
         """The least noise for what is asked."""

@@ -58,9 +58,12 @@ _SAYS = (
 
 
 def parse(
-    text: object, columns: Mapping[Any, Expression], variables: Callable[[str], Any]
+    text: object,
+    columns: Mapping[Any, Expression],
+    variables: Callable[[str], Any],
+    is_filter: bool = True,
 ) -> Expression:
-    """The expression that a query string says, over ``columns`` by name.
+    """The expression that a query string says, over ``columns`` by name: one to filter by, or any.
 
     ``variables`` looks up the caller's ``@name``, and raises KeyError where there is none.
     """
@@ -71,7 +74,8 @@ def parse(
     source, names = _prepare(text.strip(), columns, variables)
     try:
         tree = ast.parse(source, mode="eval")
-        expression = _Walker(columns, names).truth(tree.body)
+        walker = _Walker(columns, names)
+        expression = walker.truth(tree.body) if is_filter else walker.value(tree.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, UnsupportedExpression | UnknownColumn):
             raise

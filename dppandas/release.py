@@ -6,15 +6,26 @@ loss is compared with what was asked, the ledger commits the charge, and only th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import replace
+
 from . import results
 from .engines import Engine
 from .errors import InternalError, ReleaseFailed
 from .ledger import draft
+from .mechanisms import Mechanism
 from .query import Query
 from .results import Record
 from .rows import Chunk
 from .session import session
 from .statistics.base import Partial
+
+Recorder = Callable[[Query, Mechanism, Sequence[int]], Sequence[int]]
+
+#: Set by dppandas.audit only, to look at sensitivities. It is handed the exact integers, and what
+#: it returns stands in for the noisy ones: constants, so that no answer shows anything exact.
+recorder: ContextVar[Recorder | None] = ContextVar("dppandas recorder", default=None)
 
 
 def release(query: Query, engine: Engine, row_level_declared: bool = False) -> Record:
@@ -31,29 +42,39 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
         draft(source.name, source.lineage, str(query), loss, mechanism.name,
               f"{float(mechanism.scale):.6g}", expected)
     )  # fmt: skip
-    integers = _integers(query, engine)
-    if integers is None:
+    noisy = _noisy(query, mechanism, engine)
+    if noisy is None:
         running.ledger.settle(entry, "failed")
         # Raised here and not where it failed, so that no traceback holds a frame with rows.
         raise ReleaseFailed(
             f"reading the data for '{query}' failed. Its charge of ε = {loss} stays. The cause is "
             "not shown, for it could quote data."
         )
-    record = results.record_of(query, mechanism, entry, mechanism.release(integers))
-    running.ledger.settle(entry, "released")
+    record = results.record_of(query, mechanism, entry, noisy)
+    running.ledger.settle(entry, "released" if recorder.get() is None else "recorded")
     return record
 
 
-def _integers(query: Query, engine: Engine) -> list[int] | None:
-    statistic, where = query.statistic, query.where
-
-    def kernel(chunk: Chunk) -> Partial:
-        return statistic.kernel(chunk, None if where is None else where.truth(chunk))
-
+def _noisy(query: Query, mechanism: Mechanism, engine: Engine) -> Sequence[int] | None:
+    """What is released; None where that failed."""
     try:
-        return engine.integers(kernel, statistic.size, query.what)
+        return _answered(query, mechanism, engine)
     except (KeyboardInterrupt, SystemExit) as stop:
         stopped = type(stop)
     except BaseException:
         return None
-    raise stopped  # anew, for the traceback of the first holds frames with rows
+    raise stopped  # anew, for the traceback of the first holds frames with rows or exact integers
+
+
+def _answered(query: Query, mechanism: Mechanism, engine: Engine) -> Sequence[int]:
+    statistic, where = query.statistic, query.where
+
+    def kernel(chunk: Chunk) -> Partial:
+        branches = [replace(chunk, branch=i) for i in range(query.branches)]  # type: ignore[type-var]
+        return statistic.over(branches, where)
+
+    integers = engine.integers(kernel, statistic.size, query.what, statistic.whole_units)
+    watching = recorder.get()
+    if watching is not None:
+        return watching(query, mechanism, integers)
+    return mechanism.release(integers)

@@ -14,7 +14,7 @@ import pandas as pd
 from . import sampling
 from .budget import Epsilon
 from .domain import is_missing
-from .errors import QueryError, RecordError, shown
+from .errors import QueryError, RecordError, quiet, shown
 from .mechanisms import DiscreteLaplace, Mechanism, PermuteAndFlip
 from .query import Query, Token
 from .statistics import Layout, Statistic
@@ -48,6 +48,7 @@ class Record:
     _law: Mechanism
     _noisy: tuple[int, ...]
 
+    @quiet
     def error(self, confidence: float = CONFIDENCE) -> Any:
         """How far the answer may be from the exact one on the same rows, with this confidence.
 
@@ -67,6 +68,7 @@ class Record:
         ]
         return errors[0] if self._layout.is_scalar else self._table(errors)
 
+    @quiet
     def interval(self, confidence: float = CONFIDENCE) -> Any:
         """Bounds around the exact answer on the same rows, with this confidence.
 
@@ -179,10 +181,12 @@ class _Released:
 
     _record: Record
 
+    @quiet
     def error(self, confidence: float = CONFIDENCE) -> Any:
         """See `Record.error`."""
         return self._record.error(confidence)
 
+    @quiet
     def interval(self, confidence: float = CONFIDENCE) -> Any:
         """See `Record.interval`."""
         return self._record.interval(confidence)
@@ -295,6 +299,7 @@ def label(record: Record, value: Any) -> Any:
     return value
 
 
+@quiet
 def record(result: Any) -> Record:
     """The release record of a result: query, mechanism, scale, loss, lineage, cell, time.
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 from .budget import Epsilon, parse_budget
 from .engines.pandas import PandasEngine
-from .errors import LineageError, SessionError, SourceError
+from .errors import LineageError, SessionError, SourceError, quiet, shown
 from .ledger import Ledger
 from .query import UNNAMED, Source
 
@@ -25,8 +29,9 @@ class Holding:
 class Session:
     """A budget that caps the sum over all sources, and the sources protected under it."""
 
-    def __init__(self, budget: Epsilon | None) -> None:
+    def __init__(self, budget: Epsilon | None, strict: bool = False) -> None:
         self.ledger = Ledger(budget)
+        self.strict = strict
         self.holdings: dict[str, Holding] = {}
 
     @property
@@ -46,17 +51,24 @@ class Session:
         found = (h for h in self.holdings.values() if h.source.id == source_id)
         return next(found, None)
 
-    def admit(
-        self, source: Source, row_level_declared: bool, say: str = 'dp.private(df, unit="row")'
-    ) -> None:
+    def admit(self, source: Source, row_level_declared: bool) -> None:
         """Refuse a source of an ended session, and rows that nobody can be told to own."""
+        if self.strict and not source.verified:
+            raise LineageError(
+                "this session is strict, and the lineage here is asserted: what pandas did to this "
+                "frame can't be checked. Work on the private frame that dp.protect returned, by "
+                "its own verbs. Nothing was computed or charged."
+            )
         if source.name != UNNAMED and self.holding(source.id) is None:
             raise SourceError(
                 f"source {source.name!r} was protected in a session that has ended. Protect it "
                 "again with dp.protect. Nothing was computed or charged."
             )
-        if source.name != UNNAMED or row_level_declared or source.unit.column is not None:
-            return
+        if source.name == UNNAMED and not row_level_declared and source.unit.column is None:
+            self.refuse_nobodys_rows()
+
+    def refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
+        """Refuse rows without a token or unit beside a source that has a unit."""
         owned = [h.source for h in self.holdings.values() if h.source.unit.column is not None]
         if owned:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
@@ -80,21 +92,38 @@ class Known:
 
     source: Source
     fingerprint: str = field(repr=False)
+    columns: tuple[Any, ...] = ()
 
 
 #: Every source protected by this process, by token.
 known_sources: dict[str, Known] = {}
 
 _lock = threading.RLock()
-_current: Session | None = None
 
 
-def session(epsilon: object = None) -> Session:
+@dataclass
+class _Slot:
+    """Where the running session stands."""
+
+    session: Session | None = None
+    passing: bool = False  # whether what is protected here is forgotten with the session
+    is_over: bool = False  # a context that outlived its scratch session can't open another
+
+
+#: One slot for the whole process; a context inside `scratch` has its own.
+_slot: ContextVar[_Slot] = ContextVar("dppandas session", default=_Slot())  # noqa: B039
+
+
+@quiet
+def session(epsilon: object = None, *, strict: bool | None = None) -> Session:
     """Start a session with a budget, or get the running one.
 
     epsilon : the limit on Σε over all releases from all sources: a positive number or string,
         kept as the exact decimal it prints. Without it, the running session is returned, and one
         without limit is started where none runs.
+
+    strict : True refuses releases of asserted lineage: then only what starts from `dp.protect` and
+        goes on by the private frame's own verbs is answered. A running session keeps what it has.
 
     Called again with the same budget (a cell run again) it returns the running session and resets
     nothing. A budget given to a session that has none counts what was released before. Another
@@ -109,22 +138,34 @@ def session(epsilon: object = None) -> Session:
     >>> dp.session(epsilon=2).remaining
     2
     """
-    global _current
-    with _lock:
-        if epsilon is None:
-            _current = _current or Session(None)
-            return _current
-        budget = parse_budget(epsilon)
-        if _current is None:
-            _current = Session(budget)
-        elif _current.budget is None:
-            _current.ledger.limit(budget)
-        elif _current.budget != budget:
-            raise SessionError(
-                f"a session with a budget of ε = {_current.budget} is running, not {budget}. Go "
-                "on with it, or end it for good with dp.reset(): what it released stays released."
-            )
-        return _current
+    slot = _slot.get()
+    if slot.is_over:
+        raise SessionError("this context belonged to an audit that has ended; nothing was charged.")
+    if strict is not None and not isinstance(strict, bool):
+        raise SessionError(f"strict={shown(strict)} must be True or False.")
+    budget = None if epsilon is None else parse_budget(epsilon)
+    # One line, or an interrupt could leave the lock behind: see `store`.
+    with _lock: return _started(slot, budget, strict)  # noqa: E701  # fmt: skip
+
+
+def _started(slot: _Slot, budget: Epsilon | None, strict: bool | None) -> Session:
+    running = slot.session
+    if running is None:
+        slot.session = running = Session(budget, bool(strict))
+        return running
+    if strict is not None and strict != running.strict:
+        raise SessionError(
+            f"a session with strict={running.strict} is running. Go on with it, or end it for good "
+            "with dp.reset()."
+        )
+    if budget is not None and running.budget is None:
+        running.ledger.limit(budget)
+    elif budget is not None and running.budget != budget:
+        raise SessionError(
+            f"a session with a budget of ε = {running.budget} is running, not {budget}. Go on with "
+            "it, or end it for good with dp.reset(): what it released stays released."
+        )
+    return running
 
 
 def ledger() -> Ledger:
@@ -145,9 +186,42 @@ def reset() -> None:
     the same people add up. Records of earlier results stay readable; private frames of the ended
     session answer no more.
     """
-    global _current
-    with _lock:
-        if _current is not None:
-            _current.ledger.close()
-            _current.holdings.clear()
-        _current = None
+    _end(_slot.get())
+
+
+def _end(slot: _Slot) -> None:
+    with _lock: _ended(slot)  # noqa: E701  # fmt: skip
+
+
+def _ended(slot: _Slot) -> None:
+    ended, slot.session = slot.session, None
+    if ended is None:
+        return
+    ended.ledger.close()
+    if slot.passing:
+        for holding in ended.holdings.values():
+            known_sources.pop(holding.source.id, None)
+    ended.holdings.clear()
+
+
+@contextmanager
+def scratch() -> Iterator[Session]:
+    """A session of its own for this context, thrown away at the end. For dppandas.audit only.
+
+    Other threads, and threads that start in the meantime, keep the session of everybody: were it
+    swapped for them too, what they release would be charged to a ledger that nobody reads. What
+    was protected here is forgotten, however the block ends.
+    """
+    slot = _Slot(Session(None), passing=True)
+    token = _slot.set(slot)
+    try:
+        yield session()
+    finally:
+        _slot.reset(token)
+        _end(slot)
+        slot.is_over = True
+
+
+def is_passing() -> bool:
+    """Whether this runs in a session that is thrown away: then nothing may be left behind."""
+    return _slot.get().passing

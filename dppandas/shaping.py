@@ -26,7 +26,16 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 #: Options of pandas' methods, with the one value that asks for nothing else than we do.
-_HARMLESS = {"axis": 0, "skipna": True, "numeric_only": False, "min_count": 0, "bins": None}
+_HARMLESS = {
+    "axis": 0,
+    "skipna": True,
+    "numeric_only": False,
+    "min_count": 0,
+    "bins": None,
+    "inplace": False,
+    "copy": None,
+    "na_action": None,
+}
 
 _FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
 
@@ -44,8 +53,11 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
             bound = signature.bind(*args, **given).arguments
         except TypeError as error:
             takes = ", ".join(list(signature.parameters)[1:])
+            by_name = (
+                ": epsilon, keys and bounds by name" if "epsilon" in signature.parameters else ""
+            )
             raise QueryError(
-                f"{method.__name__}: {error}. It takes {takes}: epsilon, keys and bounds by name. "
+                f"{method.__name__}: {error}. It takes {takes}{by_name}. "
                 "Nothing was computed or charged."
             ) from None
         for flag in _FLAGS & bound.keys():

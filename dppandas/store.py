@@ -65,21 +65,26 @@ class MemoryStore:
 
     def add(self, draft: Entry, check: Callable[[Epsilon], None]) -> Entry:
         self._same_process()
-        with self._lock:
-            check(self._spent)
-            entry = replace(draft, number=len(self._entries) + 1)
-            self._spent = Epsilon(self._spent + entry.epsilon)  # first, so that an interrupt here
-            self._entries.append(entry)  # can only count too much
-            return entry
+        # With a lock go blocks of one line, here and below: an interrupt between the last line of
+        # a block and its end, where Python unlocks, would leave it locked for good.
+        with self._lock: return self._added(draft, check)  # noqa: E701  # fmt: skip
+
+    def _added(self, draft: Entry, check: Callable[[Epsilon], None]) -> Entry:
+        check(self._spent)
+        entry = replace(draft, number=len(self._entries) + 1)
+        self._spent = Epsilon(self._spent + entry.epsilon)  # first, so that an interrupt here
+        self._entries.append(entry)  # can only count too much
+        return entry
 
     def between_charges(self, action: Callable[[Epsilon], None]) -> None:
-        with self._lock:
-            action(self._spent)
+        with self._lock: action(self._spent)  # noqa: E701  # fmt: skip
 
     def settle(self, number: int, status: str) -> None:
-        with self._lock:
-            entry = self._entries[number - 1]
-            self._entries[number - 1] = replace(entry, status=status)
+        with self._lock: self._settled(number, status)  # noqa: E701  # fmt: skip
+
+    def _settled(self, number: int, status: str) -> None:
+        entry = self._entries[number - 1]
+        self._entries[number - 1] = replace(entry, status=status)
 
     def entries(self) -> list[Entry]:
         return list(self._entries)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,10 +15,10 @@ from . import results, rows
 from .budget import parse_epsilon
 from .domain import Declaration
 from .engines import Engine
-from .errors import LineageError, PrivateValueError, QueryError, shown
+from .errors import LineageError, PrivateValueError, QueryError, quiet, shown
 from .query import Query, Source
 from .release import release
-from .rows import Column, Expression
+from .rows import Expression
 from .statistics import Mean, Statistic
 
 
@@ -30,16 +31,29 @@ class Root:
     data: object = field(repr=False)
     row_level_declared: bool = False
     refusal: str = ""  # why nothing may be released from here
+    branches: int = 1  # how many rows one row of the source becomes
 
     def declared(self, expression: Expression) -> Declaration | None:
-        """What the domain says of an expression."""
-        if isinstance(expression, Column):
-            return self.source.domain.get(expression.name)
-        return None
+        """What the domain says of an expression, or what follows from it."""
+        return expression.declared(self.source.domain)
+
+
+def _quiet_all(kind: type) -> None:
+    for name, method in list(vars(kind).items()):
+        is_public = not name.startswith("_") or name.endswith("__")
+        if is_public and isinstance(method, FunctionType):
+            setattr(kind, name, quiet(method))
 
 
 class Private:
     """Refuses what would turn private values into plain ones."""
+
+    #: Above that of pandas' objects, whose operators then leave the answer, a refusal, to us.
+    __pandas_priority__ = 10_000
+
+    def __init_subclass__(cls) -> None:
+        """Whatever a caller can call is quiet."""
+        _quiet_all(cls)
 
     def _refuse(self, what: str) -> NoReturn:
         raise PrivateValueError(
@@ -73,6 +87,12 @@ class Private:
     def __array_function__(self, func: Any, *args: object) -> NoReturn:
         self._refuse(f"numpy's {func.__name__}")
 
+    def __dataframe__(self, *args: object, **kwargs: object) -> NoReturn:
+        self._refuse("an interchange object")
+
+    def __arrow_c_stream__(self, *args: object) -> NoReturn:
+        self._refuse("an Arrow stream")
+
     def __reduce__(self) -> NoReturn:
         self._refuse("pickling or copying")
 
@@ -82,9 +102,11 @@ class Private:
         return repr(self)
 
     def _no_operator(self, symbol: str) -> NoReturn:
+        if symbol in ("int", "float", "complex"):
+            self._refuse(f"{symbol}()")
+        instead = _INSTEAD.get(symbol, "choose a column, as in frame['age'] > 30")
         raise PrivateValueError(
-            f"{symbol} of a whole private object: choose a column, as in frame['age'] > 30. "
-            "Nothing was computed or charged."
+            f"{symbol} of a private object: {instead}. Nothing was computed or charged."
         )
 
 
@@ -94,6 +116,10 @@ def _refusing(symbol: str) -> Callable[..., NoReturn]:
 
     return refuse
 
+
+_INSTEAD = dict.fromkeys(
+    ("[…]=", "del"), "it is never changed in place; frame.assign(…) and .drop(…) give new frames"
+)
 
 #: Without these, Python's own errors would not say what to do, and == would quietly be False.
 _SYMBOLS = """
@@ -105,6 +131,7 @@ for _symbol, _name in zip(_SYMBOLS[::2], _SYMBOLS[1::2], strict=True):
     for _method in (_name, f"r{_name}"):
         if _method == _name or hasattr(operator, f"i{_name}"):  # those with a reflected form
             setattr(Private, f"__{_method}__", _refusing(_symbol))
+_quiet_all(Private)
 Private.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
@@ -127,7 +154,9 @@ class Unreleased(Private):
     def _ask(self, epsilon: object, select: int = 0) -> results.Record:
         root = self._root
         loss = parse_epsilon(epsilon)
-        query = Query(root.source, self._where, self._statistic, loss, self._what, select)
+        query = Query(
+            root.source, self._where, self._statistic, loss, self._what, select, root.branches
+        )
         if root.refusal:
             raise LineageError(root.refusal)
         return release(query, root.engine, root.row_level_declared)

@@ -16,7 +16,7 @@ import datetime
 import decimal
 import fractions
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -165,6 +165,66 @@ def _number(value: Any) -> float:
         return np.nan
 
 
+def choose(keep: Mask, yes: Vector, no: Vector) -> Vector:
+    """One element where a mask holds, another where not. A number comes out as a float64, whatever
+    dtype held it: otherwise large integers would mean one thing here and another there."""
+    if yes.is_number and no.is_number:
+        return Vector(np.where(keep, as_numbers(yes), as_numbers(no)))
+    return Vector(np.where(keep, _computed(yes), _computed(no)))
+
+
+def _computed(v: Vector) -> Array:
+    """Elements as objects; numbers as floats, missing ones as None."""
+    if v.is_number:
+        array = as_numbers(v).astype(object)
+        array[is_null(v)] = None
+        return array
+    return np.fromiter(map(_result, v.objects()), dtype=object, count=len(v))
+
+
+def _result(value: Any) -> Any:
+    try:
+        if is_missing(value):
+            return None
+        return _number(value) if isinstance(value, NUMBERS) else value
+    except Exception:
+        return value
+
+
+def each(v: Vector, function: Callable[[Any], Any], key: Any) -> Vector:
+    """A function of one element, on all that are not missing; missing where it can't be computed.
+
+    ``key`` names the function. Equal elements are computed once where they can be told apart fast.
+    """
+    if v.codes is not None:
+        memo = v.memo.get(("each", key))
+        if memo is None:
+            memo = v.memo[("each", key)] = _each(Vector(v.values, v.missing), function)
+        return Vector(memo, None, v.codes)
+    if not isinstance(v.values, np.ndarray):
+        codes, uniques = _factorized(v.values)
+        return Vector(_each(Vector(uniques), function), None, codes)
+    return Vector(_each(v, function))
+
+
+def _each(v: Vector, function: Callable[[Any], Any]) -> Array:
+    def one(value: Any) -> Any:
+        try:
+            return None if is_missing(value) else _result(function(plain(value)))
+        except Exception:
+            return None
+
+    return _filled(map(one, v.objects()), len(v))
+
+
+def _filled(values: Iterable[Any], size: int) -> Array:
+    """An array of objects, some of which may be lists."""
+    array = np.empty(size, dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array
+
+
 def compare_scalar(operation: str, v: Vector, scalar: Any) -> Mask:
     """Compare each element with one plain value."""
     return v.by_level(
@@ -306,6 +366,10 @@ def _compare_objects(
     return np.fromiter(map(one, left, right), dtype=bool, count=len(left))
 
 
+#: Kinds of elements that pandas' hash table finds as Python's does.
+_HASH_ALIKE = {"string", "integer", "floating", "mixed-integer-float", "boolean", "empty"}
+
+
 class Labels:
     """A set of public labels, prepared to find the position of each element among them.
 
@@ -390,11 +454,14 @@ class Labels:
         return np.where(labels[slot] == values, at[slot], self._n)
 
     def _of_objects(self, values: Array) -> npt.NDArray[np.intp]:
+        # Elsewhere pandas' hash table may find what is equal by chance alone: numpy's durations
+        # equal integers, and hash otherwise.
+        if pd.api.types.infer_dtype(values, skipna=True) not in _HASH_ALIKE:
+            return self._one_by_one(values)
         try:
             return self._hashed(values)
-        except Exception:  # an element that can't be hashed is outside; the others are found alike
-            hashable = (value if _is_hashable(value) else None for value in values)
-            return self._hashed(np.fromiter(hashable, dtype=object, count=len(values)))
+        except Exception:  # a text of its own kind that can't be hashed or compared
+            return self._one_by_one(values)
 
     def _hashed(self, values: Array) -> npt.NDArray[np.intp]:
         target = pd.Index(values, dtype=object, tupleize_cols=False)
@@ -425,19 +492,11 @@ class Labels:
     def _one_by_one(self, values: Any) -> npt.NDArray[np.intp]:
         def one(value: Any) -> int:
             try:
-                return self._position.get(value, self._n)
+                return self._position.get(plain(value), self._n)
             except Exception:
                 return self._n
 
         return np.fromiter(map(one, values), dtype=np.intp, count=len(values))
-
-
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except Exception:
-        return False
-    return True
 
 
 def _factorized(values: Any) -> tuple[npt.NDArray[np.intp], Any]:

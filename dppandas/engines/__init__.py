@@ -6,19 +6,26 @@ the size and order of the chunks, so that the privacy argument is made once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ..rows import Chunk
+from ..rows import Chunk, Expression
 
 #: From the rows of one chunk to integers that are added over chunks.
 Kernel = Callable[[Chunk], npt.NDArray[np.int64]]
 
-#: A row adds at most 2^30 to an entry, so this many rows can't overflow an int64.
-ROWS_PER_FOLD = 2**32
+#: A row adds at most 2^30 to an entry, and comes in at most 2^10 branches: so many rows can't
+#: overflow an int64.
+ROWS_PER_FOLD = 2**22
+MOST_BRANCHES = 2**10
+
+#: What makes one value from a unit's rows.
+AGGREGATES = (
+    "sum", "mean", "median", "min", "max", "count", "nunique", "any", "all", "size",
+)  # fmt: skip
 
 
 class Engine(Protocol):
@@ -26,8 +33,20 @@ class Engine(Protocol):
 
     columns: tuple[Any, ...]
 
-    def integers(self, kernel: Kernel, size: int, label: str) -> list[int]:
-        """The kernel's integers added over all rows."""
+    def integers(
+        self, kernel: Kernel, size: int, label: str, whole_units: bool = False
+    ) -> list[int]:
+        """The kernel's integers added over all rows, at most 2^22 in a chunk. With ``whole_units``
+        all rows of a unit come in one chunk, which tells whose they are."""
+        ...
+
+    def per_unit(
+        self,
+        where: Expression | None,
+        branches: int,
+        asked: Mapping[Any, tuple[Expression | None, str]],
+    ) -> Engine:
+        """A table of one row a unit, made from all its rows by aggregates."""
         ...
 
 
@@ -40,7 +59,7 @@ class Total:
         self._rows = 0
 
     def add(self, partial: npt.NDArray[np.int64], rows: int) -> None:
-        """Add the partial of some rows, none of which adds more than 2^30 to an entry."""
+        """Add the partial of some rows, none of which adds more than 2^40 to an entry."""
         if self._rows + rows > ROWS_PER_FOLD:
             self._fold()
         self._partial += partial

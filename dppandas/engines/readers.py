@@ -42,7 +42,7 @@ def _reader(series: pd.Series[Any]) -> Reader:
     dtype, array = series.dtype, series.array
     if isinstance(dtype, pd.CategoricalDtype):
         codes = np.asarray(array.codes)
-        levels = reader(pd.Series(dtype.categories))(slice(None))
+        levels = reader(pd.Series(dtype.categories, dtype=dtype.categories.dtype))(slice(None))
         memo: dict[Any, Any] = {}
         return lambda rows: Vector(levels.values, levels.missing, codes[rows], memo)
     if isinstance(dtype, np.dtype):

@@ -10,19 +10,22 @@ from typing import Any
 from .. import progress
 from ..ledger import attribute_to
 from ..session import Session
+from .guard import Guard
 from .live import Live
 from .magics import DpMagics, complete
 
 _live: Live | None = None
+_guard: Guard | None = None
 
 
 def load(shell: Any) -> None:
     """Register everything; a second call changes nothing."""
-    global _live
+    global _live, _guard
     if _live is not None:
         return
     _live = live = Live(shell)
-    shell.register_magics(DpMagics(shell, live))
+    _guard = Guard(shell)
+    shell.register_magics(DpMagics(shell, live, _guard))
     shell.set_hook("complete_command", complete, str_key="%dp")
     shell.set_hook("complete_command", complete, str_key="dp")
     shell.display_formatter.ipython_display_formatter.for_type(
@@ -37,9 +40,12 @@ def load(shell: Any) -> None:
 
 def unload(shell: Any) -> None:
     """Take back what `load` did."""
-    global _live
+    global _live, _guard
     if _live is None:
         return
+    if _guard is not None:
+        _guard.off()
+        _guard = None
     live, _live = _live, None
     live.stop()
     shell.magics_manager.magics["line"].pop("dp", None)

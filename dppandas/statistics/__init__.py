@@ -8,5 +8,16 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .moments import Mean, Sum
+from .units import Distinct, Truncation
 
-__all__ = ["REGISTRY", "Cells", "Count", "Layout", "Mean", "Statistic", "Sum"]
+__all__ = [
+    "REGISTRY",
+    "Cells",
+    "Count",
+    "Distinct",
+    "Layout",
+    "Mean",
+    "Statistic",
+    "Sum",
+    "Truncation",
+]

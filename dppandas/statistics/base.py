@@ -6,14 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .. import vectors
+from .. import rows, vectors
 from ..domain import Keys
 from ..rows import Chunk, Expression
 from ..vectors import Mask
@@ -52,48 +51,11 @@ class Cells:
         """The cell of each row, len(self) for none; None where there is a single cell."""
         if self.keys is None:
             return None
-        columns = [expression.vector(chunk) for expression in self.by]
-        if self.keys.width == 1:
-            codes = vectors.prepared(self.keys.labels).codes(columns[0])
-        else:
-            codes = _radix(self.keys).codes(columns)
+        codes = rows.places(self.by, self.keys, chunk)
         if self.missing_cell:
             codes = codes + (codes == len(self.keys))  # "outside" moves up by one
-            codes[vectors.is_null(columns[0])] = len(self.keys)
+            codes[vectors.is_null(self.by[0].vector(chunk))] = len(self.keys)
         return codes
-
-
-class _Radix:
-    """Finds declared tuples column by column: the number of a prefix, and the next label."""
-
-    def __init__(self, keys: Keys) -> None:
-        self._outside = len(keys)
-        columns = [keys.column(i) for i in range(keys.width)]
-        self._levels = [tuple(dict.fromkeys(column)) for column in columns]
-        self._prefixes: list[npt.NDArray[np.int64]] = []
-        number = np.zeros(len(keys), dtype=np.int64)
-        for column, levels in zip(columns, self._levels, strict=True):
-            digit = {label: i for i, label in enumerate(levels)}
-            number = number * len(levels) + np.array([digit[label] for label in column])
-            prefixes, number = np.unique(number, return_inverse=True)
-            self._prefixes.append(prefixes)
-        self._at = np.argsort(number)
-
-    def codes(self, columns: Sequence[vectors.Vector]) -> Codes:
-        number = np.zeros(len(columns[0]), dtype=np.int64)
-        known = np.ones(len(columns[0]), dtype=bool)
-        for column, levels, prefixes in zip(columns, self._levels, self._prefixes, strict=True):
-            digit = vectors.prepared(levels).codes(column)
-            known &= digit < len(levels)
-            number = number * len(levels) + digit
-            # Declared prefixes are numbered anew, so that many columns don't overflow.
-            slot = np.minimum(np.searchsorted(prefixes, number), len(prefixes) - 1)
-            known &= prefixes[slot] == number
-            number = slot
-        return np.where(known, self._at[number], self._outside)
-
-
-_radix = lru_cache(maxsize=64)(_Radix)
 
 
 @dataclass(frozen=True)
@@ -152,6 +114,7 @@ class Statistic(ABC):
     Contract. For the rows r of a table, ``kernel`` returns Σ_r k(r) with |k(r)|₁ ≤ l1 and
     |k(r)|_∞ ≤ linf, whatever r holds, and k(r) depends on r alone. If ``monotone``, no entry of
     k(r) is negative. So adding a unit of at most m rows moves the vector by at most m·l1 in ℓ1.
+    A statistic that isn't a sum over rows (`whole_units`) says what m rows move by `moved`.
     """
 
     cells: Cells
@@ -188,9 +151,26 @@ class Statistic(ABC):
         """The source columns that the kernel reads."""
         return frozenset().union(*(each.columns() for each in self.expressions()))
 
+    #: Whether the kernel must see all rows of a unit together.
+    whole_units: ClassVar[bool] = False
+
+    def moved(self, rows: int) -> int:
+        """The most that so many rows of one unit add to all integers together: ℓ1."""
+        return self.l1 * rows
+
+    def moved_most(self, rows: int) -> int:
+        """The most that so many rows of one unit add to one integer: ℓ∞."""
+        return self.linf * rows
+
     @abstractmethod
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         """The integers of the chunk's kept rows (at most 2^22 of them)."""
+
+    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Partial:
+        """The integers of all rows that the source rows of a chunk become."""
+        kept = (None if where is None else where.truth(chunk) for chunk in branches)
+        parts = [self.kernel(chunk, keep) for chunk, keep in zip(branches, kept, strict=True)]
+        return parts[0] if len(parts) == 1 else np.sum(parts, axis=0, dtype=np.int64)
 
     @abstractmethod
     def estimate(self, noisy: Sequence[int]) -> list[float]:

@@ -57,37 +57,43 @@ class Count(Statistic):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         if not self.share_of:
             return [clamped(value) for value in noisy]
-        return [
-            float("nan") if not total else _rounded(Fraction(part, total))
-            for part, total, _ in self._parts(noisy)
-        ]
+        return shares(noisy, self.share_of)
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         w = half_width
         if not self.share_of:  # a count is never below 0
             return [(max(0, value - w), max(0, value + w)) for value in noisy]
-        intervals = []
-        for own, _, block in self._parts(noisy, raw=True):
-            low, high = max(0, own - w), max(0, own + w)
-            rest_high = sum(max(0, value + w) for value in block) - high
-            rest_low = sum(max(0, value - w) for value in block) - low
-            lowest = Fraction(low, low + rest_high) if low else Fraction(0)
-            highest = Fraction(high, high + rest_low) if high and rest_low else Fraction(1)
-            intervals.append((_rounded(lowest), _rounded(highest)))
-        return intervals
-
-    def _parts(
-        self, noisy: Sequence[int], raw: bool = False
-    ) -> Iterator[tuple[int, int, Sequence[int]]]:
-        """Each entry with its block's total; below 0 counts as 0 unless raw."""
-        for start in range(0, len(noisy), self.share_of):
-            block = noisy[start : start + self.share_of]
-            total = sum(max(0, value) for value in block)
-            for value in block:
-                yield (value if raw else max(0, value)), total, block
+        return share_intervals(noisy, w, self.share_of)
 
     def error(self, half_width: int) -> float | None:
         return None if self.share_of else half_width
+
+
+def _parts(noisy: Sequence[int], block: int) -> Iterator[tuple[int, Sequence[int]]]:
+    """Each entry with the consecutive entries that it is a share of."""
+    for start in range(0, len(noisy), block):
+        together = noisy[start : start + block]
+        for value in together:
+            yield value, together
+
+
+def shares(noisy: Sequence[int], block: int) -> list[float]:
+    """Each entry's share of its block; below 0 counts as 0."""
+    parts = [(max(0, own), sum(max(0, v) for v in rest)) for own, rest in _parts(noisy, block)]
+    return [_rounded(Fraction(own, all_)) if all_ else float("nan") for own, all_ in parts]
+
+
+def share_intervals(noisy: Sequence[int], half_width: int, block: int) -> list[Interval]:
+    """What each share may be if every noise lies within ±half_width."""
+    w, intervals = half_width, []
+    for own, together in _parts(noisy, block):
+        low, high = max(0, own - w), max(0, own + w)
+        rest_high = sum(max(0, value + w) for value in together) - high
+        rest_low = sum(max(0, value - w) for value in together) - low
+        lowest = Fraction(low, low + rest_high) if low else Fraction(0)
+        highest = Fraction(high, high + rest_low) if high and rest_low else Fraction(1)
+        intervals.append((_rounded(lowest), _rounded(highest)))
+    return intervals
 
 
 def _rounded(share: Fraction) -> float:

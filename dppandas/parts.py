@@ -1,0 +1,352 @@
+"""What ``.str`` and ``.dt`` of a private column offer: row by row, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from . import querystring, refusals, rows
+from .domain import Keys
+from .errors import QueryError, shown
+from .rows import Cast, Expression, Mapped, TextMap, TextTest, TimePart
+from .rows.text import MAPS, TESTS
+from .rows.times import DURATIONS, PARTS
+from .unreleased import Private
+from .vectors import NUMBERS
+
+if TYPE_CHECKING:
+    from .series import PrivateSeries
+
+
+class _Part(Private):
+    """A way to look at a private column."""
+
+    def __init__(self, series: PrivateSeries) -> None:
+        self._series = series
+
+    def _new(self, expression: Expression) -> PrivateSeries:
+        return self._series._new(expression)
+
+    @property
+    def _operand(self) -> Expression:
+        return self._series._expression
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._series!r}>"
+
+
+def _whole(value: Any, name: str) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise QueryError(f"{name}={shown(value)} must be a whole number.")
+
+
+def _width(value: Any) -> int:
+    size = _whole(value, "width")
+    if size is None or size > 1000:
+        raise QueryError(f"width={shown(value)} must be a whole number of at most 1,000.")
+    return size
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise QueryError(f"{name}={shown(value)} must be a text.")
+    return value
+
+
+def _pattern(value: Any) -> str:
+    try:
+        re.compile(_text(value, "pat"))
+    except re.error as error:
+        raise QueryError(f"pat={shown(value)} is no regular expression: {error}.") from None
+    return str(value)
+
+
+_PLAIN_TESTS = tuple(name for name in TESTS if name.startswith("is"))
+_PLAIN_MAPS = ("lower", "upper", "title", "capitalize", "swapcase", "casefold", "len")
+
+
+class TextMethods(_Part):
+    """``.str``: what is no text is missing, and passes no test. *Stability*: 1, row by row.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> p = dp.private(pd.DataFrame({"city": ["Rome ", "oslo"]}), unit="row")
+    >>> p["city"].str.strip().str.lower().str.startswith("r")
+    <private column city.str.strip(None).str.lower().str.startswith('r') of unnamed (asserted)>
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _PLAIN_TESTS:
+            return lambda: self._new(TextTest(self._operand, name))
+        if name in _PLAIN_MAPS:
+            return lambda: self._new(TextMap(self._operand, name))
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise refusals.refuse("private texts", name, ", ".join(dict.fromkeys([*MAPS, *TESTS])))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*MAPS, *TESTS})
+
+    def __getitem__(self, key: Any) -> PrivateSeries:
+        if isinstance(key, slice):
+            return self.slice(key.start, key.stop, key.step)
+        return self.get(key)
+
+    def get(self, i: int) -> PrivateSeries:
+        """Character i, or element i of a list; missing where there is none."""
+        position = _whole(i, "i")
+        if position is None:
+            raise QueryError("i= must be a whole number.")
+        return self._new(TextMap(self._operand, "get", (position,)))
+
+    def slice(self, start: Any = None, stop: Any = None, step: Any = None) -> PrivateSeries:
+        """A part of each text."""
+        if step == 0:
+            raise QueryError("step= can't be 0.")
+        ends = (_whole(start, "start"), _whole(stop, "stop"), _whole(step, "step"))
+        return self._new(TextMap(self._operand, "slice", ends))
+
+    def strip(self, to_strip: str | None = None) -> PrivateSeries:
+        """Without spaces (or other characters) at both ends."""
+        return self._stripped("strip", to_strip)
+
+    def lstrip(self, to_strip: str | None = None) -> PrivateSeries:
+        """Without spaces (or other characters) at the start."""
+        return self._stripped("lstrip", to_strip)
+
+    def rstrip(self, to_strip: str | None = None) -> PrivateSeries:
+        """Without spaces (or other characters) at the end."""
+        return self._stripped("rstrip", to_strip)
+
+    def _stripped(self, method: str, to_strip: str | None) -> PrivateSeries:
+        characters = None if to_strip is None else _text(to_strip, "to_strip")
+        return self._new(TextMap(self._operand, method, (characters,)))
+
+    def removeprefix(self, prefix: str) -> PrivateSeries:
+        """Without a start."""
+        return self._new(TextMap(self._operand, "removeprefix", (_text(prefix, "prefix"),)))
+
+    def removesuffix(self, suffix: str) -> PrivateSeries:
+        """Without an end."""
+        return self._new(TextMap(self._operand, "removesuffix", (_text(suffix, "suffix"),)))
+
+    def zfill(self, width: int) -> PrivateSeries:
+        """With zeros in front, up to a width of at most 1,000."""
+        return self._new(TextMap(self._operand, "zfill", (_width(width),)))
+
+    def center(self, width: int, fillchar: str = " ") -> PrivateSeries:
+        """Filled up at both ends, to a width of at most 1,000."""
+        return self._filled("center", width, fillchar)
+
+    def ljust(self, width: int, fillchar: str = " ") -> PrivateSeries:
+        """Filled up at the end, to a width of at most 1,000."""
+        return self._filled("ljust", width, fillchar)
+
+    def rjust(self, width: int, fillchar: str = " ") -> PrivateSeries:
+        """Filled up at the start, to a width of at most 1,000."""
+        return self._filled("rjust", width, fillchar)
+
+    def _filled(self, method: str, width: int, fillchar: str) -> PrivateSeries:
+        if len(_text(fillchar, "fillchar")) != 1:
+            raise QueryError(f"fillchar={shown(fillchar)} must be one character.")
+        return self._new(TextMap(self._operand, method, (_width(width), fillchar)))
+
+    def find(self, sub: str) -> PrivateSeries:
+        """Where another text begins in it, -1 for nowhere."""
+        return self._new(TextMap(self._operand, "find", (_text(sub, "sub"),)))
+
+    def count(self, pat: str) -> PrivateSeries:
+        """How often a regular expression matches."""
+        return self._new(TextMap(self._operand, "count", (_pattern(pat),)))
+
+    def replace(self, pat: str, repl: str, *, regex: bool = False) -> PrivateSeries:
+        """With one text in the place of another (of a regular expression's matches)."""
+        pattern = _pattern(pat) if regex else _text(pat, "pat")
+        by = _text(repl, "repl")
+        try:
+            re.compile(f"{pattern}|" if regex else "").sub(by if regex else "", "")
+        except (re.error, IndexError) as error:
+            raise QueryError(f"repl={shown(repl)} does not fit pat=: {error}.") from None
+        return self._new(TextMap(self._operand, "replace", (pattern, by, bool(regex))))
+
+    def extract(self, pat: str) -> PrivateSeries:
+        """The first group of a regular expression's first match; missing where there is none."""
+        if re.compile(_pattern(pat)).groups != 1:
+            raise QueryError("pat= must have one group, such as r'(\\d+)'.")
+        return self._new(TextMap(self._operand, "extract", (pat,)))
+
+    def split(
+        self, pat: str | None = None, n: int = -1, *, regex: bool | None = None
+    ) -> PrivateSeries:
+        """Lists of parts, for explode or ``.str[0]``; never columns, whose number is data.
+
+        As in pandas, pat is a regular expression if it is longer than one character.
+        """
+        separator = None if pat is None else _text(pat, "pat") or None
+        is_regex = len(separator or "") > 1 if regex is None else bool(regex)
+        if separator is not None and is_regex:
+            _pattern(separator)
+        most = _whole(n, "n") or -1
+        return self._new(TextMap(self._operand, "split", (separator, most, is_regex)))
+
+    def startswith(self, pat: str | tuple[str, ...]) -> PrivateSeries:
+        """A mask: which texts start so."""
+        return self._new(TextTest(self._operand, "startswith", (_texts(pat),)))
+
+    def endswith(self, pat: str | tuple[str, ...]) -> PrivateSeries:
+        """A mask: which texts end so."""
+        return self._new(TextTest(self._operand, "endswith", (_texts(pat),)))
+
+    def contains(self, pat: str, case: bool = True, *, regex: bool = True) -> PrivateSeries:
+        """A mask: in which texts a regular expression (or a text) is found."""
+        pattern = _pattern(pat) if regex else _text(pat, "pat")
+        return self._new(TextTest(self._operand, "contains", (pattern, not case, bool(regex))))
+
+    def match(self, pat: str, case: bool = True) -> PrivateSeries:
+        """A mask: which texts start with a regular expression."""
+        return self._new(TextTest(self._operand, "match", (_pattern(pat), not case, True)))
+
+    def fullmatch(self, pat: str, case: bool = True) -> PrivateSeries:
+        """A mask: which texts a regular expression matches as a whole."""
+        return self._new(TextTest(self._operand, "fullmatch", (_pattern(pat), not case, True)))
+
+
+def _texts(pat: Any) -> str | tuple[str, ...]:
+    if isinstance(pat, tuple):
+        return tuple(_text(each, "pat") for each in pat)
+    return _text(pat, "pat")
+
+
+class TimeMethods(_Part):
+    """``.dt``: what is no time (or duration) is missing. *Stability*: 1, row by row.
+
+    The values of month, hour, day_name() and the like are known, so that they need no keys.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> p = dp.private(pd.DataFrame({"when": pd.to_datetime(["2020-01-31"])}), unit="row")
+    >>> p["when"].dt.quarter.value_counts()
+    <unreleased value_counts of when (4 keys), from unnamed (asserted): nothing computed or \
+charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name in PARTS or (name in DURATIONS and name != "total_seconds"):
+            return self._new(TimePart(self._operand, name))
+        if name.startswith("_"):
+            raise AttributeError(name)
+        offered = [*PARTS, *DURATIONS, "day_name", "month_name", "normalize", "floor", "ceil"]
+        raise refusals.refuse("private times", name, ", ".join(offered))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *PARTS, *DURATIONS})
+
+    def day_name(self) -> PrivateSeries:
+        """The English name of the day."""
+        return self._new(TimePart(self._operand, "day_name"))
+
+    def month_name(self) -> PrivateSeries:
+        """The English name of the month."""
+        return self._new(TimePart(self._operand, "month_name"))
+
+    def total_seconds(self) -> PrivateSeries:
+        """The length of a duration."""
+        return self._new(TimePart(self._operand, "total_seconds"))
+
+    def normalize(self) -> PrivateSeries:
+        """Midnight of the day."""
+        return self._new(TimePart(self._operand, "normalize"))
+
+    @property
+    def date(self) -> PrivateSeries:
+        """The day, as a time at midnight without a zone."""
+        return self._new(TimePart(self._operand, "date"))
+
+    def floor(self, freq: str) -> PrivateSeries:
+        """Rounded down to a fixed frequency such as "h"."""
+        return self._rounded("floor", freq)
+
+    def ceil(self, freq: str) -> PrivateSeries:
+        """Rounded up to a fixed frequency such as "h"."""
+        return self._rounded("ceil", freq)
+
+    def round(self, freq: str) -> PrivateSeries:
+        """Rounded to a fixed frequency such as "h"."""
+        return self._rounded("round", freq)
+
+    def _rounded(self, how: str, freq: str) -> PrivateSeries:
+        try:
+            pd.Timestamp(2020, 1, 1).round(_text(freq, "freq"))
+        except ValueError as error:
+            raise QueryError(f"freq={shown(freq)} is no fixed frequency: {error}.") from None
+        return self._new(TimePart(self._operand, how, freq))
+
+
+def cast(expression: Expression, dtype: Any) -> Expression:
+    """An expression as another type, as `Series.astype` names it."""
+    is_named = isinstance(dtype, str | np.dtype | pd.api.extensions.ExtensionDtype)
+    named = str(dtype) if is_named else getattr(dtype, "__name__", "")
+    lowered = named.lower().replace("interval", "an interval")
+    has_zone = isinstance(dtype, pd.DatetimeTZDtype) or (lowered.startswith("dat") and "," in named)
+    if has_zone or (isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None):
+        raise QueryError(
+            f"astype({shown(named)}): columns have no zone and no categories of their own here; "
+            "use 'datetime64[ns]' or 'category', and keys=. Nothing was computed or charged."
+        )
+    for kind, starts in (
+        ("int", ("int", "uint")), ("float", ("float",)), ("bool", ("bool",)),
+        ("datetime", ("datetime", "<m8", "timestamp")),
+    ):  # fmt: skip
+        if lowered.startswith(starts):
+            return Cast(expression, kind)
+    if lowered.startswith(("str", "object", "<u")) and lowered != "object":
+        return Cast(expression, "str")
+    if lowered in ("category", "object"):
+        return expression
+    raise QueryError(
+        f"astype({shown(named or dtype)}): private columns can become int, float, bool, str, "
+        "datetime or category. Nothing was computed or charged."
+    )
+
+
+def number(value: Any, name: str) -> float:
+    """A plain number, finite or not."""
+    if isinstance(value, bool) or not isinstance(value, NUMBERS) or value != value:
+        raise QueryError(f"{name}={shown(value)} must be a number.")
+    try:
+        return float(value)
+    except OverflowError:
+        raise QueryError(f"{name}={shown(value)} is larger than numbers here can be.") from None
+
+
+def edges_of(bins: Any) -> tuple[float, ...]:
+    if not isinstance(bins, list | tuple | range | np.ndarray | pd.Index):
+        raise QueryError(
+            f"bins={shown(bins)}: give the edges, such as [0, 18, 65, 120]; a number of bins would "
+            "be laid over the range of the data. Nothing was computed or charged."
+        )
+    edges = tuple(number(edge, "bins") for edge in bins)
+    if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
+        raise QueryError("bins= must be at least two rising edges.")
+    return edges
+
+
+def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
+    """What a dict of plain values makes of an expression."""
+    if not isinstance(arg, Mapping):
+        raise QueryError(
+            f"{shown(arg)} might look at other rows: give a dict of plain values, or use "
+            "arithmetic, where, cut, .str and .dt. Nothing was computed or charged."
+        )
+    if not arg:
+        raise QueryError("the dict is empty.")
+    if any(rows.plain_or_missing(key) is None for key in arg):
+        raise QueryError("missing values are no key here: fillna gives them a value.")
+    keys = Keys.parse(list(arg), ["map"]).labels
+    values = [rows.plain_or_missing(value) for value in arg.values()]
+    plain = tuple(None if v is None else querystring.literal(v).value for v in values)
+    return Mapped(expression, keys, plain, others_stay)

@@ -1,0 +1,36 @@
+"""The closed vocabulary of row-wise expressions.
+
+A tree of frozen nodes over the columns of a source. Each is evaluated elementwise on one chunk by
+`vectors`, never by pandas' eval, and its value in a row depends on that row alone: so filters and
+columns built from it keep the stability of the rows they start from. This vocabulary is an
+allow-list: what has no node can't be said. Nothing here raises on data.
+"""
+
+from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch
+from .checks import agree, check, family
+from .choice import Cast, Mapped, Where, plain_or_missing
+from .logic import (
+    EVERY,
+    And,
+    Compare,
+    IsIn,
+    IsMissing,
+    Not,
+    Or,
+    Sampled,
+    between,
+    both,
+    samples,
+)
+from .numbers import ARITHMETIC, FUNCTIONS, Arithmetic, Clip, Cut, Function, Negative, Outside
+from .tables import Element, HasElement, InTable, Lookup, places
+from .text import TextMap, TextTest
+from .times import TimePart
+
+__all__ = [
+    "ARITHMETIC", "EVERY", "FUNCTIONS", "And", "Arithmetic", "ByBranch", "Cast", "Chunk", "Clip",
+    "Column", "Compare", "Cut", "Domain", "Element", "Expression", "Function", "HasElement",
+    "InTable", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Negative", "Not", "Or",
+    "Outside", "Sampled", "TextMap", "TextTest", "TimePart", "Truth", "Where", "agree", "between",
+    "both", "by_branch", "check", "family", "places", "plain_or_missing", "samples",
+]  # fmt: skip

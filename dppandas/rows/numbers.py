@@ -1,0 +1,235 @@
+"""Numbers from numbers, in float64: missing where an element can't be read as one."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import vectors
+from ..domain import Bounds, Declaration, Keys
+from ..vectors import Vector
+from .base import Chunk, Domain, Expression, finite, inner
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Arithmetic(Expression):
+    """left operation right, in float64: no wrap-around, and missing where either side is.
+
+    There is one zero: dividing by an integer 0, by 0.0 or by -0.0 gives the same.
+    """
+
+    operation: str
+    left: Expression
+    right: Expression
+
+    def vector(self, chunk: Chunk) -> Vector:
+        a = vectors.as_numbers(self.left.vector(chunk)) + 0.0
+        b = vectors.as_numbers(self.right.vector(chunk)) + 0.0
+        with np.errstate(all="ignore"):
+            return Vector(ARITHMETIC[self.operation](a, b))
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        """Interval arithmetic: float64 rounds to the nearest, which keeps order."""
+        a, b = self.left.bounds(domain), self.right.bounds(domain)
+        if a is None or b is None:
+            return None
+        divides = self.operation in ("/", "//")
+        if divides and b.lower <= 0 <= b.upper:
+            return None
+        if self.operation == "%":
+            return finite(0.0, b.upper) if b.lower > 0 else None
+        if self.operation == "**":
+            is_even = b.lower == b.upper and b.lower in (2, 4, 6)
+            if a.lower < 0 and not is_even:
+                return None
+            if a.lower < 0 < a.upper:
+                with np.errstate(all="ignore"):
+                    return finite(0.0, float(np.power(_largest(a), b.upper)))
+        ends = itertools.product((a.lower, a.upper), (b.lower, b.upper))
+        with np.errstate(all="ignore"):
+            corners = [float(ARITHMETIC[self.operation](x, y)) for x, y in ends]
+        return finite(min(corners), max(corners))
+
+    def __str__(self) -> str:
+        return f"{inner(self.left)} {self.operation} {inner(self.right)}"
+
+
+ARITHMETIC = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": np.floor_divide,
+    "%": np.mod,
+    "**": np.power,
+}
+
+
+@dataclass(frozen=True)
+class Negative(Expression):
+    operand: Expression
+
+    def vector(self, chunk: Chunk) -> Vector:
+        return Vector(-vectors.as_numbers(self.operand.vector(chunk)))
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        b = self.operand.bounds(domain)
+        return None if b is None else finite(-b.upper, -b.lower)
+
+    def __str__(self) -> str:
+        return f"-{inner(self.operand)}"
+
+
+@dataclass(frozen=True)
+class Function(Expression):
+    """A function of one number, by the name that numpy or pandas gives it."""
+
+    name: str
+    operand: Expression
+    places: int = 0  # of round
+
+    is_atom = True
+
+    def vector(self, chunk: Chunk) -> Vector:
+        numbers = vectors.as_numbers(self.operand.vector(chunk)) + 0.0
+        with np.errstate(all="ignore"):
+            if self.name == "round":
+                return Vector(np.round(numbers, self.places))
+            return Vector(np.asarray(FUNCTIONS[self.name](numbers), dtype=np.float64))
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        b = self.operand.bounds(domain)
+        if b is None:
+            return None
+        if self.name == "absolute":
+            inside = b.lower <= 0 <= b.upper
+            return Bounds(0.0 if inside else min(map(abs, (b.lower, b.upper))), _largest(b))
+        with np.errstate(all="ignore"):
+            ends = np.array([b.lower, b.upper])
+            rounded = np.round(ends, self.places) if self.name == "round" else None
+            low, high = (FUNCTIONS[self.name](ends) if rounded is None else rounded).tolist()
+        return finite(low, high)  # all the others rise
+
+    def __str__(self) -> str:
+        more = f", {self.places}" if self.places else ""
+        return f"{self.name}({self.operand}{more})"
+
+
+def _largest(b: Bounds) -> float:
+    return max(abs(b.lower), abs(b.upper))
+
+
+def _one_by_one(function: Callable[[float], float], pole: float) -> Callable[[Floats], Floats]:
+    """Not numpy's, whose last bit may depend on an element's place in its array."""
+
+    def one(x: float) -> float:
+        try:
+            return function(x)
+        except ValueError:  # outside the domain; at its end
+            return -math.inf if x == pole else math.nan
+        except OverflowError:
+            return math.inf
+
+    return lambda numbers: np.fromiter(map(one, numbers.tolist()), np.float64, len(numbers))
+
+
+FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
+    "absolute": np.abs,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "rint": np.rint,
+    "round": np.rint,
+    "sqrt": np.sqrt,
+    "exp": _one_by_one(math.exp, math.nan),
+    "expm1": _one_by_one(math.expm1, math.nan),
+    "log": _one_by_one(math.log, 0.0),
+    "log2": _one_by_one(math.log2, 0.0),
+    "log10": _one_by_one(math.log10, 0.0),
+    "log1p": _one_by_one(math.log1p, -1.0),
+}
+
+
+@dataclass(frozen=True)
+class Clip(Expression):
+    """A number no lower than one bound and no higher than another; missing ones stay missing."""
+
+    operand: Expression
+    lower: float
+    upper: float
+
+    is_atom = True
+
+    def vector(self, chunk: Chunk) -> Vector:
+        numbers = vectors.as_numbers(self.operand.vector(chunk))
+        return Vector(np.clip(numbers, self.lower, self.upper))
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        known = self.operand.bounds(domain) or Bounds(-math.inf, math.inf)
+        ends = (min(max(end, self.lower), self.upper) for end in (known.lower, known.upper))
+        return finite(*ends)
+
+    def __str__(self) -> str:
+        return f"clip({self.operand}, {self.lower:g}, {self.upper:g})"
+
+
+@dataclass(frozen=True)
+class Outside(Expression):
+    """Where a number lies: below bounds, inside them, or above."""
+
+    operand: Expression
+    within: Bounds
+
+    is_atom = True
+    labels = ("below", "inside", "above")
+
+    def vector(self, chunk: Chunk) -> Vector:
+        numbers = vectors.as_numbers(self.operand.vector(chunk))
+        codes = 1 + (numbers > self.within.upper).astype(np.intp) - (numbers < self.within.lower)
+        codes[np.isnan(numbers)] = -1
+        return Vector(np.array(self.labels, dtype=object), None, codes)
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        return Keys(self.labels)
+
+    def __str__(self) -> str:
+        return f"where {inner(self.operand)} lies of {self.within}"
+
+
+@dataclass(frozen=True)
+class Cut(Expression):
+    """Which of some public intervals a number lies in; missing in none."""
+
+    operand: Expression
+    edges: tuple[float, ...]
+    labels: tuple[Any, ...]
+    right: bool = True
+    include_lowest: bool = False
+
+    is_atom = True
+
+    def vector(self, chunk: Chunk) -> Vector:
+        numbers = vectors.as_numbers(self.operand.vector(chunk)) + 0.0
+        side: Any = "left" if self.right else "right"
+        codes = np.searchsorted(np.array(self.edges), numbers, side=side) - 1
+        if self.include_lowest and self.right:
+            codes[numbers == self.edges[0]] = 0
+        codes[np.isnan(numbers) | (codes >= len(self.labels))] = -1
+        table = np.empty(len(self.labels), dtype=object)
+        table[:] = self.labels
+        return Vector(table, None, codes)
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        return Keys(self.labels)
+
+    def __str__(self) -> str:
+        edges = ", ".join(f"{edge:g}" for edge in self.edges[:8])
+        return f"cut({self.operand}, [{edges}{', …' if len(self.edges) > 8 else ''}])"

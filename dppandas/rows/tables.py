@@ -1,0 +1,146 @@
+"""What one source row becomes beside others: elements of a list, values of a public table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import vectors
+from ..domain import Declaration, Keys
+from ..vectors import Mask, Vector
+from .base import Chunk, Domain, Expression, Truth, inner
+from .choice import taken
+
+Codes = npt.NDArray[np.intp]
+
+_LISTS = (list, tuple, set, frozenset, np.ndarray)
+
+
+@dataclass(frozen=True)
+class Element(Expression):
+    """Element number i of a list; a value that is no list is its own only element."""
+
+    operand: Expression
+    position: int
+
+    is_atom = True
+
+    def vector(self, chunk: Chunk) -> Vector:
+        return vectors.each(self.operand.vector(chunk), self._of, ("element", self.position))
+
+    def _of(self, value: Any) -> Any:
+        if not isinstance(value, _LISTS):
+            return value if self.position == 0 else None
+        elements = list(value)
+        return elements[self.position] if self.position < len(elements) else None
+
+    def __str__(self) -> str:
+        return f"{inner(self.operand)}[{self.position}]"
+
+
+@dataclass(frozen=True)
+class HasElement(Truth):
+    """Whether a list has an element number i. An empty one has a first, which is missing."""
+
+    operand: Expression
+    position: int
+
+    is_atom = True
+
+    def truth(self, chunk: Chunk) -> Mask:
+        found = vectors.each(self.operand.vector(chunk), self._of, ("has", self.position))
+        return vectors.compare_scalar("==", found, True)
+
+    def _of(self, value: Any) -> Any:
+        size = len(value) if isinstance(value, _LISTS) else 1
+        return self.position < max(1, size)
+
+    def __str__(self) -> str:
+        return f"{inner(self.operand)} has [{self.position}]"
+
+
+class _Tuples:
+    """Finds declared tuples column by column: the number of a prefix, and the next label."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._outside = len(keys)
+        columns = [keys.column(i) for i in range(keys.width)]
+        self._levels = [tuple(dict.fromkeys(column)) for column in columns]
+        self._prefixes: list[npt.NDArray[np.int64]] = []
+        number = np.zeros(len(keys), dtype=np.int64)
+        for column, levels in zip(columns, self._levels, strict=True):
+            digit = {label: i for i, label in enumerate(levels)}
+            number = number * len(levels) + np.array([digit[label] for label in column])
+            prefixes, number = np.unique(number, return_inverse=True)
+            self._prefixes.append(prefixes)
+        self._at = np.argsort(number)
+
+    def codes(self, columns: Sequence[Vector]) -> Codes:
+        number = np.zeros(len(columns[0]), dtype=np.int64)
+        known = np.ones(len(columns[0]), dtype=bool)
+        for column, levels, prefixes in zip(columns, self._levels, self._prefixes, strict=True):
+            digit = vectors.prepared(levels).codes(column)
+            known &= digit < len(levels)
+            number = number * len(levels) + digit
+            # Declared prefixes are numbered anew, so that many columns don't overflow.
+            slot = np.minimum(np.searchsorted(prefixes, number), len(prefixes) - 1)
+            known &= prefixes[slot] == number
+            number = slot
+        return np.where(known, self._at[number], self._outside)
+
+
+_tuples = lru_cache(maxsize=64)(_Tuples)
+
+
+def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
+    """The position of each row's values among declared keys; len(keys) for none."""
+    columns = [expression.vector(chunk) for expression in by]
+    if keys.width == 1:
+        return vectors.prepared(keys.labels).codes(columns[0])
+    return _tuples(keys).codes(columns)
+
+
+@dataclass(frozen=True)
+class InTable(Truth):
+    """Whether a public table has a row for these values."""
+
+    by: tuple[Expression, ...]
+    keys: Keys = field(repr=False)
+    table: str  # as in Lookup
+
+    is_atom = True
+
+    def truth(self, chunk: Chunk) -> Mask:
+        return places(self.by, self.keys, chunk) < len(self.keys)
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(str, self.by))} in a public table"
+
+
+@dataclass(frozen=True)
+class Lookup(Expression):
+    """A column of a public table, in the row for these values; missing where there is none."""
+
+    by: tuple[Expression, ...]
+    keys: Keys = field(repr=False)
+    column: Any
+    values: tuple[Any, ...] = field(repr=False)
+    table: str  # a digest of the table: tells two apart
+
+    is_atom = True
+
+    def vector(self, chunk: Chunk) -> Vector:
+        return taken(self.values, places(self.by, self.keys, chunk))
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        """The values of a public table are public."""
+        labels = tuple(dict.fromkeys(value for value in self.values if value is not None))
+        return Keys(labels) if labels else None
+
+    def __str__(self) -> str:
+        return f"{self.column} of a public table by {', '.join(map(str, self.by))}"

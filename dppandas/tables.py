@@ -1,0 +1,116 @@
+"""Tables made of private ones: a row for each unit, or several tables of one source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Generic, NoReturn, TypeVar
+
+from . import querystring, refusals, rows
+from .domain import Unit
+from .engines import AGGREGATES, MOST_BRANCHES
+from .errors import LineageError, QueryError, is_one_of, quiet, shown
+from .rows import Column, Expression
+from .unreleased import Private
+from .verbs import Parts, Verbs
+
+V = TypeVar("V", bound=Verbs)
+
+
+class PerUnit(Private, Generic[V]):
+    """Private rows, to be made into one row for each unit.
+
+    *Stability*: 1. The row of a unit is made from all its rows (max_rows doesn't bound them), and
+    from no others'; so adding a unit adds one row, and bounds clip what it may hold. Often far more
+    accurate than adding up rows bounded by max_rows.
+    """
+
+    def __init__(self, frame: V) -> None:
+        self._frame = frame
+
+    def __repr__(self) -> str:
+        return f"<one row for each {self._frame._root.source.unit.column!r} of {self._frame!r}>"
+
+    def agg(self, **columns: Any) -> V:
+        """A private frame of one row a unit: each column a (column, how) pair, or "size".
+
+        how : sum, mean, median, min, max (of numbers), count, nunique, any, all, or size. Missing
+            values count for nothing, as in pandas; their order never matters.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> visits = pd.DataFrame({"person": [1, 1, 2], "amount": [5.0, 7.0, 9.0]})
+        >>> spend = dp.private(visits, unit="person").per_unit().agg(spend=("amount", "sum"))
+        >>> spend["spend"].mean(bounds=(0, 50))
+        <unreleased mean of spend in (0, 50), from unnamed (asserted): nothing computed or \
+charged; ask .release(epsilon=…)>
+        """
+        frame = self._frame
+        root = frame._root
+        unit = root.source.unit.column
+        if not columns:
+            raise QueryError('agg needs a column, such as agg(spend=("amount", "sum")).')
+        asked: dict[Any, tuple[Expression | None, str]] = {}
+        for name, given in columns.items():
+            frame._not_the_unit(name)
+            pair = (None, "size") if is_one_of(given, ("size",)) else given
+            if not (isinstance(pair, tuple) and len(pair) == 2 and is_one_of(pair[1], AGGREGATES)):
+                raise QueryError(
+                    f"{name}={shown(given)} must be a pair such as ('amount', 'sum'), with one of "
+                    f"{', '.join(AGGREGATES)}. Nothing was computed or charged."
+                )
+            column, how = pair
+            asked[name] = (
+                None if column is None else querystring.lookup(column, frame._columns), str(how)
+            )  # fmt: skip
+        for expression, _ in asked.values():
+            if expression is not None:
+                rows.check(expression, root.source.domain)
+        source = replace(root.source, unit=Unit(unit, 1), domain={})
+        engine = root.engine.per_unit(frame._where, root.branches, asked)
+        new_root = replace(root, source=source, engine=engine, data=engine, branches=1)
+        return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise refusals.refuse("rows for each unit", name, "agg(spend=('amount', 'sum'))")
+
+
+@quiet
+def concat(frames: Sequence[V]) -> V:
+    """The rows of several private frames of *one* source, one below the other.
+
+    Columns that a frame lacks are missing in its rows. *Stability*: the sum of theirs, by which the
+    noise grows: a source's row may be in each. Frames of two sources are refused, for no promise
+    holds for people in both.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> p = dp.protect(pd.DataFrame({"a": [1, 2], "b": [3, 4]}), name="concat")
+    >>> long = dp.concat([p[["a"]].rename(columns={"a": "x"}), p[["b"]].rename(columns={"b": "x"})])
+    >>> long["x"].value_counts(keys=[1, 2, 3, 4], epsilon=1).index.size
+    4
+    """
+    given = list(frames) if isinstance(frames, Sequence) else []
+    if not given or not all(isinstance(frame, Verbs) for frame in given):
+        raise QueryError("dp.concat takes a list of private frames.")
+    first = given[0]._root
+    for frame in given[1:]:
+        root = frame._root
+        if root.engine is not first.engine or root.source.id != first.source.id:
+            raise LineageError(
+                "these private frames come from different sources or tables: the privacy of people "
+                "in both would not be kept. Nothing was computed or charged."
+            )
+    parts: list[Parts] = [
+        (
+            {name: e.at(i) for name, e in frame._columns.items()},
+            None if frame._where is None else frame._where.at(i),
+        )
+        for frame in given
+        for i in range(frame._root.branches)
+    ]
+    if len(parts) > MOST_BRANCHES:
+        raise QueryError(
+            f"that would be {len(parts)} frames; at most {MOST_BRANCHES} are possible."
+        )
+    return given[0]._branched(parts)
