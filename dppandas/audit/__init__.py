@@ -1,0 +1,16 @@
+"""Tests of privacy: of whole pipelines from outside, and of sensitivities from inside.
+
+* `audit` runs a release many times on two neighbouring data sets, and tells how large ε must be
+  at least, with a confidence that needs no assumption about how the release works.
+* `neighbours` makes pairs of data sets that differ by one unit, hostile ones among them.
+* `check_sensitivity` compares what one unit moves with what an operation declares. No statistics.
+
+They find bugs; passing them proves nothing. Use made-up data: docs/auditing.md says why. Nothing
+here is imported by ``import dppandas``; `audit` needs scipy (``pip install dppandas[audit]``).
+"""
+
+from .blackbox import AuditResult, audit
+from .pairs import neighbours
+from .sensitivity import SensitivityReport, check_sensitivity
+
+__all__ = ["AuditResult", "SensitivityReport", "audit", "check_sensitivity", "neighbours"]

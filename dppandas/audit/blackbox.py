@@ -1,0 +1,139 @@
+"""Black-box audits: how large ε must be at least, from outcomes on two neighbouring data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..budget import parse_budget
+from ..errors import QueryError
+from ..results import parse_confidence
+from .events import Bounder, Event, learn
+from .outcomes import Sample
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit found: with `confidence`, the ε of what was run is at least `lower_bound`.
+
+    `event` is the event that shows it, and how often it happened in the test phase; `runs` are the
+    calls per phase and data set.
+    """
+
+    lower_bound: float
+    epsilon: float
+    confidence: float
+    event: str
+    runs: int
+    delta: float = 0.0
+    note: str = ""
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claimed ε is refuted. False proves nothing."""
+        return self.lower_bound > self.epsilon
+
+    def __str__(self) -> str:
+        claim = f"ε = {self.epsilon:g}" + (f", δ = {self.delta:g}" if self.delta else "")
+        verdict = "VIOLATED" if self.violated else "not refuted"
+        text = (
+            f"{claim} is {verdict}: ε ≥ {self.lower_bound:.4g} with confidence "
+            f"1 - {1 - self.confidence:.2g}, from {self.runs:,} runs a phase and data set.\n"
+            f"event: {self.event}"
+        )
+        return f"{text}\nnote: {self.note}" if self.note else text
+
+
+def audit(
+    release_fn: Callable[[Any], Any],
+    D: Any,
+    D_prime: Any,
+    epsilon: object,
+    *,
+    runs: int = 20_000,
+    confidence: float = 1 - 1e-6,
+    delta: float = 0.0,
+) -> AuditResult:
+    """Refute a claim of (epsilon, delta)-differential privacy, or fail to.
+
+    release_fn : what is audited: takes a data set, returns what is published. Numbers, labels,
+        None, NaN, lists, dicts, arrays, Series and DataFrames are looked into; of other objects
+        only the type. An exception is an outcome as well, named by its type.
+    D, D_prime : two neighbouring data sets; made up, for every run is a real release.
+    epsilon, delta : the claim.
+    runs : calls in each of two phases, for each data set: 4 × runs in all.
+    confidence : the chance that a true claim is not refuted is at least this.
+
+    The first phase learns one event: a tail, an atom, a label or NaN, of a number or of sums and
+    differences of numbers. The second tests it, once, on fresh runs: with confidence 1 - α,
+    ε ≥ ln((p_low - δ)/p'_high) by Clopper and Pearson's bounds at α/2 each, whatever release_fn
+    does, as long as its runs are independent. Raises `QueryError` for wrong arguments, before
+    the first run, and ImportError without scipy.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> town = pd.DataFrame({"age": [20, 30, 40]})
+    >>> audit(lambda df: df.dp.count(epsilon=1), town, town[1:], epsilon=1, runs=200).violated
+    False
+    >>> audit(len, town, town[1:], epsilon=1, runs=200).violated
+    True
+    """
+    if not callable(release_fn):
+        raise QueryError(f"release_fn={release_fn!r} must be a function of a data set.")
+    claim = float(parse_budget(epsilon))
+    sure, slack = parse_confidence(confidence), _parse_delta(delta)
+    if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < 1:
+        raise QueryError(f"runs={runs!r} must be a whole number of at least 1.")
+    _need_scipy()
+    bounder = Bounder(int(runs), (1 - sure) / 2)
+    learning = _runs(release_fn, D, D_prime, bounder.runs)
+    event, forward = learn(learning[0], learning[1], bounder, slack)
+    test = _runs(release_fn, D, D_prime, bounder.runs)
+    bound, text = _test(event, forward, test, bounder, slack)
+    return AuditResult(
+        bound, claim, sure, text, bounder.runs, slack, _note([*learning, *test], bounder.runs)
+    )
+
+
+def _parse_delta(delta: object) -> float:
+    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta < 1:
+        raise QueryError(f"delta={delta!r} must be a number from 0 up to, not including, 1.")
+    return float(delta)
+
+
+def _need_scipy() -> None:
+    try:
+        import scipy.special  # noqa: F401
+    except ImportError as error:
+        raise ImportError("dppandas.audit needs scipy: pip install 'dppandas[audit]'.") from error
+
+
+def _runs(release_fn: Callable[[Any], Any], one: Any, other: Any, runs: int) -> list[Sample]:
+    """Fresh outcomes, taking turns: what drifts with time then drifts alike for both."""
+    samples = [Sample(), Sample()]
+    for _ in range(runs):
+        samples[0].run(release_fn, one)
+        samples[1].run(release_fn, other)
+    return samples
+
+
+def _test(
+    event: Event, forward: bool, samples: list[Sample], bounder: Bounder, delta: float
+) -> tuple[float, str]:
+    counts = [event.count(sample) for sample in samples]
+    more, less = (np.array([count]) for count in (counts if forward else counts[::-1]))
+    bound = float(bounder.epsilon(more, less, delta)[0])
+    of_one, of_other = (f"{count / bounder.runs:.4g}" for count in counts)
+    return max(0.0, bound), f"{event}: in {of_one} of the runs on D, {of_other} of those on D_prime"
+
+
+def _note(samples: list[Sample], runs: int) -> str:
+    raised = sum(sample.raised for sample in samples)
+    if 2 * raised <= len(samples) * runs:
+        return ""
+    return (
+        f"{raised:,} of {len(samples) * runs:,} runs raised an error, which may not be what you "
+        "meant to audit (a session's budget that was too small, for one)"
+    )

@@ -1,0 +1,258 @@
+"""Sensitivity checks: what one unit moves, in exact integers, against what a query declares."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+import pandas as pd
+
+from .. import sampling
+from ..accessor import protect
+from ..domain import Unit, parse_domain
+from ..errors import QueryError
+from ..frame import PrivateFrame
+from ..mechanisms import Mechanism, PermuteAndFlip
+from ..query import Query
+from ..release import recorder
+from ..session import scratch
+from .pairs import described
+
+#: Rows of a chunk, in turn.
+BLOCKS = (1, 3, 8, 2**17)
+
+#: Problems told; more of them would tell no more.
+MOST = 12
+
+Operation = Callable[[PrivateFrame], Any]
+
+
+@dataclass(frozen=True)
+class SensitivityReport:
+    """What `check_sensitivity` saw: the largest movement, and everything that is wrong.
+
+    `worst` of `declared` integers is the movement that came nearest to its sensitivity, or went
+    furthest beyond it; it was one of `query`. These are exact facts about the rows: keep the
+    report of real data to yourself.
+    """
+
+    worst: int
+    declared: int
+    query: str
+    pairs: int
+    releases: int
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong with any pair. True is no proof."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        head = f"{'ok' if self.ok else 'NOT OK'}: {self.pairs} pairs, {self.releases} releases"
+        if self.query:
+            share = f" ({self.worst / self.declared:.0%})" if self.declared else ""
+            head += f"; moved {self.worst} of {self.declared} declared{share}, by '{self.query}'"
+        return "\n".join([head, *(f"- {problem}" for problem in self.problems)])
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release of a frozen run, with the integers that its noise would have hidden."""
+
+    query: Query
+    mechanism: Mechanism
+    integers: tuple[int, ...]
+
+    @property
+    def asked(self) -> str:
+        """All that must not depend on rows."""
+        query = self.query
+        return (
+            f"'{query}' (ε = {query.epsilon}, sensitivity {query.sensitivity}, "
+            f"{self.mechanism.name} of scale {self.mechanism.scale}, {len(self.integers)} integers)"
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    """What an operation did on one frame: releases, and what anybody can see."""
+
+    releases: tuple[Release, ...]
+    error: str
+    result: str
+    warnings: tuple[str, ...]
+
+
+def check_sensitivity(
+    op: Operation,
+    df: pd.DataFrame,
+    *,
+    unit: Any = None,
+    max_rows: int = 1,
+    domain: Any = None,
+    pairs: int = 200,
+) -> SensitivityReport:
+    """Compare what one unit can move with what an operation declares, on hostile neighbours.
+
+    op : takes a private frame, makes one or more releases from it, and returns anything.
+    df : what frames should look like (see `neighbours`), with `unit`, `max_rows` and `domain` as
+        in `dp.protect`.
+    pairs : how many pairs of neighbours.
+
+    Both frames of a pair are protected in a session that is thrown away, so nothing is charged to
+    yours. Every answer is made of constants in place of noisy integers, so op sees nothing exact.
+    The integers of both frames must lie within `Query.sensitivity` of each other: ℓ1 for numbers;
+    ℓ∞, and all the same way where a selection counts on it. All else must be the same: releases,
+    queries, scales, results with types and indexes, warnings and errors. So op must do the same
+    whenever it gets the same answers.
+
+    Returns a report and raises nothing on what it finds; only `QueryError` for wrong arguments.
+
+    >>> import pandas as pd
+    >>> df = pd.DataFrame({"age": [20, 30, 40]})
+    >>> print(check_sensitivity(lambda p: p.query("age > 25").count(epsilon=1), df, pairs=20))
+    ok: 20 pairs, 20 releases; moved 1 of 1 declared (100%), by 'count where age > 25'
+    """
+    if not callable(op):
+        raise QueryError(f"op={op!r} must be a function of a private frame.")
+    if isinstance(pairs, bool) or not isinstance(pairs, int) or pairs < 1:
+        raise QueryError(f"pairs={pairs!r} must be a whole number of at least 1.")
+    neighbours = described(df, unit, pairs)  # checks df and its columns
+    owner = Unit.parse(unit, max_rows, list(df.columns))
+    parse_domain(domain, list(df.columns))
+    findings = _Findings()
+    for what, one, other in neighbours:
+        key = sampling.key()  # the promise is for every key, not for two at once
+        block = BLOCKS[len(one) % len(BLOCKS)]  # small ones, so that chunks have edges
+        runs = [_run(op, frame, owner, domain, key, block) for frame in (one, other)]
+        findings.compare(what, *runs)
+    return findings.report(pairs)
+
+
+def _run(
+    op: Operation, frame: pd.DataFrame, unit: Unit, domain: Any, key: bytes, block: int
+) -> Run:
+    """One frozen run, whose ledger nobody will read."""
+    releases: list[Release] = []
+
+    def watch(query: Query, mechanism: Mechanism, integers: Sequence[int]) -> Sequence[int]:
+        releases.append(Release(query, mechanism, tuple(integers)))
+        if isinstance(mechanism, PermuteAndFlip):
+            return range(mechanism.rounds)
+        return [0] * len(integers)
+
+    error, result = "", ""
+    with warnings.catch_warnings(record=True) as warned, scratch() as session:
+        warnings.simplefilter("always")
+        token = recorder.set(watch)
+        try:
+            people = protect(frame, "audited", unit.column, unit.max_rows, domain)
+            # Which rows of a unit are kept is drawn once for a source: here once for a pair.
+            engine = session.holdings["audited"].engine
+            engine.key, engine.block = key, block
+            result = _shown(op(people))
+        except Exception as raised:
+            error = _plain(f"{type(raised).__name__}: {raised}")
+        finally:
+            recorder.reset(token)
+    told = tuple(_plain(f"{w.category.__name__}: {w.message}") for w in warned)
+    return Run(tuple(releases), error, result, told)
+
+
+def _plain(text: str) -> str:
+    """Without addresses in memory, which differ from run to run."""
+    return re.sub(r"0x[0-9a-f]+", "0x…", text)
+
+
+def _shown(result: Any) -> str:
+    """Types, labels and values: the values as well, for they are made of constants."""
+    kind = type(result).__name__
+    if isinstance(result, pd.DataFrame):
+        columns = [_shown(result[column]) for column in result.columns]
+        return f"{kind} {_shown(result.columns)}: {', '.join(columns)}"
+    if isinstance(result, pd.Series):
+        values = result.tolist()
+        return f"{kind} {result.name!r} {result.dtype} {_shown(result.index)}: {values!r}"
+    if isinstance(result, pd.Index):
+        return f"{kind} {list(result.names)!r} {result.dtype} {result.tolist()!r}"
+    if isinstance(result, list | tuple):
+        return f"{kind}({', '.join(map(_shown, result))})"
+    if isinstance(result, dict):
+        return f"{kind}({', '.join(f'{k!r}: {_shown(v)}' for k, v in result.items())})"
+    if result is None or isinstance(result, int | float | str):
+        return f"{kind} {result!r}"
+    return kind
+
+
+class _Findings:
+    """What the pairs showed so far."""
+
+    def __init__(self) -> None:
+        self.problems: dict[str, str] = {}
+        self.releases = 0
+        self.errors: set[str] = set()
+        self.worst: tuple[float, int, int, str] = (-1.0, 0, 0, "")
+
+    def compare(self, what: str, one: Run, other: Run) -> None:
+        """Note everything that differs between the runs of a pair and must not."""
+        self.errors |= {one.error, other.error}
+        self._same("another error", one.error, other.error, what)
+        for text in ("result", "warnings"):
+            if not (one.error or other.error):
+                self._same(f"another {text}", getattr(one, text), getattr(other, text), what)
+        if len(one.releases) != len(other.releases):
+            counts = f"{len(one.releases)} and {len(other.releases)}"
+            self._problem("another number of releases", f"{counts}, for {what}")
+        for a, b in zip_longest(one.releases, other.releases):
+            if a and b:
+                self.releases += 1
+                self._same("another query", a.asked, b.asked, what)
+                if len(a.integers) == len(b.integers):
+                    self._moved(a, b, what)
+
+    def _moved(self, a: Release, b: Release, what: str) -> None:
+        query = a.query
+        moves = [y - x for x, y in zip(a.integers, b.integers, strict=True)]
+        sizes = [abs(move) for move in moves]
+        moved = max(sizes, default=0) if query.select else sum(sizes)
+        declared, norm = query.sensitivity, "ℓ∞" if query.select else "ℓ1"
+        share = moved / declared if declared else float("inf" if moved else 0)
+        self.worst = max(self.worst, (share, moved, declared, str(query)))
+        if moved > declared:
+            text = f"'{query}' moved {moved} in {norm}, more than {declared} declared, by {what}"
+            self._problem(f"sensitivity of '{query}'", text)
+        if query.select and query.statistic.monotone and min(moves) < 0 < max(moves):
+            text = f"scores of '{query}' moved both ways, and it is declared monotone, by {what}"
+            self._problem(f"direction of '{query}'", text)
+
+    def _same(self, kind: str, one: object, other: object, what: str) -> None:
+        if one != other:
+            self._problem(kind, f"{_short(one)} on one, {_short(other)} on the other, for {what}")
+
+    def _problem(self, kind: str, text: str) -> None:
+        """Only the first of a kind is told."""
+        if len(self.problems) < MOST:
+            self.problems.setdefault(kind, text)
+
+    def report(self, pairs: int) -> SensitivityReport:
+        """Everything that was noted."""
+        if not self.releases:
+            why = "; ".join(sorted(filter(None, self.errors))) or "it never asked"
+            self._problem("nothing", f"no release was made on both frames of any pair: {why}")
+        problems = [
+            text if kind.startswith(("sens", "dire", "noth")) else f"{kind}: {text}"
+            for kind, text in self.problems.items()
+        ]
+        _, moved, declared, query = self.worst
+        return SensitivityReport(moved, declared, query, pairs, self.releases, problems)
+
+
+def _short(value: object) -> str:
+    text = str(value) if value else "none"
+    text = text.encode("utf-8", "backslashreplace").decode()  # a label may be half a character
+    return text if len(text) <= 200 else f"{text[:200]} …"
