@@ -6,7 +6,11 @@ Columns: number, group (text), code (whole numbers), yes and no (truth values), 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 import dppandas as dp
 
@@ -15,6 +19,26 @@ BOUNDS = (-5, 10)
 GROUPS = ["a", "b", "c"]
 CODES = [1, 2, 3]
 BOTH = {"group": GROUPS, "code": CODES}
+
+LEVELS = pd.DataFrame(
+    {"group": ["a", "a", "b"], "code": [1, 2, 1], "grade": ["low", "high", "low"]}
+)
+
+
+def parts(p: Any) -> Any:
+    """A row for each of at most two parts of a text."""
+    return p.assign(part=p["group"].str.split("a")).explode("part", max_items=2)
+
+
+def per_unit(p: Any) -> Any:
+    """A row for each unit, with an aggregate of each kind."""
+    return p.query("not code == 9").per_unit().agg(
+        n="size",
+        total=("number", "sum"), average=("number", "mean"), middle=("number", "median"),
+        least=("number", "min"), most=("number", "max"), there=("when", "count"),
+        kinds=("group", "nunique"), ever=("yes", "any"), always=("no", "all"),
+    )  # fmt: skip
+
 
 #: What a private frame of the schema answers; each call leaves ``epsilon=`` to the test.
 OPERATIONS: dict[str, Callable[[Any], Any]] = {
@@ -44,9 +68,45 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group count": lambda p: p.groupby("code", keys=CODES)[["number", "yes"]].count(),
     "group sum": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].sum(bounds=BOUNDS),
     "group mean": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].mean(bounds=BOUNDS),
+    "count of a sample": lambda p: p.sample(frac=0.5).count(),
+    "count of an inner merge": lambda p: p.merge(LEVELS, how="inner", on=["group", "code"]).count(),
+    "count of complete rows": lambda p: p.dropna(subset=["number", "when"]).count(),
+    "count of texts": lambda p: p[p["group"].str.upper().str.contains("A|B")].count(),
+    "count of elements": lambda p: parts(p)[["part", "number"]].count(),
+    "value_counts of elements": lambda p: parts(p)["part"].value_counts(keys=["", "x"]),
+    "value_counts of a cut": lambda p: p["number"].cut([-5, 0, 2, 10]).value_counts(sort=False),
+    "value_counts of a map": lambda p: p["code"].map({1: "one", 2: "two"}).value_counts(),
+    "value_counts of a merge": lambda p: p.merge(LEVELS, on=["group", "code"])[
+        "grade"
+    ].value_counts(),
+    "value_counts of months": lambda p: p["when"].dt.month.value_counts(sort=False),
+    "value_counts of texts": lambda p: p["number"].astype(str).value_counts(keys=["0", "0.5"]),
+    "sum of assigned": lambda p: p.assign(
+        more="number * 2 + code", less=lambda f: f["number"].where(f["yes"], f["code"]), one=1
+    )[["more", "less", "one"]].sum(bounds=BOUNDS),
+    "sum of two frames": lambda p: dp.concat(
+        [p[["number"]], p[["code"]].rename(columns={"code": "number"})]
+    )["number"].sum(bounds=BOUNDS),
+    "mean of filled": lambda p: abs(p["number"].fillna(3).round(1)).clip(0, 9).mean(),
+    "mean of roots": lambda p: np.sqrt(p["number"]).mean(bounds=(0, 9)),
+    "shares outside": lambda p: p["number"].clipped(bounds=(0, 1)),
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
     ),
+}
+
+#: What needs a unit column, "owner".
+OF_UNITS: dict[str, Callable[[Any], Any]] = {
+    "nunique": lambda p: p["owner"].nunique(),
+    "nunique by group": lambda p: p.groupby("group", keys=GROUPS)["owner"].nunique(),
+    "nunique of elements": lambda p: parts(p).groupby("part", keys=["", "x"])["owner"].nunique(),
+    "sum per unit": lambda p: per_unit(p)[["total", "most", "middle"]].sum(bounds=BOUNDS),
+    "mean per unit": lambda p: per_unit(p)["average"].mean(bounds=BOUNDS),
+    "value_counts per unit": lambda p: per_unit(p)["n"].value_counts(keys=[1, 2, 3], sort=False),
+    "value_counts of kinds": lambda p: per_unit(p)["kinds"].value_counts(keys=[0, 1, 2, 3]),
+    "sum of True per unit": lambda p: per_unit(p)[["ever", "always"]].sum(),
+    "count per unit": lambda p: parts(p).per_unit().agg(n=("part", "count")).count(),
+    "kept and dropped": lambda p: p.truncated(),
 }
 
 #: Selections: what they release is a label.
@@ -64,7 +124,7 @@ def released(name: str, private: Any, epsilon: object = 1) -> Any:
     """The answer of an operation or a selection."""
     if name in SELECTIONS:
         return SELECTIONS[name](private, epsilon)
-    return OPERATIONS[name](private).release(epsilon=epsilon)
+    return {**OPERATIONS, **OF_UNITS}[name](private).release(epsilon=epsilon)
 
 
 EVERY = [*OPERATIONS, *SELECTIONS]
@@ -73,8 +133,10 @@ EVERY = [*OPERATIONS, *SELECTIONS]
 def integers(unreleased: dp.Unreleased, engine: Any) -> list[int]:
     """The exact integers that an engine finds for an unreleased answer: what noise is added to."""
     where, statistic = unreleased._where, unreleased._statistic
+    branches = range(unreleased._root.branches)
     return engine.integers(
-        lambda chunk: statistic.kernel(chunk, None if where is None else where.truth(chunk)),
+        lambda chunk: statistic.over([replace(chunk, branch=i) for i in branches], where),
         statistic.size,
         "test",
+        statistic.whole_units,
     )

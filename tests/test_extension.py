@@ -99,6 +99,45 @@ def test_scalars_show_their_error_and_print_like_numbers(shell: Any, capsys: Any
     assert capsys.readouterr().out == f"{int(n)}\n"
 
 
+@pytest.mark.parametrize("turned", ["off", "on"])
+def test_the_guard_shows_the_schema_of_protected_frames(
+    shell: Any, capsys: Any, turned: str
+) -> None:
+    df = pd.DataFrame({"age": [17017], "name": ["CANARY"]})
+    dp.protect(df, name="people")
+    shell.run_line_magic("dp", "guard on")
+    shell.run_line_magic("dp", f"guard {turned}")
+    assert f"guard is {turned}" in capsys.readouterr().out
+    for guarded in (df, df.head(), df.query("age > 1"), df["name"], df.copy()):
+        bundle = shell.display_formatter.format(guarded)[0]
+        shown = capsys.readouterr().out + str(bundle)
+        assert ("CANARY" in shown) == (turned == "off")
+        assert ("rows not shown" in shown) == (turned == "on")
+    plain = pd.DataFrame({"public": ["yes"]})
+    assert "yes" in shell.display_formatter.format(plain)[0]["text/html"]
+    answer = df.dp["age"].value_counts(keys=[17017], epsilon=1)
+    assert "17017" in shell.display_formatter.format(answer)[0]["text/plain"]
+
+
+def test_the_guard_names_no_column_that_pandas_made_of_rows(shell: Any, capsys: Any) -> None:
+    df = pd.DataFrame({"who": ["canary", "other"], "x": [1, 2]})
+    dp.protect(df, name="people")
+    shell.run_line_magic("dp", "guard on")
+    shell.display_formatter.format(df.set_index("who").T)
+    shown = capsys.readouterr().out
+    assert "canary" not in shown
+    assert "…" in shown
+
+
+def test_unloading_takes_the_guard_back(shell: Any) -> None:
+    kinds = shell.display_formatter.ipython_display_formatter
+    shell.run_line_magic("dp", "guard on")
+    assert pd.DataFrame in kinds
+    shell.run_line_magic("unload_ext", "dppandas")
+    assert pd.DataFrame not in kinds
+    shell.run_line_magic("load_ext", "dppandas")
+
+
 def test_unloading_takes_everything_back(shell: Any) -> None:
     shell.run_line_magic("unload_ext", "dppandas")
     assert shell.find_line_magic("dp") is None

@@ -539,12 +539,12 @@ def test_completion_offers_columns_and_answers() -> None:
 
 
 def test_columns_that_are_not_asked_for_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dppandas.engines.pandas import PandasEngine
+    from dppandas.engines.pandas import Table
 
     read: list[Any] = []
-    reader = PandasEngine._reader
+    reader = Table._reader
     monkeypatch.setattr(
-        PandasEngine, "_reader", lambda self, name: (read.append(name), reader(self, name))[1]
+        Table, "_reader", lambda self, name: (read.append(name), reader(self, name))[1]
     )
     sample().dp.query("age > 20")["income"].mean(bounds=(0, 1), epsilon=1)
     assert sorted(set(read)) == ["age", "income"]
@@ -560,7 +560,7 @@ def test_numpy_scalars_on_the_left_combine_like_plain_ones() -> None:
         assert df.dp[left < df.dp["age"]].count(epsilon=1) == (left < df["age"]).sum()
     with pytest.raises(dp.LineageError, match="plain ndarray"):
         np.arange(6) + df.dp["age"]
-    for function in (np.mean, np.log, np.sort, np.asarray):
+    for function in (np.mean, np.sin, np.sort, np.asarray):
         with pytest.raises(dp.PrivateValueError, match="released answer"):
             function(df.dp["age"])
 

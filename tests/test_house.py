@@ -6,6 +6,8 @@ import ast
 import inspect
 import re
 import statistics
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -92,9 +94,38 @@ def test_only_the_engines_and_release_read_rows_for_an_answer() -> None:
 
 
 def test_only_sampling_reads_entropy() -> None:
-    entropy = re.compile(r"urandom|secrets|SystemRandom|default_rng|np\.random|import random|uuid")
+    sources = ("urandom", "secrets", "SystemRandom", "default_rng", "np.random", "import random")
+    entropy = re.compile("|".join(map(re.escape, (*sources, "uuid1", "uuid4", "getnode"))))
     reading = {name for name, path in MODULES.items() if entropy.search(path.read_text("utf-8"))}
     assert reading == {"sampling"}
+
+
+def test_only_the_audit_chooses_by_a_seed_and_it_chooses_pairs_alone() -> None:
+    seeded = {name for name, path in MODULES.items() if "from random" in path.read_text("utf-8")}
+    assert seeded == {"audit.pairs"}
+    assert "sampling" not in set(imported(TREES["audit.pairs"], "audit.pairs"))
+
+
+def test_the_audit_is_imported_only_when_asked_for() -> None:
+    code = (
+        "import sys, dppandas; "
+        "assert not [m for m in sys.modules if m.startswith(('dppandas.audit', 'scipy'))]; "
+        "import dppandas.audit; "
+        "assert 'scipy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=HOUSE.parent)
+
+
+def test_only_the_audit_watches_releases() -> None:
+    def named(name: str) -> set[str]:
+        return {
+            module
+            for module, tree in TREES.items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]
+        }
+
+    assert named("recorder") == named("scratch") == {"audit.sensitivity"}
 
 
 @pytest.mark.parametrize("module", MODULES)

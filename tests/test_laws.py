@@ -21,6 +21,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -28,13 +29,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from operations import BOUNDS, CODES, EVERY, GROUPS, OPERATIONS, integers, released
+from operations import (
+    BOUNDS,
+    CODES,
+    EVERY,
+    GROUPS,
+    OF_UNITS,
+    OPERATIONS,
+    SELECTIONS,
+    integers,
+    released,
+)
 
 import dppandas as dp
 from dppandas.budget import Epsilon
 from dppandas.domain import Bounds, Grid, Unit
 from dppandas.engines import Total
-from dppandas.engines.pandas import BLOCK, PandasEngine
+from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, Table
 from dppandas.ledger import Ledger, draft
 from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
 from dppandas.rows import Column
@@ -67,17 +78,20 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Each look that an engine takes at rows."""
     seen: list[str] = []
 
-    def spied(name: str) -> Callable[..., Any]:
-        original = getattr(PandasEngine, name)
+    def spied(kind: type, name: str) -> Callable[..., Any]:
+        original = getattr(kind, name)
 
-        def spy(self: PandasEngine, *args: Any) -> Any:
+        def spy(self: Any, *args: Any) -> Any:
             seen.append(name)
             return original(self, *args)
 
         return spy
 
-    for name in ("integers", "_rows", "_reader"):
-        monkeypatch.setattr(PandasEngine, name, spied(name))
+    for kind, name in (
+        (PandasEngine, "integers"), (PandasEngine, "_rows"), (PerUnitEngine, "made"),
+        (Table, "_reader"),
+    ):  # fmt: skip
+        monkeypatch.setattr(kind, name, spied(kind, name))
     return seen
 
 
@@ -652,13 +666,21 @@ def _told(name: str, private: Any) -> Any:
     return name, outcome, [str(w.message) for w in warned]
 
 
+def _unknown(*frames: pd.DataFrame) -> list[pd.DataFrame]:
+    """As if no test before had protected them."""
+    copies = [df.copy() for df in frames]
+    for df in copies:
+        df.attrs.clear()
+    return copies
+
+
 @pytest.mark.parametrize("pair", NEIGHBOURS)
 @pytest.mark.parametrize("lineage", ["asserted", "verified", "verified with a unit"])
 def test_neighbours_get_answers_that_differ_in_values_only(
     pair: str, lineage: str, exact: None
 ) -> None:
     told, ledgers = [], []
-    for df in NEIGHBOURS[pair]:
+    for df in _unknown(*NEIGHBOURS[pair]):
         dp.reset()
         if lineage == "asserted":
             private = dp.private(df, unit="row")
@@ -673,13 +695,39 @@ def test_neighbours_get_answers_that_differ_in_values_only(
 
 
 def test_private_objects_look_alike_whatever_the_rows() -> None:
-    for first, second in NEIGHBOURS.values():
+    for pair in NEIGHBOURS.values():
         shown = []
-        for df in (first, second):
+        for df in _unknown(*pair):
             dp.reset()
             private = dp.protect(df, name="d")
             shown.append((repr(private), private._repr_html_(), repr(private["number"] > 1)))
         assert shown[0] == shown[1]
+
+
+# ... and neither sizes nor keys of the data are public --------------------------------------------
+
+SIZES: dict[str, pd.DataFrame] = {
+    "nobody": people(0),
+    "other keys": people(3).assign(group="z", code=77, number=1e9),
+    "many": pd.concat([people(40)] * 25, ignore_index=True),
+}
+
+
+@pytest.mark.parametrize("name", [*OPERATIONS, *OF_UNITS, *SELECTIONS])
+def test_sizes_and_observed_keys_never_show(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the noisy integers held fixed an answer is the same, whatever the data are."""
+    monkeypatch.setattr(DiscreteLaplace, "release", lambda self, exact: [41] * len(exact))
+    monkeypatch.setattr(PermuteAndFlip, "release", lambda self, exact: [0] * self.rounds)
+    told = []
+    for df in SIZES.values():
+        dp.reset()
+        private = dp.private(df.assign(owner=range(len(df))), unit="owner", max_rows=2)
+        answer = released(name, private)
+        record = (
+            "" if isinstance(answer, pd.Index) else str(replace(dp.record(answer), id="", time=0))
+        )
+        told.append([repr(answer), record, str(dp.ledger().to_frame().drop(columns="time"))])
+    assert told == [told[0]] * len(SIZES)
 
 
 # --- 6: exact losses ------------------------------------------------------------------------------

@@ -1,0 +1,198 @@
+"""Mutants: each takes one defence away, and a named test has to notice.
+
+``make mutants`` runs them all; ``python tests/mutants.py 3 14`` those of some must-pass cases. A
+test of the suite (test_mutants.py) sees to it that the patterns and the tests below still exist.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+#: The must-pass cases that the mutants belong to.
+CASES = {
+    1: "neighbours: integers within the sensitivity, everything else the same",
+    2: "any order, any chunks: the same integers",
+    3: "outputs lie on the public grid",
+    4: "values are clipped, sums don't wrap",
+    5: "the laws of samplers and selections are exact",
+    6: "sensitivities derived by hand",
+    7: "sizes and observed keys are never public",
+    8: "exact losses",
+    9: "a refusal reads nothing and costs nothing",
+    10: "the charge precedes the draw",
+    11: "threads never exceed the limit",
+    12: "no seed, fork or copy repeats noise, or grants a budget twice",
+    13: "lineage: other sources, the unit column, overlaps, stale bounds",
+    14: "nothing shows a value of the data",
+    15: "no road into data from query strings",
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """In a file of dppandas, one text in the place of another; and the test that must fail."""
+
+    case: int
+    name: str
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+MUTANTS = [
+    Mutant(1, "branches don't multiply", "query.py", "max_rows * self.branches", "max_rows",
+           "test_neighbours.py::test_every_operation_keeps_its_sensitivity_on_two_thousand"),
+    Mutant(1, "max_rows doesn't multiply", "query.py",
+           "self.source.unit.max_rows * self", "1 * self",
+           "test_neighbours.py::test_every_operation_keeps_its_sensitivity_on_two_thousand"),
+    Mutant(1, "a unit counted once in all", "statistics/units.py",
+           "return min(rows, len(self.cells))", "return 1",
+           "test_neighbours.py::test_one_unit_moves_the_integers_by_no_more_than_the_sens"),
+    Mutant(1, "units of branches counted apart", "statistics/units.py",
+           "found = np.unique(np.concatenate(pairs))", "found = np.concatenate(pairs)",
+           "test_neighbours.py::test_one_unit_moves_the_integers_by_no_more_than_the_sens"),
+    Mutant(1, "truncated counts all rows", "statistics/units.py",
+           "0, self.counted))", "0, 10**6))",
+           "test_neighbours.py::test_one_unit_moves_the_integers_by_no_more_than_the_sens"),
+    Mutant(1, "computed integers keep their dtype", "vectors.py",
+           "    if yes.is_number and no.is_number:\n"
+           "        return Vector(np.where(keep, as_numbers(yes), as_numbers(no)))\n",
+           "    if yes.is_number and no.is_number and yes.codes is None is no.codes:\n"
+           "        return Vector(np.where(keep, yes.values, no.values))\n",
+           "test_neighbours.py::test_numbers_that_are_chosen_mean_the_same_in_every_column"),
+    Mutant(2, "the first rows are kept", "engines/contents.py",
+           "np.lexsort((row_hashes(frame, key), units))", 'np.argsort(units, kind="stable")',
+           "test_laws.py::test_order_and_blocks_never_change_the_integers"),
+    Mutant(2, "sums per unit in the order of rows", "engines/aggregates.py",
+           "np.lexsort((numbers, units))", 'np.argsort(units, kind="stable")',
+           "test_neighbours.py::test_order_and_blocks_never_change_what_units_are_asked"),
+    Mutant(2, "units cut by chunks", "engines/pandas.py",
+           "edges = _between_units(edges, table.codes)", "pass",
+           "test_neighbours.py::test_order_and_blocks_never_change_what_units_are_asked"),
+    Mutant(3, "means off the grid", "statistics/moments.py",
+           "return grid.number(Fraction(bounds.lower) + width * share)",
+           "return float(Fraction(bounds.lower) + width * share)",
+           "test_laws.py::test_every_released_float_lies_on_a_public_power_of_two_grid"),
+    Mutant(3, "shares off the grid", "statistics/counts.py",
+           "return float(round(share / SHARE_STEP) * SHARE_STEP)", "return float(share)",
+           "test_laws.py::test_every_released_float_lies_on_a_public_power_of_two_grid"),
+    Mutant(4, "values not clipped", "domain.py",
+           "        np.clip(out, self.low, self.high, out=out)\n", "",
+           "test_neighbours.py::test_one_unit_moves_the_integers_by_no_more_than_the_sens"),
+    Mutant(4, "totals not folded", "engines/__init__.py",
+           "ROWS_PER_FOLD = 2**22", "ROWS_PER_FOLD = 2**99",
+           "test_laws.py::test_ten_thousand_million_rows_of_the_largest_value_do_not_wrap"),
+    Mutant(5, "zero drawn twice as often", "sampling.py",
+           "        if negative and magnitude == 0:", "        if False:",
+           "test_sampling.py"),
+    Mutant(5, "half the scale", "mechanisms.py",
+           "return cls(Fraction(sensitivity) / epsilon)",
+           "return cls(Fraction(sensitivity) / epsilon / 2)", "test_mechanisms.py"),
+    Mutant(5, "selections at twice the rate", "mechanisms.py",
+           "return cls(epsilon / rounds / (sens", "return cls(2 * epsilon / rounds / (sens",
+           "test_mechanisms.py"),
+    Mutant(6, "the reach of a sum is its upper bound", "domain.py",
+           "return max(abs(self.low), abs(self.high))", "return abs(self.high)",
+           "test_neighbours.py::test_the_sensitivity_of_a_sum_is_the_larger_bound"),
+    Mutant(6, "negative bounds called monotone", "statistics/moments.py",
+           "return all(grid.low >= 0 for grid in self.grids)", "return True",
+           "test_neighbours.py::test_the_sensitivity_of_a_sum_is_the_larger_bound"),
+    Mutant(6, "one column's share for all", "statistics/counts.py",
+           "        return len(self.tests)\n\n    @property\n    def linf",
+           "        return 1\n\n    @property\n    def linf",
+           "test_neighbours.py::test_sensitivities_add_up_over_columns_and_not_over_cells"),
+    Mutant(7, "a mean over the exact number of rows", "release.py",
+           "    return mechanism.release(integers)",
+           "    return [*mechanism.release(integers)[:-1], integers[-1]]",
+           "test_laws.py::test_sizes_and_observed_keys_never_show"),
+    Mutant(7, "a scale that follows the size", "release.py",
+           "    mechanism = query.mechanism()\n",
+           "    rows = len(getattr(engine, 'frame', ())) + 2\n"
+           "    mechanism = replace(query, epsilon=query.epsilon / rows).mechanism()\n",
+           "test_laws.py::test_sizes_and_observed_keys_never_show"),
+    Mutant(8, "losses as floats", "budget.py",
+           "            return Epsilon(str(value))", "            return Epsilon(float(value))",
+           "test_laws.py::test_three_times_a_tenth_fits_in_three_tenths"),
+    Mutant(9, "refused after the charge", "release.py",
+           "    running.admit(query.source, row_level_declared)\n    mechanism",
+           "    mechanism", "test_laws.py::test_a_refusal_touches_neither_ledger_nor_data"),
+    Mutant(10, "data read before the charge", "release.py",
+           "    expected = results.expected_error",
+           "    _answered(query, mechanism, engine)\n    expected = results.expected_error",
+           "test_laws.py::test_the_charge_is_committed_when_rows_are_first_read"),
+    Mutant(11, "no lock", "store.py",
+           "with self._lock: return self._added(draft, check)", "return self._added(draft, check)",
+           "test_laws.py::test_nobody_writes_between_a_check_and_its_charge"),
+    Mutant(12, "any process may release", "store.py", "        self._same_process()\n", "",
+           "test_laws.py::test_a_forked_process_is_refused"),
+    Mutant(13, "a lost token admitted", "session.py", "        if owned:\n", "        if False:\n",
+           "test_laws.py::test_a_refusal_touches_neither_ledger_nor_data"),
+    Mutant(13, "what pandas made of a source is verified", "accessor.py",
+           "is_new = token is None or (before is not None and before.fingerprint == facts)",
+           "is_new = True",
+           "test_sessions.py::TestProtect::test_what_pandas_made_of_a_source_is_asserted"),
+    Mutant(13, "a source that others can change", "accessor.py",
+           "own = df.copy(deep=True)", "own = df.copy(deep=False)",
+           "test_sessions.py::TestProtect::test_no_road_leads_back_into_a_protected_source"),
+    Mutant(14, "the cause of a failed read is chained", "release.py",
+           "    except BaseException:\n        return", "    except MemoryError:\n        return",
+           "test_laws.py::test_a_failing_read_stays_charged_and_quotes_no_data"),
+    Mutant(14, "pickling allowed", "unreleased.py",
+           "    def __reduce__(self) -> NoReturn:\n", "    def _reduce(self) -> NoReturn:\n",
+           "test_laws.py::test_private_objects_refuse_pickling_and_copying"),
+    Mutant(15, "what is not understood is evaluated", "querystring.py",
+           "            what = _WHAT.get(type(node), \"refused\")\n",
+           "            return Literal(eval(ast.unparse(node)))\n            what = ''\n",
+           "test_leaks.py::test_a_hostile_query_is_refused_at_both_doors"),
+    Mutant(15, "functions are called", "querystring.py",
+           '            raise UnsupportedExpression(f"{_text(node)} calls a function. {_SAYS}")\n',
+           "            return Literal(eval(ast.unparse(node)))\n",
+           "test_leaks.py::test_a_hostile_query_is_refused_at_both_doors"),
+    Mutant(15, "@variables of any type", "querystring.py",
+           "    return literal(value, f\"@{name}\")\n", "    return Literal(value)\n",
+           "test_leaks.py::test_a_hostile_query_is_refused_at_both_doors"),
+]  # fmt: skip
+
+
+def survives(mutant: Mutant) -> str:
+    """What pytest said if it did not notice; "" where it did."""
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder)
+        for part in ("dppandas", "tests", "docs"):
+            shutil.copytree(ROOT / part, here / part)
+        for part in ("pyproject.toml", "README.md", "CHANGELOG.md"):
+            shutil.copy(ROOT / part, here)
+        file = here / "dppandas" / mutant.file
+        file.write_text(file.read_text("utf-8").replace(mutant.old, mutant.new), "utf-8")
+        path, _, name = mutant.test.partition("::")
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider"]
+        command += [f"tests/{path}", *(["-k", name.split("::")[-1]] if name else [])]
+        env = {**os.environ, "PYTHONPATH": str(here), "PYTHONDONTWRITEBYTECODE": "1"}
+        ran = subprocess.run(command, cwd=here, env=env, capture_output=True, text=True)
+    return "" if ran.returncode == 1 else ran.stdout[-500:] + ran.stderr[-500:]
+
+
+def main(cases: list[str]) -> int:
+    chosen = [m for m in MUTANTS if not cases or str(m.case) in cases]
+    alive = 0
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        for mutant, said in zip(chosen, pool.map(survives, chosen), strict=True):
+            alive += bool(said)
+            verdict = f"SURVIVED {said}" if said else "killed"
+            print(f"case {mutant.case:2} · {mutant.name}: {verdict} ({mutant.test})", flush=True)
+    print(f"{len(chosen) - alive} of {len(chosen)} mutants killed")
+    return 1 if alive else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,962 @@
+"""What must never get out, whatever happens: charges before rows, canaries, hostile queries, noise.
+
+Each test plants something and looks for it where somebody else could: in tracebacks, notebooks,
+pickles, ledgers, in the noise of another process.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import random
+import re
+import select
+import signal
+import struct
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas.engines.pandas import PandasEngine
+from dppandas.ledger import Ledger
+from dppandas.mechanisms import DiscreteLaplace
+
+HOUSE = Path(dp.__file__).parent
+CANARY = "CANARY_7f3a"
+NUMBER = 987654321.125
+#: So many rows that their exact number is as good as a canary.
+ROWS = 1279
+
+
+# --- A: the charge precedes the draw, wherever somebody presses Ctrl-C ----------------------------
+
+#: The road from a question to its answer.
+ROAD = {
+    str(path)
+    for pattern in ("engines/*.py", "release.py", "session.py", "ledger.py", "store.py",
+                    "unreleased.py", "results.py", "mechanisms.py")
+    for path in HOUSE.glob(pattern)
+}  # fmt: skip
+
+
+class Interrupts:
+    """Presses Ctrl-C before the n-th line of the road is run; counts lines where n is 0."""
+
+    def __init__(self, n: int, road: Collection[str] = ROAD) -> None:
+        self.n, self.lines, self.where, self.road = n, 0, "", road
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if frame.f_code.co_filename not in self.road:
+            return None
+        if event == "line":
+            self.lines += 1
+            if self.lines == self.n:
+                self.where = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+                raise KeyboardInterrupt
+        return self
+
+    def around(self, act: Callable[[], Any]) -> KeyboardInterrupt | None:
+        before = sys.gettrace()
+        sys.settrace(self)
+        try:
+            act()
+        except KeyboardInterrupt as stopped:
+            return stopped
+        finally:
+            sys.settrace(before)
+        return None
+
+
+def visits(rows: int = ROWS) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "person": [f"{CANARY}-{i // 2}" for i in range(rows)],
+            "text": [CANARY] * rows,
+            "number": [NUMBER] * rows,
+        }
+    )
+
+
+#: What is asked of `visits`.
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "count": lambda p: p.count(),
+    "a mean": lambda p: p["number"].mean(bounds=(0, 10)),
+    "a histogram": lambda p: p["text"].value_counts(keys=["a", "b"]),
+    "a selection": lambda p: p["text"].mode(keys=["a", "b"]),
+    "units": lambda p: p["person"].nunique(),
+    "a sum for each unit": lambda p: (
+        p.per_unit().agg(all=("number", "sum"))["all"].sum(bounds=(0, 10))
+    ),
+}
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    chain = []
+    while error is not None:
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    return chain
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception as error:  # an object that the interrupt left half made
+        return type(error).__name__
+
+
+def _told(error: BaseException) -> str:
+    """The locals of every frame of the package that an error leads to, as debuggers print them."""
+    return "\n".join(
+        f"{frame.f_code.co_name}.{name} = {_shown(value)}"
+        for each in _chain(error)
+        for frame, _ in traceback.walk_tb(each.__traceback__)
+        if frame.f_code.co_filename.startswith(str(HOUSE))
+        for name, value in frame.f_locals.items()
+    )
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_an_interrupt_anywhere_leaves_charge_and_ledger_sound(
+    asked: str, frozen: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A kill -9 or os._exit at these points is no case of its own: a ledger in memory dies with its
+    # process, and what the process has not shown yet dies with it too.
+    spent_when_read: list[Fraction] = []
+    integers = PandasEngine.integers
+
+    def spy(self: PandasEngine, *args: Any) -> list[int]:
+        spent_when_read.append(dp.ledger().spent)
+        return integers(self, *args)
+
+    monkeypatch.setattr(PandasEngine, "integers", spy)
+    frozen(-3)  # or a noise of 0 would make what may be seen of what may not
+    data, quarter = visits(), Fraction(1, 4)
+
+    def answer(unreleased: dp.Unreleased) -> Any:
+        # below the face, which shows no frames whatever happens: see the next test
+        release: Any = type(unreleased).release
+        return release.__wrapped__(unreleased, epsilon=quarter)
+
+    answer(ASKED[asked](dp.protect(data, "warm-up", unit="person", max_rows=2)))
+    for n in range(1, 2000):
+        dp.reset()
+        spent_when_read.clear()
+        session = dp.session(epsilon="0.5")
+        asking = ASKED[asked](dp.protect(data, "visits", unit="person", max_rows=2))
+        watch = Interrupts(n)
+        stopped = watch.around(lambda: answer(asking))  # noqa: B023 (called at once)
+        assert session.spent in (0, quarter), watch.where
+        if spent_when_read:
+            assert spent_when_read == [quarter], watch.where
+            assert session.spent == quarter, watch.where
+        if stopped is None:
+            break
+        told = _told(stopped)
+        assert CANARY not in told, watch.where
+        assert "987654321" not in told, watch.where
+        assert not re.search(rf"(?<![\w.]){ROWS}(?!\w)", told), watch.where
+        left = 1 if session.spent else 2
+        # from another thread, which waits for ever where a lock was left behind
+        granted: list[Any] = []
+
+        def spend() -> None:
+            for _ in range(3):
+                try:
+                    granted.append(answer(asking))  # noqa: B023
+                except dp.BudgetExceeded:
+                    return
+
+        other = threading.Thread(target=spend, daemon=True)
+        other.start()
+        other.join(timeout=20)
+        assert not other.is_alive(), f"the ledger is locked after {watch.where}"
+        assert len(granted) == left, watch.where
+        assert session.spent == session.budget
+    else:
+        pytest.fail("the release never completed")
+    assert n > 60, "so few lines can't be the whole road"
+
+
+@pytest.mark.parametrize("act", ["protect", "release"])
+def test_an_interrupt_shows_no_frames_from_below_the_face(
+    act: str,
+) -> None:
+    data = visits()
+    acts: dict[str, Callable[[], Any]] = {
+        "protect": lambda: dp.protect(data, "other", unit="person"),
+        "release": lambda: data.dp.count(epsilon=1),
+    }
+    for n in range(1, 2000):
+        dp.reset()
+        stopped = Interrupts(n, {*ROAD, str(HOUSE / "accessor.py")}).around(acts[act])
+        if stopped is None:
+            break
+        assert CANARY not in _told(stopped)
+    assert n > 30
+
+
+# --- B: canaries ----------------------------------------------------------------------------------
+
+#: What a notebook imports. Canaries are not spelled out: tracebacks show lines of source.
+HELPERS = f"""
+import contextlib, pickle
+import numpy as np, pandas as pd, dppandas as dp
+
+TEXT = bytes.fromhex({CANARY.encode().hex()!r}).decode()
+NUMBER = 1975308642.25 / 2
+DAY = pd.Timestamp(1987, 6, 1) + pd.Timedelta(days=4)
+
+def data():
+    rows = 50
+    return pd.DataFrame({{
+        "text": [TEXT] * rows,
+        "number": [NUMBER] * rows,
+        "cat": pd.Categorical([TEXT] * rows),
+        "thing": [{{TEXT: NUMBER}}] * rows,
+        "list": [[TEXT, NUMBER]] * rows,
+        "when": [DAY] * rows,
+        "person": [f"{{TEXT}}-{{i // 2}}" for i in range(rows)],
+    }}, index=pd.Index([TEXT] * rows))
+
+def numbered():
+    return data().reset_index(drop=True).reset_index()
+
+def things():
+    return [{{TEXT: NUMBER}}]
+
+def twice():
+    return pd.concat([data(), data()], axis=1)
+
+KEPT = data()
+
+def tokened():
+    return KEPT
+
+def people():
+    return dp.protect(KEPT, name="people", unit="person", max_rows=2)
+
+@contextlib.contextmanager
+def broken_reads():
+    def quoting(self, chunk, keep):
+        raise ValueError(f"can't read {{chunk.column('text').objects().tolist()}} or {{NUMBER}}")
+    kinds = (dp.statistics.Count, dp.statistics.Mean, dp.statistics.Sum)
+    kernels = [kind.kernel for kind in kinds]
+    for kind in kinds:
+        kind.kernel = quoting
+    try:
+        yield
+    finally:
+        for kind, kernel in zip(kinds, kernels):
+            kind.kernel = kernel
+
+def pickled(*objects):
+    with open("results.pickle", "wb") as file:
+        for each in objects:
+            pickle.dump(each, file)
+"""
+
+SETUP = """
+%load_ext dppandas
+%xmode Verbose
+import copy, inspect, logging, pickle, pprint, warnings
+import numpy as np, pandas as pd, dppandas as dp
+from helpers import broken_reads, data, numbered, people, pickled, things, tokened, twice
+s = dp.session(epsilon=2)
+p = people()
+asserted = tokened().dp
+text, number = p["text"], p["number"]
+groups = p.groupby("text", keys=["a", "b"])
+unreleased = groups.size()
+mask = number > 1
+"""
+
+SHOWING = """
+print(p, text, mask, groups, unreleased, p.per_unit(), s, dp.ledger())
+display(p, text, mask, groups, unreleased, p.per_unit(), s, dp.ledger())
+p
+text
+s
+dp.ledger()
+%dp
+p._repr_html_(), s._repr_html_(), dp.ledger()._repr_html_()
+f"{p} {text!r} {unreleased}"
+p.describe(), p.columns
+p.explode("list", max_items=2), dp.concat([p, p]), p.per_unit().agg(n="size")
+p.merge(pd.DataFrame({"text": ["a"], "city": ["Oslo"]}), on="text")
+dir(p), dir(text), dir(groups), dir(unreleased), dir(s), dir(dp)
+vars(p), vars(text), vars(groups), vars(unreleased), vars(s), vars(dp.ledger())
+asserted, asserted["text"], asserted.count(), vars(asserted), vars(asserted["text"] == "a")
+pprint.pprint([vars(each) for each in (p, text, groups, unreleased, s)])
+repr(dp.session().holdings), repr(s.holdings), list(s.holdings.values())
+inspect.getmembers(text)
+%whos
+p?
+text??
+%pinfo unreleased
+help(p)
+logging.getLogger().warning("%s %r %s", p, text, unreleased)
+warnings.warn(f"{p} {text}")
+n = p.count(epsilon="0.1"); n
+mean = number.mean(bounds=(0, 10), epsilon="0.1"); mean
+table = groups[["number", "list"]].count(epsilon="0.1"); table
+best = text.mode(keys=["a", "b"], epsilon="0.1"); best
+lost = p.truncated(epsilon="0.1"); lost
+units = p["person"].nunique(epsilon="0.1"); print(units, units.error(), units.interval())
+dp.record(n), dp.record(mean), dp.record(table), dp.record(best), dp.record(lost)
+print(dp.record(table)); vars(dp.record(mean)); dir(dp.record(n))
+dp.ledger().to_frame()
+dp.ledger().entries()
+pickled(n, mean, table, best, lost, units, dp.record(n), dp.record(table), dp.ledger().entries())
+copy.deepcopy(table).attrs
+%dp
+"""
+
+#: Every kind of error, on private objects and on rows in the place of public facts.
+RAISING = """
+UnsupportedVerb: p.txt
+UnsupportedVerb: text.txt
+UnsupportedVerb: groups.txt
+AttributeError: unreleased.txt
+UnknownColumn: p["txt"]
+UnknownColumn: p[["text", "txt"]]
+UnknownColumn: p.query("txt > 1")
+UnsupportedExpression: p.query("number > number.mean()")
+UnsupportedExpression: p.query("number > ")
+MissingArgument: number.mean(epsilon=1)
+MissingArgument: text.value_counts(epsilon=1)
+MissingArgument: p.groupby("text")
+MissingArgument: p.count().release()
+BudgetExceeded: p.count(epsilon=50)
+BudgetExceeded: text.mode(keys=["a", "b"], epsilon=50)
+QueryError: p.count(epsilon=100)
+QueryError: p.count(epsilon=data())
+QueryError: p.count(data())
+TypeError: p.query(data(), data())
+UnsupportedExpression: p.query(data())
+UnsupportedExpression: p.query(data()["text"])
+UnsupportedVerb: p.head()
+UnsupportedVerb: text.unique()
+UnsupportedVerb: p.iloc[0]
+UnsupportedVerb: p.apply(len)
+UnsupportedVerb: p.to_csv("out.csv")
+UnsupportedVerb: p.dtypes
+PrivateValueError: len(p)
+PrivateValueError: list(text)
+PrivateValueError: bool(mask)
+PrivateValueError: np.asarray(number)
+PrivateValueError: np.mean(number)
+PrivateValueError: float(number)
+PrivateValueError: np.add(unreleased, 1)
+PrivateValueError: p + 1
+PrivateValueError: p + data()
+PrivateValueError: data() + p
+PrivateValueError: pickle.dumps(p)
+PrivateValueError: copy.copy(text)
+QueryError: number + "a"
+LineageError: asserted["number"] + number
+LineageError: asserted[mask]
+BudgetExceeded: asserted.count(epsilon=50)
+LineageError: number + data()["number"]
+LineageError: data()["number"] + number
+LineageError: data()["number"] > number
+LineageError: number > data()["number"].to_numpy()
+LineageError: number.between(data()["number"], 5)
+QueryError: text.isin(data()["text"])
+UnsupportedExpression: text.isin(things())
+UnsupportedExpression: text == things()[0]
+QueryError: p[data()["number"] > 1]
+QueryError: p[data()]
+UnknownColumn: p[[things()[0]]]
+QueryError: number[data()["number"] > 1]
+QueryError: text.map(data()["number"])
+UnsupportedExpression: text.map({"a": data()})
+UnsupportedExpression: text.replace({"a": things()[0]})
+QueryError: text.where(data()["number"] > 1)
+LineageError: number.where(mask, data()["number"])
+LineageError: number.fillna(data()["number"])
+QueryError: number.clip(data()["number"])
+QueryError: number.round(data()["number"])
+QueryError: number.cut(data()["number"])
+QueryError: number.cut([0, 1], labels=data())
+QueryError: number.astype(data())
+QueryError: number.mean(bounds=data()["number"], epsilon=1)
+QueryError: number.mean(bounds=data(), epsilon=1)
+QueryError: number.sum(bounds=things(), epsilon=1)
+QueryError: text.value_counts(keys=data()["list"], epsilon=1)
+QueryError: text.value_counts(keys=things(), epsilon=1)
+QueryError: text.value_counts(keys=["a"], normalize=data(), epsilon=1)
+QueryError: text.mode(keys=data()["list"], epsilon=1)
+QueryError: p.groupby("text", keys=data()["list"])
+UnknownColumn: p.groupby(data()["text"], keys=["a"])
+QueryError: p.groupby("text", keys=["a"], sort=data())
+QueryError: unreleased.nlargest(data(), epsilon=1)
+QueryError: number.between(0, 1, inclusive=data())
+QueryError: text.str.contains(data())
+QueryError: text.str.slice(data())
+QueryError: p["when"].dt.floor(data())
+LineageError: p.assign(x=data()["number"])
+LineageError: p.assign(x=lambda p: data()["number"])
+UnsupportedExpression: p.assign(x=data())
+UnsupportedExpression: p.assign(x=things()[0])
+UnsupportedExpression: p.assign(x="text +")
+LineageError: p.assign(person=1)
+QueryError: p.rename(columns=5)
+UnknownColumn: p.drop(columns=data())
+QueryError: p.dropna(how=data())
+QueryError: p.sample(frac=data())
+QueryError: p.explode("list", max_items=data())
+QueryError: p.per_unit().agg(x=data())
+QueryError: p.per_unit().agg(x=("number", data()))
+QueryError: p.truncated(counted=data())
+LineageError: p.merge(p, on="text")
+LineageError: p.merge(tokened(), on="text")
+QueryError: p.merge(data(), how="outer", on="text")
+QueryError: p.merge(data(), how=data(), on="text")
+UnknownColumn: p.merge(data(), on="txt")
+QueryError: p.merge(data(), left_on="text", right_on=["text", "person"])
+QueryError: p.merge(things(), on="text")
+QueryError: p.merge(data(), on="text")
+QueryError: p.merge(data(), on="thing")
+UnsupportedExpression: p.merge(numbered(), left_on="text", right_on="index")
+QueryError: dp.concat([data(), data()])
+QueryError: dp.concat(data())
+QueryError: dp.cut(data()["number"], [0, 1])
+RecordError: dp.record(data())
+RecordError: dp.record(data()["number"])
+SourceError: dp.protect(data().iloc[:9], name="people", unit="person", max_rows=2)
+SourceError: dp.protect(tokened(), name="people", unit="person", max_rows=3)
+QueryError: dp.protect(data(), name="")
+QueryError: dp.protect(data(), name=data())
+QueryError: dp.protect(data(), name="x", unit="nope")
+QueryError: dp.protect(data(), name="x", unit="person", max_rows=data())
+QueryError: dp.protect(data(), name="x", unit="person", domain={"text": data()["list"]})
+QueryError: dp.protect(data(), name="x", unit="person", domain=data())
+QueryError: dp.protect(data(), name="x", unit="person", version=data())
+QueryError: dp.protect(things(), name="x")
+LineageError: dp.protect(data(), name="x")
+LineageError: dp.protect(tokened(), name="x")
+QueryError: dp.private(data(), unit="nope")
+QueryError: dp.private(things())
+QueryError: dp.private(data()["text"], unit="person")
+LineageError: dp.private(tokened(), unit="text")
+QueryError: twice().dp
+QueryError: dp.protect(twice(), name="x")
+LineageError: data().dp.count(epsilon="0.1")
+LineageError: tokened()["text"].dp.count(epsilon="0.1")
+SessionError: dp.session(epsilon=9)
+QueryError: dp.session(epsilon=data())
+SessionError: dp.session(strict=data())
+QueryError: n.error(data())
+QueryError: dp.record(n).interval(data())
+"""
+
+#: What is told of a read that fails, to whoever asks; after these nothing is left to spend.
+FAILING = """
+p.count(epsilon="0.1")
+number.mean(bounds=(0, 10), epsilon="0.1")
+groups.size(epsilon="0.1")
+text.mode(keys=["a", "b"], epsilon="0.1")
+p.query("number > 1").count(epsilon="0.1")
+p.per_unit().agg(all=("number", "sum"))["all"].sum(bounds=(0, 10), epsilon="0.1")
+"""
+
+MARKS = (CANARY, "987654321", "1987-06-05", "1987, 6, 5")
+
+
+def _run(folder: Path, cells: list[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A notebook, run in a fresh kernel that imports the helpers from its folder."""
+    nbformat: Any = pytest.importorskip("nbformat")
+    nbclient: Any = pytest.importorskip("nbclient")
+    (folder / "helpers.py").write_text(HELPERS, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(HOUSE.parent))
+    monkeypatch.setenv("IPYTHONDIR", str(folder / "ipython"))
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    client = nbclient.NotebookClient(
+        book, timeout=300, kernel_name="python3", allow_errors=True,
+        resources={"metadata": {"path": str(folder)}},
+    )  # fmt: skip
+    client.execute()
+    nbformat.write(book, folder / "book.ipynb")
+    return book
+
+
+def _found(book: Any, folder: Path) -> list[str]:
+    """Where a mark is shown: in outputs, with their cell; in the files of a folder."""
+    nbconvert: Any = pytest.importorskip("nbconvert")
+    page, _ = nbconvert.HTMLExporter().from_notebook_node(book)
+    texts = {"the page": page, "the file": (folder / "book.ipynb").read_text("utf-8")}
+    if (folder / "results.pickle").exists():
+        texts["the pickles"] = (folder / "results.pickle").read_bytes().decode("latin-1")
+        texts["the pickles"] += "987654321" * (struct.pack("<d", NUMBER).decode("latin-1")
+                                               in texts["the pickles"])  # fmt: skip
+    for cell in book.cells:
+        shown = "\n".join(map(repr, cell.outputs))
+        texts[cell.source] = re.sub(r"(\\x1b|\x1b)\[[0-9;]*m", "", shown)
+    return [where for where, text in texts.items() if any(mark in text for mark in MARKS)]
+
+
+def test_no_canary_gets_out_of_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    showing = SHOWING.strip().splitlines()
+    raising = [line.split(": ", 1) for line in RAISING.strip().splitlines()]
+    failing = FAILING.strip().splitlines()
+    cells = [
+        SETUP,
+        *showing,
+        *(source for _, source in raising),
+        *(f"with broken_reads():\n    {source}" for source in failing),
+        "%dp\ndisplay(dp.ledger().to_frame())",
+    ]
+    expected = [
+        *[None] * (1 + len(showing)),
+        *(name for name, _ in raising),
+        *["ReleaseFailed"] * len(failing),
+        None,
+    ]
+    book = _run(tmp_path, cells, monkeypatch)
+    assert _found(book, tmp_path) == []
+    assert (tmp_path / "results.pickle").stat().st_size > 1000
+    told = [[o.ename for o in cell.outputs if o.output_type == "error"] for cell in book.cells]
+    assert {
+        cell.source: names
+        for cell, name, names in zip(book.cells, expected, told, strict=True)
+        if names != ([] if name is None else [name])
+    } == {}
+
+
+def test_a_canary_that_gets_out_of_a_notebook_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [
+        SETUP,
+        "data().text.iloc[0]",
+        "raw = data()\nraw.nope",
+        "s.holdings['people'].engine.frame",
+        "display(data().when)",
+        "1 / data().number.iloc[0] * 0",
+        "pickled(data())",
+    ]
+    found = _found(_run(tmp_path, cells, monkeypatch), tmp_path)
+    assert found == ["the page", "the file", "the pickles", *cells[1:5]]
+
+
+# --- C: hostile queries, by both doors that take text ---------------------------------------------
+
+DEEP = 2500
+HOSTILE = [
+    # other rows
+    "income > income.mean()", "income.max()", "income.rank(pct=True) < 0.5",
+    "income - income.min()",
+    "income.shift(1) == income", "income.cumsum() > 9", "income.duplicated()", "index < 5",
+    "ilevel_0 == 0", "income[0] > 1", "income[::-1] > 1", "income.iloc[-1]", "income.loc[0] == 1",
+    "income.values", "income.isin(age)", "income in age", "income.between(income.min(), 9)",
+    "income.eq(age)", "income.groupby(age).mean() > 1", "name.str.contains('a')", "name.str[0]",
+    "income.where(age > 1) > 1", "income.quantile(0.5) > income", "df.income > 1", "income.index",
+    # variables of the caller that are no scalars
+    "@raw", "@raw.income > 1", "@raw['income'] > 1", "income > @raw.income", "income > @series",
+    "income in @listed", "income == @listed", "income > @function", "@function()", "@module.path",
+    "@private > 1", "income > @column", "income > @answer", "@nothing > 1", "income > @nan",
+    "@listed[0] > 1", "@{income}", "@ raw", "@@income", "@__builtins__", "@self", "@raw.query('1')",
+    # the interpreter
+    "().__class__.__bases__[0].__subclasses__()", "income.__class__", "__import__('os')",
+    "__name__",
+    "open('/etc/passwd').read()", "eval('1')", "exec('income')", "globals()['x']", "print(income)",
+    "getattr(income, 'mean')()", "'a'.upper()", "(1).bit_length()", "''.join(name)",
+    "'{0.__class__}'.format(income)", "'%s' % income", "breakpoint()", "pd.eval('1')",
+    # functions that pandas' own query knows, and ones that it does not
+    "sin(income) > 0", "sqrt(income)", "abs(income) > 1", "arctan2(income, age) > 0",
+    "floor(income)",
+    "max(income, age) > 1", "sum([income])", "len(name)", "int(income)", "range(3)",
+    # syntax
+    "lambda: income", "(lambda x: x)(income)", "[x for x in income]", "{x for x in income}",
+    "{x: x for x in income}", "(x for x in income)", "(big := income) > 1", "big = income",
+    "income > 1; age > 1", "import os", "f'{income}'", "f'{income.mean()}' == '1'", "await income",
+    "(yield income)", "(yield from income)", "*income", "(*income, 1)", "income if age else 1",
+    "{income}", "{'a': income}", "[income]", "income, age", "()", "...", "None", "income is None",
+    "income in {1, 2}", "income @ age", "income << 2", "income ^ age", "~income > 1",
+    "b'a' == name",
+    "1j * income", "income == [1, age]", "income == [[1]]", "not", "income > 1 # or True", "#",
+    "income > 1 \\\n and", "income\x00 > 1", "name == 'a\x00' 'b'.x", "\x00", "", " \t\n",
+    "income > ",
+    "'unclosed", "\"\"\"", "income >\u00a0\u200b1", "income => 1", "income && age",
+    "!income", "income ? 1 : 2",
+    # names
+    "`income", "`inc` > 1", "``", "`income`.mean()", "`income``age`", "`@raw`",
+    "`income > 1 or age`",
+    "`__class__`", "inc\u043eme > 1", "INCOME > 1", "_dp0 > 1", "`age`_dp1 > 1", "\uff3fdp0",
+    "incomе.mean()",
+    # size and depth
+    "(" * DEEP + "income" + ")" * DEEP, "not " * DEEP + "income", "-" * DEEP + "income",
+    "income" + ".x" * DEEP, "income" + "[0]" * DEEP, "income" + "()" * DEEP,
+    "[" * DEEP + "]" * DEEP, "income" + " ** income" * DEEP, "income" + " + 1" * DEEP,
+    "1 < (" * 60 + "income" + " < 1) < 2" * 60, "income > " + "9" * 9000,
+    "income" + ".between(0, 1)" * 900, "income > 1" + " " * 10_000,
+    "income.isin([" * 200 + "])" * 200,
+]  # fmt: skip
+
+
+def test_hostile_queries_are_a_hundred_and_different() -> None:
+    assert len(set(HOSTILE)) == len(HOSTILE) >= 100
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[1:31])
+@pytest.mark.parametrize("door", ["query", "assign"])
+def test_a_hostile_query_is_refused_at_both_doors(
+    text: str, door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = pd.DataFrame({"income": [1.0, 2.0], "age": [30, 40], "name": ["a", "b"]})
+    private = dp.protect(raw, name="people")
+    series, listed, nan, module = raw["income"], [1, 2], float("nan"), sys
+    function, column, answer = sorted, private["income"], private.count()
+    taken = (series, listed, nan, module, function, column, answer)  # by @, as any text could
+
+    def read(self: Any, *args: Any) -> Any:
+        raise AssertionError("rows were read")
+
+    monkeypatch.setattr(PandasEngine, "integers", read)
+    monkeypatch.setattr(PandasEngine, "_rows", read)
+    started = time.process_time()  # of this process alone, however busy the machine
+    with pytest.raises((dp.UnsupportedExpression, dp.UnknownColumn)) as refused:
+        private.query(text) if door == "query" else private.assign(x=text)
+    assert time.process_time() - started < 1
+    assert len(str(refused.value)) < 12_000
+    assert taken
+    assert dp.ledger().entries() == []
+
+
+# --- D: noise is never repeated -------------------------------------------------------------------
+
+#: Equal draws by chance: each is below 2^-21 likely, all sixteen below 1e-100.
+SIXTEEN = DiscreteLaplace(Fraction(2**20))
+
+
+def _seeded_draws(entries: int = 16) -> list[int]:
+    """Noise after all that a program could do to have the same again."""
+    random.seed(7)
+    np.random.seed(7)
+    os.environ["PYTHONHASHSEED"] = "7"
+    return SIXTEEN.release([0] * entries)
+
+
+@pytest.mark.parametrize("entries", [16, 128])  # drawn one by one, and by tables
+def test_seeds_repeat_no_noise(entries: int) -> None:
+    state, legacy = random.getstate(), np.random.get_state()
+    draws = []
+    for _ in range(4):
+        random.setstate(state)
+        np.random.set_state(legacy)
+        draws.append(tuple(_seeded_draws(entries)))
+    assert len(set(draws)) == 4
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_worker_processes_repeat_no_noise(method: str) -> None:
+    with multiprocessing.get_context(method).Pool(3) as pool:
+        draws = pool.map(_seeded_draws, [16] * 6, chunksize=1)
+    draws.append(_seeded_draws())
+    assert len(set(map(tuple, draws))) == 7
+
+
+def _in_forks(do: Callable[[], Any], copies: int = 3) -> list[Any]:
+    """What copies of this process, made by os.fork, say at once."""
+    pipes, children = [], []
+    for _ in range(copies):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.write(writing, pickle.dumps(do()))
+            finally:
+                os._exit(0)
+        os.close(writing)
+        pipes.append(reading)
+        children.append(child)
+    said = []
+    for reading, child in zip(pipes, children, strict=True):
+        ready, _, _ = select.select([reading], [], [], 30)
+        if not ready:
+            os.kill(child, signal.SIGKILL)
+        with os.fdopen(reading, "rb") as pipe:
+            said.append(pickle.loads(pipe.read()) if ready else "hangs")
+        os.waitpid(child, 0)
+    return said
+
+
+@pytest.mark.parametrize("entries", [16, 128])
+def test_copies_of_a_process_repeat_no_noise(entries: int) -> None:
+    _seeded_draws(entries)  # whatever is kept between draws is kept now, and copied
+    draws = [*_in_forks(lambda: _seeded_draws(entries)), _seeded_draws(entries)]
+    assert len(set(map(tuple, draws))) == 4
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_copies_of_a_process_are_granted_nothing(locked: bool) -> None:
+    """Not even where another thread was in the middle of a charge, and its lock was copied too."""
+    private = dp.protect(visits(20), "visits", unit="person", max_rows=2)
+    session = dp.session(epsilon=1)
+    private.count(epsilon="0.5")
+
+    def spend() -> str:
+        try:
+            return str(private.count(epsilon="0.125"))
+        except dp.DPError as error:
+            return type(error).__name__
+
+    def forked(spent: Any = None) -> None:
+        said.extend(_in_forks(spend))
+
+    said: list[str] = []
+    if locked:
+        session.ledger._store.between_charges(forked)
+    else:
+        forked()
+    assert said == ["WorkerProcessError"] * 3
+    assert session.spent == Fraction(1, 2)
+    private.count(epsilon="0.5")
+    assert session.remaining == 0
+
+
+# --- E: threads -----------------------------------------------------------------------------------
+
+
+def test_mixed_threads_are_granted_what_is_there_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    check = Ledger._check
+
+    def slow(self: Ledger, asked: Any, spent: Any) -> None:
+        check(self, asked, spent)
+        time.sleep(0.0005)  # lets the other threads in, between a check and what it allows
+
+    monkeypatch.setattr(Ledger, "_check", slow)
+    session = dp.session(epsilon=1)
+    p = dp.protect(visits(60), "visits", unit="person", max_rows=2)
+    each = p.per_unit().agg(spend=("number", "sum"), n="size")  # made once, by whoever is first
+    groups = p.groupby("text", keys=["a", "b"])
+    asks: list[Callable[[Any], Any]] = [
+        lambda e: p.count(epsilon=e),
+        lambda e: p["number"].mean(bounds=(0, 9), epsilon=e),
+        lambda e: each["spend"].sum(bounds=(0, 9), epsilon=e),
+        lambda e: each.query("n > 1").size(epsilon=e),
+        lambda e: p["person"].nunique(epsilon=e),
+        lambda e: groups["person"].nunique(epsilon=e),
+        lambda e: groups.size().idxmax(epsilon=e),
+        lambda e: p["text"].mode(keys=["a", "b"], epsilon=e),
+        lambda e: p.truncated(epsilon=e),
+        lambda e: p["number"].clipped(bounds=(0, 9), epsilon=e),
+    ]
+    start, seen = threading.Barrier(8), []
+
+    def spend(first: int) -> int:
+        start.wait()
+        granted = 0
+        for turn in range(20):
+            try:
+                asks[(first + turn) % len(asks)](Fraction(1, 64))
+                granted += 1
+            except dp.BudgetExceeded:
+                pass
+            seen.append(session.spent)
+        return granted
+
+    with ThreadPoolExecutor(8) as pool:
+        granted = list(pool.map(spend, range(8)))
+    assert sum(granted) == 64
+    assert max(seen) == session.spent == 1
+    entries = session.ledger.entries()
+    assert [e.number for e in entries] == list(range(1, 65))
+    assert {e.status for e in entries} == {"released"}
+    assert sum(e.epsilon for e in entries) == 1
+
+
+# --- F: sizes and keys that were seen are never public --------------------------------------------
+
+
+def _person(name: Any, rows: int, **cells: Any) -> list[dict[str, Any]]:
+    usual = {"person": name, "amount": 5.0, "kind": "a", "day": pd.Timestamp(2020, 1, 1)}
+    return [{**usual, **cells}] * rows
+
+
+def _table(*people: list[dict[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [row for rows in people for row in rows], columns=["person", "amount", "kind", "day"]
+    )
+
+
+BASE = [_person(f"p{i}", 1 + i % 3, kind="ab"[i % 2]) for i in range(8)]
+#: Tables that differ by one person: in how many there are, what they are, what is seen at all.
+PAIRS: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {
+    "the only person": (_table(), _table(_person("x", 1))),
+    "the only person, of many rows": (_table(), _table(_person("x", 500))),
+    "a person more": (_table(*BASE), _table(*BASE, _person("x", 2))),
+    "a person of far too many rows": (_table(*BASE), _table(*BASE, _person("x", 3000))),
+    "the only one of a key": (_table(*BASE), _table(*BASE, _person("x", 1, kind="c"))),
+    "one of a key that nobody declared": (_table(*BASE), _table(*BASE, _person("x", 1, kind="z"))),
+    "one without any values": (
+        _table(*BASE), _table(*BASE, _person("x", 2, amount=None, kind=None, day=pd.NaT)),
+    ),
+    "one who is missing": (_table(*BASE), _table(*BASE, _person(None, 5))),
+    "an outlier": (_table(*BASE), _table(*BASE, _person("x", 1, amount=-1e300))),
+    "an infinite one": (_table(*BASE), _table(*BASE, _person("x", 1, amount=float("inf")))),
+    "text among numbers": (_table(*BASE), _table(*BASE, _person("x", 1, amount="many"))),
+    "a list among texts": (_table(*BASE), _table(*BASE, _person("x", 1, kind=["a"]))),
+    "a number among names": (_table(*BASE), _table(*BASE, _person(7, 1))),
+}  # fmt: skip
+KINDS = ["a", "b", "c"]
+TOLD: dict[str, Callable[[Any], Any]] = {
+    "mean": lambda p: p["amount"].mean(bounds=(0, 10)),
+    "sum": lambda p: p["amount"].sum(bounds=(0, 10)),
+    "group mean": lambda p: p.groupby("kind", keys=KINDS)["amount"].mean(bounds=(0, 10)),
+    "group means": lambda p: p.groupby("kind", keys=KINDS)[["amount", "day"]].mean(bounds=(0, 1)),
+    "group size": lambda p: p.groupby("kind", keys=KINDS).size(),
+    "clipped": lambda p: p["amount"].clipped(bounds=(0, 10)),
+    "truncated": lambda p: p.truncated(),
+    "truncated of a query": lambda p: p.query("amount > 1").truncated(counted=5),
+    "nunique": lambda p: p["person"].nunique(),
+    "group nunique": lambda p: p.groupby("kind", keys=KINDS)["person"].nunique(),
+    "mean of each": lambda p: p.per_unit().agg(x=("amount", "sum"))["x"].mean(bounds=(0, 10)),
+    "kinds of each": lambda p: p.per_unit().agg(x=("kind", "nunique"))["x"].value_counts(
+        keys=[1, 2], sort=False
+    ),
+}  # fmt: skip
+
+
+def _facts(result: Any) -> tuple[Any, ...]:
+    """All that a result shows but its values."""
+    record = dp.record(result)
+    widths = np.ravel(record.error()).tolist() if record.expected.startswith("±") else "in answer"
+    shape = (type(result).__name__,)
+    if isinstance(result, pd.DataFrame):
+        shape += (result.index.tolist(), result.columns.tolist(), list(map(str, result.dtypes)))
+    elif isinstance(result, pd.Series):
+        shape += (result.index.tolist(), str(result.index.dtype), str(result.dtype), result.name)
+    facts = (record.scale, record.mechanism, record.epsilon, record.query, record.unit)
+    return (*shape, *facts, record.expected, widths, vars(record).keys(), len(record._noisy))
+
+
+def _all_told(df: pd.DataFrame, lineage: str) -> tuple[Any, ...]:
+    dp.reset()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        if lineage == "verified":
+            p = dp.protect(df, "visits", unit="person", max_rows=2)
+        else:
+            p = dp.private(df, unit="person", max_rows=2)
+        asked = [ask(p) for ask in TOLD.values()]
+        seen = [repr(p), *map(repr, asked), p._repr_html_(), str(p.describe()), sorted(dir(p))]
+        facts = [_facts(each.release(epsilon="0.5")) for each in asked]
+    ledger = dp.ledger().to_frame().drop(columns="time").to_dict("records")
+    shown = [repr(dp.ledger()), dp.ledger()._repr_html_(), [str(w.message) for w in warned]]
+    return seen, facts, ledger, shown
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("lineage", ["asserted", "verified"])
+def test_neighbours_are_told_alike(pair: str, lineage: str) -> None:
+    first, second = (_all_told(df, lineage) for df in PAIRS[pair])
+    for some, others in zip(first, second, strict=True):
+        assert some == others
+    assert first[3][2] == []  # and nobody is warned
+
+
+# --- G: strict sessions ---------------------------------------------------------------------------
+
+
+def _asserted_roads(df: pd.DataFrame) -> dict[str, Callable[[], Any]]:
+    derived = df[1:]
+    return {
+        "df.dp": lambda: df.dp.count(epsilon="0.1"),
+        "series.dp": lambda: pd.Series([1.0, 2.0]).dp.mean(bounds=(0, 1), epsilon="0.1"),
+        "a column of df.dp": lambda: df.dp["number"].sum(bounds=(0, 1), epsilon="0.1"),
+        "groups": lambda: df.dp.groupby("text", keys=["a"]).size(epsilon="0.1"),
+        "a derived frame": lambda: derived.dp.count(epsilon="0.1"),
+        "dp.private": lambda: dp.private(df).count(epsilon="0.1"),
+        "rows": lambda: dp.private(visits(4), unit="row").count(epsilon="0.1"),
+        "a unit": lambda: dp.private(visits(4), unit="person").count(epsilon="0.1"),
+        "per_unit": lambda: (
+            dp.private(visits(4), unit="person").per_unit().agg(n="size").size(epsilon="0.1")
+        ),
+        "nunique": lambda: dp.private(visits(4), unit="person")["person"].nunique(epsilon="0.1"),
+        "truncated": lambda: df.dp.truncated(epsilon="0.1"),
+        "a selection": lambda: df.dp["text"].mode(keys=["a", "b"], epsilon="0.1"),
+        "nlargest": lambda: df.dp["text"].value_counts(keys=["a", "b"]).nlargest(1, epsilon="0.1"),
+        "concat": lambda: dp.concat([df.dp] * 1).count(epsilon="0.1"),
+        "protected again": lambda: dp.protect(derived, "again", unit="person", max_rows=2).count(
+            epsilon="0.1"
+        ),
+        "protected again, a column changed": lambda: dp.protect(
+            df.assign(number=0), "changed", unit="person"
+        ).count(epsilon="0.1"),
+        "per_unit of protected again": lambda: (
+            dp.protect(derived, "each", unit="person").per_unit().agg(n="size").count(epsilon="0.1")
+        ),
+    }
+
+
+@pytest.mark.parametrize("road", list(_asserted_roads(visits(4))))
+def test_a_strict_session_refuses_every_asserted_road(road: str) -> None:
+    session = dp.session(epsilon=1, strict=True)
+    df = visits(8)
+    private = dp.protect(df, "visits", unit="person", max_rows=2)
+    with pytest.raises(dp.LineageError, match="strict"):
+        _asserted_roads(df)[road]()
+    assert session.ledger.entries() == []
+    private.count(epsilon=1)
+
+
+def test_a_strict_session_answers_what_is_verified_and_says_so() -> None:
+    session = dp.session(epsilon=2, strict=True)
+    p = dp.protect(visits(8), "visits", unit="person", max_rows=2)
+    dp.protect(visits(8), "again", unit="person").count(epsilon="0.1")  # the same data: no pandas
+    p.query("number > 1").assign(x="number * 2")["x"].mean(bounds=(0, 1), epsilon="0.1")
+    p.per_unit().agg(n="size")["n"].sum(bounds=(0, 5), epsilon="0.1")
+    p["person"].nunique(epsilon="0.1")
+    p.merge(pd.DataFrame({"text": ["a"], "y": [1]}), on="text").count(epsilon="0.1")
+    dp.concat([p, p.explode("text", max_items=2)]).sample(frac=0.5).count(epsilon="0.1")
+    p["text"].mode(keys=["a", "b"], epsilon="0.1")
+    p.truncated(epsilon="0.1")
+    table = session.ledger.to_frame()
+    assert table["lineage"].tolist() == ["verified"] * 8
+    assert table["source"].tolist() == ["again", *["visits"] * 7]
+    assert repr(session).count("(verified)") == 8
+    assert "asserted" not in repr(session) + session._repr_html_()
+
+
+def test_the_ledger_tells_asserted_from_verified() -> None:
+    df = visits(8)
+    p = dp.protect(df, "visits", unit="person", max_rows=2)
+    answers = [p.count(epsilon=1), df.dp.count(epsilon=1)]
+    answers += [dp.protect(df[:2], "derived", unit="person").count(epsilon=1)]
+    lineages = ["verified", "asserted", "asserted"]
+    assert dp.ledger().to_frame()["lineage"].tolist() == lineages
+    assert [dp.record(answer).lineage for answer in answers] == lineages
+
+
+def test_strictness_is_set_once_and_outlives_nothing() -> None:
+    df = visits(8)
+    dp.protect(df, "visits", unit="person")
+    with pytest.raises(dp.SessionError, match="strict=False is running"):
+        dp.session(epsilon=1, strict=True)
+    dp.reset()
+    session = dp.session(epsilon=1, strict=True)
+    assert dp.session() is dp.session(epsilon=1) is session
+    with pytest.raises(dp.SessionError, match="strict=True is running"):
+        dp.session(epsilon=1, strict=False)
+    # a token of the session before tells that pandas was at work since
+    with pytest.raises(dp.LineageError, match="strict"):
+        dp.protect(df[:2], "visits", unit="person").count(epsilon=1)
+    assert session.spent == 0

@@ -1,0 +1,1467 @@
+"""The row-wise verbs: without noise they do as pandas does, one row at a time, or say why not."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import math
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_vectors import ELEMENTS, HOSTILE, objects
+
+import dppandas as dp
+from dppandas import hashing, refusals, rows, vectors
+from dppandas.budget import Epsilon
+from dppandas.domain import plain
+from dppandas.engines import AGGREGATES
+from dppandas.engines.pandas import Table
+from dppandas.parts import TextMethods, TimeMethods
+from dppandas.query import Query
+from dppandas.rows.text import MAPS, TESTS
+from dppandas.rows.times import DURATIONS, PARTS
+
+EPSILON = 8
+Verb = Callable[[Any], Any]
+
+
+@pytest.fixture(autouse=True)
+def _silence(recwarn: pytest.WarningsRecorder) -> Iterator[None]:
+    """A warning would tell of the data, as an exception would."""
+    yield
+    assert not [str(w.message) for w in recwarn]
+
+
+def private(df: pd.DataFrame) -> Any:
+    return dp.private(df, unit="row")
+
+
+def table(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(columns)
+
+
+# --- every verb, on two columns c and d of anything -----------------------------------------------
+
+PATTERN = r"(\d+)"
+ZIPS = pd.DataFrame({"zip": ["a", "12", "0.1"], "city": ["Rome", None, "Oslo"], "n": [1, 2, 3]})
+PAIRS = pd.DataFrame({"k": ["a", "a", 1], "l": [1, "a", 1], "word": ["x", "y", "z"]})
+
+#: What `.str` offers, with arguments.
+TEXT: dict[str, Callable[[Any], Any]] = {
+    **{name: lambda s, name=name: getattr(s, name)() for name in TESTS if name.startswith("is")},
+    **{
+        name: lambda s, name=name: getattr(s, name)()
+        for name in ("lower", "upper", "title", "capitalize", "swapcase", "casefold", "len")
+    },
+    "strip": lambda s: s.strip(),
+    "strip of": lambda s: s.strip("a "),
+    "lstrip": lambda s: s.lstrip(),
+    "rstrip": lambda s: s.rstrip("b"),
+    "removeprefix": lambda s: s.removeprefix("a"),
+    "removesuffix": lambda s: s.removesuffix("b"),
+    "zfill": lambda s: s.zfill(6),
+    "center": lambda s: s.center(7, "*"),
+    "ljust": lambda s: s.ljust(7),
+    "rjust": lambda s: s.rjust(7, "0"),
+    "find": lambda s: s.find("b"),
+    "count": lambda s: s.count(r"[ab]"),
+    "slice": lambda s: s.slice(1, -1),
+    "slice by brackets": lambda s: s[::-1],
+    "get": lambda s: s.get(1),
+    "get from the end": lambda s: s[-2],
+    "replace": lambda s: s.replace("a", "é"),
+    "replace by regex": lambda s: s.replace(r"(a)(b)?", r"<\1>", regex=True),
+    "split": lambda s: s.split(),
+    "split at": lambda s: s.split("-", n=1),
+    "startswith": lambda s: s.startswith("a"),
+    "startswith one": lambda s: s.startswith(("a", "1")),
+    "endswith": lambda s: s.endswith("b"),
+    "contains": lambda s: s.contains(r"a|\d"),
+    "contains any case": lambda s: s.contains("A", case=False),
+    "contains text": lambda s: s.contains(".", regex=False),
+    "match": lambda s: s.match(r"\d"),
+    "fullmatch": lambda s: s.fullmatch(r"\d+"),
+}
+
+TIMES: dict[str, Callable[[Any], Any]] = {
+    **{name: lambda t, name=name: getattr(t, name) for name in PARTS if name != "isocalendar_week"},
+    "day_name": lambda t: t.day_name(),
+    "month_name": lambda t: t.month_name(),
+    "normalize": lambda t: t.normalize(),
+    "floor": lambda t: t.floor("h"),
+    "ceil": lambda t: t.ceil("15min"),
+    "round": lambda t: t.round("D"),
+}
+
+LENGTHS: dict[str, Callable[[Any], Any]] = {
+    **{
+        name: lambda t, name=name: getattr(t, name) for name in DURATIONS if name != "total_seconds"
+    },
+    "total_seconds": lambda t: t.total_seconds(),
+    "floor of a duration": lambda t: t.floor("h"),
+    "ceil of a duration": lambda t: t.ceil("min"),
+    "round of a duration": lambda t: t.round("D"),
+}
+
+ARITHMETIC: dict[str, Verb] = {
+    "+": lambda p: p["c"] + p["d"],
+    "-": lambda p: 10 - p["c"],
+    "*": lambda p: np.float64(1.5) * p["c"],
+    "/": lambda p: p["c"] / p["d"],
+    "1/": lambda p: 1 / p["c"],
+    "//": lambda p: p["c"] // 3,
+    "10 //": lambda p: 10 // p["c"],
+    "%": lambda p: p["c"] % 2.5,
+    "7 %": lambda p: 7 % p["c"],
+    "**": lambda p: p["c"] ** 2,
+    "2 **": lambda p: 2 ** p["c"],
+    "np //": lambda p: np.int64(7) // p["c"],
+    "negative": lambda p: -p["c"],
+    "positive": lambda p: +p["c"],
+    "abs": lambda p: abs(p["c"]),
+    "abs method": lambda p: p["c"].abs(),
+    "round": lambda p: p["c"].round(1),
+    "round to tens": lambda p: round(p["c"], -1),
+    "sqrt": lambda p: np.sqrt(p["c"]),
+    "exp": lambda p: np.exp(p["c"]),
+    "expm1": lambda p: np.expm1(p["c"]),
+    "log": lambda p: np.log(p["c"]),
+    "log2": lambda p: np.log2(p["c"]),
+    "log10": lambda p: np.log10(p["c"]),
+    "log1p": lambda p: np.log1p(p["c"]),
+    "floor": lambda p: np.floor(p["c"]),
+    "ceil": lambda p: np.ceil(p["c"]),
+    "trunc": lambda p: np.trunc(p["c"]),
+    "rint": lambda p: np.rint(p["c"]),
+    "absolute": lambda p: np.absolute(p["c"]),
+    "clip": lambda p: p["c"].clip(-1, 2.5),
+    "clip below": lambda p: p["c"].clip(lower=0.5),
+    "clip above": lambda p: p["c"].clip(upper=0.5),
+}
+
+VERBS: dict[str, Verb] = {
+    **ARITHMETIC,
+    **{f"str {name}": lambda p, f=f: f(p["c"].str) for name, f in TEXT.items()},
+    **{f"dt {name}": lambda p, f=f: f(p["c"].dt) for name, f in (TIMES | LENGTHS).items()},
+    "extract": lambda p: p["c"].str.extract(PATTERN),
+    "element of a split": lambda p: p["c"].str.split("-").str[1],
+    "date": lambda p: p["c"].dt.date,
+    "week": lambda p: p["c"].dt.isocalendar_week,
+    "where": lambda p: p["c"].where(p["d"] > 0),
+    "where else a number": lambda p: p["c"].where(p["d"] > 0, -1),
+    "where else a column": lambda p: p["c"].where(p["d"].notna(), p["d"]),
+    "where itself": lambda p: p["c"].where(lambda c: c == "a", "b"),
+    "mask": lambda p: p["c"].mask(p["c"] == 1, "one"),
+    "fillna": lambda p: p["c"].fillna(0),
+    "fillna with text": lambda p: p["c"].fillna("none"),
+    "fillna with a column": lambda p: p["c"].fillna(p["d"]),
+    "fillna with a time": lambda p: p["c"].fillna(pd.Timestamp("2020-01-01")),
+    "as int": lambda p: p["c"].astype("int64"),
+    "as float": lambda p: p["c"].astype(float),
+    "as bool": lambda p: p["c"].astype(bool),
+    "as text": lambda p: p["c"].astype(str),
+    "as time": lambda p: p["c"].astype("datetime64[ns]"),
+    "as category": lambda p: p["c"].astype("category"),
+    "as text of parts": lambda p: p["c"].dt.month.astype(str),
+    "map": lambda p: p["c"].map({1: "one", "a": 2, 0.5: None, pd.Timestamp("2020-01-01"): "day"}),
+    "map to numbers": lambda p: p["c"].map({1: 10, "a": 0.5, 2**53 + 1: True}),
+    "replace": lambda p: p["c"].replace({1: "one", "a": None, "12": 12}),
+    "replace one": lambda p: p["c"].replace("a", "b"),
+    "isin": lambda p: p["c"].isin([1, "a", 0.5, 2**53 + 1]),
+    "between": lambda p: p["c"].between(0, 12),
+    "between texts": lambda p: p["c"].between("0", "a", inclusive="left"),
+    "between columns": lambda p: p["c"].between(p["d"], 100, inclusive="neither"),
+    "cut": lambda p: p["c"].cut([0, 1, 2.5, 100]),
+    "cut left": lambda p: p["c"].cut([0, 1, 100], labels=["low", "high"], right=False),
+    "cut with the lowest": lambda p: p["c"].cut([0, 1, 9], labels=False, include_lowest=True),
+    "dp.cut": lambda p: dp.cut(p["c"], [-math.inf, 0, math.inf], labels=[("-", 1), ("+", 2)]),
+    "isna": lambda p: p["c"].isna(),
+    "notna": lambda p: p["c"].notna(),
+    "==": lambda p: p["c"] == p["d"],
+    "<": lambda p: p["c"] < p["d"],
+    ">= text": lambda p: p["c"] >= "2020-01-01",
+    "xor": lambda p: (p["c"] == 1) ^ (p["d"] > 0),
+    "true & mask": lambda p: True & ~(p["c"] == 1),
+    "assign text": lambda p: p.assign(e="c + d * 2")["e"],
+    "assign a test": lambda p: p.assign(e="c > 1 or d.isna()")["e"],
+    "assign a function": lambda p: p.assign(e=lambda p: p["c"] + 1, f="e - 1")["f"],
+    "assign a constant": lambda p: p.assign(e=5)["e"],
+    "assign nothing": lambda p: p.assign(e=None)["e"],
+    "assign a time": lambda p: p.assign(e=pd.Timestamp("2020-01-01"))["e"],
+    "frame fillna": lambda p: p.fillna({"c": "x"})["c"],
+    "frame astype": lambda p: p.astype({"c": str, "d": float})["c"],
+    "frame round": lambda p: p.round(1)["c"],
+    "frame replace": lambda p: p.replace({"c": {1: 2}})["c"],
+    "merge": lambda p: p.merge(ZIPS, left_on="c", right_on="zip")["city"],
+    "merged number": lambda p: p.merge(ZIPS, left_on="c", right_on="zip")["n"],
+    "merge by two": lambda p: p.merge(PAIRS, left_on=["c", "d"], right_on=["k", "l"])["word"],
+    "explode": lambda p: p.explode("c", max_items=3)["c"],
+    "concat": lambda p: dp.concat([p[["c"]], p[["d"]].rename(columns={"d": "c"})])["c"],
+}  # fmt: skip
+
+FILTERS: dict[str, Verb] = {
+    "query": lambda p: p.query("c == 'a' or d > 0"),
+    "mask": lambda p: p[p["c"].str.contains("a")],
+    "dropna": lambda p: p.dropna(),
+    "dropna of all": lambda p: p.dropna(how="all"),
+    "dropna subset": lambda p: p.dropna(subset=["c"]),
+    "inner merge": lambda p: p.merge(ZIPS, "inner", left_on="c", right_on="zip"),
+    "inner merge by two": lambda p: p.merge(
+        PAIRS, "inner", left_on=["c", "d"], right_on=["k", "l"]
+    ),
+    "sample": lambda p: p.sample(frac=0.5),
+    "explode": lambda p: p.explode("c", max_items=3),
+    "concat": lambda p: dp.concat([p.query("c > 0"), p.query("d > 0")]),
+}  # fmt: skip
+
+
+def test_every_text_method_and_time_part_is_tried() -> None:
+    named = {name.split()[0] for name in TEXT} | {"extract"}
+    assert named == {*MAPS, *TESTS}
+    assert {n for n in vars(TextMethods) if not n.startswith("_")} <= named
+    parts = {name.split()[0] for name in TIMES | LENGTHS} | {"date", "isocalendar_week"}
+    assert parts >= {*PARTS, *DURATIONS}
+    assert {n for n in vars(TimeMethods) if not n.startswith("_")} <= parts
+
+
+# --- one row at a time ----------------------------------------------------------------------------
+
+
+def meaning(value: Any) -> Any:
+    """What tells one element of a result from another."""
+    try:
+        if vectors.is_missing(value):
+            return None
+        value = plain(value)
+        if isinstance(value, bool | int | float):
+            return ("number", float(value).hex())
+        if isinstance(value, str):
+            return ("text", str(value))
+        if isinstance(value, dt.datetime):
+            return ("time", pd.Timestamp(value).isoformat(), str(value.tzinfo))
+        if isinstance(value, dt.timedelta):
+            return ("duration", pd.Timedelta(value).isoformat())
+        if isinstance(value, list | tuple | np.ndarray):
+            return ("list", *map(meaning, value))
+        if isinstance(value, pd.Interval):
+            return ("interval", str(value))
+    except Exception:
+        pass
+    return ("object", id(value))
+
+
+def results(df: pd.DataFrame, expression: rows.Expression, branches: int, part: slice) -> list[Any]:
+    """The elements of an expression on some rows, for each branch."""
+    first, last, _ = part.indices(len(df))
+    block = Table(df, b"k" * 16).block(first, last)
+    found = []
+    with warnings.catch_warnings(record=True) as told, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        for branch in range(branches):
+            block.branch = branch
+            vector = expression.vector(block)
+            truth = expression.truth(block)
+            null = vectors.is_null(vector)
+            assert len(vector) == len(truth) == len(null) == last - first
+            found.append(
+                [
+                    (None if n else meaning(x), bool(t))
+                    for x, n, t in zip(vector.objects(), null, truth, strict=True)
+                ]
+            )
+    assert not [str(each.message) for each in told]
+    return list(zip(*found, strict=True))
+
+
+def asked(name: str, p: Any) -> tuple[rows.Expression, int]:
+    if name.startswith("filter "):
+        frame = FILTERS[name[7:]](p)
+        return (rows.EVERY if frame._where is None else frame._where), frame._root.branches
+    column = VERBS[name](p)
+    return column._expression, column._root.branches
+
+
+NAMES = [*VERBS, *(f"filter {name}" for name in FILTERS)]
+MORE = ["a b", "ab-cd-e", "é", "A1", "0.5", "-3", "x" * 40, "2020-02-30", "10:30", "13/01/2020",
+        "2020Q1", "2020-01-01 10:00 XYZ", "20:15", "5pm", [1, None, "b"], [[1], 2], (), [], ("a",),
+        np.array(["a", "b"]), np.array([], dtype=float), np.array(5), frozenset([7]), "1,5",
+        dt.timedelta(days=-1, microseconds=1), pd.Timedelta(5, "ns"), 1e300, -2.5, 3, 1e-320,
+        pd.Timestamp("2020-03-29 02:30", tz="UTC").tz_convert("Europe/Berlin"), pd.Timestamp.max,
+        pd.Timestamp.min, dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59)]  # fmt: skip
+ANYTHING = [*ELEMENTS, *MORE, *HOSTILE]
+
+
+@pytest.fixture(scope="module")
+def hostile() -> pd.DataFrame:
+    c = objects(ANYTHING)
+    d = objects([*ANYTHING[40:], *ANYTHING[:40]])
+    return pd.DataFrame({"c": c, "d": d})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_row_means_the_same_alone_and_among_others(name: str, hostile: pd.DataFrame) -> None:
+    expression, branches = asked(name, private(hostile))
+    together = results(hostile, expression, branches, slice(None))
+    n = len(hostile)
+    assert len(together) == n
+    for size in (1, 7, 64):
+        parts = [
+            each
+            for i in range(0, n, size)
+            for each in results(hostile, expression, branches, slice(i, i + size))
+        ]
+        assert parts == together
+    backwards = hostile.iloc[::-1].reset_index(drop=True)
+    assert results(backwards, expression, branches, slice(None)) == together[::-1]
+    for i in range(n):  # a frame of its own
+        assert results(hostile.iloc[[i]], expression, branches, slice(None)) == [together[i]]
+
+
+UNIT_NAMES = ["x", "y", 1, 1.0, True, 2**53 + 1, pd.Timestamp("2020-01-01"), None, [1], ("z",)]
+
+
+@given(st.integers(0, 2**32), st.sampled_from([None, "c == 1 or d > 0"]))
+def test_the_row_of_a_unit_is_made_from_its_rows_alone(seed: int, where: str | None) -> None:
+    """In whatever order they stand, and whoever else is there: to the last bit."""
+    draw = np.random.default_rng(seed)  # of data, not of noise
+    n = 40
+    reals = [0.1, 0.2, 0.3, 1e16, -1e16, 1.0, 1e-9, 1e308, None]
+    df = pd.DataFrame(
+        {
+            "u": objects([UNIT_NAMES[i] for i in draw.integers(0, len(UNIT_NAMES), n)]),
+            "c": objects([ANYTHING[i] for i in draw.integers(0, len(ANYTHING), n)]),
+            "d": objects([reals[i] for i in draw.integers(0, len(reals), n)]),
+        }
+    )
+    together = unit_rows(df, where)
+    assert unit_rows(df.iloc[draw.permutation(n)], where) == together
+    names = [hashing.name_of(u) for u in df["u"]]
+    assert set(together) <= set(names) - {None}
+    for name in set(names) - {None}:
+        alone = df[[other == name for other in names]]
+        assert unit_rows(alone, where) == {k: v for k, v in together.items() if k == name}
+
+
+def unit_rows(df: pd.DataFrame, where: str | None) -> dict[Any, Any]:
+    p = dp.private(df, unit="u")
+    kept = p if where is None else p.query(where)
+    asked = {f"{how} {c}": (c, how) for c in "cd" for how in AGGREGATES}
+    with np.errstate(all="ignore"):
+        made = kept.per_unit().agg(**asked)._root.engine.made().frame
+    found = {}
+    for row in made.to_dict("records"):
+        name = hashing.name_of(row.pop("u"))
+        assert name not in found
+        found[name] = {key: meaning(value) for key, value in row.items()}
+    return found
+
+
+# --- whatever dtype holds the values --------------------------------------------------------------
+
+FAMILIES: dict[str, tuple[list[Any], list[str]]] = {
+    "whole": ([0, 1, -3, 12, 2, 100], ["int8", "float64", "float32", "Int16", "Float64",
+              "int64[pyarrow]", "double[pyarrow]"]),
+    "whole with missing": ([0, 1, None, 12, 2], ["float64", "Int64", "UInt8", "Float32",
+                           "uint8[pyarrow]", "float[pyarrow]"]),
+    "large": ([2**53 + 2, -(2**60), 2**40, 1], ["int64", "float64", "Int64", "int64[pyarrow]"]),
+    "real": ([0.5, -1.25, None, math.inf, 1e300, 12.0], ["float64", "Float64", "double[pyarrow]"]),
+    "truth": ([True, False, True], ["bool", "boolean", "bool[pyarrow]"]),
+    "truth with missing": ([True, None, False], ["boolean", "bool[pyarrow]"]),
+    "text": (["a", "ab-cd-e", None, "12", "", "É b", "2020-01-31", "-3"],
+             ["string[python]", "string[pyarrow]", "large_string[pyarrow]"]),
+    "times": ([pd.Timestamp("2020-02-29 13:14:15"), pd.Timestamp("1969-12-31"), None],
+              ["datetime64[ns]", "datetime64[s]", "datetime64[us]", "timestamp[ms][pyarrow]"]),
+    "zoned": ([pd.Timestamp("2020-03-29 03:30", tz="Europe/Berlin"), None],
+              ["datetime64[ns, Europe/Berlin]", "datetime64[s, Europe/Berlin]"]),
+    "durations": ([pd.Timedelta("1 day 02:03:04.5"), None, pd.Timedelta("-5s")],
+                  ["timedelta64[ns]", "timedelta64[us]", "duration[ms][pyarrow]"]),
+    "python times": ([dt.datetime(2020, 2, 29, 13), dt.datetime(2020, 1, 1)], ["datetime64[ns]"]),
+    "python durations": ([dt.timedelta(1, 5), dt.timedelta(0, 1)], ["timedelta64[ns]"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_value_means_the_same_in_every_dtype(family: str) -> None:
+    values, dtypes = FAMILIES[family]
+    held = [objects(values), objects(values).astype("category")]
+    held += [pd.Series(values, dtype="object").astype(dtype) for dtype in dtypes]
+    held += [held[2].astype("category")]
+    other = objects([1, 0, -1, None, 2.5, "a", "12", 3][: len(values)])
+    first = pd.DataFrame({"c": held[0], "d": other})
+    for name in NAMES:
+        if name == "filter sample":
+            continue  # its seed is this frame's
+        expression, branches = asked(name, private(first))
+        wanted = results(first, expression, branches, slice(None))
+        for column in held[1:]:
+            df = pd.DataFrame({"c": column, "d": other})
+            found = results(df, expression, branches, slice(None))
+            assert plainly(found) == plainly(wanted), (name, column.dtype)
+
+
+def plainly(found: list[Any]) -> list[Any]:
+    """Without the names of zones, which have several spellings."""
+    return [
+        [((*value[:2], "")) if value and value[0] == "time" else value for value, _ in row]
+        + [truth for _, truth in row]
+        for row in found
+    ]
+
+
+# --- as pandas does -------------------------------------------------------------------------------
+
+
+def number_of(answer: Any) -> Any:
+    return answer.release(epsilon=EPSILON)
+
+
+def agrees(found: Any, wanted: pd.Series, close: bool = False) -> None:
+    """A private column has as many values as a plain one, of the same sum, each as often."""
+    known = wanted.dropna().tolist()
+    assert number_of(found.size()) == len(wanted)
+    assert number_of(found.count()) == len(known)
+    if not known:
+        return
+    if all(isinstance(x, bool | int | float) and math.isfinite(x) for x in known):
+        most = max(1.0, *map(abs, map(float, known)))
+        total = number_of(found.sum(bounds=(-most, most)))
+        assert total == pytest.approx(math.fsum(known), abs=len(known) * most / 2**28)
+    if not close:
+        labels = list(dict.fromkeys(known))
+        counts = number_of(found.value_counts(keys=labels, sort=False))
+        assert counts.tolist() == [known.count(label) for label in labels]
+
+
+def passed(tests: pd.Series) -> pd.Series:
+    """Tests of texts, which nothing but a text passes here."""
+    return pd.Series([isinstance(x, bool | np.bool_) and bool(x) for x in tests])
+
+
+NUMBERS = table(
+    c=[1.5, -2.0, math.nan, 0.0, 7.0, 12.0, 2.5, -0.25],
+    d=[2.0, 0.0, 1.0, 3.0, -4.0, math.nan, 0.5, 2.0],
+)
+#: Arithmetic and other verbs that read alike on a frame of numbers.
+ALIKE: dict[str, Verb] = {
+    **ARITHMETIC,
+    **{
+        name: VERBS[name]
+        for name in (
+            "where", "where else a number", "where else a column", "fillna",
+            "fillna with a column", "as float", "isin", "between", "between columns", "isna",
+            "notna", "==", "<", "xor", "assign a constant",
+        )
+    },
+    "mask": lambda p: p["c"].mask(p["c"] > 1),
+    "mask by a number": lambda p: p["c"].mask(p["d"] < 1, 5),
+    "mask by a column": lambda p: p["c"].mask(lambda c: c < 0, p["d"]),
+    "between outside": lambda p: p["c"].between(0, 2.5, inclusive="neither"),
+    "between right": lambda p: p["c"].between(0, 2.5, inclusive="right"),
+    "dropna": lambda p: p.dropna()["c"],
+    "dropna of all": lambda p: p.dropna(how="all")["c"],
+    "dropna subset": lambda p: p.dropna(subset=["d"])["c"],
+    "dropna of a column": lambda p: p["c"].dropna(),
+    "rename": lambda p: p.rename(columns={"c": "e", "d": "c"})["c"],
+    "rename by a function": lambda p: p.rename(columns=str.upper)["C"],
+    "drop": lambda p: p.drop(columns=["d"])["c"],
+    "drop one": lambda p: p.drop(columns="d")["c"],
+    "map": lambda p: p["c"].map({1.5: "x", 0: "y", 12: "x"}),
+    "map to numbers": lambda p: p["c"].map({1.5: 2, 0: 3}),
+    "replace": lambda p: p["c"].replace({1.5: 2.5, 0: -1}),
+    "replace one": lambda p: p["c"].replace(7, 0),
+    "replace several": lambda p: p["c"].replace([7, 0], [0, 7]),
+    "replace several by one": lambda p: p["c"].replace([7, 0], 1),
+    "frame replace": lambda p: p.replace({"c": {7: 0}, "d": {0: 7}})["c"],
+    "frame replace all": lambda p: p.replace(2, 3)["c"],
+    "frame fillna": lambda p: p.fillna(-1)["c"],
+    "frame fillna of one": lambda p: p.fillna({"c": 9})["c"],
+    "frame round": lambda p: p.round(0)["c"],
+    "frame round of one": lambda p: p.round({"c": 1})["c"],
+    "frame astype": lambda p: p.astype(float)["c"],
+    "copy": lambda p: p.copy()["c"].copy(),
+    "pipe": lambda p: p.pipe(lambda q, n: q["c"] * n, 2).pipe(lambda c: c + 1),
+    "chained": lambda p: p.assign(e=lambda p: p["c"] + p["d"]).dropna()["e"].clip(0, 5),
+}  # fmt: skip
+#: Their last bits are those of Python's math, not of numpy.
+LIBRARY = ("exp", "expm1", "log", "log2", "log10", "log1p")
+
+
+@pytest.mark.usefixtures("exact")
+class TestAsPandas:
+    @pytest.mark.parametrize("name", ALIKE)
+    def test_numbers(self, name: str) -> None:
+        verb = ALIKE[name]
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # pandas': downcasting in 2, for one
+            wanted = verb(NUMBERS)
+        agrees(verb(private(NUMBERS)), wanted, close=name in LIBRARY)
+
+    @given(
+        st.lists(
+            st.tuples(
+                st.none() | st.floats(-1e6, 1e6) | st.integers(-50, 50),
+                st.none() | st.sampled_from([0.0, -0.0, 1.0, -2.5, 3.0, 1e-3]),
+            ),
+            min_size=1,
+            max_size=12,
+        ),
+        st.sampled_from([n for n in ALIKE if n not in LIBRARY and n not in ("2 **", "1/", "/")]),
+    )
+    def test_any_numbers(self, pairs: list[tuple[Any, Any]], name: str) -> None:
+        df = pd.DataFrame(pairs, columns=["c", "d"]).astype(float)
+        dp.reset()
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = ALIKE[name](df)
+        agrees(ALIKE[name](private(df)), wanted)
+
+    @pytest.mark.parametrize("name", TEXT)
+    def test_texts(self, name: str) -> None:
+        texts = ["a b", "ab-cd-e", None, "", "12", "A1", "Éa", " x ", "abab", "-3", "a\tb\nb", "ǆ"]
+        df = table(c=pd.Series(texts, dtype=object))
+        if name == "isascii" and not hasattr(df["c"].str, name):
+            pytest.skip("pandas 2 has no isascii")
+        wanted, found = TEXT[name](df["c"].str), TEXT[name](private(df)["c"].str)
+        if found._expression.is_truth:
+            agrees(found, passed(wanted))
+        elif name.startswith("split"):
+            agrees(found.str.len(), wanted.str.len())
+            agrees(found.str[1], wanted.str[1])
+            agrees(found.str[-1], wanted.str[-1])
+        else:
+            agrees(found, wanted)
+
+    @given(st.lists(st.none() | st.text("ab1 -Éß", max_size=5), min_size=1, max_size=8),
+           st.sampled_from(sorted(set(TEXT) - {"isascii", "split", "split at"})))  # fmt: skip
+    def test_any_texts(self, texts: list[Any], name: str) -> None:
+        df = table(c=pd.Series(texts, dtype=object))
+        if df["c"].isna().all():
+            return  # pandas has no .str there
+        dp.reset()
+        wanted, found = TEXT[name](df["c"].str), TEXT[name](private(df)["c"].str)
+        agrees(found, passed(wanted) if found._expression.is_truth else wanted)
+
+    def test_extract_and_patterns(self) -> None:
+        df = table(c=["a12b", "x", "7", None])
+        found = private(df)["c"].str
+        agrees(found.extract(PATTERN), df["c"].str.extract(PATTERN, expand=False))
+        agrees(found.extract("(x)?"), df["c"].str.extract("(x)?", expand=False))
+        for pattern in (r"\s+", ".", "b|c", "--"):
+            df = table(c=["a  b.c", "d--e", "f"])
+            found = private(df)["c"].str.split(pattern).str[1]
+            agrees(found, df["c"].str.split(pattern).str[1])
+        literal = table(c=["a.+b"])
+        found = private(literal)["c"].str.split(".+", regex=False).str[0]
+        agrees(found, pd.Series(["a"]))
+
+    @pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+    @pytest.mark.parametrize("name", TIMES)
+    def test_times(self, name: str, zone: str | None) -> None:
+        times = pd.Series(
+            pd.to_datetime(
+                [
+                    "2020-02-29 13:44:15.000123456",
+                    None,
+                    "1999-12-31",
+                    "2021-01-01 00:07:30",
+                    "2020-07-01",
+                ],
+                format="mixed",
+            )
+        )
+        df = table(c=times.dt.tz_localize(zone))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that pandas 3 deprecates
+            wanted = TIMES[name](df["c"].dt)
+        found = TIMES[name](private(df)["c"].dt)
+        if name.startswith("is_"):
+            wanted = wanted.where(df["c"].notna())  # here a missing time has no flags
+        agrees(found, wanted)
+
+    def test_days_and_weeks(self) -> None:
+        df = table(c=pd.to_datetime(["2020-02-29 13:44", None, "2021-01-01"], format="mixed"))
+        found = private(df)["c"].dt
+        days = df["c"].dt.date.map(pd.Timestamp, na_action="ignore")
+        agrees(found.date, days)  # times at midnight, not dates
+        agrees(found.isocalendar_week, df["c"].dt.isocalendar().week)
+
+    @pytest.mark.parametrize("name", LENGTHS)
+    def test_durations(self, name: str) -> None:
+        least = "1us" if name == "total_seconds" else "1ns"  # pandas 2 sums up whole microseconds
+        lengths = pd.to_timedelta(["1 day 02:03:04.5", None, "-5s", "36h", least])
+        df = table(c=pd.Series(lengths))
+        agrees(LENGTHS[name](private(df)["c"].dt), LENGTHS[name](df["c"].dt))
+
+    @pytest.mark.parametrize("right", [True, False])
+    @pytest.mark.parametrize("include_lowest", [True, False])
+    @pytest.mark.parametrize("labels", [None, False, ["low", "middle", "high"]])
+    def test_cut(self, right: bool, include_lowest: bool, labels: Any) -> None:
+        values = pd.Series([0, 0.5, 1, 2, 5, 5.5, -1, None, math.inf, 1e-9])
+        edges = [0, 1, 2, 5]
+        wanted = pd.cut(
+            values, edges, right=right, include_lowest=include_lowest, labels=labels
+        ).astype(object)
+        if labels is None:  # pandas moves the edge that it includes, as in (-0.001, 1.0]
+            first = pd.Interval(0, 1, "right" if right else "left")
+            wanted = wanted.map(lambda x: first if 0.5 in x else x, na_action="ignore")
+        p = private(table(c=values))
+        agrees(p["c"].cut(edges, labels, right, include_lowest), wanted)
+        agrees(dp.cut(p["c"], np.array(edges), labels, right, include_lowest), wanted)
+        counts = (
+            p["c"]
+            .cut(edges, labels, right, include_lowest)
+            .value_counts(sort=False, epsilon=EPSILON)
+        )
+        assert len(counts) == 3
+
+    def test_assign(self) -> None:
+        df = table(c=[1.0, 2.0, None, 4.0], d=["a", "b", None, "d"])
+        p = private(df)
+        e = 10
+        asked: dict[str, Any] = {
+            "s": "c * 2 + @e", "t": "c > 1", "n": 5, "w": "'text'", "f": lambda q: q["c"] - 1,
+            "m": None, "z": np.float32(0.5), "col": p["c"] * 3,
+        }  # fmt: skip
+        q = p.assign(**asked, again=lambda q: q["s"] + q["f"])
+        agrees(q["s"], df["c"] * 2 + e)
+        agrees(q["t"], df["c"] > 1)
+        agrees(q["n"], pd.Series([5] * 4))
+        agrees(q["w"], pd.Series(["text"] * 4))
+        agrees(q["f"], df["c"] - 1)
+        agrees(q["m"], pd.Series([None] * 4))
+        agrees(q["z"], pd.Series([0.5] * 4))
+        agrees(q["col"], df["c"] * 3)
+        agrees(q["again"], df["c"] * 3 + 9)
+        assert list(q.columns) == ["c", "d", *asked, "again"]
+        adults = p[p["c"] > 1]
+        agrees(adults.assign(e=p["c"], f=adults["c"])["e"], df["c"][df["c"] > 1])
+
+    def test_astype(self) -> None:
+        df = table(n=[1.7, -1.7, None, 0.0, 1e18], t=["5", "x", "", None, " 2.5 "], b=[True] * 5,
+                   w=["2020-01-31", "1/2/2020 10:30", "10:30", "2020Q1", None])  # fmt: skip
+        p = private(df)
+        agrees(p["n"].astype(int), pd.Series([1, -1, None, 0, 1e18]))
+        agrees(p["n"].astype("Int8"), pd.Series([1, -1, None, 0, 1e18]))  # no wrap-around
+        agrees(p["n"].astype(str), pd.Series(["1.7", "-1.7", None, "0", "1e+18"]))
+        agrees(p["n"].astype(bool), pd.Series([True, True, None, False, True]))
+        agrees(p["n"].astype("category"), df["n"])
+        agrees(p["n"].astype(object), df["n"])
+        agrees(p["t"].astype(np.float64), pd.Series([5, None, None, None, 2.5]))
+        agrees(p["t"].astype("bool"), pd.Series([True, True, False, None, True]))
+        agrees(p["b"].astype("string"), pd.Series(["True"] * 5))
+        agrees(p["b"].astype(bool).astype(str), pd.Series(["1"] * 5))  # computed: a number
+        days = pd.to_datetime(["2020-01-31", "2020-01-02 10:30", None, None, None], format="mixed")
+        agrees(p["w"].astype("datetime64[ns]"), pd.Series(days))
+        whole = p.astype({"n": int, "t": "float"})
+        agrees(whole["n"], pd.Series([1, -1, None, 0, 1e18]))
+
+    def test_a_whole_becomes_text_without_a_point(self) -> None:
+        """pandas says "1.0" of a float column, which one missing value makes of a whole one."""
+        for column in ([1, 2], [1.0, 2.0]):
+            agrees(private(table(c=column))["c"].astype(str), pd.Series(["1", "2"]))
+
+    def test_numbers_become_floats(self) -> None:
+        df = table(c=pd.array([2**53 + 1, None], dtype="Int64"))
+        found = private(df)["c"].fillna(0)
+        agrees(found, pd.Series([2.0**53, 0.0]))
+
+    def test_comparisons_with_missing_values(self) -> None:
+        df = table(c=[1.0, None], t=["a", None])
+        p = private(df)
+        for mask in (p["c"] == 1, p["c"] > 0, p["t"] == "a", p["c"].isin([1])):
+            agrees(mask, pd.Series([True, False]))
+        for mask in (p["c"] != 1, p["t"] != "a", ~(p["c"] == 1)):
+            agrees(mask, pd.Series([False, True]))
+        agrees(p["t"] != "b", pd.Series([True, True]))
+
+    @pytest.mark.parametrize("how", ["left", "inner"])
+    def test_merge(self, how: str) -> None:
+        df = table(zip=["10", "20", None, "30", "10"], n=[1, 2, 3, 4, 5])
+        zips = table(zip=["10", "20", "99"], city=["Rome", None, "Bonn"], n=[7.5, 8.5, 9.5])
+        found, wanted = private(df).merge(zips, how, on="zip"), df.merge(zips, how, on="zip")
+        assert list(found.columns) == list(wanted.columns)
+        for name in wanted:
+            agrees(found[name], wanted[name])
+        other = zips.rename(columns={"zip": "code"})
+        asked: dict[str, Any] = {"left_on": "zip", "right_on": "code", "suffixes": (None, "_r")}
+        found, wanted = private(df).merge(other, how, **asked), df.merge(other, how, **asked)
+        assert list(found.columns) == list(wanted.columns)
+        for name in wanted:
+            agrees(found[name], wanted[name])
+
+    @pytest.mark.parametrize("how", ["left", "inner"])
+    def test_merge_by_several_keys(self, how: str) -> None:
+        df = table(k=["a", "a", "b", None], l=[1, 2, 1, 1], x=[1, 2, 3, 4])
+        pairs = table(k=["a", "b", "a"], l=[1, 1, 3], y=[10, 20, 30], x=[0, 0, 0])
+        found = private(df).merge(pairs, how, on=["k", "l"], suffixes=("_l", "_r"))
+        wanted = df.merge(pairs, how, on=["k", "l"], suffixes=("_l", "_r"))
+        assert list(found.columns) == list(wanted.columns)
+        for name in wanted:
+            agrees(found[name], wanted[name])
+
+    def test_merge_with_a_named_series(self) -> None:
+        df = table(zip=["10", "20"])
+        city = pd.Series(["Rome"], index=pd.Index(["10"], name="zip"), name="city")
+        found = private(df).merge(city, on="zip")["city"]
+        agrees(found, pd.Series(["Rome", None]))
+
+    def test_merge_matches_by_value(self) -> None:
+        """pandas refuses to merge text with numbers; here they are never equal."""
+        p = private(table(k=pd.Series([1, "1", 1.0, True], dtype=object)))
+        found = p.merge(table(k=[1], v=["one"]), on="k")["v"]
+        agrees(found, pd.Series(["one", None, "one", "one"]))
+
+    LISTS = st.lists(
+        st.lists(st.sampled_from([1, 2.5, None, "a"]), max_size=3)
+        | st.sampled_from([None, "a", 7]),
+        min_size=1, max_size=6,
+    )  # fmt: skip
+
+    @given(LISTS)
+    def test_explode(self, values: list[Any]) -> None:
+        dp.reset()
+        df = table(c=objects(values), n=range(len(values)))
+        found, wanted = private(df).explode("c", max_items=3), df.explode("c")
+        agrees(found["c"], wanted["c"])
+        agrees(found["n"], wanted["n"].astype(int))
+        agrees(found["n"] * 2, wanted["n"].astype(int) * 2)
+        late = found.query("n > 1").explode("c", max_items=1)
+        agrees(late["c"], wanted.query("n > 1")["c"])
+
+    def test_explode_of_other_lists(self) -> None:
+        lists = [("a", "b"), np.array([1, 2]), [], ["x", None]]
+        df = table(c=objects(lists))
+        agrees(private(df).explode("c", max_items=2)["c"], df["c"].explode())
+        arrow = table(c=pd.Series([[1, 2], None, [3]], dtype="object"))
+        pa = pytest.importorskip("pyarrow")
+        arrow["c"] = arrow["c"].astype(pd.ArrowDtype(pa.list_(pa.int64())))
+        agrees(private(arrow).explode("c", max_items=2)["c"], pd.Series([1, 2, None, 3]))
+
+    def test_later_elements_are_dropped(self) -> None:
+        p = private(table(c=[["a", "b", "c"], ["c"]]))
+        counts = p.explode("c", max_items=2)["c"].value_counts(
+            keys=["a", "b", "c"], epsilon=EPSILON
+        )
+        assert counts.to_dict() == {"a": 1, "b": 1, "c": 1}
+
+    def test_explode_of_parts_of_texts(self) -> None:
+        df = table(c=["a,b", "b", None])
+        found = private(df).assign(c=lambda p: p["c"].str.split(",")).explode("c", max_items=2)
+        agrees(found["c"], df.assign(c=df["c"].str.split(",")).explode("c")["c"])
+
+    def test_concat(self) -> None:
+        df = table(a=[1.0, 2.0, None], b=[3.0, 4.0, 5.0])
+        p = private(df)
+        parts = [p[["a"]].rename(columns={"a": "x"}), p[["b"]].rename(columns={"b": "x"})]
+        plain = [df[["a"]].rename(columns={"a": "x"}), df[["b"]].rename(columns={"b": "x"})]
+        agrees(dp.concat(parts)["x"], pd.concat(plain)["x"])
+        found, wanted = dp.concat([p.query("a > 1"), p[["b"]]]), [df.query("a > 1"), df[["b"]]]
+        for name in "ab":
+            agrees(found[name], pd.concat(wanted)[name])
+        agrees(dp.concat([dp.concat(parts), parts[0]])["x"], pd.concat([*plain, plain[0]])["x"])
+        long = dp.concat(parts)
+        agrees(long[long["x"] > 2]["x"], pd.concat(plain).query("x > 2")["x"])
+
+    def test_concat_of_two_inner_merges(self) -> None:
+        df = table(k=["a", "b", "b"], n=[1, 2, 3])
+        p = private(df)
+        tables = [table(k=["a"]), table(k=["b"])]
+        found = dp.concat([p.merge(each, "inner", on="k") for each in tables])
+        agrees(found["n"], pd.concat([df.merge(each, on="k") for each in tables])["n"])
+
+    VISITS = st.lists(
+        st.tuples(
+            st.sampled_from([1, 2, 3, None]),
+            st.none() | st.integers(-20, 20).map(lambda n: n / 4),
+            st.sampled_from(["a", "b", None]),
+            st.booleans(),
+        ),
+        min_size=1, max_size=12,
+    )  # fmt: skip
+
+    @given(VISITS)
+    def test_per_unit(self, visits: list[Any]) -> None:
+        dp.reset()
+        df = pd.DataFrame(visits, columns=["u", "x", "t", "b"])
+        df = df.astype({"u": float, "x": float, "t": object, "b": bool})
+        p = dp.private(df, unit="u")
+        hows = ("sum", "mean", "median", "min", "max", "count", "nunique")
+        found = p.per_unit().agg(
+            **{how: ("x", how) for how in hows}, n="size", words=("t", "nunique"),
+            some=("b", "any"), every=("b", "all"), named=("t", "count"), size=("x", "size"),
+        )  # fmt: skip
+        units = df.groupby("u")
+        for how in hows:
+            agrees(found[how], getattr(units["x"], how)(), close=how in ("mean", "median"))
+        agrees(found["n"], units.size())
+        agrees(found["size"], units["x"].size())
+        agrees(found["words"], units["t"].nunique())
+        agrees(found["named"], units["t"].count())
+        agrees(found["some"], units["b"].any())
+        agrees(found["every"], units["b"].all())
+        some = p.query("x > 0").per_unit().agg(s=("x", "sum"))["s"]
+        agrees(some, df.query("x > 0").groupby("u")["x"].sum())
+        doubled = dp.concat([p, p]).per_unit().agg(s=("x", "sum"))["s"]
+        agrees(doubled, units["x"].sum() * 2)
+        again = found.per_unit().agg(s=("sum", "max"))["s"]
+        agrees(again, units["x"].sum())
+
+    def test_missing_truth_values_count_for_nothing(self) -> None:
+        flags = pd.array([True, None, False, None, None], dtype="boolean")
+        df = table(u=[1, 1, 2, 2, 3], b=flags)
+        found = dp.private(df, unit="u").per_unit().agg(some=("b", "any"), every=("b", "all"))
+        units = df.groupby("u")["b"]
+        agrees(found["some"], units.any().astype(bool))
+        agrees(found["every"], units.all().astype(bool))
+
+    def test_nunique_of_the_unit(self) -> None:
+        df = table(u=["x", "y", "x", None, "z"], g=["a", "a", "b", "b", "c"], n=[1, 2, 3, 4, 5])
+        p = dp.private(df, unit="u", max_rows=2)
+        assert p["u"].nunique(epsilon=EPSILON) == df["u"].nunique()
+        some = p.query("n < 3")["u"]
+        assert some.nunique(epsilon=EPSILON) == df.query("n < 3")["u"].nunique()
+        found = p.groupby("g", keys=["a", "b"])["u"].nunique(epsilon=EPSILON)
+        assert found.to_dict() == df.groupby("g")["u"].nunique()[["a", "b"]].to_dict()
+        renamed = p.rename(columns={"u": "who"})["who"]
+        assert renamed.nunique(epsilon=EPSILON) == df["u"].nunique()
+        assert dp.concat([p, p])["u"].nunique(epsilon=EPSILON) == 3
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+def people(**columns: Any) -> pd.DataFrame:
+    plain = {
+        "who": ["x", "y", "x", "z"],
+        "age": [15.0, 30.0, None, 60.0],
+        "city": ["Rome", "Oslo", None, "Rome"],
+        "tags": [["a", "b", "c"], [], ["b"], None],
+    }
+    return pd.DataFrame({**plain, **columns})
+
+
+@pytest.fixture
+def p() -> Any:
+    domain = {"age": (10, 80), "city": ["Rome", "Oslo"]}
+    return dp.protect(people(), name="people", unit="who", max_rows=2, domain=domain)
+
+
+KINDS: dict[str, Verb] = {
+    "frame": lambda p: p,
+    "column": lambda p: p["age"],
+    "groups": lambda p: p.groupby("city"),
+    "a column of groups": lambda p: p.groupby("city")["age"],
+    "rows for each unit": lambda p: p.per_unit(),
+    "texts": lambda p: p["city"].str,
+    "times": lambda p: p["city"].dt,
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_charged_for_a_refusal(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if "refus" in request.node.name:
+        assert dp.ledger().entries() == []
+
+
+@pytest.mark.parametrize("kind", ["frame", "column", "groups", "a column of groups"])
+@pytest.mark.parametrize("verb", refusals.VERBS)
+def test_refused_verbs_say_what_to_do_instead(p: Any, kind: str, verb: str) -> None:
+    private = KINDS[kind](p)
+    with pytest.raises(dp.UnsupportedVerb, match=verb) as refused:
+        getattr(private, verb)
+    why, instead = refusals.VERBS[verb]
+    assert why in str(refused.value)
+    assert instead in str(refused.value)
+    assert not hasattr(private, verb)
+
+
+def test_a_column_named_like_a_refused_verb_is_not_refused_by_brackets() -> None:
+    p = private(table(median=[1.0, 2.0], index=[1, 2]))
+    with pytest.raises(dp.UnsupportedVerb):
+        _ = p.median
+    assert repr(p["median"]).startswith("<private column median")
+    assert repr(p.groupby("index", keys=[1])["median"]).startswith("<private groups")
+
+
+SHOWING: dict[str, Verb] = {
+    "len": len,
+    "bool": bool,
+    "iteration": iter,
+    "list": list,
+    "in": lambda x: 5 in x if not hasattr(x, "columns") else len(x),
+    "asarray": np.asarray,
+    "array": np.array,
+    "numpy's mean": np.mean,
+    "numpy's sort": np.sort,
+    "numpy's where": lambda x: np.where(x, 1, 2),
+    "pickle": pickle.dumps,
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "interchange": lambda x: x.__dataframe__(),
+    "array protocol": lambda x: x.__array__(),
+    "Arrow": lambda x: x.__arrow_c_stream__(),
+    "format": lambda x: f"{x:>20}",
+    "format of a number": lambda x: format(x, ".2f"),
+    "int": int,
+    "float": float,
+    "complex": complex,
+    "DataFrame": lambda x: pd.DataFrame({"x": x}),
+    "sum": sum,
+    "max": max,
+    "sorted": sorted,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", SHOWING)
+def test_refused_ways_to_show_private_values(p: Any, kind: str, how: str) -> None:
+    with pytest.raises(dp.PrivateValueError, match=r"epsilon=|choose a column"):
+        SHOWING[how](KINDS[kind](p))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("verb", ["to_csv", "plot", "hist", "nonsense", "_repr_png_", "to_pickle"])
+def test_refused_attributes_are_attribute_errors(p: Any, kind: str, verb: str) -> None:
+    private = KINDS[kind](p)
+    with pytest.raises(AttributeError) as refused:
+        getattr(private, verb)
+    if not verb.startswith("_"):
+        assert isinstance(refused.value, dp.UnsupportedVerb)
+        assert "Nothing was computed or charged" in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_showing_an_object_shows_its_schema(p: Any, kind: str) -> None:
+    shown = KINDS[kind](p)
+    for text in (repr(shown), str(shown), f"{shown}", f"{shown!s}"):
+        assert text.startswith("<")
+        assert "60" not in text
+        assert "private" in text
+    assert dp.ledger().entries() == []
+
+
+def test_equality_is_a_private_mask(p: Any) -> None:
+    for mask in (p["age"] == 30, p["age"] != p["age"], p["city"] == "Rome"):
+        assert isinstance(mask, dp.PrivateSeries)
+        assert mask._expression.is_truth
+    with pytest.raises(TypeError):
+        hash(p["age"])
+
+
+OTHER = {"k": [1, 2], "v": ["a", "b"]}
+
+#: What is refused, and how.
+REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
+    "an unreleased mean": (lambda p: p["age"] - p["age"].mean(), dp.QueryError, "Release it"),
+    "from an unreleased mean": (
+        lambda p: p["age"].mean() - p["age"], dp.PrivateValueError, "not released",
+    ),
+    "an unreleased mean to fill": (
+        lambda p: p["age"].fillna(p["age"].mean()), dp.QueryError, "Release it",
+    ),
+    "an unreleased mean to assign": (
+        lambda p: p.assign(m=lambda p: p["age"].mean()), dp.QueryError, "Release it",
+    ),
+    "an unreleased bound": (lambda p: p["age"].clip(0, p["age"].sum()), dp.QueryError, "number"),
+    "a plain column to assign": (
+        lambda p: p.assign(x=people()["age"]), dp.LineageError, "no rows in common",
+    ),
+    "an array to assign": (lambda p: p.assign(x=np.arange(4)), dp.LineageError, "in common"),
+    "a list to assign": (lambda p: p.assign(x=[1, 2, 3, 4]), dp.LineageError, "in common"),
+    "a dict to assign": (lambda p: p.assign(x={}), dp.QueryError, "plain scalar"),
+    "a frame to assign": (lambda p: p.assign(x=people()), dp.QueryError, "plain scalar"),
+    "a function's plain column": (
+        lambda p: p.assign(x=lambda p: people()["age"]), dp.LineageError, "in common",
+    ),
+    "another frame's column": (
+        lambda p: p.assign(x=people().dp["age"]), dp.LineageError, "another frame",
+    ),
+    "another frame's mask": (
+        lambda p: p[private(people())["age"] > 3], dp.LineageError, "another frame",
+    ),
+    "another frame's mask for where": (
+        lambda p: p["age"].where(private(people())["age"] > 3), dp.LineageError, "different frames",
+    ),
+    "another frame's values": (
+        lambda p: p["age"].fillna(private(people())["age"]), dp.LineageError, "different frames",
+    ),
+    "rows filtered otherwise": (
+        lambda p: p.assign(x=p.query("age > 20")["age"]), dp.QueryError, "other rows",
+    ),
+    "a column from before explode": (
+        lambda p: p.explode("tags", max_items=2).assign(x=p["age"]), dp.LineageError, "another",
+    ),
+    "a column from before concat": (
+        lambda p: dp.concat([p, p])[p["age"] > 3], dp.LineageError, "another frame",
+    ),
+    "a column from before per_unit": (
+        lambda p: p.per_unit().agg(n="size")[p["age"] > 3], dp.LineageError, "another frame",
+    ),
+    "a plain mask": (lambda p: p["age"].where([True] * 4), dp.QueryError, "mask"),
+    "a number as a condition": (lambda p: p["age"].where(p["age"] + 1), dp.QueryError, "compare"),
+    "two private frames": (lambda p: p.merge(p, on="who"), dp.LineageError, "two private frames"),
+    "a private column to merge": (
+        lambda p: p.merge(p["age"], on="who"), dp.LineageError, "two private frames",
+    ),
+    "a plain frame and a private one": (
+        lambda p: table(**OTHER).merge(p), TypeError, "PrivateFrame",
+    ),
+    "an outer merge": (
+        lambda p: p.merge(table(age=[1]), "outer", on="age"), dp.QueryError, "nobody owns",
+    ),
+    "a key twice": (lambda p: p.merge(table(age=[1, 1]), on="age"), dp.QueryError, "unique"),
+    "a missing key": (lambda p: p.merge(table(age=[1, None]), on="age"), dp.QueryError, "missing"),
+    "no key": (lambda p: p.merge(table(age=[1])), dp.QueryError, "on="),
+    "no such key": (lambda p: p.merge(table(age=[1]), on="x"), dp.UnknownColumn, "'x'"),
+    "no such key at home": (
+        lambda p: p.merge(table(x=[1]), on="x"), dp.UnknownColumn, "no column 'x'",
+    ),
+    "names twice": (
+        lambda p: p.merge(table(age=[1], city=["a"]), on="age", suffixes=("", "")),
+        dp.QueryError, "suffixes",
+    ),
+    "a list of suffixes": (
+        lambda p: p.merge(table(age=[1]), on="age", suffixes="ab"), dp.QueryError, "two texts",
+    ),
+    "a dict to merge": (lambda p: p.merge({"age": [1]}, on="age"), dp.QueryError, "public"),
+    "a list in the table": (
+        lambda p: p.merge(table(age=[1], v=[[1]]), on="age"), dp.QueryError, "plain scalar",
+    ),
+    "an option of merge": (
+        lambda p: p.merge(table(age=[1]), on="age", validate="m:1"), dp.QueryError, "'validate'",
+    ),
+    "frames of two sources": (
+        lambda p: dp.concat([p, dp.protect(people(), name="2", unit="who")]),
+        dp.LineageError, "different sources",
+    ),
+    "frames of two tables": (
+        lambda p: dp.concat([p, p.per_unit().agg(n="size")]), dp.LineageError, "different",
+    ),
+    "plain frames": (lambda p: dp.concat([p, people()]), dp.QueryError, "private frames"),
+    "no frames": (lambda p: dp.concat([]), dp.QueryError, "private frames"),
+    "too many frames": (lambda p: dp.concat([p] * 1025), dp.QueryError, "at most 1024"),
+    "pandas' concat": (lambda p: pd.concat([p, p]), TypeError, "PrivateFrame"),
+    "the unit assigned": (lambda p: p.assign(who="age + 1"), dp.LineageError, "can't be redefined"),
+    "the unit assigned to itself": (lambda p: p.assign(who=p["who"]), dp.LineageError, "redefined"),
+    "another column named as the unit": (
+        lambda p: p.rename(columns={"age": "who", "who": "age"}), dp.LineageError, "redefined",
+    ),
+    "a name for a dropped unit": (
+        lambda p: p.drop(columns="who").rename(columns={"age": "who"}),
+        dp.LineageError, "redefined",
+    ),
+    "the unit merged": (
+        lambda p: p.drop(columns="who").merge(table(age=[1], who=["q"]), on="age"),
+        dp.LineageError, "redefined",
+    ),
+    "the unit exploded": (lambda p: p.explode("who", max_items=2), dp.LineageError, "redefined"),
+    "the unit replaced": (
+        lambda p: p.replace({"who": {"x": "y"}}), dp.LineageError, "redefined",
+    ),
+    "the unit filled": (lambda p: p.fillna({"who": "q"}), dp.LineageError, "redefined"),
+    "the unit cast": (lambda p: p.astype({"who": str}), dp.LineageError, "redefined"),
+    "the unit aggregated": (
+        lambda p: p.per_unit().agg(who=("age", "sum")), dp.LineageError, "redefined",
+    ),
+    "units of single rows": (
+        lambda p: private(people()).per_unit(), dp.QueryError, "each row is one unit",
+    ),
+    "a function to map": (lambda p: p["age"].map(lambda x: x), dp.QueryError, "dict"),
+    "an empty dict": (lambda p: p["age"].map({}), dp.QueryError, "empty"),
+    "a missing key to map": (lambda p: p["age"].map({None: 0}), dp.QueryError, "fillna"),
+    "a missing value to replace": (
+        lambda p: p["age"].replace(np.nan, 0), dp.QueryError, "fillna",
+    ),
+    "two ways to replace": (lambda p: p["age"].replace({1: 2}, 3), dp.QueryError, "not both"),
+    "one value for columns": (lambda p: p.replace({"age": {1: 2}}, 3), dp.QueryError, "one dict"),
+    "a list too short": (lambda p: p["age"].replace([1, 2], [3]), dp.QueryError, "as many"),
+    "a regular expression to replace": (
+        lambda p: p["city"].replace("R.*", "x", regex=True), dp.QueryError, "'regex'",
+    ),
+    "fillna with nothing": (lambda p: p["age"].fillna(None), dp.QueryError, "not missing"),
+    "fillna by neighbours": (
+        lambda p: p["age"].fillna(method="ffill"), dp.QueryError, "It takes value",
+    ),
+    "a number of bins": (lambda p: p["age"].cut(4), dp.QueryError, "give the edges"),
+    "falling edges": (lambda p: p["age"].cut([3, 2, 1]), dp.QueryError, "rising"),
+    "too few labels": (lambda p: p["age"].cut([1, 2, 3], labels=["a"]), dp.QueryError, "as many"),
+    "labels twice": (lambda p: p["age"].cut([1, 2, 3], labels=["a", "a"]), dp.QueryError, "twice"),
+    "cut of a plain column": (lambda p: dp.cut(people()["age"], [1, 2]), dp.QueryError, "plain"),
+    "a bound too large": (lambda p: p["age"].clip(0, 10**400), dp.QueryError, "larger"),
+    "a bound that is missing": (lambda p: p["age"].clip(math.nan), dp.QueryError, "number"),
+    "bounds crossed": (lambda p: p["age"].clip(5, 1), dp.QueryError, "above"),
+    "a column as a bound": (lambda p: p["age"].clip(p["age"]), dp.QueryError, "number"),
+    "decimals of data": (lambda p: p["age"].round(p["age"]), dp.QueryError, "whole number"),
+    "another type": (lambda p: p["age"].astype("complex"), dp.QueryError, "can become"),
+    "an interval": (lambda p: p["age"].astype("interval[int64]"), dp.QueryError, "can become"),
+    "a zone": (lambda p: p["age"].astype("datetime64[ns, UTC]"), dp.QueryError, "zone"),
+    "categories": (
+        lambda p: p["age"].astype(pd.CategoricalDtype([1, 2])), dp.QueryError, "categories",
+    ),
+    "no such column to fill": (lambda p: p.fillna({"x": 1}), dp.UnknownColumn, "'x'"),
+    "no such column to drop": (lambda p: p.drop(columns=["x"]), dp.UnknownColumn, "'x'"),
+    "rows to drop": (lambda p: p.drop([0]), dp.QueryError, "columns"),
+    "rows to rename": (lambda p: p.rename({0: 1}), dp.QueryError, "columns"),
+    "a list as a name": (lambda p: p.rename(columns={"age": [1]}), dp.QueryError, "name a column"),
+    "one name twice": (lambda p: p.rename(columns={"age": "city"}), dp.QueryError, "two columns"),
+    "dropna by a threshold": (lambda p: p.dropna(thresh=2), dp.QueryError, "'thresh'"),
+    "dropna how": (lambda p: p.dropna(how="some"), dp.QueryError, "'any' or 'all'"),
+    "in place": (lambda p: p.fillna(0, inplace=True), dp.QueryError, "'inplace'"),
+    "max_items missing": (lambda p: p.explode("tags"), dp.QueryError, "max_items"),
+    "max_items of none": (lambda p: p.explode("tags", max_items=0), dp.QueryError, "1 to 1024"),
+    "max_items too many": (
+        lambda p: p.explode("tags", max_items=32).explode("tags", max_items=33),
+        dp.QueryError, "1 to 32",
+    ),
+    "a size of a sample": (lambda p: p.sample(5), dp.QueryError, "frac"),
+    "a seed of a sample": (
+        lambda p: p.sample(frac=0.5, random_state=1), dp.QueryError, "'random_state'",
+    ),
+    "a share of none": (lambda p: p.sample(frac=0), dp.QueryError, "above 0"),
+    "a share above one": (lambda p: p.sample(frac=1.5), dp.QueryError, "at most 1"),
+    "a sum of text": (lambda p: p["city"] + "a", dp.QueryError, "no number"),
+    "numpy's maximum": (lambda p: np.maximum(p["age"], 3), dp.PrivateValueError, "maximum"),
+    "numpy's accumulate": (
+        lambda p: np.add.accumulate(p["age"]), dp.PrivateValueError, "epsilon=",
+    ),
+    "a text method": (lambda p: p["city"].str.cat(), dp.UnsupportedVerb, "They answer"),
+    "a part of times": (lambda p: p["city"].dt.tz, dp.UnsupportedVerb, "They answer"),
+    "a pattern": (lambda p: p["city"].str.contains("("), dp.QueryError, "regular expression"),
+    "a group that is none": (
+        lambda p: p["city"].str.replace("a", r"\2", regex=True), dp.QueryError, "does not fit",
+    ),
+    "two groups": (lambda p: p["city"].str.extract("(a)(b)"), dp.QueryError, "one group"),
+    "a width": (lambda p: p["city"].str.zfill(10**9), dp.QueryError, "1,000"),
+    "a long fillchar": (lambda p: p["city"].str.center(5, "ab"), dp.QueryError, "one character"),
+    "a step of 0": (lambda p: p["city"].str[::0], dp.QueryError, "step="),
+    "a frequency": (lambda p: p["city"].dt.floor("ME"), dp.QueryError, "fixed frequency"),
+    "an aggregate": (
+        lambda p: p.per_unit().agg(x=("age", "first")), dp.QueryError, "must be a pair",
+    ),
+    "a function to aggregate": (
+        lambda p: p.per_unit().agg(x=("age", np.sum)), dp.QueryError, "must be a pair",
+    ),
+    "an aggregate of nothing": (lambda p: p.per_unit().agg(), dp.QueryError, "agg needs"),
+    "distinct values": (lambda p: p["city"].nunique(), dp.QueryError, "which values"),
+    "distinct of a changed unit": (
+        lambda p: p.rename(columns={"who": "w"})["w"].str.lower().nunique(), dp.QueryError, "unit",
+    ),
+    "an attribute set": (lambda p: setattr(p, "age", 5), AttributeError, "can't be changed"),
+    "a column set": (lambda p: p.__setitem__("age", 5), dp.PrivateValueError, "choose a column"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_say_what_is_wrong(p: Any, name: str) -> None:
+    do, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        do(p)
+
+
+@pytest.mark.parametrize("made", ["frame", "slice", "column", "copy"])
+def test_a_merge_with_the_token_of_a_source_is_refused(p: Any, made: str) -> None:
+    held = table(age=[1.0, 2.0], z=[3, 4])
+    dp.protect(held, name="held", unit="row")
+    right: Any = {
+        "frame": held, "slice": held[["age", "z"]], "copy": held.copy(),
+        "column": held.set_index("age")["z"],
+    }[made]  # fmt: skip
+    with pytest.raises(dp.LineageError, match="token"):
+        p.merge(right, on="age")
+
+
+def test_released_answers_may_be_used(p: Any, exact: None) -> None:
+    mean = p["age"].mean(epsilon=EPSILON)
+    centred = p.assign(off=p["age"] - mean, twice=mean * 2, filled=p["age"].fillna(mean))
+    assert centred["off"].sum(bounds=(-70, 70), epsilon=EPSILON) == pytest.approx(0, abs=1e-5)
+    counts = p["city"].value_counts(epsilon=EPSILON).rename_axis("city").reset_index()
+    assert centred.merge(counts, on="city")["count"].sum(bounds=(0, 9), epsilon=EPSILON) == 5
+
+
+# --- domains --------------------------------------------------------------------------------------
+
+ALL = {"n": (-2, 10), "m": (1, 4), "k": [1, 2, 5], "t": ["a", "b"]}
+DOMAINS: dict[str, tuple[Verb, Any]] = {
+    "clip": (lambda p: p["n"].clip(0, 5), (0, 5)),
+    "clip below": (lambda p: p["n"].clip(lower=3), (3, 10)),
+    "clip outside": (lambda p: p["n"].clip(20, 30), (20, 20)),
+    "clip of anything": (lambda p: p["x"].clip(0, 5), (0, 5)),
+    "clip of one side": (lambda p: p["x"].clip(0), None),
+    "fillna": (lambda p: p["n"].fillna(0), (-2, 10)),
+    "fillna outside": (lambda p: p["n"].fillna(99), (-2, 99)),
+    "fillna with text": (lambda p: p["n"].fillna("a"), None),
+    "fillna of keys": (lambda p: p["t"].fillna("none"), ["none", "a", "b"]),
+    "fillna of anything": (lambda p: p["x"].fillna(0), None),
+    "fillna with a column": (lambda p: p["n"].fillna(p["m"]), (-2, 10)),
+    "where": (lambda p: p["n"].where(p["x"] > 0), (-2, 10)),
+    "where else": (lambda p: p["m"].where(p["x"] > 0, -5), (-5, 4)),
+    "where keys": (lambda p: p["k"].where(p["x"] > 0, 7), [1, 2, 5, 7]),
+    "mask": (lambda p: p["m"].mask(p["x"] > 0, p["n"]), (-2, 10)),
+    "+": (lambda p: p["n"] + p["m"], (-1, 14)),
+    "-": (lambda p: 1 - p["n"], (-9, 3)),
+    "*": (lambda p: p["n"] * p["m"], (-8, 40)),
+    "/": (lambda p: p["n"] / p["m"], (-2, 10)),
+    "/0": (lambda p: 1 / p["n"], None),
+    "//": (lambda p: p["n"] // p["m"], (-2, 10)),
+    "%": (lambda p: p["x"] % p["m"], None),
+    "n % 3": (lambda p: p["n"] % 3, (0, 3)),
+    "square": (lambda p: p["n"] ** 2, (0, 100)),
+    "power": (lambda p: p["m"] ** 3, (1, 64)),
+    "2 **": (lambda p: 2 ** p["m"], (2, 16)),
+    "odd power": (lambda p: p["n"] ** 3, None),
+    "of keys": (lambda p: p["k"] * 2, (2, 10)),
+    "negative": (lambda p: -p["m"], (-4, -1)),
+    "positive": (lambda p: +p["m"], (1, 4)),
+    "abs": (lambda p: p["n"].abs(), (0, 10)),
+    "abs of negative": (lambda p: abs(-p["m"]), (1, 4)),
+    "round": (lambda p: (p["m"] / 3).round(1), (0.3, 1.3)),
+    "sqrt": (lambda p: np.sqrt(p["m"]), (1, 2)),
+    "sqrt of negative": (lambda p: np.sqrt(p["n"]), None),
+    "log": (lambda p: np.log(p["m"]), (0, math.log(4))),
+    "floor": (lambda p: np.floor(p["m"] / 3), (0, 1)),
+    "cut": (lambda p: p["x"].cut([0, 1, 2], labels=["low", "high"]), ["low", "high"]),
+    "cut numbers": (lambda p: p["x"].cut([0, 1, 2], labels=False), [0, 1]),
+    "cut intervals": (lambda p: p["x"].cut([0, 1]), [pd.Interval(0, 1)]),
+    "comparison": (lambda p: p["x"] > 3, [False, True]),
+    "isna": (lambda p: p["x"].isna(), [False, True]),
+    "text test": (lambda p: p["x"].str.contains("a"), [False, True]),
+    "map": (lambda p: p["x"].map({1: "a", 2: "b", 3: "a"}), ["a", "b"]),
+    "map to nothing": (lambda p: p["x"].map({1: None}), None),
+    "replace": (lambda p: p["t"].replace("b", "c"), ["c", "a", "b"]),
+    "month": (lambda p: p["x"].dt.month, list(range(1, 13))),
+    "quarter": (lambda p: p["x"].dt.quarter, [1, 2, 3, 4]),
+    "hour": (lambda p: p["x"].dt.hour, list(range(24))),
+    "leap year": (lambda p: p["x"].dt.is_leap_year, [False, True]),
+    "year": (lambda p: p["x"].dt.year, None),
+    "as bool": (lambda p: p["x"].astype(bool), [False, True]),
+    "as int": (lambda p: (p["n"] / 4).astype(int), (0, 2)),
+    "as float": (lambda p: p["k"].astype(float), [1, 2, 5]),
+    "as text": (lambda p: p["k"].astype(str), ["1", "2", "5"]),
+    "as time": (lambda p: p["k"].astype("datetime64[ns]"), None),
+    "as category": (lambda p: p["t"].astype("category"), ["a", "b"]),
+    "assigned anew": (lambda p: p.assign(n="x * 2")["n"], None),
+    "assigned from another": (lambda p: p.assign(n="m * 2")["n"], (2, 8)),
+    "assigned a constant": (lambda p: p.assign(n=5)["n"], [5]),
+    "merge": (
+        lambda p: p.merge(table(x=[1, 2], city=["Rome", "Oslo"]), on="x")["city"], ["Rome", "Oslo"],
+    ),
+    "renamed": (lambda p: p.rename(columns={"n": "z"})["z"], (-2, 10)),
+    "renamed over": (lambda p: p.rename(columns={"n": "x", "x": "n"})["n"], None),
+    "concat": (lambda p: dp.concat([p[["n"]], p[["m"]].rename(columns={"m": "n"})])["n"], (-2, 10)),
+    "concat alike": (lambda p: dp.concat([p[["t"]], p[["t"]]])["t"], ["a", "b"]),
+    "concat with anything": (
+        lambda p: dp.concat([p[["n"]], p[["x"]].rename(columns={"x": "n"})])["n"], None,
+    ),
+    "explode": (lambda p: p.explode("t", max_items=2)["t"], None),
+    "explode others": (lambda p: p.explode("t", max_items=2)["n"], (-2, 10)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_what_a_domain_says_follows_the_verbs(name: str) -> None:
+    verb, wanted = DOMAINS[name]
+    df = table(n=[1.0], m=[2.0], k=[1], t=["a"], x=[0.5])
+    column = verb(dp.protect(df, name="domains", domain=ALL))
+    declared = column._root.declared(column._expression)
+    if isinstance(wanted, tuple):
+        assert (declared.lower, declared.upper) == pytest.approx(wanted)
+        assert column.mean()._statistic.bounds[0] == declared
+    elif wanted is None:
+        assert declared is None
+        with pytest.raises(dp.MissingArgument):
+            column.mean()
+    else:
+        assert list(declared.labels) == wanted
+        assert len(column.value_counts()._statistic.cells) == len(wanted)
+    assert dp.ledger().entries() == []
+
+
+def test_domains_of_large_numbers_are_left_unsaid() -> None:
+    p = dp.protect(table(x=[1.0]), name="large", domain={"x": (-1e200, 1e200)})
+    for column in (p["x"] ** 2, p["x"] * p["x"], p["x"] / 1e-300, np.exp(p["x"])):
+        with pytest.raises(dp.MissingArgument):
+            column.mean()
+    assert "x" in repr(p.assign(y="x ** 2"))
+
+
+SAFE = [n for n in DOMAINS if n not in ("fillna with text", "replace")]
+
+
+@pytest.mark.usefixtures("exact")
+@given(st.lists(st.sampled_from([0.0, 7.5, -100.0, 1e9, None, math.inf, "a", "q", 3]), max_size=5))
+def test_a_wrong_domain_can_only_bias(values: list[Any]) -> None:
+    """Clipped to the bounds, or outside the keys: one row still moves an answer by so much."""
+    dp.reset()
+    cells = objects(values)
+    df = pd.DataFrame(dict.fromkeys(("n", "m", "k", "t", "x"), cells))
+    p = dp.protect(df, name="wrong", domain=ALL)
+    for name, (verb, wanted) in DOMAINS.items():
+        column = verb(p)
+        rows_of = len(values) * column._root.branches
+        if isinstance(wanted, tuple):
+            total = number_of(column.sum())
+            assert (
+                min(0, wanted[0]) * rows_of - 1e-6 <= total <= max(0, wanted[1]) * rows_of + 1e-6
+            ), name
+        elif wanted is not None:
+            assert number_of(column.value_counts()).sum() <= rows_of, name
+
+
+# --- stability ------------------------------------------------------------------------------------
+
+
+def sensitivity(unreleased: Any, select: int = 0) -> int:
+    root = unreleased._root
+    return Query(
+        root.source, unreleased._where, unreleased._statistic, Epsilon(1), "", select, root.branches
+    ).sensitivity
+
+
+STABILITY: dict[str, tuple[Verb, int]] = {
+    "nothing": (lambda p: p, 1),
+    "query": (lambda p: p.query("age > 3").dropna(), 1),
+    "assign": (lambda p: p.assign(x=1).fillna(0).rename(columns={"x": "y"}).drop(columns="y"), 1),
+    "merge": (lambda p: p.merge(table(age=[1.0], z=[1]), on="age"), 1),
+    "sample": (lambda p: p.sample(frac=0.1), 1),
+    "explode": (lambda p: p.explode("tags", max_items=3), 3),
+    "explode one": (lambda p: p.explode("tags", max_items=1), 1),
+    "explode twice": (lambda p: p.explode("tags", max_items=3).explode("city", max_items=2), 6),
+    "concat": (lambda p: dp.concat([p, p.query("age > 3")]), 2),
+    "concat of one": (lambda p: dp.concat([p]), 1),
+    "concat of exploded": (lambda p: dp.concat([p, p.explode("tags", max_items=3)]), 4),
+    "explode of concat": (lambda p: dp.concat([p, p]).explode("tags", max_items=3), 6),
+}
+
+
+@pytest.mark.parametrize("name", STABILITY)
+def test_sensitivities_grow_with_the_rows_that_a_row_becomes(p: Any, name: str) -> None:
+    verb, factor = STABILITY[name]
+    frame = verb(p)
+    rows_of_a_unit = 2 * factor
+    assert frame._root.branches == factor
+    assert sensitivity(frame.count()) == rows_of_a_unit
+    assert sensitivity(frame["city"].value_counts(keys=["Rome", "Oslo"])) == rows_of_a_unit
+    assert sensitivity(frame[["age", "city"]].count()) == 2 * rows_of_a_unit
+    total = frame["age"].sum(bounds=(0, 8))
+    assert sensitivity(total) == sensitivity(p["age"].sum(bounds=(0, 8))) * factor
+    assert sensitivity(frame.per_unit().agg(n="size")["n"].count()) == 1
+    assert sensitivity(frame["who"].nunique()) == 1
+    groups = frame.groupby("city", keys=["Rome", "Oslo", "Bonn"])["who"]
+    assert sensitivity(groups.nunique()) == min(rows_of_a_unit, 3)
+    assert sensitivity(groups.nunique(), select=1) == 1
+    keys = list(range(100))
+    many = frame.groupby("age", keys=keys)["who"].nunique()
+    assert sensitivity(many) == min(rows_of_a_unit, 100)
+
+
+def test_rows_for_each_unit_have_sensitivity_one_whatever_happened_before(p: Any) -> None:
+    units = p.explode("tags", max_items=5).per_unit().agg(n="size", s=("age", "sum"))
+    assert units._root.source.unit.max_rows == 1
+    assert units._root.branches == 1
+    assert sensitivity(units["n"].count()) == 1
+    assert sensitivity(units["n"].value_counts(keys=range(9))) == 1
+    assert sensitivity(units.explode("n", max_items=2)["n"].count()) == 2
+    assert sensitivity(dp.concat([units, units]).count()) == 2
+    assert units._root.source.domain == {}
+
+
+# --- samples --------------------------------------------------------------------------------------
+
+UNITS = 2000
+#: Hoeffding: a share of 2,000 hashes is further away with a probability below 2·exp(−2·2000·0.07²)
+#: = 6.2e-9, whatever it is. All assertions of this section together (below 50): 4e-7.
+FAR = 0.07
+
+
+def visitors() -> pd.DataFrame:
+    who = np.repeat(np.arange(UNITS), 3)
+    return table(who=who, visit=np.tile([0, 1, 2], UNITS), x=np.arange(3 * UNITS))
+
+
+def chosen(frame: Any, column: str = "who") -> dict[int, int]:
+    """How many rows of each unit are in."""
+    counts = frame[column].value_counts(keys=range(UNITS), sort=False, epsilon=EPSILON)
+    return {unit: n for unit, n in counts.to_dict().items() if n}
+
+
+@pytest.mark.statistical
+@pytest.mark.usefixtures("exact")
+class TestSample:
+    """The key is drawn anew for each source, and never seeded: see FAR for the false alarms."""
+
+    def test_a_share_of_the_units_with_all_their_rows(self) -> None:
+        p = dp.protect(visitors(), name="visitors", unit="who", max_rows=3)
+        before: set[int] = set()
+        for frac in (0.1, 0.3, 0.5, 0.9, 1):
+            units = chosen(p.sample(frac=frac))
+            assert set(units.values()) == {3}  # never some rows of a unit
+            assert units == chosen(p.sample(frac=frac))  # the same ones again
+            assert abs(len(units) / UNITS - frac) < FAR
+            assert before <= set(units)
+            before = set(units)
+        assert len(before) == UNITS
+
+    def test_who_is_in_depends_on_nothing_else(self) -> None:
+        p = dp.protect(visitors(), name="visitors", unit="who", max_rows=3)
+        units = chosen(p.sample(frac=0.5))
+        filtered = chosen(p.query("visit == 1 and who < 1000").sample(frac=0.5))
+        assert set(filtered) == {unit for unit in units if unit < 1000}
+        assert set(filtered.values()) == {1}
+        for later in (
+            p.sample(frac=0.5).query("visit == 1 and who < 1000"),
+            p.query("who < 1000").sample(frac=0.5).query("visit == 1"),
+            p.assign(x=1).rename(columns={"x": "y"}).sample(frac=0.5).query(
+                "visit == 1 and who < 1000"
+            ),
+        ):  # fmt: skip
+            assert chosen(later) == filtered
+        renamed = p.rename(columns={"who": "w"}).sample(frac=0.5)
+        assert chosen(renamed, "w") == units
+        assert set(chosen(p.per_unit().agg(n="size").sample(frac=0.5))) == set(units)
+        exploded = chosen(p.explode("x", max_items=2).sample(frac=0.5))
+        assert exploded == units
+
+    def test_a_sample_of_a_sample_is_another_choice(self) -> None:
+        p = dp.protect(visitors(), name="visitors", unit="who", max_rows=3)
+        once = p.sample(frac=0.5)
+        for twice in (
+            once.sample(frac=0.5),
+            once.query("visit >= 0").sample(frac=0.5),
+            once.per_unit().agg(n="size").sample(frac=0.5),
+            dp.concat([once]).sample(frac=0.5),
+        ):
+            assert set(chosen(twice)) < set(chosen(once))
+            assert abs(len(chosen(twice)) / UNITS - 0.25) < FAR
+        assert abs(len(chosen(once.sample(frac=0.5).sample(frac=0.5))) / UNITS - 0.125) < FAR
+
+    def test_sources_choose_independently(self) -> None:
+        one = dp.protect(visitors(), name="one", unit="who", max_rows=3)
+        other = dp.protect(visitors(), name="other", unit="who", max_rows=3)
+        both = set(chosen(one.sample(frac=0.5))) & set(chosen(other.sample(frac=0.5)))
+        assert abs(len(both) / UNITS - 0.25) < FAR
+
+    def test_rows_without_a_unit_are_chosen_by_their_contents(self) -> None:
+        df = visitors()
+        df = pd.concat([df, df])  # each row twice: both are in, or none
+        p = dp.protect(df, name="rows", unit="row")
+        counts = p.sample(frac=0.5)["x"].value_counts(keys=range(UNITS), epsilon=EPSILON)
+        assert set(counts) == {0, 2}
+        assert abs((counts > 0).mean() - 0.5) < FAR
+
+    @pytest.mark.parametrize("dtype", ["int32", "float64", "object", "Int64", "category", "str"])
+    def test_units_of_any_dtype(self, dtype: str) -> None:
+        df = visitors().astype({"who": dtype})
+        p = dp.protect(df, name="visitors", unit="who", max_rows=3)
+        found = p.sample(frac=0.3)
+        keys = [str(i) if dtype == "str" else i for i in range(UNITS)]
+        counts = found["who"].value_counts(keys=keys, epsilon=EPSILON)
+        assert set(counts) == {0, 3}
+        assert abs((counts > 0).mean() - 0.3) < FAR
