@@ -6,13 +6,15 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest test-oldest lab bench lint clean
+.PHONY: help demo test test-newest test-oldest lab bench timing mutants lint clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data and print its answers"
 	@echo "make test    set up and run all tests, on the newest and the oldest pandas"
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed against plain pandas"
+	@echo "make timing  measure what time tells"
+	@echo "make mutants take each defence away, and see a test notice"
 	@echo "make lint    ruff and mypy --strict"
 
 $(VENV)/demo: pyproject.toml
@@ -43,11 +45,21 @@ lab: $(VENV)/demo
 
 test: test-oldest test-newest
 
+# Two processes, for most machines have two cores; but a browser wants the machine to itself.
+SHARED := -n 2 --dist worksteal -m "not browser"
+
 test-oldest: $(OLD)/test
-	$(OLD)/bin/python -m pytest -m "not browser" --ignore=tests/test_notebooks.py
+	$(OLD)/bin/python -m pytest $(SHARED) --ignore=tests/test_notebooks.py
 
 test-newest: $(VENV)/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m browser
+	$(BIN)/python -m pytest $(SHARED)
+
+timing: $(VENV)/dev
+	$(BIN)/python benchmarks/timing.py
+
+mutants: $(VENV)/dev
+	$(BIN)/python tests/mutants.py
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/bench.py
