@@ -18,7 +18,7 @@ from .errors import QueryError, shown
 from .groups import PrivateGroupBy
 from .rows import Expression
 from .series import PrivateSeries
-from .shaping import asks, bounds_of, listed, once, present, true
+from .shaping import asks, bounds_of, listed, once, present, true, variance
 from .statistics import Cells, Count, Layout, Mean, Sum, Truncation
 from .tables import PerUnit
 from .verbs import Verbs
@@ -182,6 +182,31 @@ class PrivateFrame(Verbs):
         layout = Layout(integer=False, index=self.columns)
         statistic = Mean(Cells(), layout, tuple(self._columns.values()), tuple(parsed))
         return self._answer(statistic, f"mean of {listed(self._columns)}", epsilon)
+
+    @asks
+    def var(self, ddof: int = 1, *, bounds: object = None, epsilon: object = None) -> Any:
+        """For each column the variance of its values clipped to bounds: a float Series.
+
+        bounds, ddof : as in `PrivateSeries.var`; bounds one pair for all columns, or a dict.
+
+        *Guarantee*: epsilon-differential privacy of the unit, and of how many rows there are
+        (docs/proofs/variances.md).
+        """
+        return self._spread("var", ddof, bounds, epsilon)
+
+    @asks
+    def std(self, ddof: int = 1, *, bounds: object = None, epsilon: object = None) -> Any:
+        """For each column the standard deviation: the root of `var`.
+
+        *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/variances.md).
+        """
+        return self._spread("std", ddof, bounds, epsilon)
+
+    def _spread(self, what: str, ddof: int, bounds: object, epsilon: object) -> Any:
+        parsed = self._bounds(bounds)
+        layout = Layout(integer=False, index=self.columns)
+        statistic = variance(what, Cells(), layout, self._columns, parsed, ddof)
+        return self._answer(statistic, f"{what} of {listed(self._columns)}", epsilon)
 
     @asks
     def value_counts(

@@ -12,7 +12,7 @@ from .domain import Bounds, Grid
 from .errors import QueryError
 from .rows import Expression
 from .series import distinct_units
-from .shaping import Rows, asks, bounds_of, index, listed, once, present
+from .shaping import Rows, asks, bounds_of, index, listed, once, present, variance
 from .statistics import Cells, Count, Distinct, Layout, Mean, Statistic, Sum
 
 
@@ -109,6 +109,30 @@ class PrivateGroupBy(Rows):
         layout = self._layout(False, operands)
         statistic = Mean(self._groups, layout, tuple(operands.values()), parsed)
         return self._by_group(statistic, f"mean of {listed(operands)}", epsilon)
+
+    @asks
+    def var(self, ddof: int = 1, *, bounds: object = None, epsilon: object = None) -> Any:
+        """The variance of each group's values, clipped to bounds: a float Series or DataFrame.
+
+        *Guarantee*: epsilon-differential privacy of the unit, and of how many rows each group has
+        (docs/proofs/variances.md).
+        """
+        return self._spread("var", ddof, bounds, epsilon)
+
+    @asks
+    def std(self, ddof: int = 1, *, bounds: object = None, epsilon: object = None) -> Any:
+        """The standard deviation of each group's values: the root of `var`.
+
+        *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/variances.md).
+        """
+        return self._spread("std", ddof, bounds, epsilon)
+
+    def _spread(self, what: str, ddof: int, bounds: object, epsilon: object) -> Any:
+        operands = self._operands()
+        parsed = self._bounds(operands, bounds)
+        layout = self._layout(False, operands)
+        statistic = variance(what, self._groups, layout, operands, parsed, ddof)
+        return self._by_group(statistic, f"{what} of {listed(operands)}", epsilon)
 
     @asks
     def value_counts(

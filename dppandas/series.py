@@ -27,7 +27,7 @@ from .rows import (
     Outside,
     Where,
 )
-from .shaping import Rows, asks, bounds_of, index, present, truth
+from .shaping import Rows, asks, bounds_of, index, present, truth, variance
 from .statistics import Cells, Count, Distinct, Layout, Mean, Sum
 from .unreleased import Private, Root, Unreleased, UnreleasedMode
 from .vectors import NUMBERS
@@ -492,6 +492,38 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         bound = bounds_of(self._root, self.name, self._expression, bounds)
         statistic = Mean(Cells(), Layout(integer=False), (self._expression,), (bound,))
         return self._answer(statistic, f"mean of {self._expression} in {bound}", epsilon)
+
+    @asks
+    def var(self, ddof: int = 1, *, bounds: object = None, epsilon: object = None) -> Any:
+        """The variance of the values, clipped to bounds: a float. Missing values are left out.
+
+        bounds : (lower, upper), public facts; else the declared domain's. ddof as in pandas; the
+            number of values that it is taken from is private, and part of the same release.
+
+        *Guarantee*: epsilon-differential privacy of the unit, and of how many values there are
+        (docs/proofs/variances.md).
+
+        >>> import pandas as pd
+        >>> v = pd.Series([20, 30, 40] * 100).dp.var(bounds=(0, 60), epsilon=1)
+        >>> 0 <= v <= 905
+        True
+        """
+        return self._spread("var", ddof, bounds, epsilon)
+
+    @asks
+    def std(self, ddof: int = 1, *, bounds: object = None, epsilon: object = None) -> Any:
+        """The standard deviation: the root of `var`.
+
+        *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/variances.md).
+        """
+        return self._spread("std", ddof, bounds, epsilon)
+
+    def _spread(self, what: builtins.str, ddof: int, bounds: object, epsilon: object) -> Any:
+        bound = bounds_of(self._root, self.name, self._expression, bounds)
+        statistic = variance(
+            what, Cells(), Layout(integer=False), {self.name: self._expression}, [bound], ddof
+        )
+        return self._answer(statistic, f"{what} of {self._expression} in {bound}", epsilon)
 
     @asks
     def value_counts(

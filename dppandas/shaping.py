@@ -18,7 +18,7 @@ from . import querystring, rows
 from .domain import Bounds, Keys
 from .errors import MissingArgument, QueryError, shown
 from .rows import Column, Expression, Literal
-from .statistics import Cells, Count, Layout, Statistic
+from .statistics import Cells, Count, Layout, Statistic, Variance
 from .unreleased import Private, Root, Unreleased
 from .vectors import NUMBERS
 
@@ -197,6 +197,25 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
         "bounds=(0, 60), or a domain declared in dp.protect (which holds for the frame that "
         "it returned, not for df.dp). dppandas never reads it from the "
         "data, for the largest value is somebody's. Nothing was computed or charged."
+    )
+
+
+def variance(
+    what: str,
+    cells: Cells,
+    layout: Layout,
+    operands: Mapping[Any, Expression],
+    bounds: Sequence[Bounds],
+    ddof: object,
+) -> Variance:
+    """What var and std ask for."""
+    if isinstance(ddof, bool) or not isinstance(ddof, int | np.integer) or not 0 <= ddof <= 1000:
+        raise QueryError(f"ddof={shown(ddof)} must be a whole number such as 0 or 1.")
+    for bound in bounds:
+        if bound.upper - bound.lower > 2.0**500:
+            raise QueryError(f"bounds {bound} are too far apart to square. Nothing was charged.")
+    return Variance(
+        cells, layout, tuple(operands.values()), tuple(bounds), int(ddof), root=what == "std"
     )
 
 

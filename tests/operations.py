@@ -90,6 +90,10 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "mean of filled": lambda p: abs(p["number"].fillna(3).round(1)).clip(0, 9).mean(),
     "mean of roots": lambda p: np.sqrt(p["number"]).mean(bounds=(0, 9)),
     "shares outside": lambda p: p["number"].clipped(bounds=(0, 1)),
+    "var": lambda p: p["number"].var(bounds=BOUNDS),
+    "std of columns": lambda p: p[["number", "code"]].std(bounds=BOUNDS, ddof=0),
+    "group var": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].var(bounds=BOUNDS),
+    "group std": lambda p: p.groupby("group", keys=GROUPS)["number"].std(bounds=BOUNDS),
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
     ),

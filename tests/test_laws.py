@@ -49,7 +49,7 @@ from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, Table
 from dppandas.ledger import Ledger, draft
 from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
 from dppandas.rows import Column
-from dppandas.statistics import Cells, Count, Layout, Mean, Sum
+from dppandas.statistics import REGISTRY, Cells, Layout, Sum
 from dppandas.statistics.counts import SHARE_STEP
 from dppandas.store import MemoryStore
 
@@ -262,7 +262,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(
     def quoting(self: Any, chunk: Any, keep: Any) -> Any:
         raise ValueError(f"can't read {chunk.column('group').objects().tolist()}")
 
-    for statistic in (Count, Mean, Sum):
+    for statistic in REGISTRY:
         monkeypatch.setattr(statistic, "kernel", quoting)
     dp.session(epsilon=1)
     df = people().assign(group=CANARY)

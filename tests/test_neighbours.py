@@ -39,6 +39,7 @@ from dppandas.statistics import (
     Statistic,
     Sum,
     Truncation,
+    Variance,
 )
 from dppandas.vectors import Labels, Vector
 
@@ -167,6 +168,11 @@ def some_mean(rng: random.Random) -> Mean:
     return Mean(cells(rng), Layout(integer=False), chosen, tuple(bounds(rng) for _ in chosen))
 
 
+def some_variance(rng: random.Random) -> Variance:
+    chosen = operands(rng)
+    return Variance(cells(rng), Layout(integer=False), chosen, tuple(bounds(rng) for _ in chosen))
+
+
 def some_distinct(rng: random.Random) -> Distinct:
     return Distinct(cells(rng), Layout(integer=True))
 
@@ -183,6 +189,7 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Count: some_count,
     Sum: some_sum,
     Mean: some_mean,
+    Variance: some_variance,
     Distinct: some_distinct,
     Truncation: some_truncation,
 }

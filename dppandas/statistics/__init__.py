@@ -7,7 +7,7 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
-from .moments import Mean, Sum
+from .moments import Mean, Sum, Variance
 from .units import Distinct, Truncation
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "Statistic",
     "Sum",
     "Truncation",
+    "Variance",
 ]

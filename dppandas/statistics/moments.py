@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -149,6 +150,157 @@ class Mean(Statistic):
         return f"≈ {short(max(per_value))}/n"
 
 
+@dataclass(frozen=True)
+class Variance(Statistic):
+    """For each cell and column, the variance of values clipped to bounds, by three sums.
+
+    With t = rint((clip(x)-L)/step) in 0, …, T, a row adds B2 = rint(t²/T), B0 = rint((T-t)²/T) and
+    B1 = T - B0 - B2, which are not negative and add up to T: ℓ1 is T a column, as for a mean, and
+    the variance is (U-L)²·(B0·B2 - B1²/4)/(B0+B1+B2)² (proof: docs/proofs/variances.md).
+    """
+
+    operands: tuple[Expression, ...] = ()
+    bounds: tuple[Bounds, ...] = ()
+    ddof: int = 1
+    root: bool = False  # the standard deviation
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        return tuple(Grid.anchored(bounds) for bounds in self.bounds)
+
+    @property
+    def size(self) -> int:
+        return 3 * len(self.cells) * len(self.operands)
+
+    @property
+    def l1(self) -> int:
+        return sum(grid.high for grid in self.grids)
+
+    @property
+    def linf(self) -> int:
+        return max(grid.high for grid in self.grids)
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.cells.by, *self.operands)
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        cells = len(self.cells)
+        codes = masked(self.cells.codes(chunk), keep, cells)
+        out = np.zeros((3, cells, len(self.operands)), dtype=np.int64)
+        for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
+            steps, there = on_grid(operand, grid, chunk, keep if codes is None else None)
+            if not grid.high:
+                continue
+            t, whole = steps.astype(np.int64), grid.high
+            parts = [_half_up((whole - t) ** 2, whole), t, _half_up(t**2, whole)]
+            parts[1] = whole - parts[0] - parts[2]
+            for i, part in enumerate(parts):
+                part[~there] = 0
+                out[i, :, column] = sum_by(codes, part.astype(np.float64), cells)
+        return out.reshape(-1)
+
+    def _sums(self, noisy: Sequence[int]) -> list[tuple[tuple[int, int, int], Bounds, Grid]]:
+        third, columns = len(noisy) // 3, len(self.operands)
+        return [
+            (
+                (noisy[i], noisy[third + i], noisy[2 * third + i]),
+                self.bounds[i % columns],
+                self.grids[i % columns],
+            )
+            for i in range(third)
+        ]
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        answers = []
+        for sums, bounds, grid in self._sums(noisy):
+            b0, b1, b2 = (max(value, 0) for value in sums)
+            total = b0 + b1 + b2
+            # Nothing is known where there is nothing: the middle of what is possible.
+            share = _spread(b0, b1, b2) if total else Fraction(1, 8)
+            answers.append(self._shown(share, Fraction(total, grid.high or 1), bounds, grid))
+        return answers
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        intervals = []
+        for sums, bounds, grid in self._sums(noisy):
+            low = [max(value - half_width, 0) for value in sums]
+            high = [max(value + half_width, 0) for value in sums]
+            least, most = _spreads(low, high)
+            fewest, all_ = (Fraction(sum(ends), grid.high or 1) for ends in (low, high))
+            intervals.append(
+                (
+                    self._shown(least, all_, bounds, grid),
+                    self._shown(most, fewest, bounds, grid),
+                )
+            )
+        return intervals
+
+    def _shown(self, share: Fraction, values: Fraction, bounds: Bounds, grid: Grid) -> float:
+        """A share of (U-L)² as a variance or deviation of so many values, on the grid."""
+        width = Fraction(bounds.upper) - Fraction(bounds.lower)
+        variance = max(share, Fraction(0)) * width**2
+        if self.ddof:  # of fewer than ddof + 1 values pandas gives NaN; here how many is private
+            count = max(values, Fraction(self.ddof + 1))
+            variance *= count / (count - self.ddof)
+        step = Fraction(grid.step) / 2**10  # finer than values, for a small part of their square
+        if self.root:
+            return float(step * math.isqrt(math.floor(variance / step**2)))
+        step *= _power_of_two(width)
+        return float(round(variance / step) * step)
+
+    def expected(self, half_width: int) -> str:
+        """To first order for n values, at most; a deviation's depends on the deviation."""
+        if self.root:
+            return ""
+        widths = zip(self.bounds, self.grids, strict=True)
+        per_value = [(b.upper - b.lower) ** 2 * half_width / (g.high or 1) for b, g in widths]
+        return f"≈ {short(max(per_value))}/n"
+
+
+def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[np.int64]:
+    return (2 * numerator + denominator) // (2 * denominator)
+
+
+def _power_of_two(width: Fraction) -> Fraction:
+    """The least power of two that is no smaller."""
+    return Fraction(2) ** math.frexp(float(width))[1] if width else Fraction(1)
+
+
+def _spread(b0: int, b1: int, b2: int) -> Fraction:
+    """The variance as a share of (U-L)², 0 to 1/4."""
+    total = b0 + b1 + b2
+    return Fraction(4 * b0 * b2 - b1 * b1, 4 * total * total)
+
+
+def _spreads(low: Sequence[int], high: Sequence[int]) -> tuple[Fraction, Fraction]:
+    """The least and the most of `_spread` over a box, and within what a variance can be.
+
+    It falls in b1. In b0 alone it first rises and then falls, with its top at b1 + b2 + b1²/(2·b2),
+    and likewise in b2: so it is least at a corner, and most at a corner or at the top of an edge;
+    or all over the inside where b1 is 0 and b0 can be b2.
+    """
+    if not sum(high):
+        return Fraction(0), Fraction(1, 4)
+    corners = [(a, high[1], c) for a in (low[0], high[0]) for c in (low[2], high[2])]
+    least = min((_spread(*corner) for corner in corners if sum(corner)), default=Fraction(0))
+    b1 = low[1]
+    tops = [(Fraction(a), Fraction(c)) for a in (low[0], high[0]) for c in (low[2], high[2])]
+    for side, other in ((0, 2), (2, 0)):
+        for fixed in (low[other], high[other]):
+            top = b1 + fixed + (Fraction(b1 * b1, 2 * fixed) if fixed else Fraction(0))
+            at = min(max(top, Fraction(low[side])), Fraction(high[side]))
+            edge = (at, Fraction(fixed))
+            tops.append(edge if side == 0 else (edge[1], edge[0]))
+    if not b1 and max(low[0], low[2], 1) <= min(high[0], high[2]):
+        return max(least, Fraction(0)), Fraction(1, 4)
+    most = max(
+        ((a * c - Fraction(b1 * b1, 4)) / (a + b1 + c) ** 2 for a, c in tops if a + b1 + c),
+        default=Fraction(1, 4),
+    )
+    most = min(max(most, Fraction(0)), Fraction(1, 4))
+    return min(max(least, Fraction(0)), most), most
+
+
 def _mean(above: int, below: int, bounds: Bounds, grid: Grid) -> float:
     """L + (U-L)·above/(above+below) on the grid; the middle where nothing is known."""
     share = Fraction(above, above + below) if above + below else Fraction(1, 2)
@@ -176,3 +328,17 @@ def _sum_and_count(
         integers[missing] = 0.0
         mask = ~missing if mask is None else mask & ~missing
     return sum_by(codes, integers, cells), count_by(codes, mask, chunk.rows, cells)
+
+
+def on_grid(
+    operand: Expression, grid: Grid, chunk: Chunk, keep: Mask | None
+) -> tuple[npt.NDArray[np.float64], Mask]:
+    """Grid integers of a chunk's values, 0 where there is none, and where there is one."""
+    values = as_numbers(operand.vector(chunk))
+    integers: npt.NDArray[np.float64] = np.empty_like(values)
+    grid.integers(values, out=integers)
+    there = ~np.isnan(integers)
+    if keep is not None:
+        there &= keep
+    integers[~there] = 0.0
+    return integers, there
