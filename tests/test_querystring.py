@@ -69,7 +69,7 @@ def value(draw: Any, depth: int = 2) -> str:
         return draw(NUMERIC)
     a, b, number = draw(value(depth - 1)), draw(value(depth - 1)), draw(NUMBER)
     column, whole, nonzero = draw(NUMERIC), draw(WHOLE), draw(WHOLE.filter(lambda w: w != "0"))
-    divisor = draw(st.sampled_from(["i", "j", "`a name`", "(-i)", "(j * -1)", "(i - j)"]))
+    divisor = draw(st.sampled_from(["i", "j", "`a name`", "(0 - i)", "(1 - j * 2)", "(i - j)"]))
     forms = [f"{a} + {number}", f"{a} - {number}", f"{a} * {number}", f"{number} - {b}"]
     forms += [f"({a} {operation} {b})" for operation in "+-*"]
     forms += [f"({a} {operation} {divisor})" for operation in ("/", "//", "%")]

@@ -493,6 +493,11 @@ ALIKE: dict[str, Verb] = {
 LIBRARY = ("exp", "expm1", "log", "log2", "log10", "log1p")
 
 
+def sensible(x: float) -> float:
+    """Not so near to 0 that a quotient has no bounds that could be declared."""
+    return x if abs(x) > 1e-200 else 0.0
+
+
 @pytest.mark.usefixtures("exact")
 class TestAsPandas:
     @pytest.mark.parametrize("name", ALIKE)
@@ -506,7 +511,7 @@ class TestAsPandas:
     @given(
         st.lists(
             st.tuples(
-                st.none() | st.floats(-1e6, 1e6) | st.integers(-50, 50),
+                st.none() | st.floats(-1e6, 1e6).map(sensible) | st.integers(-50, 50),
                 st.none() | st.sampled_from([0.0, -0.0, 1.0, -2.5, 3.0, 1e-3]),
             ),
             min_size=1,
@@ -1155,7 +1160,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: p.rename(columns={"who": "w"})["w"].str.lower().nunique(), dp.QueryError, "unit",
     ),
     "an attribute set": (lambda p: setattr(p, "age", 5), AttributeError, "can't be changed"),
-    "a column set": (lambda p: p.__setitem__("age", 5), dp.PrivateValueError, "choose a column"),
+    "a column set": (lambda p: p.__setitem__("age", 5), dp.PrivateValueError, "assign"),
 }  # fmt: skip
 
 

@@ -1,0 +1,414 @@
+"""What private columns are computed from: operators and verbs, each row by itself."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+from typing import cast as cast_to
+
+import numpy as np
+import pandas as pd
+
+from . import querystring, rows
+from .domain import Keys
+from .errors import LineageError, QueryError, is_one_of, shown
+from .parts import TextMethods, TimeMethods, cast, edges_of, mapped, number
+from .rows import (
+    FUNCTIONS,
+    Clip,
+    Column,
+    Cut,
+    Expression,
+    Function,
+    Literal,
+    Where,
+)
+from .shaping import Rows, asks, truth
+from .unreleased import Private, Root, Unreleased
+from .vectors import NUMBERS
+
+if TYPE_CHECKING:
+    from .series import PrivateSeries
+
+#: Binary functions of numpy that are operators.
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "power": operator.pow,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+}
+
+
+class PrivateColumn(Rows):
+    """An expression over one private row, evaluated for each."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self, root: Root, name: Any, expression: Expression, where: Expression | None
+    ) -> None:
+        super().__init__(root, {name: expression}, where)
+        self.name = name
+        self._expression = expression
+
+    def __getitem__(self, key: Any) -> Self:
+        if not isinstance(key, PrivateColumn):
+            raise QueryError("index a private column by a private mask: rows have no position.")
+        return type(self)(self._root, self.name, self._expression, kept(self, key))
+
+    # row-wise expressions
+
+    def _other(self, other: Any) -> Expression:
+        if isinstance(other, PrivateColumn):
+            if other._root.data is not self._root.data or other._where != self._where:
+                raise LineageError("these private columns come from different frames or rows.")
+            return other._expression
+        if isinstance(other, Unreleased):
+            raise QueryError(
+                f"{other!r} is no number yet. Release it: what is released is public, and may be "
+                "used here. Nothing was computed or charged."
+            )
+        if isinstance(other, pd.Series | pd.Index | np.ndarray | list | tuple):
+            raise LineageError(
+                f"a plain {type(other).__name__} has no rows in common with private data; use "
+                ".isin([…]) for a set of values."
+            )
+        return querystring.literal(other)
+
+    def _new(self, expression: Expression) -> Self:
+        return type(self)(self._root, self.name, expression, self._where)
+
+    def _compared(self, operation: builtins.str, other: Any) -> Self:
+        return self._new(rows.Compare(operation, self._expression, self._other(other)))
+
+    def __eq__(self, other: Any) -> Self:  # type: ignore[override]
+        return self._compared("==", other)
+
+    def __ne__(self, other: Any) -> Self:  # type: ignore[override]
+        return self._compared("!=", other)
+
+    def __lt__(self, other: Any) -> Self:
+        return self._compared("<", other)
+
+    def __le__(self, other: Any) -> Self:
+        return self._compared("<=", other)
+
+    def __gt__(self, other: Any) -> Self:
+        return self._compared(">", other)
+
+    def __ge__(self, other: Any) -> Self:
+        return self._compared(">=", other)
+
+    def __and__(self, other: Any) -> Self:
+        return self._new(rows.And(truth(self._expression), truth(self._other(other))))
+
+    def __or__(self, other: Any) -> Self:
+        return self._new(rows.Or(truth(self._expression), truth(self._other(other))))
+
+    __rand__, __ror__ = __and__, __or__
+
+    def __invert__(self) -> Self:
+        return self._new(rows.Not(truth(self._expression)))
+
+    def _computed(self, operation: builtins.str, left: Expression, right: Expression) -> Self:
+        for side in (left, right):
+            if isinstance(side, Literal) and not isinstance(side.value, NUMBERS):
+                raise QueryError(f"{side} is no number.")
+        return self._new(rows.Arithmetic(operation, left, right))
+
+    def __add__(self, other: Any) -> Self:
+        return self._computed("+", self._expression, self._other(other))
+
+    def __radd__(self, other: Any) -> Self:
+        return self._computed("+", self._other(other), self._expression)
+
+    def __sub__(self, other: Any) -> Self:
+        return self._computed("-", self._expression, self._other(other))
+
+    def __rsub__(self, other: Any) -> Self:
+        return self._computed("-", self._other(other), self._expression)
+
+    def __mul__(self, other: Any) -> Self:
+        return self._computed("*", self._expression, self._other(other))
+
+    def __rmul__(self, other: Any) -> Self:
+        return self._computed("*", self._other(other), self._expression)
+
+    def __truediv__(self, other: Any) -> Self:
+        return self._computed("/", self._expression, self._other(other))
+
+    def __rtruediv__(self, other: Any) -> Self:
+        return self._computed("/", self._other(other), self._expression)
+
+    def __floordiv__(self, other: Any) -> Self:
+        return self._computed("//", self._expression, self._other(other))
+
+    def __mod__(self, other: Any) -> Self:
+        return self._computed("%", self._expression, self._other(other))
+
+    def __rfloordiv__(self, other: Any) -> Self:
+        return self._computed("//", self._other(other), self._expression)
+
+    def __rmod__(self, other: Any) -> Self:
+        return self._computed("%", self._other(other), self._expression)
+
+    def __pow__(self, other: Any) -> Self:
+        return self._computed("**", self._expression, self._other(other))
+
+    def __rpow__(self, other: Any) -> Self:
+        return self._computed("**", self._other(other), self._expression)
+
+    def __pos__(self) -> Self:
+        return self._computed("+", Literal(0), self._expression)
+
+    def __neg__(self) -> Self:
+        return self._new(rows.Negative(self._expression))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        """numpy's operators, which a numpy scalar on the left calls before ours."""
+        if ufunc.__name__ in FUNCTIONS and method == "__call__" and not kwargs:
+            return self._new(Function(ufunc.__name__, self._expression))
+        function = _OPERATORS.get(ufunc.__name__)
+        if function is None or method != "__call__" or kwargs:
+            return super().__array_ufunc__(ufunc, method, *args, **kwargs)
+        left, right = (x.item() if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
+        if isinstance(left, PrivateColumn):
+            return function(left, right)
+        first = type(self)(self._root, self.name, self._other(left), self._where)
+        return function(first, self)
+
+    def isna(self) -> Self:
+        """A mask: which values are missing."""
+        return self._new(rows.IsMissing(self._expression))
+
+    def notna(self) -> Self:
+        """A mask: which values are not missing."""
+        return self._new(rows.Not(rows.IsMissing(self._expression)))
+
+    isnull, notnull = isna, notna
+
+    def __abs__(self) -> Self:
+        return self._new(Function("absolute", self._expression))
+
+    def __round__(self, decimals: int = 0) -> Self:
+        return self.round(decimals)
+
+    def __xor__(self, other: Any) -> Self:
+        either: Self = (self | other) & ~(self & other)
+        return either
+
+    __rxor__ = __xor__
+
+    def abs(self) -> Self:
+        """Without the sign. *Stability*: 1, row by row."""
+        return self._new(Function("absolute", self._expression))
+
+    @asks
+    def round(self, decimals: int = 0) -> Self:
+        """Rounded to decimals. *Stability*: 1, row by row."""
+        if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > 300:
+            raise QueryError(f"decimals={shown(decimals)} must be a whole number.")
+        return self._new(Function("round", self._expression, decimals))
+
+    @asks
+    def clip(self, lower: Any = None, upper: Any = None) -> Self:
+        """No lower and no higher than two numbers; missing values stay missing. Numbers that the
+        result is bounded by are declared for it. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"age": [20, 90, 300]}), unit="row")
+        >>> p["age"].clip(0, 99).mean()
+        <unreleased mean of clip(age, 0, 99) in (0, 99), from unnamed (asserted): nothing computed \
+or charged; ask .release(epsilon=…)>
+        """
+        low = -math.inf if lower is None else number(lower, "lower")
+        high = math.inf if upper is None else number(upper, "upper")
+        if low > high:
+            raise QueryError(f"lower={low:g} is above upper={high:g}.")
+        return self._new(Clip(self._expression, low, high))
+
+    @asks
+    def where(self, cond: Any, other: Any = None) -> Self:
+        """The value where a mask holds, else another (missing). *Stability*: 1, row by row."""
+        condition, otherwise = self._condition(cond), self._value(other)
+        return self._new(Where(condition, self._expression, otherwise))
+
+    @asks
+    def mask(self, cond: Any, other: Any = None) -> Self:
+        """Another value (missing) where a mask holds. *Stability*: 1, row by row."""
+        condition, otherwise = self._condition(cond), self._value(other)
+        return self._new(Where(condition, otherwise, self._expression))
+
+    def _condition(self, cond: Any) -> Expression:
+        if callable(cond) and not isinstance(cond, PrivateColumn):
+            cond = cond(self)
+        if not isinstance(cond, PrivateColumn):
+            raise QueryError("the condition is a mask made from private columns: p['age'] > 30.")
+        return truth(self._other(cond))
+
+    def _value(self, other: Any) -> Expression:
+        """A plain value, a private column of the same rows, or a missing value."""
+        if not isinstance(other, PrivateColumn | pd.Series | pd.Index | np.ndarray) and (
+            rows.plain_or_missing(other) is None
+        ):
+            return Literal(None)
+        return self._other(other)
+
+    @asks
+    def fillna(self, value: Any) -> Self:
+        """With a constant (or another private column's value) for missing values.
+
+        *Stability*: 1, row by row. A value computed from the column, such as its mean, has to be
+        released first.
+        """
+        filled = self._value(value)
+        if isinstance(filled, Literal) and filled.value is None:
+            raise QueryError("fillna needs a value that is not missing itself.")
+        missing = rows.IsMissing(self._expression)
+        return self._new(Where(missing, filled, self._expression))
+
+    @asks
+    def dropna(self) -> Self:
+        """The values that are not missing. *Stability*: 1, row by row."""
+        return self[self.notna()]
+
+    @asks
+    def astype(self, dtype: Any) -> Self:
+        """As int, float, bool, str, datetime or category; what can't be converted is missing.
+
+        Text follows the value, not the dtype: 1.0 becomes "1". *Stability*: 1, row by row.
+        """
+        return self._new(cast(self._expression, dtype))
+
+    @asks
+    def map(self, arg: Mapping[Any, Any]) -> Self:
+        """A plain value for each plain value of a dict; missing for others, which are then known
+        to be no key. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"educ": [9, 12, 16]}), unit="row")
+        >>> p["educ"].map({9: "school", 12: "school", 16: "college"}).value_counts()
+        <unreleased value_counts of educ (2 keys), from unnamed (asserted): nothing computed or \
+charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+        """
+        return self._new(mapped(self._expression, arg, others_stay=False))
+
+    @asks
+    def replace(self, to_replace: Any, value: Any = None) -> Self:
+        """With plain values in the place of others: a dict, or one value (a list) by another.
+
+        *Stability*: 1, row by row.
+        """
+        if not isinstance(to_replace, Mapping):
+            olds = to_replace if isinstance(to_replace, list | tuple) else [to_replace]
+            news = value if isinstance(value, list | tuple) else [value] * len(olds)
+            if len(olds) != len(news):
+                raise QueryError("replace needs as many new values as old ones.")
+            to_replace = dict(zip(olds, news, strict=True))
+        elif value is not None:
+            raise QueryError("replace takes a dict, or old values and value=: not both.")
+        return self._new(mapped(self._expression, to_replace, others_stay=True))
+
+    @asks
+    def cut(
+        self,
+        bins: Any,
+        labels: Any = None,
+        right: bool = True,
+        include_lowest: bool = False,
+    ) -> Self:
+        """Which of some public intervals a value lies in, as `pandas.cut` with given edges.
+
+        bins : the edges, a list of rising numbers; a number of bins would be read from the data.
+        labels : a label for each interval; None: the intervals; False: 0, 1, 2, …
+        Missing values, and those in no interval, are missing. The labels are the declared keys.
+        *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"age": [15, 30, 60]}), unit="row")
+        >>> p["age"].cut([0, 18, 65], labels=["child", "adult"]).value_counts()
+        <unreleased value_counts of age (2 keys), from unnamed (asserted): nothing computed or \
+charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+        """
+        edges = edges_of(bins)
+        if labels is None:
+            intervals = pd.IntervalIndex.from_breaks(edges, closed="right" if right else "left")
+            named: tuple[Any, ...] = tuple(intervals)
+        elif labels is False:
+            named = tuple(range(len(edges) - 1))
+        else:
+            named = Keys.parse(labels, ["cut"]).labels
+        if len(named) != len(edges) - 1:
+            raise QueryError(f"{len(edges)} edges make {len(edges) - 1} intervals: as many labels.")
+        return self._new(
+            Cut(self._expression, edges, named, bool(right), bool(include_lowest and right))
+        )
+
+    def rename(self, name: Any) -> Self:
+        """Under another name. *Stability*: 1."""
+        return type(self)(self._root, name, self._expression, self._where)
+
+    def copy(self, deep: bool = True) -> Self:
+        """Itself: private columns are never changed in place."""
+        return self
+
+    def pipe(self, func: Any, *args: Any, **kwargs: Any) -> Any:
+        """``func(self, …)``."""
+        return func(self, *args, **kwargs)
+
+    @property
+    def str(self) -> TextMethods:
+        """Texts row by row: see `TextMethods`."""
+        return TextMethods(cast_to("PrivateSeries", self))
+
+    @property
+    def dt(self) -> TimeMethods:
+        """Times row by row: see `TimeMethods`."""
+        return TimeMethods(cast_to("PrivateSeries", self))
+
+    def isin(self, values: Sequence[Any]) -> Self:
+        """A mask: which values equal one of some plain ones."""
+        if isinstance(values, builtins.str | Private) or not isinstance(
+            values, list | tuple | set | frozenset | range | pd.Index | np.ndarray
+        ):
+            raise QueryError("isin takes a list of plain values.")
+        labels = tuple(querystring.literal(value).value for value in values)
+        return self._new(rows.IsIn(self._expression, labels))
+
+    def between(self, left: Any, right: Any, inclusive: builtins.str = "both") -> Self:
+        """A mask: which values lie between two; inclusive as in Series.between."""
+        if not is_one_of(inclusive, ("both", "neither", "left", "right")):
+            raise QueryError("inclusive= is 'both', 'neither', 'left' or 'right'.")
+        low, high = self._other(left), self._other(right)
+        return self._new(rows.between(self._expression, low, high, inclusive))
+
+
+def same_rows(rows_of: Rows, column: PrivateColumn) -> None:
+    """Refuse a column of another frame, or of rows that were kept otherwise."""
+    if column._root.data is not rows_of._root.data:
+        raise LineageError("this column was made from another frame; make it from this one.")
+    if column._where is not None and column._where != rows_of._where:
+        raise QueryError("this column was made from other rows; make it from this frame.")
+
+
+def kept(rows_of: Rows, mask: PrivateColumn) -> Expression:
+    """What keeps the rows that were kept before, and of these the ones where a mask is true."""
+    same_rows(rows_of, mask)
+    if not (mask._expression.is_truth or isinstance(mask._expression, Column)):
+        raise QueryError(f"{mask._expression} is not true or false: compare it.")
+    return rows.both(rows_of._where, mask._expression)
