@@ -501,8 +501,32 @@ class Labels:
 
 def _factorized(values: Any) -> tuple[npt.NDArray[np.intp], Any]:
     """Codes (-1 for missing) and distinct elements of a pandas array."""
+    if isinstance(values, pd.arrays.StringArray):
+        texts = values.to_numpy(dtype=object)
+        if not encodes(texts):
+            texts[values.isna()] = None
+            codes, found = pd.factorize(as_bytes(texts))
+            return codes, np.array([x.decode(*_ANY_TEXT) for x in found], dtype=object)
     codes, uniques = pd.factorize(pd.Series(values))
     return codes, Vector(uniques.array).objects()
+
+
+_ANY_TEXT = ("utf-8", "surrogatepass")
+
+
+def encodes(values: npt.NDArray[Any]) -> bool:
+    """Whether no text holds a lone surrogate: pandas 2 takes some of these for one another."""
+    try:
+        "".join(x for x in values if type(x) is str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_bytes(texts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Texts (or None) as bytes that tell them apart, lone surrogates too."""
+    coded = (None if text is None else text.encode(*_ANY_TEXT) for text in texts)
+    return np.fromiter(coded, dtype=object, count=len(texts))
 
 
 @lru_cache(maxsize=256)

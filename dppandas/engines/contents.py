@@ -7,13 +7,11 @@ rows of another are kept.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .. import hashing
+from .. import hashing, vectors
 from ..domain import Unit
 from ..rows import Chunk
 from ..vectors import Vector
@@ -54,15 +52,6 @@ def kept_rows(frame: pd.DataFrame, unit: Unit, key: bytes) -> npt.NDArray[np.boo
     return kept
 
 
-def _encodes(values: npt.NDArray[Any]) -> bool:
-    """Whether no text holds a lone surrogate: pandas 2 takes some of these for one another."""
-    try:
-        "".join(x for x in values if type(x) is str).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def unit_codes(chunk: Chunk, unit: Unit) -> npt.NDArray[np.intp]:
     """A number for the unit of each row, -1 where it is missing."""
     return codes_of(chunk.column(unit.column))
@@ -77,9 +66,10 @@ def codes_of(v: Vector) -> npt.NDArray[np.intp]:
     if not (
         pd.api.types.infer_dtype(values, skipna=True) in ("string", "integer")
         and set(map(type, values)) <= _PLAIN
-        and _encodes(values)
+        and vectors.encodes(values)
     ):
         # pandas' hash table compares elements with each other, in ways that depend on the others
-        values = np.fromiter(map(hashing.name_of, values), dtype=object, count=len(values))
+        names = np.fromiter(map(hashing.name_of, values), dtype=object, count=len(values))
+        values = vectors.as_bytes(names)
     codes: npt.NDArray[np.intp] = pd.factorize(values)[0]
     return codes
