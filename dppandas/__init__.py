@@ -31,6 +31,7 @@ The map of the house, each room importing only those above it:
 `shaping`          from what pandas users write to statistics
 `refusals`         verbs that aren't row-wise, and what to do instead
 `publics`, `parts` public tables to merge with; ``.str`` and ``.dt``
+`answers`          what columns, frames and groups all answer
 `columns`          what private columns are computed from, row by row
 `series`, `groups` the pandas-shaped face: a column, groups,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,

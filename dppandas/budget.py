@@ -10,6 +10,7 @@ import math
 import numbers
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from typing import TypedDict
 
 from .errors import MissingArgument, QueryError, shown
 
@@ -34,6 +35,15 @@ class Epsilon(Fraction):
         return format_exact(self)
 
     __repr__ = __str__
+
+
+class More(TypedDict, total=False):
+    """What else than ``epsilon=`` may say what a release costs, and how."""
+
+
+def gives_loss(epsilon: object, more: More) -> bool:
+    """Whether a call says what it may cost, and so is to be answered now."""
+    return epsilon is not None
 
 
 def format_exact(value: Fraction) -> str:

@@ -6,25 +6,27 @@ expressions; what is computed, charged and noised is decided on the road behind 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from html import escape
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from . import refusals
-from .domain import MOST_ROWS, Bounds, Grid, Keys
+from .answers import Answers
+from .budget import More, gives_loss
+from .domain import MOST_ROWS, Bounds, Keys
 from .errors import QueryError, shown
 from .groups import PrivateGroupBy
 from .rows import Expression
 from .series import PrivateSeries
-from .shaping import asks, bounds_of, listed, once, present, true, variance
-from .statistics import Cells, Count, Layout, Mean, Sum, Truncation
+from .shaping import asks, listed, once, true
+from .statistics import Cells, Count, Layout, Truncation
 from .tables import PerUnit
 from .verbs import Verbs
 
 
-class PrivateFrame(Verbs):
+class PrivateFrame(Verbs, Answers):
     """Rows about people that answer only through releases. It shows its schema, never its rows."""
 
     # what is public
@@ -80,7 +82,9 @@ class PrivateFrame(Verbs):
         return PerUnit(self)
 
     @asks
-    def truncated(self, *, counted: int | None = None, epsilon: object = None) -> Any:
+    def truncated(
+        self, *, counted: int | None = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
         """The shares of rows that max_rows keeps and drops: what truncation changes.
 
         counted : a unit's rows are counted up to this public number, by default 10 * max_rows; the
@@ -99,61 +103,51 @@ class PrivateFrame(Verbs):
         labels = pd.Index(["kept", "dropped"], name="rows")
         layout = Layout(integer=False, index=labels, name="proportion")
         statistic = Truncation(Cells(), layout, per_unit._columns[name], most, up_to)
-        return per_unit._answer(statistic, f"rows beyond max_rows={most}, of {up_to}", epsilon)
+        return per_unit._answer(
+            statistic, f"rows beyond max_rows={most}, of {up_to}", epsilon, **more
+        )
 
-    # statistics
+    # answers
+
+    def _operands(self) -> dict[Any, Expression]:
+        self._some_columns()
+        return self._columns
+
+    def _shape(self, integer: bool) -> Layout:
+        return Layout(integer=integer, index=self.columns)
+
+    def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
+        return f"{what} of {listed(self._columns)}"
 
     @asks
-    def count(self, *, epsilon: object = None) -> Any:
-        """The number of rows: an int. With columns selected (``[["a", "b"]]``), how many values
-        of each are not missing: a Series.
-
-        pandas' DataFrame.count is per column always; here a frame without selected columns counts
-        rows, as `size` does.
-
-        *Guarantee*: epsilon-differential privacy of the unit; ℓ1 sensitivity 1 a row and column
-        (docs/proofs/counts.md).
-
-        >>> import pandas as pd
-        >>> n = pd.DataFrame({"age": [15, 30, 60]}).dp.count(epsilon=1)
-        >>> isinstance(n, int), n.error()
-        (True, 3)
-        """
+    def count(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The number of rows; with columns selected, `Answers.count`."""
         if not self._selected:
-            return self.size(epsilon=epsilon)
-        return self._counts("count", present, epsilon)
+            return self.size(epsilon=epsilon, **more)
+        return super().count(epsilon=epsilon, **more)
 
     @asks
-    def size(self, *, epsilon: object = None) -> Any:
+    def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The number of rows: an int. See `count`.
 
         *Guarantee*: epsilon-differential privacy of the unit; ℓ1 sensitivity 1 a row
         (docs/proofs/counts.md).
         """
         statistic = Count(Cells(), Layout(integer=True))
-        return self._answer(statistic, "count", epsilon)
+        return self._answer(statistic, "count", epsilon, **more)
 
     @asks
-    def sum(self, *, bounds: object = None, epsilon: object = None) -> Any:
-        """For each column the sum of its values clipped to bounds: a float Series.
-
-        bounds : one (lower, upper) for all columns, or a dict of them. Where none is given, the
-            declared domain's; where it has none either, the number of values that are True: an
-            int Series, whatever the dtypes, because a dtype is data.
-
-        *Guarantee*: epsilon-differential privacy of the unit; the ℓ1 sensitivity is the sum over
-        the columns of the most that one row can add (docs/proofs/sums.md).
-        """
+    def sum(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """`Answers.sum`; without any bounds, how many values of each column are True."""
         declared = [self._root.declared(e) for e in self._columns.values()]
-        if bounds is None and not any(isinstance(d, Bounds) for d in declared):
-            return self._counts("sum of True", true, epsilon)
-        grids = tuple(Grid.centred(bound) for bound in self._bounds(bounds))
-        layout = Layout(integer=False, index=self.columns)
-        statistic = Sum(Cells(), layout, tuple(self._columns.values()), grids)
-        return self._answer(statistic, f"sum of {listed(self._columns)}", epsilon)
+        if bounds is not None or any(isinstance(d, Bounds) for d in declared):
+            return super().sum(bounds=bounds, epsilon=epsilon, **more)
+        tests = tuple(true(expression) for expression in self._operands().values())
+        statistic = Count(Cells(), self._shape(integer=True), tests)
+        return self._answer(statistic, self._titled("sum of True"), epsilon, **more)
 
     @asks
-    def idxmax(self, *, bounds: object = None, epsilon: object = None) -> Any:
+    def idxmax(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The name of the column with the largest sum (without bounds, with most True values).
 
         Report noisy max over counting queries. The same as ``sum(…).idxmax(epsilon=…)``.
@@ -167,46 +161,7 @@ class PrivateFrame(Verbs):
         cats
         """
         scores = self.sum(bounds=bounds)
-        return scores if epsilon is None else scores.idxmax(epsilon=epsilon)
-
-    @asks
-    def mean(self, *, bounds: object = None, epsilon: object = None) -> Any:
-        """For each column the mean of its values clipped to bounds: a float Series.
-
-        bounds : one (lower, upper) for all columns, or a dict of them; else the declared domain's.
-
-        *Guarantee*: epsilon-differential privacy of the unit, and of how many rows there are
-        (docs/proofs/means.md).
-        """
-        parsed = self._bounds(bounds)
-        layout = Layout(integer=False, index=self.columns)
-        statistic = Mean(Cells(), layout, tuple(self._columns.values()), tuple(parsed))
-        return self._answer(statistic, f"mean of {listed(self._columns)}", epsilon)
-
-    @asks
-    def var(self, ddof: int = 1, *, bounds: object = None, epsilon: object = None) -> Any:
-        """For each column the variance of its values clipped to bounds: a float Series.
-
-        bounds, ddof : as in `PrivateSeries.var`; bounds one pair for all columns, or a dict.
-
-        *Guarantee*: epsilon-differential privacy of the unit, and of how many rows there are
-        (docs/proofs/variances.md).
-        """
-        return self._spread("var", ddof, bounds, epsilon)
-
-    @asks
-    def std(self, ddof: int = 1, *, bounds: object = None, epsilon: object = None) -> Any:
-        """For each column the standard deviation: the root of `var`.
-
-        *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/variances.md).
-        """
-        return self._spread("std", ddof, bounds, epsilon)
-
-    def _spread(self, what: str, ddof: int, bounds: object, epsilon: object) -> Any:
-        parsed = self._bounds(bounds)
-        layout = Layout(integer=False, index=self.columns)
-        statistic = variance(what, Cells(), layout, self._columns, parsed, ddof)
-        return self._answer(statistic, f"{what} of {listed(self._columns)}", epsilon)
+        return scores.idxmax(epsilon=epsilon, **more) if gives_loss(epsilon, more) else scores
 
     @asks
     def value_counts(
@@ -219,6 +174,7 @@ class PrivateFrame(Verbs):
         *,
         keys: object = None,
         epsilon: object = None,
+        **more: Unpack[More],
     ) -> Any:
         """How many rows have each combination of declared keys: a Series named "count".
 
@@ -235,7 +191,9 @@ class PrivateFrame(Verbs):
         cells = chosen._cells(list(chosen._columns), keys)
         if not dropna:
             raise QueryError("dropna=False is for one column; over several give keys= only.")
-        return chosen._histogram(cells, list(chosen._columns), normalize, sort, ascending, epsilon)
+        return chosen._histogram(
+            cells, list(chosen._columns), normalize, sort, ascending, epsilon, **more
+        )
 
     @asks
     def groupby(
@@ -271,14 +229,3 @@ class PrivateFrame(Verbs):
         cells = self._cells(names, keys)
         once(names)
         return PrivateGroupBy(self, names, cells, None)
-
-    def _counts(self, what: str, test: Callable[[Expression], Expression], epsilon: object) -> Any:
-        self._some_columns()
-        layout = Layout(integer=True, index=self.columns)
-        tests = tuple(test(expression) for expression in self._columns.values())
-        asked = f"{what} of {listed(self._columns)}"
-        return self._answer(Count(Cells(), layout, tests), asked, epsilon)
-
-    def _bounds(self, bounds: object) -> list[Bounds]:
-        self._some_columns()
-        return [bounds_of(self._root, n, e, bounds) for n, e in self._columns.items()]

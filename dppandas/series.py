@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 import pandas as pd
 
 from . import refusals
+from .answers import Answers
+from .budget import More
 from .columns import PrivateColumn
-from .domain import Grid, Keys
+from .domain import Bounds, Keys
 from .errors import QueryError, quiet
 from .rows import (
     Column,
     Expression,
     Outside,
 )
-from .shaping import asks, bounds_of, index, present, variance
-from .statistics import Cells, Count, Distinct, Layout, Mean, Sum
+from .shaping import asks, bounds_of, index
+from .statistics import Cells, Count, Distinct, Layout
 from .unreleased import Root, UnreleasedMode
 
 
-class PrivateSeries(PrivateColumn):
+class PrivateSeries(PrivateColumn, Answers):
     """One column of private rows, or a mask made from them."""
 
     def __repr__(self) -> builtins.str:
@@ -36,10 +39,22 @@ class PrivateSeries(PrivateColumn):
         answers = "count, sum, mean, value_counts, mode, clipped and (a unit's) nunique"
         raise refusals.refuse("private columns", name, answers)
 
-    # statistics
+    def _operands(self) -> dict[Any, Expression]:
+        return {self.name: self._expression}
+
+    def _shape(self, integer: bool) -> Layout:
+        return Layout(integer=integer)
+
+    def _titled(self, what: builtins.str, bounds: Sequence[Bounds] = ()) -> builtins.str:
+        within = "".join(f" in {bound}" for bound in bounds)
+        return f"{what} of {self._expression}{within}"
+
+    # answers of a column alone
 
     @asks
-    def clipped(self, *, bounds: object = None, epsilon: object = None) -> Any:
+    def clipped(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
         """The shares of values below, inside and above bounds: what clipping would change.
 
         No interval of a sum or mean includes that change, so this pays for a look at it. The
@@ -59,10 +74,12 @@ class PrivateSeries(PrivateColumn):
         names = pd.Index(keys.labels, name=self.name)
         layout = Layout(integer=False, index=names, name="proportion")
         statistic = Count(cells, layout, share_of=len(keys))
-        return self._answer(statistic, f"values of {self._expression} outside {bound}", epsilon)
+        return self._answer(
+            statistic, f"values of {self._expression} outside {bound}", epsilon, **more
+        )
 
     @asks
-    def nunique(self, *, epsilon: object = None) -> Any:
+    def nunique(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """How many units have a row here: an int. Only of the unit column.
 
         *Guarantee*: epsilon-differential privacy of the unit, with sensitivity 1 however many rows
@@ -70,88 +87,15 @@ class PrivateSeries(PrivateColumn):
         """
         distinct_units(self._root, self._expression)
         statistic = Distinct(Cells(), Layout(integer=True))
-        return self._answer(statistic, f"nunique of {self._expression}", epsilon)
+        return self._answer(statistic, f"nunique of {self._expression}", epsilon, **more)
 
     @asks
-    def count(self, *, epsilon: object = None) -> Any:
-        """How many values are not missing: an int.
-
-        *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/counts.md).
-        """
-        statistic = Count(Cells(), Layout(integer=True), (present(self._expression),))
-        return self._answer(statistic, f"count of {self._expression}", epsilon)
-
-    @asks
-    def size(self, *, epsilon: object = None) -> Any:
+    def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The number of rows, missing values and all: an int.
 
         *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/counts.md).
         """
-        return self._answer(Count(Cells(), Layout(integer=True)), "count", epsilon)
-
-    @asks
-    def sum(self, *, bounds: object = None, epsilon: object = None) -> Any:
-        """The sum of the values, clipped to bounds: a float. Missing values count as nothing.
-
-        bounds : (lower, upper), public facts; else the declared domain's.
-
-        *Guarantee*: epsilon-differential privacy of the unit; sensitivity max(|lower|, |upper|) a
-        row, on the grid (docs/proofs/sums.md).
-        """
-        bound = bounds_of(self._root, self.name, self._expression, bounds)
-        layout = Layout(integer=False)
-        statistic = Sum(Cells(), layout, (self._expression,), (Grid.centred(bound),))
-        return self._answer(statistic, f"sum of {self._expression} in {bound}", epsilon)
-
-    @asks
-    def mean(self, *, bounds: object = None, epsilon: object = None) -> Any:
-        """The mean of the values, clipped to bounds: a float. Missing values are left out.
-
-        bounds : (lower, upper), public facts; else the declared domain's.
-
-        *Guarantee*: epsilon-differential privacy of the unit, and of how many values there are
-        (Kulesza, Suresh and Wang, ICML 2024; docs/proofs/means.md).
-
-        >>> import pandas as pd
-        >>> m = pd.Series([20, 30, 40] * 100).dp.mean(bounds=(0, 60), epsilon=1)
-        >>> 0 <= m <= 60
-        True
-        """
-        bound = bounds_of(self._root, self.name, self._expression, bounds)
-        statistic = Mean(Cells(), Layout(integer=False), (self._expression,), (bound,))
-        return self._answer(statistic, f"mean of {self._expression} in {bound}", epsilon)
-
-    @asks
-    def var(self, ddof: int = 1, *, bounds: object = None, epsilon: object = None) -> Any:
-        """The variance of the values, clipped to bounds: a float. Missing values are left out.
-
-        bounds : (lower, upper), public facts; else the declared domain's. ddof as in pandas; the
-            number of values that it is taken from is private, and part of the same release.
-
-        *Guarantee*: epsilon-differential privacy of the unit, and of how many values there are
-        (docs/proofs/variances.md).
-
-        >>> import pandas as pd
-        >>> v = pd.Series([20, 30, 40] * 100).dp.var(bounds=(0, 60), epsilon=1)
-        >>> 0 <= v <= 905
-        True
-        """
-        return self._spread("var", ddof, bounds, epsilon)
-
-    @asks
-    def std(self, ddof: int = 1, *, bounds: object = None, epsilon: object = None) -> Any:
-        """The standard deviation: the root of `var`.
-
-        *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/variances.md).
-        """
-        return self._spread("std", ddof, bounds, epsilon)
-
-    def _spread(self, what: builtins.str, ddof: int, bounds: object, epsilon: object) -> Any:
-        bound = bounds_of(self._root, self.name, self._expression, bounds)
-        statistic = variance(
-            what, Cells(), Layout(integer=False), {self.name: self._expression}, [bound], ddof
-        )
-        return self._answer(statistic, f"{what} of {self._expression} in {bound}", epsilon)
+        return self._answer(Count(Cells(), Layout(integer=True)), "count", epsilon, **more)
 
     @asks
     def value_counts(
@@ -163,6 +107,7 @@ class PrivateSeries(PrivateColumn):
         *,
         keys: object = None,
         epsilon: object = None,
+        **more: Unpack[More],
     ) -> Any:
         """How many rows have each declared key: a Series named "count" ("proportion").
 
@@ -180,10 +125,10 @@ class PrivateSeries(PrivateColumn):
         cells = self._cells([self.name], keys)
         if not dropna:
             cells = replace(cells, missing_cell=True)
-        return self._histogram(cells, [self.name], normalize, sort, ascending, epsilon)
+        return self._histogram(cells, [self.name], normalize, sort, ascending, epsilon, **more)
 
     @asks
-    def mode(self, *, keys: object = None, epsilon: object = None) -> Any:
+    def mode(self, *, keys: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The most frequent of the declared keys, as a Series of one, like Series.mode.
 
         *Guarantee*: epsilon-differential privacy of the unit, by permute-and-flip
@@ -192,8 +137,7 @@ class PrivateSeries(PrivateColumn):
         cells = self._cells([self.name], keys)
         statistic = Count(cells, Layout(integer=True, index=index(cells, [self.name])))
         what = f"mode of {self._expression} ({cells.described})"
-        asked = UnreleasedMode(self._root, self._where, statistic, what)
-        return asked if epsilon is None else asked.release(epsilon=epsilon)
+        return self._answer(statistic, what, epsilon, UnreleasedMode, **more)
 
 
 def distinct_units(root: Root, expression: Expression) -> None:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
 
 from . import querystring, rows
+from .budget import More, gives_loss
 from .domain import Bounds, Keys
 from .errors import MissingArgument, QueryError, shown
 from .rows import Column, Expression, Literal
-from .statistics import Cells, Count, Layout, Statistic, Variance
+from .statistics import Cells, Count, Layout, Statistic
 from .unreleased import Private, Root, Unreleased
 from .vectors import NUMBERS
 
@@ -43,6 +44,9 @@ _FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
 def asks(method: Callable[P, R]) -> Callable[P, R]:
     """A method that says what to do about arguments that it does not take, as pandas' does."""
     signature = inspect.signature(method)
+    takes_more = "more" in signature.parameters
+    known = [name for name in signature.parameters if name != "more"]
+    known += list(More.__annotations__) if takes_more else []
 
     @functools.wraps(method)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -50,9 +54,12 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
             k: v for k, v in kwargs.items() if k in signature.parameters or not _is_harmless(k, v)
         }
         try:
+            unknown = [name for name in given if takes_more and name not in known]
+            if unknown:
+                raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
             bound = signature.bind(*args, **given).arguments
         except TypeError as error:
-            takes = ", ".join(list(signature.parameters)[1:])
+            takes = ", ".join(name for name in list(known)[1:])
             by_name = (
                 ": epsilon, keys and bounds by name" if "epsilon" in signature.parameters else ""
             )
@@ -86,9 +93,17 @@ class Rows(Private):
         self._columns = dict(columns)
         self._where = where
 
-    def _answer(self, statistic: Statistic, what: str, epsilon: object) -> Any:
-        asked = Unreleased(self._root, self._where, statistic, what)
-        return asked if epsilon is None else asked.release(epsilon=epsilon)
+    def _answer(
+        self,
+        statistic: Statistic,
+        what: str,
+        epsilon: object = None,
+        kind: type[Unreleased] = Unreleased,
+        **more: Unpack[More],
+    ) -> Any:
+        """The released answer if a loss is given, else the unreleased one."""
+        asked = kind(self._root, self._where, statistic, what)
+        return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
 
     def _some_columns(self) -> None:
         if not self._columns:
@@ -120,6 +135,7 @@ class Rows(Private):
         ascending: bool,
         epsilon: object,
         block: int = 0,
+        **more: Unpack[More],
     ) -> Any:
         layout = Layout(
             integer=not normalize,
@@ -132,7 +148,7 @@ class Rows(Private):
         statistic = Count(cells, layout, share_of=share_of)
         what = "proportions" if normalize else "value_counts"
         asked = f"{what} of {listed(names)} ({cells.described})"
-        return self._answer(statistic, asked, epsilon)
+        return self._answer(statistic, asked, epsilon, **more)
 
 
 def once(names: Sequence[Any]) -> None:
@@ -200,23 +216,14 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
     )
 
 
-def variance(
-    what: str,
-    cells: Cells,
-    layout: Layout,
-    operands: Mapping[Any, Expression],
-    bounds: Sequence[Bounds],
-    ddof: object,
-) -> Variance:
-    """What var and std ask for."""
+def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
+    """What a variance is divided by: n - ddof. And bounds that can be squared."""
     if isinstance(ddof, bool) or not isinstance(ddof, int | np.integer) or not 0 <= ddof <= 1000:
         raise QueryError(f"ddof={shown(ddof)} must be a whole number such as 0 or 1.")
     for bound in bounds:
         if bound.upper - bound.lower > 2.0**500:
             raise QueryError(f"bounds {bound} are too far apart to square. Nothing was charged.")
-    return Variance(
-        cells, layout, tuple(operands.values()), tuple(bounds), int(ddof), root=what == "std"
-    )
+    return int(ddof)
 
 
 def index(cells: Cells, names: Sequence[Any]) -> pd.Index:

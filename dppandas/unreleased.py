@@ -6,13 +6,13 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 import numpy as np
 import pandas as pd
 
 from . import results, rows
-from .budget import parse_epsilon
+from .budget import More, parse_epsilon
 from .domain import Declaration
 from .engines import Engine
 from .errors import LineageError, PrivateValueError, QueryError, quiet, shown
@@ -151,7 +151,7 @@ class Unreleased(Private):
         for expression in self._statistic.expressions():
             rows.check(expression, domain)
 
-    def _ask(self, epsilon: object, select: int = 0) -> results.Record:
+    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
         root = self._root
         loss = parse_epsilon(epsilon)
         query = Query(
@@ -178,13 +178,13 @@ class Unreleased(Private):
             f".release(epsilon=0.1).{name}. Nothing was computed or charged. {self!r}"
         )
 
-    def release(self, *, epsilon: object = None) -> Any:
+    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The noisy answer, shaped as pandas would shape the exact one.
 
         *Guarantee*: epsilon-differential privacy of the source's unit, by exact discrete Laplace
         noise (docs/proofs/discrete_laplace.md).
         """
-        return results.answer(self._ask(epsilon))
+        return results.answer(self._ask(epsilon, **more))
 
     @property
     def _can_select(self) -> bool:
@@ -192,7 +192,7 @@ class Unreleased(Private):
         one_label_each = not layout.is_scalar and layout.columns is None
         return one_label_each and not isinstance(self._statistic, Mean)
 
-    def _select(self, epsilon: object, k: int, what: str) -> results.Record:
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> results.Record:
         if not self._can_select:
             raise QueryError(
                 f"{what} needs counts or sums under one label each: of several columns, or of one "
@@ -200,10 +200,10 @@ class Unreleased(Private):
             )
         comparable = self._statistic.comparable()
         return replace(self, _statistic=comparable, _what=f"{what} of {self._what}")._ask(
-            epsilon, k
+            epsilon, k, **more
         )
 
-    def idxmax(self, *, epsilon: object = None) -> Any:
+    def idxmax(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The label of the largest entry, selected by permute-and-flip: no number is told.
 
         Surer than the largest of released numbers, and for overlapping columns its noise doesn't
@@ -213,10 +213,10 @@ class Unreleased(Private):
         *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
         NeurIPS 2020; docs/proofs/permute_and_flip.md).
         """
-        record = self._select(epsilon, 1, "idxmax")
+        record = self._select(epsilon, 1, "idxmax", **more)
         return results.label(record, record.estimate()[0])
 
-    def nlargest(self, n: int = 5, *, epsilon: object = None) -> Any:
+    def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The n largest entries.
 
         Over disjoint keys the whole histogram costs no more than its top: a Series of the n
@@ -231,10 +231,10 @@ class Unreleased(Private):
             raise QueryError(f"n={shown(n)} must be a whole number from 1 to {entries}.")
         parse_epsilon(epsilon)
         if statistic.cells.keys is None:
-            return pd.Index(self._select(epsilon, int(n), f"nlargest({n})").estimate())
+            return pd.Index(self._select(epsilon, int(n), f"nlargest({n})", **more).estimate())
         if statistic.layout.columns is not None:
             raise QueryError("nlargest needs a Series of entries; select one column first.")
-        return self.release(epsilon=epsilon).nlargest(int(n))
+        return self.release(epsilon=epsilon, **more).nlargest(int(n))
 
     def __repr__(self) -> str:
         asked = self._what if self._where is None else f"{self._what} where {self._where}"
@@ -251,18 +251,18 @@ class Unreleased(Private):
 class UnreleasedMode(Unreleased):
     """The most frequent of some keys, not selected yet."""
 
-    def release(self, *, epsilon: object = None) -> Any:
+    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The key selected, as a Series of one, like Series.mode.
 
         *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
         NeurIPS 2020; docs/proofs/permute_and_flip.md).
         """
-        return results.selected(self._ask(epsilon, 1))
+        return results.selected(self._ask(epsilon, 1, **more))
 
-    def _select(self, epsilon: object, k: int, what: str) -> results.Record:
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> results.Record:
         raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
 
-    def nlargest(self, n: int = 5, *, epsilon: object = None) -> Any:
+    def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """Refused: a mode is one label."""
         return self._select(epsilon, n, "nlargest")
 
