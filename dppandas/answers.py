@@ -52,9 +52,6 @@ class Answers(Rows):
         """How many values are not missing: an int; for several columns a Series, and by group a
         Series or DataFrame.
 
-        pandas' DataFrame.count is per column always; here a frame without selected columns counts
-        rows, as `size` does.
-
         *Guarantee*: differential privacy of the unit; ℓ1 sensitivity 1 a row and column
         (docs/proofs/counts.md).
 
@@ -73,8 +70,7 @@ class Answers(Rows):
         Missing values count as nothing.
 
         bounds : (lower, upper), public facts, for all columns, or a dict of them; else the declared
-            domain's. Of a frame without either: the number of values that are True, an int Series
-            whatever the dtypes, because a dtype is data.
+            domain's.
 
         *Guarantee*: differential privacy of the unit; sensitivity max(|lower|, |upper|) a row and
         column, on the grid (docs/proofs/sums.md).

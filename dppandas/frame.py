@@ -121,7 +121,15 @@ class PrivateFrame(Verbs, Answers):
 
     @asks
     def count(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
-        """The number of rows; with columns selected, `Answers.count`."""
+        """The number of rows: an int. With columns selected (``[["a", "b"]]``), how many values
+        of each are not missing: a Series.
+
+        pandas' DataFrame.count is per column always; here a frame without selected columns counts
+        rows, as `size` does.
+
+        *Guarantee*: differential privacy of the unit; ℓ1 sensitivity 1 a row and column
+        (docs/proofs/counts.md).
+        """
         if not self._selected:
             return self.size(epsilon=epsilon, **more)
         return super().count(epsilon=epsilon, **more)
@@ -138,7 +146,15 @@ class PrivateFrame(Verbs, Answers):
 
     @asks
     def sum(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
-        """`Answers.sum`; without any bounds, how many values of each column are True."""
+        """For each column the sum of its values clipped to bounds: a float Series.
+
+        bounds : one (lower, upper) for all columns, or a dict of them. Where none is given, the
+            declared domain's; where it has none either, the number of values that are True: an
+            int Series, whatever the dtypes, because a dtype is data.
+
+        *Guarantee*: differential privacy of the unit; the ℓ1 sensitivity is the sum over the
+        columns of the most that one row can add (docs/proofs/sums.md).
+        """
         declared = [self._root.declared(e) for e in self._columns.values()]
         if bounds is not None or any(isinstance(d, Bounds) for d in declared):
             return super().sum(bounds=bounds, epsilon=epsilon, **more)
