@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TypedDict
@@ -16,6 +17,7 @@ from .errors import MissingArgument, QueryError, shown
 
 SMALLEST = Fraction(1, 2**20)
 LARGEST = Fraction(64)
+LARGEST_DELTA = Fraction(1, 100)
 
 
 class Epsilon(Fraction):
@@ -38,12 +40,73 @@ class Epsilon(Fraction):
 
 
 class More(TypedDict, total=False):
-    """What else than ``epsilon=`` may say what a release costs, and how."""
+    """What else than ``epsilon=`` may say what a release costs, and how.
+
+    delta : in a session that has a δ: what the release may spend of it.
+    rho : in a session that counts ρ, in the place of epsilon.
+    mechanism : "laplace" or "gaussian", for the noise of numbers.
+    """
+
+    delta: object
+    rho: object
+    mechanism: object
 
 
 def gives_loss(epsilon: object, more: More) -> bool:
     """Whether a call says what it may cost, and so is to be answered now."""
-    return epsilon is not None
+    return epsilon is not None or more.get("rho") is not None
+
+
+class Delta(Fraction):
+    """An exact δ; small ones print as 1e-06."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        short = f"{float(self):g}"
+        return short if Fraction(short) == self else format_exact(self)
+
+    __repr__ = __str__
+
+
+class Rho(Epsilon):
+    """An exact ρ of zero-concentrated differential privacy."""
+
+    __slots__ = ()
+
+
+NO_EPSILON, NO_DELTA, NO_RHO = Epsilon(0), Delta(0), Rho(0)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a release costs, exactly, in the measure of its session: ε, (ε, δ), or ρ and a δ."""
+
+    epsilon: Epsilon = NO_EPSILON
+    delta: Delta = NO_DELTA
+    rho: Rho = NO_RHO
+
+    def __add__(self, other: Loss) -> Loss:
+        return Loss(
+            Epsilon(self.epsilon + other.epsilon),
+            Delta(self.delta + other.delta),
+            Rho(self.rho + other.rho),
+        )
+
+    def __sub__(self, other: Loss) -> Loss:
+        return Loss(
+            Epsilon(self.epsilon - other.epsilon),
+            Delta(self.delta - other.delta),
+            Rho(self.rho - other.rho),
+        )
+
+    def within(self, limit: Loss) -> bool:
+        """Whether no part of it is more than that of a limit."""
+        return self.epsilon <= limit.epsilon and self.delta <= limit.delta and self.rho <= limit.rho
+
+    def __str__(self) -> str:
+        parts = (("ε", self.epsilon), ("ρ", self.rho), ("δ", self.delta))
+        return ", ".join(f"{name} = {part}" for name, part in parts if part) or "ε = 0"
 
 
 def format_exact(value: Fraction) -> str:
@@ -83,6 +146,27 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
 def parse_budget(value: object, name: str = "epsilon") -> Epsilon:
     """The exact ε of a whole session: any positive number, parsed as `parse_epsilon` does."""
     return _parse_positive(value, name)
+
+
+def parse_rho(value: object, name: str = "rho") -> Rho:
+    """An exact ρ: any positive number, parsed as `parse_epsilon` does."""
+    return Rho(_parse_positive(value, name))
+
+
+def parse_delta(value: object, name: str = "delta") -> Delta:
+    """An exact δ above 0 and at most 1 in 100.
+
+    >>> parse_delta(1e-6)
+    1e-06
+    """
+    exact = Delta(_parse_positive(value, name))
+    if exact > LARGEST_DELTA:
+        raise QueryError(
+            f"{name}={shown(value)} is above 0.01: with that probability a release could tell all "
+            f"about somebody. Give much less than one over the number of people, such as "
+            f"{name}=1e-6. Nothing was computed or charged."
+        )
+    return exact
 
 
 def _parse_positive(value: object, name: str) -> Epsilon:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pandas as pd
 
 from . import views
-from .budget import Epsilon
+from .accounting import Measure, Terms
+from .budget import Epsilon, Loss
 from .errors import BudgetExceeded, SessionError
 from .store import Entry, MemoryStore, Store
 
@@ -34,9 +35,10 @@ def attribute_to(finder: CellFinder | None) -> None:
 class Ledger:
     """What a session has spent, on what, and what is left: all exact.
 
-    *Guarantee*: Σε over the entries never exceeds the budget, whatever threads do and however
-    queries are chosen (a pure-ε filter: basic composition, Rogers et al., NeurIPS 2016, Theorem
-    3.1 for pure losses). Entries are never removed and their charges never change.
+    *Guarantee*: Σε and Σδ, or Σρ and Σδ, over the entries never exceed the budget, whatever threads
+    do and however queries are chosen (filters: basic composition, Rogers et al., NeurIPS 2016,
+    Theorem 3.1; for ρ Feldman and Zrnic, NeurIPS 2021, and Whitehouse et al., ICML 2023). Entries
+    are never removed and their charges never change.
 
     >>> import dppandas as dp
     >>> dp.reset(); _ = dp.session(epsilon=2)
@@ -44,26 +46,45 @@ class Ledger:
     2
     """
 
-    def __init__(self, budget: Epsilon | None = None, store: Store | None = None) -> None:
-        self._budget = budget
+    def __init__(self, terms: Terms | None = None, store: Store | None = None) -> None:
+        self._terms = terms or Terms()
         self._store: Store = store or MemoryStore()
         self._observers: list[Observer] = []
         self._closed = False
 
     @property
+    def terms(self) -> Terms:
+        """What is promised: the measure of losses, and their limit."""
+        return self._terms
+
+    @property
     def budget(self) -> Epsilon | None:
-        """The limit on Σε, or None for no limit."""
-        return self._budget
+        """The limit on Σε, or on Σρ in a session that counts ρ; None for no limit."""
+        return None if self._terms.limit is None else self._first(self._terms.limit)
 
     @property
     def spent(self) -> Epsilon:
-        """Σε of all entries."""
-        return self._store.spent
+        """Σε of all entries, or Σρ."""
+        return self._first(self._store.spent)
 
     @property
     def remaining(self) -> Epsilon | None:
         """What is left of the budget; None without one."""
-        return None if self._budget is None else Epsilon(self._budget - self.spent)
+        left = self.left
+        return None if left is None else self._first(left)
+
+    @property
+    def loss(self) -> Loss:
+        """All that is spent, with the δ."""
+        return self._store.spent
+
+    @property
+    def left(self) -> Loss | None:
+        """All that is left, with the δ; None without a limit."""
+        return None if self._terms.limit is None else self._terms.limit - self._store.spent
+
+    def _first(self, loss: Loss) -> Epsilon:
+        return loss.rho if self._terms.measure is Measure.ZCDP else loss.epsilon
 
     @property
     def closed(self) -> bool:
@@ -75,14 +96,16 @@ class Ledger:
         return self._store.entries()
 
     def by_source(self) -> dict[str, Epsilon]:
-        """Σε for each source's name, in order of first use: for the eye, the limit caps the sum."""
+        """Σε (or Σρ) for each source's name, in order of first use: for the eye only, for the limit
+        caps the sum."""
         sums: dict[str, Epsilon] = {}
         for entry in self.entries():
-            sums[entry.source] = Epsilon(sums.get(entry.source, 0) + entry.epsilon)
+            spent = self._first(entry.loss)
+            sums[entry.source] = type(spent)(sums.get(entry.source, 0) + spent)
         return sums
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a release: an ordinary DataFrame.
+        """One row a release: an ordinary DataFrame. What is not counted has no column.
 
         ``error`` is the error at 95 % that public facts decide beforehand, as text: "± 30"; for a
         mean "≈ 211/n", to first order, of n values; "gap ≤ 43" for a selection; "" where only
@@ -95,7 +118,9 @@ class Ledger:
                 "source": e.source,
                 "lineage": e.lineage,
                 "query": e.what,
-                "epsilon": float(e.epsilon),
+                "epsilon": float(e.loss.epsilon),
+                "rho": float(e.loss.rho),
+                "delta": float(e.loss.delta),
                 "mechanism": e.mechanism,
                 "scale": e.scale,
                 "error": e.error,
@@ -104,30 +129,40 @@ class Ledger:
             }
             for e in self.entries()
         ]
-        columns = ["release", "cell", "source", "lineage", "query", "epsilon", "mechanism"]
+        counted = {
+            Measure.PURE: ["epsilon"],
+            Measure.APPROXIMATE: ["epsilon", "delta"],
+            Measure.ZCDP: ["rho", "delta"],
+        }[self._terms.measure]
+        columns = ["release", "cell", "source", "lineage", "query", *counted, "mechanism"]
         columns += ["scale", "error", "status", "time"]
         frame = pd.DataFrame(rows, columns=columns)
         return frame.astype({"cell": "Int64"}).set_index("release")
 
-    def limit(self, budget: Epsilon) -> None:
+    def limit(self, terms: Terms) -> None:
         """Give an unlimited ledger a budget; what is spent counts."""
 
-        def set_budget(spent: Epsilon) -> None:
-            if self._budget is not None:
-                raise SessionError(f"this ledger has a budget of ε = {self._budget} already.")
-            if spent > budget:
+        def set_terms(spent: Loss) -> None:
+            if self._terms.limit is not None:
+                raise SessionError(f"this ledger has a budget of {self._terms} already.")
+            if terms.measure is Measure.ZCDP and spent != Loss():
                 raise SessionError(
-                    f"ε = {spent} is spent already, more than the budget of {budget} asked for. "
+                    f"{spent} is spent already, and a session that counts ρ can't count that. End "
+                    "this session with dp.reset()."
+                )
+            if terms.limit is not None and not spent.within(terms.limit):
+                raise SessionError(
+                    f"{spent} is spent already, more than the budget of {terms} asked for. "
                     "Set a larger one, or end this session with dp.reset()."
                 )
-            self._budget = budget
+            self._terms = terms
 
-        self._store.between_charges(set_budget)
+        self._store.between_charges(set_terms)
         self._notify()
 
     def charge(self, draft: Entry) -> Entry:
         """Append a charge, or raise and leave all as it was. Only `release` calls this."""
-        entry = self._store.add(draft, lambda spent: self._check(draft.epsilon, spent))
+        entry = self._store.add(draft, lambda spent: self._check(draft.loss, spent))
         self._notify()
         return entry
 
@@ -136,21 +171,27 @@ class Ledger:
         self._store.settle(entry.number, status)
         self._notify()
 
-    def _check(self, asked: Epsilon, spent: Epsilon) -> None:
+    def _check(self, asked: Loss, spent: Loss) -> None:
         if self._closed:
             raise SessionError(
                 "the session of this ledger was ended by dp.reset(); nothing was computed or "
                 "charged. Start again with dp.session(epsilon=…)."
             )
-        if self._budget is None or spent + asked <= self._budget:
+        limit = self._terms.limit
+        if limit is None or (spent + asked).within(limit):
             return
-        left, count = Epsilon(self._budget - spent), len(self._store.entries())
-        way_out = f"Lower epsilon= to at most {left}" if left else "Nothing more can be released"
+        rest = limit - spent
+        parts = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+        name = next(n for n in parts if getattr(asked, n) > getattr(rest, n))
+        symbol = parts[name]
+        wanted, left, whole = (getattr(each, name) for each in (asked, rest, limit))
+        count = len(self._store.entries())
+        way_out = f"Lower {name}= to at most {left}" if left else "Nothing more can be released"
         noun = "release" if count == 1 else "releases"
         raise BudgetExceeded(
-            f"this release asks for ε = {asked}; {left} of {self._budget} is left after "
+            f"this release asks for {symbol} = {wanted}; {left} of {whole} is left after "
             f"{count} {noun}. Nothing was computed or charged. {way_out}, or see dp.ledger().",
-            requested=asked,
+            requested=wanted,
             remaining=left,
         )
 
@@ -184,9 +225,9 @@ class Ledger:
 
 
 def draft(
-    source: str, lineage: str, what: str, epsilon: Epsilon, mechanism: str, scale: str, error: str
+    source: str, lineage: str, what: str, loss: Loss, mechanism: str, scale: str, error: str
 ) -> Entry:
     """An entry that has not been charged yet."""
     return Entry(
-        0, time.time(), source, lineage, what, epsilon, mechanism, scale, error, _current_cell()
+        0, time.time(), source, lineage, what, loss, mechanism, scale, error, _current_cell()
     )

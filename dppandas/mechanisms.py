@@ -11,9 +11,46 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Protocol
 
-from . import sampling
-from .errors import InternalError
+from . import conversions, sampling
+from .accounting import Asked, Measure
+from .budget import Epsilon, Loss, Rho
+from .errors import InternalError, QueryError
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The most that one unit, added or removed, moves a vector of integers: in ℓ1, in ℓ2 (its
+    square) and in ℓ∞; and whether all of them the same way."""
+
+    l1: int
+    l2squared: int
+    linf: int
+    monotone: bool
+
+
+class Mechanism(Protocol):
+    """Turns what is exact into what may be told."""
+
+    name: str
+
+    @property
+    def scale(self) -> Fraction:
+        """The width of its noise, for people."""
+        ...
+
+    def release(self, exact: Any) -> list[int]:
+        """Something private made of something exact."""
+        ...
+
+    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+        """The exact loss of one release, in the measure of a session."""
+        ...
+
+    def blank(self, size: int) -> list[int]:
+        """What `release` could give, and made of nothing: for audits, which show nothing exact."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -40,12 +77,21 @@ class DiscreteLaplace:
         """The exact ε of one release; integers that can't differ cost nothing."""
         return Fraction(sensitivity) / self.scale if sensitivity else Fraction(0)
 
+    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+        """ε, or where ρ is counted its own tight one (docs/proofs/discrete_laplace.md)."""
+        if measure is not Measure.ZCDP:
+            return Loss(Epsilon(self.loss(moved.l1)))
+        return Loss(rho=Rho(conversions.rho_of_laplace(moved.l1, self.scale) if moved.l1 else 0))
+
     def release(self, integers: Sequence[int]) -> list[int]:
         """The integers, each with its own noise."""
         if not self.scale:
             return list(integers)
         noise = sampling.discrete_laplace_vector(self.scale, len(integers)).tolist()
         return list(map(operator.add, integers, noise))
+
+    def blank(self, size: int) -> list[int]:
+        return [0] * size
 
     def half_width(self, confidence: float, entries: int = 1) -> int:
         """The least w with P[all of `entries` noises within ±w] ≥ confidence.
@@ -104,6 +150,13 @@ class PermuteAndFlip:
         """The exact ε of one release."""
         return self.rate * sensitivity * (1 if monotone else 2) * self.rounds
 
+    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+        """ε, or where ρ is counted that of any pure ε in each round."""
+        epsilon = self.loss(moved.linf, moved.monotone)
+        if measure is not Measure.ZCDP:
+            return Loss(Epsilon(epsilon))
+        return Loss(rho=Rho(self.rounds * conversions.rho_of_pure(epsilon / self.rounds)))
+
     def release(self, integers: Sequence[int]) -> list[int]:
         """The indices selected, first the first."""
         left = list(range(len(integers)))
@@ -115,6 +168,9 @@ class PermuteAndFlip:
             chosen.append(left.pop(sampling.permute_and_flip(gaps, self.rate)))
         return chosen
 
+    def blank(self, size: int) -> list[int]:
+        return list(range(self.rounds))
+
     def gap(self, confidence: float, candidates: int) -> int:
         """With this confidence every selected score is at least the best left minus this.
 
@@ -125,4 +181,17 @@ class PermuteAndFlip:
         return math.floor((math.log(candidates) + t) / float(self.rate))
 
 
-Mechanism = DiscreteLaplace | PermuteAndFlip
+def additive(asked: Asked, moved: Sensitivity) -> Mechanism:
+    """The least noise for numbers, of the kind that is asked for."""
+    if asked.noise == "laplace" and asked.epsilon is not None:
+        return DiscreteLaplace.calibrate(moved.l1, asked.epsilon)
+    raise QueryError("rho= is for Gaussian noise.")
+
+
+def selecting(asked: Asked, moved: Sensitivity, rounds: int) -> PermuteAndFlip:
+    """The surest selection for what is asked."""
+    if not moved.linf:
+        raise QueryError("with bounds of 0 every score is 0: there is nothing to select.")
+    if asked.epsilon is None:
+        raise QueryError("a selection needs epsilon=.")
+    return PermuteAndFlip.calibrate(moved.linf, asked.epsilon, moved.monotone, rounds)

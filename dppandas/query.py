@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .budget import Epsilon
+from .accounting import Asked
+from .budget import Loss
 from .domain import Declaration, Unit
-from .errors import QueryError
-from .mechanisms import DiscreteLaplace, Mechanism, PermuteAndFlip
+from .mechanisms import Mechanism, Sensitivity, selecting
 from .rows import Expression
 from .statistics import Statistic
 
@@ -64,7 +64,7 @@ class Query:
     source: Source
     where: Expression | None
     statistic: Statistic
-    epsilon: Epsilon
+    asked: Asked
     what: str
     select: int = 0  # how many labels to select; 0: release the numbers
     branches: int = 1  # how many rows one row of the source becomes
@@ -73,23 +73,21 @@ class Query:
         return self.what if self.where is None else f"{self.what} where {self.where}"
 
     @property
+    def moved(self) -> Sensitivity:
+        """What one unit moves, by all rows that it can have or become."""
+        return self.statistic.sensitivity(self.source.unit.max_rows * self.branches)
+
+    @property
     def sensitivity(self) -> int:
-        """ℓ1 for numbers, ℓ∞ for a selection: of all rows that a unit can have or become."""
-        rows = self.source.unit.max_rows * self.branches
-        return self.statistic.moved_most(rows) if self.select else self.statistic.moved(rows)
+        """ℓ1 for numbers, ℓ∞ for a selection."""
+        return self.moved.linf if self.select else self.moved.l1
 
     def mechanism(self) -> Mechanism:
         """The least noise for what is asked."""
-        if not self.select:
-            return DiscreteLaplace.calibrate(self.sensitivity, self.epsilon)
-        if not self.sensitivity:
-            raise QueryError("with bounds of 0 every score is 0: there is nothing to select.")
-        return PermuteAndFlip.calibrate(
-            self.sensitivity, self.epsilon, self.statistic.monotone, self.select
-        )
+        if self.select:
+            return selecting(self.asked, self.moved, self.select)
+        return self.statistic.mechanism(self.asked, self.moved)
 
-    def loss(self, mechanism: Mechanism) -> Epsilon:
+    def loss(self, mechanism: Mechanism) -> Loss:
         """The exact loss that the mechanism really has on this query."""
-        if isinstance(mechanism, PermuteAndFlip):
-            return Epsilon(mechanism.loss(self.sensitivity, self.statistic.monotone))
-        return Epsilon(mechanism.loss(self.sensitivity))
+        return mechanism.cost(self.asked.measure, self.moved)

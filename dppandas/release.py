@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
+from typing import Any
 
 from . import results
 from .engines import Engine
@@ -19,9 +20,10 @@ from .query import Query
 from .results import Record
 from .rows import Chunk
 from .session import session
-from .statistics.base import Partial
+from .statistics.base import Over
+from .totals import Gathering
 
-Recorder = Callable[[Query, Mechanism, Sequence[int]], Sequence[int]]
+Recorder = Callable[[Query, Mechanism, Any], Sequence[int]]
 
 #: Set by dppandas.audit only, to look at sensitivities. It is handed the exact integers, and what
 #: it returns stands in for the noisy ones: constants, so that no answer shows anything exact.
@@ -34,8 +36,8 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
     running.admit(query.source, row_level_declared)
     mechanism = query.mechanism()
     loss = query.loss(mechanism)
-    if loss > query.epsilon:
-        raise InternalError(f"the mechanism would cost {loss}, more than {query.epsilon} asked.")
+    if not query.asked.allows(loss):
+        raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
     expected = results.expected_error(query, mechanism)
     source = query.source
     entry = running.ledger.charge(
@@ -47,7 +49,7 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
         running.ledger.settle(entry, "failed")
         # Raised here and not where it failed, so that no traceback holds a frame with rows.
         raise ReleaseFailed(
-            f"reading the data for '{query}' failed. Its charge of ε = {loss} stays. The cause is "
+            f"reading the data for '{query}' failed. Its charge of {loss} stays. The cause is "
             "not shown, for it could quote data."
         )
     record = results.record_of(query, mechanism, entry, noisy)
@@ -69,12 +71,15 @@ def _noisy(query: Query, mechanism: Mechanism, engine: Engine) -> Sequence[int] 
 def _answered(query: Query, mechanism: Mechanism, engine: Engine) -> Sequence[int]:
     statistic, where = query.statistic, query.where
 
-    def kernel(chunk: Chunk) -> Partial:
-        branches = [replace(chunk, branch=i) for i in range(query.branches)]  # type: ignore[type-var]
-        return statistic.over(branches, where)
+    def through(over: Over, empty: Callable[[], Gathering]) -> Any:
+        def kernel(chunk: Chunk) -> Any:
+            branches = [replace(chunk, branch=i) for i in range(query.branches)]  # type: ignore[type-var]
+            return over(branches, where)
 
-    integers = engine.integers(kernel, statistic.size, query.what, statistic.whole_units)
+        return engine.gather(kernel, empty, query.what, statistic.whole_units)
+
+    exact = statistic.read(through)
     watching = recorder.get()
     if watching is not None:
-        return watching(query, mechanism, integers)
-    return mechanism.release(integers)
+        return watching(query, mechanism, exact)
+    return mechanism.release(exact)

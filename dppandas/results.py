@@ -12,10 +12,10 @@ from weakref import WeakValueDictionary
 import pandas as pd
 
 from . import sampling
-from .budget import Epsilon
+from .budget import Epsilon, Loss
 from .domain import is_missing
 from .errors import QueryError, RecordError, quiet, shown
-from .mechanisms import DiscreteLaplace, Mechanism, PermuteAndFlip
+from .mechanisms import Mechanism, PermuteAndFlip
 from .query import Query, Token
 from .statistics import Layout, Statistic
 from .statistics.base import short
@@ -41,7 +41,7 @@ class Record:
     unit: str
     mechanism: str
     scale: float
-    epsilon: Epsilon
+    loss: Loss
     cell: int | None
     time: float
     statistic: Statistic
@@ -60,12 +60,7 @@ class Record:
         confidence = parse_confidence(confidence)
         if isinstance(self._law, PermuteAndFlip):
             return self.statistic.error(self._law.gap(confidence, self.statistic.size))
-        known = self.statistic.error(self._half_width(confidence))
-        values = self.statistic.estimate(self._noisy)
-        errors = [
-            max(high - value, value - low) if known is None else known
-            for value, (low, high) in zip(values, self._intervals(confidence), strict=True)
-        ]
+        errors = self.statistic.errors_at(self._noisy, self._law, confidence)
         return errors[0] if self._layout.is_scalar else self._table(errors)
 
     @quiet
@@ -98,9 +93,9 @@ class Record:
         return values[0] if self._layout.is_scalar else self._table(values)
 
     @property
-    def loss(self) -> Epsilon:
+    def epsilon(self) -> Epsilon:
         """The exact ε that the ledger was charged."""
-        return self.epsilon
+        return self.loss.epsilon
 
     @property
     def expected(self) -> str:
@@ -111,11 +106,8 @@ class Record:
     def _layout(self) -> Layout:
         return self.statistic.layout
 
-    def _half_width(self, confidence: float) -> int:
-        return cast(DiscreteLaplace, self._law).half_width(confidence, self.statistic.size)
-
     def _intervals(self, confidence: float) -> list[tuple[float, float]]:
-        return self.statistic.intervals(self._noisy, self._half_width(confidence))
+        return self.statistic.intervals_at(self._noisy, self._law, confidence)
 
     def _table(self, values: Sequence[float]) -> Any:
         return self._layout.table(values, self._layout.places(self.statistic.estimate(self._noisy)))
@@ -143,7 +135,7 @@ class Record:
         return [
             self.query,
             f"source {self.source} ({self.lineage}), protecting {self.unit}",
-            f"{self.mechanism}, scale {self.scale:.6g}, ε = {self.epsilon}{error}",
+            f"{self.mechanism}, scale {self.scale:.6g}, {self.loss}{error}",
         ]
 
     def _lines(self) -> list[tuple[str, str, str]]:
@@ -239,7 +231,7 @@ def _expected(statistic: Statistic, mechanism: Mechanism) -> str:
     if isinstance(mechanism, PermuteAndFlip):
         gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
         return "" if gap is None else f"gap ≤ {short(gap)}"
-    return statistic.expected(mechanism.half_width(CONFIDENCE, statistic.size))
+    return statistic.expected_at(mechanism, CONFIDENCE)
 
 
 def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[int]) -> Record:
@@ -253,7 +245,7 @@ def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[
         unit=str(query.source.unit),
         mechanism=mechanism.name,
         scale=float(mechanism.scale),
-        epsilon=entry.epsilon,
+        loss=entry.loss,
         cell=entry.cell,
         time=entry.time,
         statistic=query.statistic,

@@ -9,7 +9,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from .budget import Epsilon, parse_budget
+from .accounting import Measure, Terms
+from .budget import Epsilon
 from .engines.pandas import PandasEngine
 from .errors import LineageError, SessionError, SourceError, quiet, shown
 from .ledger import Ledger
@@ -29,14 +30,24 @@ class Holding:
 class Session:
     """A budget that caps the sum over all sources, and the sources protected under it."""
 
-    def __init__(self, budget: Epsilon | None, strict: bool = False) -> None:
-        self.ledger = Ledger(budget)
+    def __init__(self, terms: Terms | None, strict: bool = False) -> None:
+        self.ledger = Ledger(terms)
         self.strict = strict
         self.holdings: dict[str, Holding] = {}
 
     @property
     def budget(self) -> Epsilon | None:
         return self.ledger.budget
+
+    @property
+    def terms(self) -> Terms:
+        """What is promised: the measure of losses, and their limit."""
+        return self.ledger.terms
+
+    @property
+    def epsilon(self) -> Epsilon | None:
+        """The ε of the whole budget; in a session that counts ρ the one that it means."""
+        return self.terms.epsilon
 
     @property
     def spent(self) -> Epsilon:
@@ -115,13 +126,28 @@ _slot: ContextVar[_Slot] = ContextVar("dppandas session", default=_Slot())  # no
 
 
 @quiet
-def session(epsilon: object = None, *, strict: bool | None = None) -> Session:
+def session(
+    epsilon: object = None,
+    *,
+    delta: object = None,
+    rho: object = None,
+    delta_releases: object = None,
+    accounting: object = None,
+    strict: bool | None = None,
+) -> Session:
     """Start a session with a budget, or get the running one.
 
     epsilon : the limit on Σε over all releases from all sources: a positive number or string,
         kept as the exact decimal it prints. Without it, the running session is returned, and one
         without limit is started where none runs.
-
+    delta : with epsilon, the limit on Σδ, for what needs a δ (Gaussian noise, keys that nobody
+        declared): approximate differential privacy, by basic composition.
+    rho : in place of epsilon, the limit on Σρ of zero-concentrated differential privacy, in which
+        many small releases cost less. ``delta`` is then the δ at which the whole budget is told as
+        an ε (`Session.epsilon`), and ``delta_releases`` what thresholds may spend besides; the
+        promise is (ε, their sum).
+    accounting : "zcdp" with epsilon and delta fixes the largest ρ that means this ε; "basic" is
+        the default.
     strict : True refuses releases of asserted lineage: then only what starts from `dp.protect` and
         goes on by the private frame's own verbs is answered. A running session keeps what it has.
 
@@ -131,7 +157,8 @@ def session(epsilon: object = None, *, strict: bool | None = None) -> Session:
 
     *Guarantee*: the sum of the losses of all answers never exceeds the budget, so everything
     released in the session together is epsilon-differentially private (sequential composition:
-    Dwork and Roth, "The Algorithmic Foundations of Differential Privacy", 2014, Theorem 3.16).
+    Dwork and Roth, "The Algorithmic Foundations of Differential Privacy", 2014, Theorem 3.16); or
+    (ε, δ); or ρ-zCDP, with δ_releases (Bun and Steinke, TCC 2016; docs/proofs/accounting.md).
 
     >>> import dppandas as dp
     >>> dp.reset()
@@ -143,26 +170,26 @@ def session(epsilon: object = None, *, strict: bool | None = None) -> Session:
         raise SessionError("this context belonged to an audit that has ended; nothing was charged.")
     if strict is not None and not isinstance(strict, bool):
         raise SessionError(f"strict={shown(strict)} must be True or False.")
-    budget = None if epsilon is None else parse_budget(epsilon)
+    terms = Terms.parse(epsilon, delta, rho, delta_releases, accounting)
     # One line, or an interrupt could leave the lock behind: see `store`.
-    with _lock: return _started(slot, budget, strict)  # noqa: E701  # fmt: skip
+    with _lock: return _started(slot, terms, strict)  # noqa: E701  # fmt: skip
 
 
-def _started(slot: _Slot, budget: Epsilon | None, strict: bool | None) -> Session:
+def _started(slot: _Slot, terms: Terms | None, strict: bool | None) -> Session:
     running = slot.session
     if running is None:
-        slot.session = running = Session(budget, bool(strict))
+        slot.session = running = Session(terms, bool(strict))
         return running
     if strict is not None and strict != running.strict:
         raise SessionError(
             f"a session with strict={running.strict} is running. Go on with it, or end it for good "
             "with dp.reset()."
         )
-    if budget is not None and running.budget is None:
-        running.ledger.limit(budget)
-    elif budget is not None and running.budget != budget:
+    if terms is not None and running.budget is None:
+        running.ledger.limit(terms)
+    elif terms is not None and running.terms != terms:
         raise SessionError(
-            f"a session with a budget of ε = {running.budget} is running, not {budget}. Go on with "
+            f"a session with a budget of {running.terms} is running, not {terms}. Go on with "
             "it, or end it for good with dp.reset(): what it released stays released."
         )
     return running
@@ -212,7 +239,7 @@ def scratch() -> Iterator[Session]:
     swapped for them too, what they release would be charged to a ledger that nobody reads. What
     was protected here is forgotten, however the block ends.
     """
-    slot = _Slot(Session(None), passing=True)
+    slot = _Slot(Session(Terms(Measure.APPROXIMATE)), passing=True)
     token = _slot.set(slot)
     try:
         yield session()

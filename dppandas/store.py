@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from .budget import Epsilon
+from .budget import Epsilon, Loss
 from .errors import WorkerProcessError
 
 
@@ -22,22 +22,27 @@ class Entry:
     source: str
     lineage: str
     what: str
-    epsilon: Epsilon
+    loss: Loss
     mechanism: str
     scale: str
     error: str
     cell: int | None
     status: str = "charged"  # then "released", or "failed"
 
+    @property
+    def epsilon(self) -> Epsilon:
+        """The ε of its loss."""
+        return self.loss.epsilon
+
 
 class Store(Protocol):
     """Keeps entries, in order, and lets nobody write between a check and what it allows."""
 
-    def add(self, draft: Entry, check: Callable[[Epsilon], None]) -> Entry:
+    def add(self, draft: Entry, check: Callable[[Loss], None]) -> Entry:
         """Append, after ``check(spent)`` did not raise; the entry is safe when this returns."""
         ...
 
-    def between_charges(self, action: Callable[[Epsilon], None]) -> None:
+    def between_charges(self, action: Callable[[Loss], None]) -> None:
         """Call ``action(spent)`` while nobody can charge."""
         ...
 
@@ -48,7 +53,7 @@ class Store(Protocol):
     def entries(self) -> list[Entry]: ...
 
     @property
-    def spent(self) -> Epsilon: ...
+    def spent(self) -> Loss: ...
 
 
 #: The process that imported dppandas. A fork of it is another, even for sessions that it opens.
@@ -60,23 +65,23 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
-        self._spent = Epsilon(0)
+        self._spent = Loss()
         self._lock = threading.Lock()
 
-    def add(self, draft: Entry, check: Callable[[Epsilon], None]) -> Entry:
+    def add(self, draft: Entry, check: Callable[[Loss], None]) -> Entry:
         self._same_process()
         # With a lock go blocks of one line, here and below: an interrupt between the last line of
         # a block and its end, where Python unlocks, would leave it locked for good.
         with self._lock: return self._added(draft, check)  # noqa: E701  # fmt: skip
 
-    def _added(self, draft: Entry, check: Callable[[Epsilon], None]) -> Entry:
+    def _added(self, draft: Entry, check: Callable[[Loss], None]) -> Entry:
         check(self._spent)
         entry = replace(draft, number=len(self._entries) + 1)
-        self._spent = Epsilon(self._spent + entry.epsilon)  # first, so that an interrupt here
+        self._spent = self._spent + entry.loss  # first, so that an interrupt here
         self._entries.append(entry)  # can only count too much
         return entry
 
-    def between_charges(self, action: Callable[[Epsilon], None]) -> None:
+    def between_charges(self, action: Callable[[Loss], None]) -> None:
         with self._lock: action(self._spent)  # noqa: E701  # fmt: skip
 
     def settle(self, number: int, status: str) -> None:
@@ -90,7 +95,7 @@ class MemoryStore:
         return list(self._entries)
 
     @property
-    def spent(self) -> Epsilon:
+    def spent(self) -> Loss:
         return self._spent
 
     def _same_process(self) -> None:

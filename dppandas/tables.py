@@ -8,9 +8,10 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from . import querystring, refusals, rows
 from .domain import Unit
-from .engines import AGGREGATES, MOST_BRANCHES
+from .engines import AGGREGATES
 from .errors import LineageError, QueryError, is_one_of, quiet, shown
 from .rows import Column, Expression
+from .totals import MOST_BRANCHES
 from .unreleased import Private
 from .verbs import Parts, Verbs
 

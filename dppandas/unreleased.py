@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from . import results, rows
-from .budget import More, parse_epsilon
+from .budget import More
 from .domain import Declaration
 from .engines import Engine
 from .errors import LineageError, PrivateValueError, QueryError, quiet, shown
 from .query import Query, Source
 from .release import release
 from .rows import Expression
+from .session import session
 from .statistics import Mean, Statistic
 
 
@@ -153,9 +154,9 @@ class Unreleased(Private):
 
     def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
         root = self._root
-        loss = parse_epsilon(epsilon)
+        asked = session().terms.asked(epsilon, **more)
         query = Query(
-            root.source, self._where, self._statistic, loss, self._what, select, root.branches
+            root.source, self._where, self._statistic, asked, self._what, select, root.branches
         )
         if root.refusal:
             raise LineageError(root.refusal)
@@ -229,7 +230,7 @@ class Unreleased(Private):
         entries = statistic.size
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= entries:
             raise QueryError(f"n={shown(n)} must be a whole number from 1 to {entries}.")
-        parse_epsilon(epsilon)
+        session().terms.asked(epsilon, **more)
         if statistic.cells.keys is None:
             return pd.Index(self._select(epsilon, int(n), f"nlargest({n})", **more).estimate())
         if statistic.layout.columns is not None:

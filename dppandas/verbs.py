@@ -13,12 +13,12 @@ import pandas as pd
 
 from . import querystring, rows
 from .columns import kept, same_rows
-from .engines import MOST_BRANCHES
 from .errors import LineageError, QueryError, caller, is_one_of, shown
 from .publics import public_table
 from .rows import Column, Expression, Literal
 from .series import PrivateSeries
 from .shaping import Rows, asks, once, present
+from .totals import MOST_BRANCHES
 
 
 class Verbs(Rows):

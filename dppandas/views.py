@@ -9,6 +9,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from .accounting import Measure
+
 if TYPE_CHECKING:
     from .ledger import Ledger
     from .store import Entry
@@ -20,9 +22,16 @@ SHOWN = 200
 def summary(ledger: Ledger) -> str:
     """One line: what is spent of what."""
     ended = " · session ended" if ledger.closed else ""
-    if ledger.budget is None:
+    symbol, limit = ledger.terms.measure.symbol, ledger.terms.limit
+    if limit is None:
         return f"ε spent {ledger.spent} · no limit: set one with dp.session(epsilon=…){ended}"
-    return f"ε spent {ledger.spent} of {ledger.budget} · {ledger.remaining} left{ended}"
+    said = [f"{symbol} spent {ledger.spent} of {ledger.budget} · {ledger.remaining} left"]
+    if limit.delta:
+        said.append(f"δ spent {ledger.loss.delta} of {limit.delta}")
+    if ledger.terms.measure is Measure.ZCDP:
+        whole, delta = ledger.terms.epsilon, ledger.terms.all_delta
+        said.append(f"the whole budget means ε = {float(whole or 0):.4g} at δ = {delta}")
+    return " · ".join(said) + ended
 
 
 def text(ledger: Ledger) -> str:
@@ -36,8 +45,8 @@ def text(ledger: Ledger) -> str:
         return "\n".join([*lines, "no releases yet"])
     sources = ledger.by_source()
     lines.append("by source: " + ", ".join(f"{name} {spent}" for name, spent in sources.items()))
-    head = ("release", "cell", "source", "ε", "error (95 %)", "query")
-    rows = [head, *(_row(entry) for entry in entries[-SHOWN:])]
+    head = ("release", "cell", "source", _counted(ledger), "error (95 %)", "query")
+    rows = [head, *(_row(entry, head[3]) for entry in entries[-SHOWN:])]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head) - 1)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
@@ -45,11 +54,17 @@ def text(ledger: Ledger) -> str:
     return "\n".join(lines + _earlier(entries))
 
 
-def _row(entry: Entry) -> tuple[str, ...]:
+def _counted(ledger: Ledger) -> str:
+    """The head of the column of losses."""
+    return "ε" if ledger.terms.measure is Measure.PURE else "loss"
+
+
+def _row(entry: Entry, counted: str = "ε") -> tuple[str, ...]:
     cell = "" if entry.cell is None else f"[{entry.cell}]"
     failed = "" if entry.status == "released" else f" ({entry.status}, no answer)"
     source = f"{entry.source} ({entry.lineage})"
-    return str(entry.number), cell, source, str(entry.epsilon), entry.error, entry.what + failed
+    loss = str(entry.epsilon if counted == "ε" else entry.loss)
+    return str(entry.number), cell, source, loss, entry.error, entry.what + failed
 
 
 def _earlier(entries: list[Entry]) -> list[str]:
@@ -88,10 +103,11 @@ def html(ledger: Ledger) -> str:
         _bar(ledger),
     ]
     if entries:
-        rows = "".join(_html_row(entry) for entry in reversed(entries[-SHOWN:]))
+        counted = _counted(ledger)
+        rows = "".join(_html_row(entry, counted) for entry in reversed(entries[-SHOWN:]))
         parts.append(
             '<div class="dp-scroll"><table><thead><tr><th class="dp-num">release</th>'
-            "<th>cell</th><th>query</th><th>source</th><th>ε</th><th>error (95 %)</th>"
+            f"<th>cell</th><th>query</th><th>source</th><th>{counted}</th><th>error (95 %)</th>"
             f"</tr></thead><tbody>{rows}</tbody></table></div>"
         )
     else:
@@ -123,8 +139,8 @@ def _bar(ledger: Ledger) -> str:
     )
 
 
-def _html_row(entry: Entry) -> str:
-    number, cell, source, epsilon, error, what = map(escape, _row(entry))
+def _html_row(entry: Entry, counted: str) -> str:
+    number, cell, source, epsilon, error, what = map(escape, _row(entry, counted))
     return (
         f'<tr><td class="dp-num">{number}</td><td>{cell}</td><td>{what}</td><td>{source}</td>'
         f"<td>{epsilon}</td><td>{error}</td></tr>"

@@ -89,7 +89,7 @@ MUTANTS = [
     Mutant(4, "values not clipped", "domain.py",
            "        np.clip(out, self.low, self.high, out=out)\n", "",
            "test_neighbours.py::test_one_unit_moves_the_integers_by_no_more_than_the_sens"),
-    Mutant(4, "totals not folded", "engines/__init__.py",
+    Mutant(4, "totals not folded", "totals.py",
            "ROWS_PER_FOLD = 2**22", "ROWS_PER_FOLD = 2**99",
            "test_laws.py::test_ten_thousand_million_rows_of_the_largest_value_do_not_wrap"),
     Mutant(5, "zero drawn twice as often", "sampling.py",
@@ -118,7 +118,8 @@ MUTANTS = [
     Mutant(7, "a scale that follows the size", "release.py",
            "    mechanism = query.mechanism()\n",
            "    rows = len(getattr(engine, 'frame', ())) + 2\n"
-           "    mechanism = replace(query, epsilon=query.epsilon / rows).mechanism()\n",
+           "    asked = replace(query.asked, epsilon=query.asked.epsilon / rows)\n"
+           "    mechanism = replace(query, asked=asked).mechanism()\n",
            "test_laws.py::test_sizes_and_observed_keys_never_show"),
     Mutant(8, "losses as floats", "budget.py",
            "            return Epsilon(str(value))", "            return Epsilon(float(value))",

@@ -138,9 +138,11 @@ def integers(unreleased: dp.Unreleased, engine: Any) -> list[int]:
     """The exact integers that an engine finds for an unreleased answer: what noise is added to."""
     where, statistic = unreleased._where, unreleased._statistic
     branches = range(unreleased._root.branches)
-    return engine.integers(
-        lambda chunk: statistic.over([replace(chunk, branch=i) for i in branches], where),
-        statistic.size,
-        "test",
-        statistic.whole_units,
-    )
+
+    def through(over: Any, empty: Any) -> Any:
+        def kernel(chunk: Any) -> Any:
+            return over([replace(chunk, branch=i) for i in branches], where)
+
+        return engine.gather(kernel, empty, "test", statistic.whole_units)
+
+    return statistic.read(through)

@@ -42,9 +42,9 @@ from operations import (
 )
 
 import dppandas as dp
-from dppandas.budget import Epsilon
+from dppandas.accounting import Terms
+from dppandas.budget import Epsilon, Loss
 from dppandas.domain import Bounds, Grid, Unit
-from dppandas.engines import Total
 from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, Table
 from dppandas.ledger import Ledger, draft
 from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
@@ -52,6 +52,7 @@ from dppandas.rows import Column
 from dppandas.statistics import REGISTRY, Cells, Layout, Sum
 from dppandas.statistics.counts import SHARE_STEP
 from dppandas.store import MemoryStore
+from dppandas.totals import Total
 
 CANARY = "canary-5b0f"
 NOON = datetime.datetime(2020, 1, 2, 12)
@@ -88,7 +89,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return spy
 
     for kind, name in (
-        (PandasEngine, "integers"), (PandasEngine, "_rows"), (PerUnitEngine, "made"),
+        (PandasEngine, "gather"), (PandasEngine, "_rows"), (PerUnitEngine, "made"),
         (Table, "_reader"),
     ):  # fmt: skip
         monkeypatch.setattr(kind, name, spied(kind, name))
@@ -289,7 +290,7 @@ def test_what_stops_after_the_charge_leaves_it_charged(
 
     with monkeypatch.context() as broken:
         if where == "read":
-            broken.setattr(PandasEngine, "integers", stop)
+            broken.setattr(PandasEngine, "gather", stop)
         else:
             broken.setattr(DiscreteLaplace, "release", stop)
         dp.session(epsilon=1)
@@ -361,7 +362,9 @@ def test_a_block_of_the_largest_odd_integers_adds_up_exactly(grouped: bool) -> N
     cells = df.dp.groupby("g", keys=[0])._groups if grouped else Cells()
     statistic = Sum(cells, Layout(integer=False), (Column("x"),), (grid,))
     engine = PandasEngine(df, Unit(), b"")
-    assert engine.integers(lambda c: statistic.kernel(c, None), 1, "") == [BLOCK * (2**30 - 1)]
+    assert engine.gather(lambda c: statistic.kernel(c, None), lambda: Total(1), "") == [
+        BLOCK * (2**30 - 1)
+    ]
 
 
 FLOATS = [n for n in OPERATIONS if n.split()[0] not in ("count", "size", "value_counts", "sorted")]
@@ -473,11 +476,11 @@ def test_threads_never_spend_more_than_the_budget() -> None:
 def test_nobody_writes_between_a_check_and_its_charge() -> None:
     # a check that lets other threads run finds any gap between itself and what it allows
     memory, granted = MemoryStore(), []
-    half = draft("s", "asserted", "q", Epsilon("0.5"), "m", "1", "")
+    half = draft("s", "asserted", "q", Loss(Epsilon("0.5")), "m", "1", "")
 
-    def check(spent: Epsilon) -> None:
+    def check(spent: Loss) -> None:
         time.sleep(0.002)
-        if spent + half.epsilon > 1:
+        if spent.epsilon + half.epsilon > 1:
             raise ValueError("no more")
 
     def charge(_: int) -> None:
@@ -501,12 +504,12 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
         time.sleep(0.05)
 
     monkeypatch.setattr(Ledger, "_check", slow)
-    five = draft("s", "asserted", "q", Epsilon(5), "m", "1", "")
+    five = draft("s", "asserted", "q", Loss(Epsilon(5)), "m", "1", "")
     thread = threading.Thread(target=ledger.charge, args=(five,))
     thread.start()
     admitted.wait()
     with pytest.raises(dp.SessionError, match="5 is spent already"):
-        ledger.limit(Epsilon(1))
+        ledger.limit(Terms(limit=Loss(Epsilon(1))))
     thread.join()
     assert ledger.budget is None
 

@@ -137,13 +137,13 @@ def test_an_interrupt_anywhere_leaves_charge_and_ledger_sound(
     # A kill -9 or os._exit at these points is no case of its own: a ledger in memory dies with its
     # process, and what the process has not shown yet dies with it too.
     spent_when_read: list[Fraction] = []
-    integers = PandasEngine.integers
+    integers = PandasEngine.gather
 
     def spy(self: PandasEngine, *args: Any) -> list[int]:
         spent_when_read.append(dp.ledger().spent)
         return integers(self, *args)
 
-    monkeypatch.setattr(PandasEngine, "integers", spy)
+    monkeypatch.setattr(PandasEngine, "gather", spy)
     frozen(-3)  # or a noise of 0 would make what may be seen of what may not
     data, quarter = visits(), Fraction(1, 4)
 
@@ -627,7 +627,7 @@ def test_a_hostile_query_is_refused_at_both_doors(
     def read(self: Any, *args: Any) -> Any:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr(PandasEngine, "integers", read)
+    monkeypatch.setattr(PandasEngine, "gather", read)
     monkeypatch.setattr(PandasEngine, "_rows", read)
     started = time.process_time()  # of this process alone, however busy the machine
     with pytest.raises((dp.UnsupportedExpression, dp.UnknownColumn)) as refused:

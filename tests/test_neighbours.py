@@ -204,11 +204,11 @@ def found(
     statistic: Statistic, where: Expression | None, frame: pd.DataFrame, unit: Unit
 ) -> list[int]:
     """The integers, in blocks of 7 rows."""
-    return PandasEngine(frame, unit, KEY, block=7).integers(
-        lambda chunk: statistic.over([chunk], where),
-        statistic.size,
-        "test",
-        statistic.whole_units,
+    engine = PandasEngine(frame, unit, KEY, block=7)
+    return statistic.read(
+        lambda over, empty: engine.gather(
+            lambda chunk: over([chunk], where), empty, "test", statistic.whole_units
+        )
     )
 
 

@@ -16,7 +16,7 @@ from ..accessor import protect
 from ..domain import Unit, parse_domain
 from ..errors import QueryError
 from ..frame import PrivateFrame
-from ..mechanisms import Mechanism, PermuteAndFlip
+from ..mechanisms import Mechanism
 from ..query import Query
 from ..release import recorder
 from ..session import scratch
@@ -66,15 +66,15 @@ class Release:
 
     query: Query
     mechanism: Mechanism
-    integers: tuple[int, ...]
+    exact: Any
 
     @property
     def asked(self) -> str:
         """All that must not depend on rows."""
         query = self.query
         return (
-            f"'{query}' (ε = {query.epsilon}, sensitivity {query.sensitivity}, "
-            f"{self.mechanism.name} of scale {self.mechanism.scale}, {len(self.integers)} integers)"
+            f"'{query}' ({query.asked}, sensitivity {query.sensitivity}, {self.mechanism.name} of "
+            f"scale {self.mechanism.scale}, {query.statistic.size} entries)"
         )
 
 
@@ -140,11 +140,9 @@ def _run(
     """One frozen run, whose ledger nobody will read."""
     releases: list[Release] = []
 
-    def watch(query: Query, mechanism: Mechanism, integers: Sequence[int]) -> Sequence[int]:
-        releases.append(Release(query, mechanism, tuple(integers)))
-        if isinstance(mechanism, PermuteAndFlip):
-            return range(mechanism.rounds)
-        return [0] * len(integers)
+    def watch(query: Query, mechanism: Mechanism, exact: Any) -> Sequence[int]:
+        releases.append(Release(query, mechanism, exact))
+        return mechanism.blank(query.statistic.size)
 
     error, result = "", ""
     with warnings.catch_warnings(record=True) as warned, scratch() as session:
@@ -212,23 +210,23 @@ class _Findings:
             if a and b:
                 self.releases += 1
                 self._same("another query", a.asked, b.asked, what)
-                if len(a.integers) == len(b.integers):
+                if a.query.statistic == b.query.statistic:
                     self._moved(a, b, what)
 
     def _moved(self, a: Release, b: Release, what: str) -> None:
         query = a.query
-        moves = [y - x for x, y in zip(a.integers, b.integers, strict=True)]
-        sizes = [abs(move) for move in moves]
-        moved = max(sizes, default=0) if query.select else sum(sizes)
+        moved = query.statistic.apart(a.exact, b.exact, bool(query.select))
         declared, norm = query.sensitivity, "ℓ∞" if query.select else "ℓ1"
         share = moved / declared if declared else float("inf" if moved else 0)
         self.worst = max(self.worst, (share, moved, declared, str(query)))
         if moved > declared:
             text = f"'{query}' moved {moved} in {norm}, more than {declared} declared, by {what}"
             self._problem(f"sensitivity of '{query}'", text)
-        if query.select and query.statistic.monotone and min(moves) < 0 < max(moves):
-            text = f"scores of '{query}' moved both ways, and it is declared monotone, by {what}"
-            self._problem(f"direction of '{query}'", text)
+        if query.select and query.statistic.monotone:
+            moves = [y - x for x, y in zip(a.exact, b.exact, strict=True)]
+            if min(moves) < 0 < max(moves):
+                text = f"scores of '{query}' moved both ways, declared monotone, by {what}"
+                self._problem(f"direction of '{query}'", text)
 
     def _same(self, kind: str, one: object, other: object, what: str) -> None:
         if one != other:

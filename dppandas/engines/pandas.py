@@ -16,8 +16,9 @@ import pandas as pd
 from .. import hashing, progress
 from ..domain import Unit
 from ..rows import Expression, samples
+from ..totals import Gathering
 from ..vectors import Vector
-from . import Kernel, Total, aggregates, combined, contents
+from . import Kernel, aggregates, contents
 from .readers import Reader, reader
 
 #: Rows of a block: enough for numpy, few enough for the cache (measured: 2^17 or 2^18).
@@ -105,21 +106,28 @@ class PandasEngine:
             self._by_unit = Table(kept.iloc[order], self.key, codes[order])
         return self._by_unit
 
-    def integers(
-        self, kernel: Kernel, size: int, label: str, whole_units: bool = False
-    ) -> list[int]:
+    def gather(
+        self,
+        kernel: Kernel,
+        empty: Callable[[], Gathering],
+        label: str,
+        whole_units: bool = False,
+    ) -> Any:
         table = self._rows_by_unit() if whole_units else self._rows()
         edges = [*range(0, len(table), self.block), len(table)]
         if table.codes is not None:
             edges = _between_units(edges, table.codes)
         if len(edges) <= 5:
-            return self._part(table, kernel, size, edges, lambda share: None)
+            return self._part(table, kernel, empty, edges, lambda share: None).result()
         parts = progress.workers()
         cuts = [(len(edges) - 1) * i // parts for i in range(parts + 1)]
         tasks = [
-            partial(self._part, table, kernel, size, edges[a : b + 1]) for a, b in pairwise(cuts)
+            partial(self._part, table, kernel, empty, edges[a : b + 1]) for a, b in pairwise(cuts)
         ]
-        return combined(progress.run(tasks, label))
+        first, *others = progress.run(tasks, label)
+        for other in others:
+            first.join(other)
+        return first.result()
 
     def per_unit(
         self,
@@ -133,16 +141,16 @@ class PandasEngine:
         self,
         table: Table,
         kernel: Kernel,
-        size: int,
+        empty: Callable[[], Gathering],
         edges: Sequence[int],
         tell: Callable[[float], None],
-    ) -> list[int]:
-        total = Total(size)
+    ) -> Gathering:
+        total = empty()
         with np.errstate(all="ignore"):
             for done, (first, last) in enumerate(pairwise(edges), 1):
                 total.add(kernel(table.block(first, last)), last - first)
                 tell(done / (len(edges) - 1))
-        return total.result()
+        return total
 
 
 def _between_units(edges: Sequence[int], codes: npt.NDArray[np.intp]) -> list[int]:
@@ -198,7 +206,11 @@ class PerUnitEngine:
     ) -> PerUnitEngine:
         return PerUnitEngine(self, where, branches, asked)
 
-    def integers(
-        self, kernel: Kernel, size: int, label: str, whole_units: bool = False
-    ) -> list[int]:
-        return self.made().integers(kernel, size, label, whole_units)
+    def gather(
+        self,
+        kernel: Kernel,
+        empty: Callable[[], Gathering],
+        label: str,
+        whole_units: bool = False,
+    ) -> Any:
+        return self.made().gather(kernel, empty, label, whole_units)

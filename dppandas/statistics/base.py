@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -13,13 +13,21 @@ import numpy.typing as npt
 import pandas as pd
 
 from .. import rows, vectors
+from ..accounting import Asked
 from ..domain import Keys
+from ..mechanisms import Mechanism, Sensitivity, additive
 from ..rows import Chunk, Expression
+from ..totals import Gathering, Total
 from ..vectors import Mask
 
 Partial = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.intp]
 Interval = tuple[float, float]
+
+#: What reads all rows once: it hands a function the rows that those of a chunk become, and what
+#: keeps some of them, and puts together what the function makes of them.
+Over = Callable[[Sequence[Chunk], Expression | None], Any]
+Read = Callable[[Over, Callable[[], Gathering]], Any]
 
 LARGEST_INT = 2**63 - 1
 
@@ -162,6 +170,30 @@ class Statistic(ABC):
         """The most that so many rows of one unit add to one integer: ℓ∞."""
         return self.linf * rows
 
+    def moved_squared(self, rows: int) -> int:
+        """The most that so many rows of one unit move all integers together: ℓ2, squared. By
+        Hölder's inequality no more than ℓ1 times ℓ∞."""
+        return self.moved(rows) * self.moved_most(rows)
+
+    def sensitivity(self, rows: int) -> Sensitivity:
+        """The most that one unit of so many rows moves."""
+        return Sensitivity(
+            self.moved(rows), self.moved_squared(rows), self.moved_most(rows), self.monotone
+        )
+
+    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+        """What turns the exact into an answer: by default noise on each integer."""
+        return additive(asked, moved)
+
+    def read(self, through: Read) -> Any:
+        """What is exact: by default the integers of all rows, in one pass over them."""
+        return through(self.over, lambda: Total(self.size))
+
+    def apart(self, one: Any, other: Any, selecting: bool) -> int:
+        """How far two exact answers are apart, as `Query.sensitivity` counts it: for audits."""
+        moves = [abs(a - b) for a, b in zip(one, other, strict=True)]
+        return max(moves, default=0) if selecting else sum(moves)
+
     @abstractmethod
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         """The integers of the chunk's kept rows (at most 2^22 of them)."""
@@ -179,6 +211,26 @@ class Statistic(ABC):
     @abstractmethod
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         """For each number what it may be if every noise lies within ±half_width."""
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        """For each number an interval that holds, with all others, with a confidence."""
+        return self.intervals(noisy, law.half_width(confidence, self.size))
+
+    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
+        """How far each number may be from the exact one, with a confidence for all."""
+        known = self.error(law.half_width(confidence, self.size))
+        values = self.estimate(noisy)
+        if known is not None:
+            return [known] * len(values)
+        intervals = self.intervals_at(noisy, law, confidence)
+        return [
+            max(high - value, value - low)
+            for value, (low, high) in zip(values, intervals, strict=True)
+        ]
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        """The error in words, before the release, as far as public facts can say."""
+        return self.expected(law.half_width(confidence, self.size))
 
     def comparable(self) -> Statistic:
         """The same with integers that can be compared with each other, for a selection."""
