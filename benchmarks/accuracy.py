@@ -28,17 +28,12 @@ import statsmodels.datasets as datasets
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-from accuracy_tasks import (
-    NINE,
-    SQUARED,
-    TASKS,
-    Contender,
-    Data,
-    Measured,
-    measured,
-)
+import accuracy_tasks as tasks  # noqa: E402
 
 import dppandas as dp  # noqa: E402
+
+Contender, Data, Measured = tasks.Contender, tasks.Data, tasks.Measured
+NINE, measured = tasks.NINE, tasks.measured
 
 
 def surveys() -> list[dict[str, Any]]:
@@ -193,7 +188,7 @@ def main() -> None:
     table = as_table(found)
     print(f"error at ε = {asked.epsilon:g}, {asked.repeats} answers each\n")
     print(table.to_string(float_format=lambda value: f"{value:.4g}"))
-    print("\nroot mean square: " + ", ".join(SQUARED) + "; others: mean distance in rows")
+    print("\nroot mean square: " + ", ".join(tasks.SQUARED) + "; others: mean distance in rows")
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
@@ -202,7 +197,7 @@ def as_table(found: dict[str, Measured]) -> pd.DataFrame:
     """A row a task and survey; then our error as a share of the best other's, and what chance
     alone may have made of that share (two standard errors)."""
     rows = {}
-    for task in TASKS:
+    for task in tasks.TASKS:
         for name in found["dppandas"]:
             errors = {who: all_[name][task] for who, all_ in found.items() if task in all_[name]}
             mine = errors["dppandas"]
