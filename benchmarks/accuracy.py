@@ -1,4 +1,4 @@
-"""How accurate dppandas is: its error beside those of OpenDP and diffprivlib, at equal ε, in one run.
+"""How accurate dppandas is: its error beside those of OpenDP and diffprivlib, at equal ε.
 
     python benchmarks/accuracy.py [--epsilon 1] [--repeats 2000] [--json FILE]
 
