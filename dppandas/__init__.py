@@ -10,14 +10,16 @@ The map of the house, each room importing only those above it:
 
 =================  ==========================================================================
 `errors`           everything raised on purpose, drawn as a tree
+`intervals`        decimals that enclose a real number
 `budget`           exact privacy losses
+`conversions`      between ε, (ε, δ) and ρ; how much Gaussian noise a loss asks for
 `domain`           public facts: bounds, keys, privacy unit, the fixed-point grid
 `vectors`          elementwise functions on a column of a chunk
 `hashing`          keyed hashes of values
 `rows`             the closed vocabulary of row-wise expressions
 `querystring`      from the text of a query to an expression
 `sampling`         exact samplers; the only reader of the operating system's entropy
-`mechanisms`       discrete Laplace, permute-and-flip: calibrate, loss, accuracy
+`mechanisms`       discrete Laplace and Gaussian, selections: calibrate, loss, accuracy
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
 `progress`         blocks of work on all cores
 `engines`          where chunks of rows come from, and how their integers are added
