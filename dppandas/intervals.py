@@ -18,6 +18,7 @@ Interval = tuple[Decimal, Decimal]
 DIGITS = 50
 MOST_DIGITS = 3200
 FAR = 30
+TINIEST = 5000
 
 
 def contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
@@ -122,7 +123,12 @@ def tight(formula: Callable[[int], Enclosure], places: int) -> Enclosure:
 
 
 def rounded(value: Decimal, places: int, up: bool) -> Fraction:
-    """To so many significant digits, up or down: a fraction that is a short decimal."""
+    """To so many significant digits, up or down: a fraction that is a short decimal.
+
+    Below 10^-5000 it is to 10^-5000, or 0: exponents of decimals go on to 10^18.
+    """
+    if value and value.adjusted() < -TINIEST:
+        return Fraction(1 if up else -1, 10**TINIEST) if up == (value > 0) else Fraction(0)
     rounding = decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR
     context = decimal.Context(places, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
     return Fraction(context.plus(value))
