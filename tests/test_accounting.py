@@ -178,3 +178,116 @@ def test_terms_say_the_whole_promise() -> None:
     assert str(Terms(Measure.APPROXIMATE, Loss(Epsilon(2), Delta("1e-6")))) == "ε = 2, δ = 1e-06"
     promise = Terms(Measure.ZCDP, Loss(rho=Rho("0.1"), delta=Delta("1e-6")), Delta("1e-6"))
     assert str(promise) == "ρ = 0.1, δ = 2e-06"
+
+
+# --- sessions that count ρ ------------------------------------------------------------------------
+
+
+def test_rho_adds_up_and_epsilon_is_told_of_the_whole_alone() -> None:
+    session = dp.session(rho="0.1", delta=1e-6)
+    DF.dp.count(rho="0.03")
+    DF.dp.count(rho="0.07")
+    with pytest.raises(dp.BudgetExceeded, match=r"asks for ρ = 0\.01; 0 of 0\.1") as refused:
+        DF.dp.count(rho="0.01")
+    assert (refused.value.requested, refused.value.remaining) == (Fraction(1, 100), 0)
+    assert session.spent == session.budget == Fraction(1, 10)
+    table = session.ledger.to_frame()
+    assert table["rho"].tolist() == [0.03, 0.07]
+    assert "epsilon" not in table
+    # theory: ρ = 0.1 means ε = 2.1 at δ = 1e-6, and nothing converts what is spent so far
+    first = repr(session).splitlines()[0]
+    assert first.endswith("the whole budget means ε = 2.142 at δ = 1e-06")
+    assert first.count("ε") == 1
+    assert session._repr_html_().count("ε = 2.142") == session._repr_html_().count("ε")
+
+
+def test_laplace_noise_is_charged_its_own_rho_which_is_less_than_that_of_any_pure_loss() -> None:
+    session = dp.session(rho=1, delta=1e-6)
+    DF.dp.count(epsilon=1)
+    assert float(session.spent) == pytest.approx(0.4621171573, abs=1e-9)  # tanh(1/2): ℓ1 of 1
+    DF.dp["x"].mean(bounds=(0, 10), epsilon=1)
+    second = session.ledger.entries()[1].loss.rho
+    assert 0.3678 < float(second) < 0.36788  # many grid steps: towards 1/e
+
+
+@pytest.mark.parametrize("asked", [{"epsilon": "0.2"}, {"rho": "0.005"}])
+def test_selections_are_exponential_and_cost_an_eighth_of_the_square(asked: Any) -> None:
+    session = dp.session(rho=1, delta=1e-6)
+    chosen = DF.dp["g"].value_counts(keys=["a", "b", "c"]).idxmax(**asked)
+    assert dp.record(chosen).mechanism == "exponential"
+    assert session.spent == Fraction(5, 1000)  # 0.2²/8
+
+
+def test_gaussian_noise_is_that_of_rho() -> None:
+    dp.session(rho=1, delta=1e-6)
+    record = dp.record(DF.dp.count(rho="0.02"))
+    assert record.mechanism == "discrete Gaussian"
+    assert record.scale == pytest.approx(5)  # σ² = 1/(2ρ) = 25
+    several = dp.record(DF.dp[["x", "g"]].count(rho="0.02"))
+    assert several.scale == pytest.approx(50**0.5)  # ℓ2² is 2: less than Laplace noise would pay
+    mean = dp.record(DF.dp["x"].mean(bounds=(0, 10), rho="0.02"))
+    assert mean.scale == pytest.approx(5 * mean.statistic.l1, rel=1e-9)
+
+
+def test_a_budget_of_epsilon_becomes_a_rho() -> None:
+    session = dp.session(epsilon=2, delta=1e-6, accounting="zcdp")
+    assert float(session.budget or 0) == pytest.approx(0.08815268, abs=1e-7)
+    assert float(session.epsilon or 0) == pytest.approx(2, abs=1e-9)
+    assert (session.epsilon or 3) <= 2
+    assert dp.session(epsilon=2, delta=1e-6, accounting="zcdp") is session
+
+
+def test_a_hundred_small_releases_cost_less_in_rho() -> None:
+    # theory.md B2: 100 releases at ε = 0.1 are 10 by adding up, and 5.22 by ρ, at δ = 1e-6
+    session = dp.session(rho="0.5", delta=1e-6)
+    for _ in range(100):
+        DF.dp.count(epsilon="0.1")
+    assert float(session.spent) == pytest.approx(0.4996, abs=1e-3)
+    assert float(session.epsilon or 0) == pytest.approx(5.2215, abs=1e-3)
+
+
+def test_rho_and_laplace_do_not_go_together() -> None:
+    dp.session(rho=1, delta=1e-6)
+    with pytest.raises(dp.QueryError, match="rho= is for Gaussian noise"):
+        DF.dp.count(rho="0.1", mechanism="laplace")
+    with pytest.raises(dp.QueryError, match="give rho= for Gaussian noise"):
+        DF.dp.count(epsilon="0.1", mechanism="gaussian")
+    with pytest.raises(dp.QueryError, match="no δ to spend"):
+        DF.dp.count(epsilon="0.1", delta=1e-9)
+    assert dp.ledger().entries() == []
+
+
+# --- Gaussian noise where ε and δ are counted -----------------------------------------------------
+
+
+def test_gaussian_noise_spends_its_delta() -> None:
+    session = dp.session(epsilon=1, delta="1e-6")
+    record = dp.record(DF.dp.count(epsilon="0.5", delta="4e-7", mechanism="gaussian"))
+    assert record.loss == Loss(Epsilon("0.5"), Delta("4e-7"))
+    assert session.ledger.left == Loss(Epsilon("0.5"), Delta("6e-7"))
+    with pytest.raises(dp.BudgetExceeded, match="asks for δ = 7e-07; 6e-07 of 1e-06"):
+        DF.dp.count(epsilon="0.5", delta="7e-7", mechanism="gaussian")
+    DF.dp.count(epsilon="0.5")  # without δ there is room
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: DF.dp.count(rho="0.01"),
+        lambda: DF.dp[["x", "g"]].count(rho="0.01"),
+        lambda: DF.dp["x"].sum(bounds=(-5, 5), rho="0.01"),
+        lambda: DF.dp["x"].var(bounds=(0, 5), rho="0.01"),
+        lambda: DF.dp.groupby("g", keys=["a", "b"])["x"].mean(bounds=(0, 5), rho="0.01"),
+    ],
+)
+def test_numbers_of_every_kind_know_their_error_under_gaussian_noise(ask: Any) -> None:
+    dp.session(rho=1, delta=1e-6)
+    record = dp.record(ask())
+    low = record.interval()
+    assert low is not None
+    assert (
+        (record.error(0.99) >= record.error(0.5)).all()
+        if hasattr(record.error(), "all")
+        else record.error(0.99) >= record.error(0.5)
+    )
+    assert dp.ledger().spent == Fraction(1, 100)
