@@ -432,7 +432,12 @@ def test_selection_has_the_law_it_states() -> None:
 def vectors() -> tuple[tuple[int, ...], ...]:
     """A vector by each sampler; two equal ones by chance: below 1e-90."""
     return tuple(
-        tuple(sampling.discrete_laplace_vector(Fraction(2**20), n).tolist()) for n in (16, 128)
+        tuple(sampler(scale, n).tolist())
+        for sampler, scale in (
+            (sampling.discrete_laplace_vector, Fraction(2**20)),
+            (sampling.discrete_gaussian_vector, Fraction(2**40)),
+        )
+        for n in (16, 128)
     )
 
 
