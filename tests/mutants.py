@@ -99,7 +99,7 @@ MUTANTS = [
            "return cls(Fraction(sensitivity) / epsilon)",
            "return cls(Fraction(sensitivity) / epsilon / 2)", "test_mechanisms.py"),
     Mutant(5, "selections at twice the rate", "mechanisms.py",
-           "return cls(epsilon / rounds / (sens", "return cls(2 * epsilon / rounds / (sens",
+           "    ) -> PermuteAndFlip:\n        if sens", "    ) -> PermuteAndFlip:\n        epsilon *= 2\n        if sens",
            "test_mechanisms.py"),
     Mutant(6, "the reach of a sum is its upper bound", "domain.py",
            "return max(abs(self.low), abs(self.high))", "return abs(self.high)",
