@@ -20,8 +20,8 @@ from .errors import QueryError, shown
 from .groups import PrivateGroupBy
 from .rows import Expression
 from .series import PrivateSeries
-from .shaping import asks, listed, once, true
-from .statistics import Cells, Count, Layout, Truncation
+from .shaping import asks, checked_ddof, listed, once, pearson, true
+from .statistics import Cells, Count, Covariance, Layout, Truncation
 from .tables import PerUnit
 from .verbs import Verbs
 
@@ -161,6 +161,64 @@ class PrivateFrame(Verbs, Answers):
         tests = tuple(true(expression) for expression in self._operands().values())
         statistic = Count(Cells(), self._shape(integer=True), tests)
         return self._answer(statistic, self._titled("sum of True"), epsilon, **more)
+
+    @asks
+    def cov(
+        self,
+        ddof: int = 1,
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The covariance of each two columns, of values clipped to bounds: a square DataFrame.
+
+        bounds, ddof : as in `var`. As in pandas, each entry is about the rows that have both
+            values. The table has no negative eigenvalue: what noise makes negative is made 0.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99})
+        >>> df.dp[["a", "b"]].cov(bounds=(0, 5), epsilon=1).shape
+        (2, 2)
+        """
+        return self._covariances("cov", ddof, bounds, epsilon, **more)
+
+    @asks
+    def corr(
+        self,
+        method: str = "pearson",
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The correlation of each two columns, of values clipped to bounds: a square DataFrame.
+
+        bounds : as in `var`. As in pandas, each entry is about the rows that have both values. The
+            diagonal is 1, and no eigenvalue is negative; what can't be told from noise is 0.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99})
+        >>> df.dp.corr(bounds={"a": (1, 4), "b": (1, 4)}, epsilon=1).loc["a", "a"]
+        np.float64(1.0)
+        """
+        pearson(method)
+        return self._covariances("corr", 1, bounds, epsilon, **more)
+
+    def _covariances(
+        self, what: str, ddof: object, bounds: object, epsilon: object, **more: Unpack[More]
+    ) -> Any:
+        operands, parsed = self._numbers(bounds)
+        freedom = checked_ddof(ddof, parsed)
+        layout = Layout(integer=False, index=self.columns, columns=self.columns)
+        statistic = Covariance(Cells(), layout, operands, parsed, freedom, what == "corr")
+        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
 
     @asks
     def idxmax(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:

@@ -17,7 +17,7 @@ import pandas as pd
 from . import querystring, rows
 from .budget import More, gives_loss
 from .domain import Bounds, Keys
-from .errors import MissingArgument, QueryError, shown
+from .errors import MissingArgument, QueryError, is_one_of, shown
 from .rows import Column, Expression, Literal
 from .statistics import Cells, Count, Layout, Statistic
 from .unreleased import Private, Root, Unreleased
@@ -224,6 +224,15 @@ def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
         if bound.upper - bound.lower > 2.0**500:
             raise QueryError(f"bounds {bound} are too far apart to square. Nothing was charged.")
     return int(ddof)
+
+
+def pearson(method: object) -> None:
+    """Refuse correlations of ranks, which depend on all rows."""
+    if not is_one_of(method, ("pearson",)):
+        raise QueryError(
+            f"method={shown(method)} must be 'pearson': a rank depends on other rows. "
+            "Nothing was computed or charged."
+        )
 
 
 def index(cells: Cells, names: Sequence[Any]) -> pd.Index:

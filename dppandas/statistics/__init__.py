@@ -7,6 +7,7 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
+from .covariance import Covariance
 from .moments import Mean, Sum, Variance
 from .units import Distinct, Truncation
 
@@ -14,6 +15,7 @@ __all__ = [
     "REGISTRY",
     "Cells",
     "Count",
+    "Covariance",
     "Distinct",
     "Layout",
     "Mean",
