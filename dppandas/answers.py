@@ -8,13 +8,13 @@ meant, for all faces at once. So a new operation is one more method, and a file 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 from .budget import More
 from .domain import Bounds, Grid
 from .rows import Expression
-from .shaping import Rows, asks, bounds_of, checked_ddof, present
-from .statistics import Cells, Count, Layout, Mean, Sum, Variance
+from .shaping import Rows, asks, bounds_of, checked_ddof, present, weights_of
+from .statistics import Cells, Count, Layout, Mean, Sum, Variance, WeightedMean
 
 
 class Answers(Rows):
@@ -45,60 +45,117 @@ class Answers(Rows):
         parsed = (bounds_of(self._root, n, e, bounds) for n, e in operands.items())
         return tuple(operands.values()), tuple(parsed)
 
+    def _beside(self, weights: object) -> Self:
+        """The same without the column of weights, where that was named."""
+        return self
+
     # answers
 
     @asks
-    def count(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def count(
+        self,
+        *,
+        weights: object = None,
+        weight_bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """How many values are not missing: an int; for several columns a Series, and by group a
         Series or DataFrame.
 
+        weights : a private column of the same rows, or its name: the answer is then the sum of the
+            weights (a float), clipped to weight_bounds, of which none may be negative.
+
         *Guarantee*: differential privacy of the unit; ℓ1 sensitivity 1 a row and column
-        (docs/proofs/counts.md).
+        (docs/proofs/counts.md), with weights the largest that one can be (docs/proofs/sums.md).
 
         >>> import pandas as pd
         >>> n = pd.DataFrame({"age": [15, 30, 60]}).dp.count(epsilon=1)
         >>> isinstance(n, int), n.error()
         (True, 3)
         """
-        tests = tuple(present(expression) for expression in self._operands().values())
-        statistic = Count(self._groups, self._shape(integer=True), tests)
-        return self._answer(statistic, self._titled("count"), epsilon, **more)
+        weighing = weights_of(self, weights, weight_bounds)
+        face = self._beside(weights)
+        tests = tuple(present(expression) for expression in face._operands().values())
+        if weighing is None:
+            counted = Count(face._groups, face._shape(integer=True), tests)
+            return self._answer(counted, face._titled("count"), epsilon, **more)
+        operands = tuple(weighing.of(test) for test in tests)
+        grids = (Grid.centred(weighing.bounds),) * len(operands)
+        statistic = Sum(face._groups, face._shape(integer=False), operands, grids)
+        return self._answer(statistic, face._titled("count") + str(weighing), epsilon, **more)
 
     @asks
-    def sum(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def sum(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """The sum of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values count as nothing.
 
         bounds : (lower, upper), public facts, for all columns, or a dict of them; else the declared
             domain's.
+        weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
 
         *Guarantee*: differential privacy of the unit; sensitivity max(|lower|, |upper|) a row and
-        column, on the grid (docs/proofs/sums.md).
+        column, on the grid, with weights times the largest of them (docs/proofs/sums.md).
         """
-        operands, parsed = self._numbers(bounds)
+        weighing = weights_of(self, weights, weight_bounds)
+        face = self._beside(weights)
+        operands, parsed = face._numbers(bounds)
+        title = face._titled("sum", parsed)
+        if weighing is not None:
+            title += str(weighing)
+            pairs = [weighing.times(e, b) for e, b in zip(operands, parsed, strict=True)]
+            operands, parsed = tuple(e for e, _ in pairs), tuple(b for _, b in pairs)
         grids = tuple(Grid.centred(bound) for bound in parsed)
-        statistic = Sum(self._groups, self._shape(integer=False), operands, grids)
-        return self._answer(statistic, self._titled("sum", parsed), epsilon, **more)
+        statistic = Sum(face._groups, face._shape(integer=False), operands, grids)
+        return self._answer(statistic, title, epsilon, **more)
 
     @asks
-    def mean(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def mean(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """The mean of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values are left out.
 
         bounds : (lower, upper), public facts, for all columns, or a dict of them; else the declared
-            domain's.
+            domain's. What is True or False needs none: the mean of ``frame["age"] > 30`` is the
+            share of True, from two counts. For a column that may hold truth values give (0, 1).
+        weights, weight_bounds : as in `count`; each value then counts by its weight, and not where
+            that is missing.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are
-        (Kulesza, Suresh and Wang, ICML 2024; docs/proofs/means.md).
+        (Kulesza, Suresh and Wang, ICML 2024; docs/proofs/means.md, docs/proofs/weights.md).
 
         >>> import pandas as pd
         >>> m = pd.Series([20, 30, 40] * 100).dp.mean(bounds=(0, 60), epsilon=1)
         >>> 0 <= m <= 60
         True
         """
-        operands, parsed = self._numbers(bounds)
-        statistic = Mean(self._groups, self._shape(integer=False), operands, parsed)
-        return self._answer(statistic, self._titled("mean", parsed), epsilon, **more)
+        weighing = weights_of(self, weights, weight_bounds)
+        face = self._beside(weights)
+        operands, parsed = face._numbers(bounds)
+        statistic = Mean(face._groups, face._shape(integer=False), operands, parsed)
+        title = face._titled("mean", parsed)
+        if weighing is not None:
+            title += str(weighing)
+            statistic = WeightedMean(
+                statistic.cells, statistic.layout, operands, parsed,
+                weighing.expression, Grid.centred(weighing.bounds),
+            )  # fmt: skip
+        return self._answer(statistic, title, epsilon, **more)
 
     @asks
     def var(

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from html import escape
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 import pandas as pd
 
 from . import refusals
 from .answers import Answers
 from .budget import More, gives_loss
-from .domain import MOST_ROWS, Bounds, Keys
+from .domain import MOST_ROWS, Bounds, Grid, Keys
 from .errors import QueryError, shown
 from .groups import PrivateGroupBy
 from .rows import Expression
 from .series import PrivateSeries
-from .shaping import asks, checked_ddof, listed, once, pearson, true
-from .statistics import Cells, Count, Covariance, Layout, Truncation
+from .shaping import asks, checked_ddof, listed, once, pearson, true, weights_of
+from .statistics import Cells, Count, Covariance, Layout, Sum, Truncation
 from .tables import PerUnit
 from .verbs import Verbs
 
@@ -119,20 +119,40 @@ class PrivateFrame(Verbs, Answers):
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
         return f"{what} of {listed(self._columns)}"
 
+    def _beside(self, weights: object) -> Self:
+        if weights is None or isinstance(weights, PrivateSeries):
+            return self
+        others = {name: e for name, e in self._columns.items() if name != weights}
+        return self._with(others, self._where, self._selected)
+
     @asks
-    def count(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def count(
+        self,
+        *,
+        weights: object = None,
+        weight_bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """The number of rows: an int. With columns selected (``[["a", "b"]]``), how many values
         of each are not missing: a Series.
 
         pandas' DataFrame.count is per column always; here a frame without selected columns counts
-        rows, as `size` does.
+        rows, as `size` does. With weights= the answer is the sum of the weights: a float.
 
         *Guarantee*: differential privacy of the unit; ℓ1 sensitivity 1 a row and column
-        (docs/proofs/counts.md).
+        (docs/proofs/counts.md), with weights the largest that one can be (docs/proofs/sums.md).
         """
-        if not self._selected:
+        if self._selected:
+            return super().count(
+                weights=weights, weight_bounds=weight_bounds, epsilon=epsilon, **more
+            )
+        weighing = weights_of(self, weights, weight_bounds)
+        if weighing is None:
             return self.size(epsilon=epsilon, **more)
-        return super().count(epsilon=epsilon, **more)
+        grids = (Grid.centred(weighing.bounds),)
+        statistic = Sum(Cells(), Layout(integer=False), (weighing.expression,), grids)
+        return self._answer(statistic, f"count{weighing}", epsilon, **more)
 
     @asks
     def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
@@ -145,19 +165,31 @@ class PrivateFrame(Verbs, Answers):
         return self._answer(statistic, "count", epsilon, **more)
 
     @asks
-    def sum(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def sum(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """For each column the sum of its values clipped to bounds: a float Series.
 
         bounds : one (lower, upper) for all columns, or a dict of them. Where none is given, the
             declared domain's; where it has none either, the number of values that are True: an
             int Series, whatever the dtypes, because a dtype is data.
+        weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
 
         *Guarantee*: differential privacy of the unit; the ℓ1 sensitivity is the sum over the
         columns of the most that one row can add (docs/proofs/sums.md).
         """
         declared = [self._root.declared(e) for e in self._columns.values()]
-        if bounds is not None or any(isinstance(d, Bounds) for d in declared):
-            return super().sum(bounds=bounds, epsilon=epsilon, **more)
+        is_bounded = bounds is not None or any(isinstance(d, Bounds) for d in declared)
+        if is_bounded or weights is not None or weight_bounds is not None:
+            return super().sum(
+                bounds=bounds, weights=weights, weight_bounds=weight_bounds, epsilon=epsilon, **more
+            )
         tests = tuple(true(expression) for expression in self._operands().values())
         statistic = Count(Cells(), self._shape(integer=True), tests)
         return self._answer(statistic, self._titled("sum of True"), epsilon, **more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 import pandas as pd
 
@@ -53,6 +53,12 @@ class PrivateGroupBy(Answers):
         if not names:
             raise QueryError("no columns are left to answer for; use .size().")
         return {name: self._columns[name] for name in names}
+
+    def _beside(self, weights: object) -> Self:
+        if self._selected is not None or weights is None or isinstance(weights, Rows):
+            return self
+        others = [name for name in self._operands() if name != weights]
+        return type(self)(self, self._names, self._by, others)
 
     @property
     def _groups(self) -> Cells:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -24,7 +24,7 @@ Box = tuple[Table, Table]
 
 #: What one row shares out in each block: a power of two, so that products are rounded by a shift.
 BITS = 30
-WHOLE = 2**BITS
+WHOLE: int = 2**BITS
 #: Rows whose parts fit a processor's cache.
 ROWS = 2**13
 #: Answers, as shares of the product of two widths, are rounded to this.
@@ -72,7 +72,7 @@ class Covariance(Statistic):
 
     @property
     def size(self) -> int:
-        return sum(self.states ** len(block) for block in self.blocks)
+        return sum(int(self.states ** len(block)) for block in self.blocks)
 
     @property
     def l1(self) -> int:
@@ -152,10 +152,9 @@ class Covariance(Statistic):
         """What lies at the nodes of a pair, where both have a value; or of one column."""
         return boxes[(i,) if i == j else (min(i, j), max(i, j))]
 
-    def _entries(self) -> Iterator[tuple[int, int]]:
-        if self.pair:
-            return iter([(0, 1)])
-        return itertools.product(range(len(self.operands)), repeat=2)
+    def _entries(self) -> list[tuple[int, int]]:
+        columns = range(len(self.operands))
+        return [(0, 1)] if self.pair else [(i, j) for i in columns for j in columns]
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         boxes = self._boxes(noisy, 0)
@@ -184,7 +183,7 @@ class Covariance(Statistic):
 
     def _freed(self, share: Fraction, total: Fraction | int) -> Fraction:
         """With n/(n - ddof) for n values."""
-        count = max(Fraction(total) / WHOLE, Fraction(self.ddof + 1))
+        count: Fraction = max(Fraction(total) / WHOLE, Fraction(self.ddof + 1))
         return share * count / (count - self.ddof)
 
     def _shown(self, share: Fraction, i: int, j: int) -> float:
@@ -223,7 +222,8 @@ class Covariance(Statistic):
 
 def _rounded(value: Integers) -> Integers:
     """A product of two integers up to 2^30, divided by 2^30 and rounded half up: exact."""
-    return (value + WHOLE // 2) >> BITS
+    rounded: Integers = (value + WHOLE // 2) >> BITS
+    return rounded
 
 
 def _split(part: Integers, shares: Sequence[Integers]) -> Sequence[Integers]:
