@@ -18,11 +18,14 @@ from .budget import More, gives_loss
 from .domain import MOST_ROWS, Bounds, Grid, Keys
 from .errors import QueryError, shown
 from .groups import PrivateGroupBy
+from .periods import grouped, is_grouper
+from .querystring import lookup
 from .rows import Expression
 from .series import PrivateSeries
 from .shaping import asks, checked_ddof, listed, once, pearson, true, weights_of
 from .statistics import Cells, Count, Covariance, Layout, Sum, Truncation
 from .tables import PerUnit
+from .together import Name, by_row
 from .verbs import Verbs
 
 
@@ -31,8 +34,22 @@ class PrivateFrame(Verbs, Answers):
 
     # what is public
 
-    def describe(self) -> pd.DataFrame:
-        """The public schema: each column with the bounds or keys that were declared for it."""
+    @asks
+    def describe(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """The public schema: each column with the bounds or keys that were declared for it. With
+        epsilon= (or bounds=) count, mean and standard deviation of each column: a DataFrame.
+
+        bounds : as in `mean`. Count, mean and deviation come from one release.
+            ``dp.records(result)`` has the records.
+
+        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
+        (docs/proofs/variances.md). The schema is public.
+        """
+        if bounds is not None or gives_loss(epsilon, more):
+            self._some_columns()
+            return self._described(bounds, epsilon, **more)
         declared = [self._root.declared(expression) for expression in self._columns.values()]
         return pd.DataFrame(
             {
@@ -115,6 +132,23 @@ class PrivateFrame(Verbs, Answers):
 
     def _shape(self, integer: bool) -> Layout:
         return Layout(integer=integer, index=self.columns)
+
+    @property
+    def _each(self) -> Self:
+        return self._with(self._columns, self._where, selected=True)
+
+    def _column(self, name: Any) -> PrivateSeries:
+        return PrivateSeries(self._root, name, lookup(name, self._columns), self._where)
+
+    def _by_column(self, value: Any) -> dict[Any, Any]:
+        return dict(zip(self._columns, value.tolist(), strict=True))
+
+    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+        names = list(dict.fromkeys(column for column, _ in values))
+        if flat:
+            columns = pd.Index(names, tupleize_cols=False)
+            return pd.Series(list(values.values()), index=columns)
+        return by_row(values, names)
 
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
         return f"{what} of {listed(self._columns)}"
@@ -318,6 +352,13 @@ class PrivateFrame(Verbs, Answers):
             list of tuples; else the declared domain's. Rows outside the keys are dropped. Groups
             come in declared order, all of them: which groups have rows is private.
 
+        by : a name, or a ``pd.Grouper(key="when", freq="MS")`` whose keys= are (start, end), two
+            times: a group for each period from that of start to that of end, called as pandas
+            calls it. freq is D, W, MS, ME, QS, QE, YS, YE, or hours, minutes or seconds that divide
+            a day: pandas counts others from the first row. Times with a zone need start and end
+            with one, whose clock then decides; what has a zone where they have none, or none where
+            they have one, is in no group. Several keys are a dict then.
+
         as_index, sort, observed, dropna : as in pandas, but only with the values shown, which are
             the ones that make sense; another one raises `QueryError` and says what to do instead.
         """
@@ -332,6 +373,10 @@ class PrivateFrame(Verbs, Answers):
         names = list(by) if isinstance(by, list | pd.Index) else [by]
         if not names:
             raise QueryError("groupby needs at least one column.")
-        cells = self._cells(names, keys)
+        if any(map(is_grouper, names)):
+            self._some_columns()
+            names, cells = grouped(self, names, keys)
+        else:
+            cells = self._cells(names, keys)
         once(names)
         return PrivateGroupBy(self, names, cells, None)

@@ -22,6 +22,7 @@ from .rows import (
 )
 from .shaping import asks, bounds_of, checked_ddof, index, pearson
 from .statistics import Cells, Count, Covariance, Distinct, Layout
+from .together import Name
 from .unreleased import Root, UnreleasedMode
 
 
@@ -49,7 +50,31 @@ class PrivateSeries(PrivateColumn, Answers):
         within = "".join(f" in {bound}" for bound in bounds)
         return f"{what} of {self._expression}{within}"
 
+    def _by_column(self, value: Any) -> dict[Any, Any]:
+        return {self.name: value}
+
+    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+        names = pd.Index([name for _, name in values])
+        return pd.Series(list(values.values()), index=names, name=self.name)
+
     # answers of a column alone
+
+    @asks
+    def describe(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """Count, mean and standard deviation of the values, clipped to bounds: a Series.
+
+        Count, mean and deviation come from one release. ``dp.records(result)`` has the records.
+
+        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
+        (docs/proofs/variances.md).
+
+        >>> import pandas as pd
+        >>> pd.Series([20, 30, 40] * 99).dp.describe(bounds=(0, 60), epsilon=1).index.tolist()[:3]
+        ['count', 'mean', 'std']
+        """
+        return self._described(bounds, epsilon, **more)
 
     @asks
     def clipped(

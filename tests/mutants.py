@@ -132,7 +132,7 @@ MUTANTS = [
            "    _answered(query, mechanism, engine)\n    expected = results.expected_error",
            "test_laws.py::test_the_charge_is_committed_when_rows_are_first_read"),
     Mutant(11, "no lock", "store.py",
-           "with self._lock: return self._added(draft, check)", "return self._added(draft, check)",
+           "with self._lock: return self._added(drafts, check)", "return self._added(drafts, check)",
            "test_laws.py::test_nobody_writes_between_a_check_and_its_charge"),
     Mutant(12, "any process may release", "store.py", "        self._same_process()\n", "",
            "test_laws.py::test_a_forked_process_is_refused"),

@@ -8,7 +8,7 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .covariance import Covariance
-from .moments import Mean, Sum, Variance, WeightedMean
+from .moments import Mean, Moments, Sum, Variance, WeightedMean
 from .units import Distinct, Truncation
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Distinct",
     "Layout",
     "Mean",
+    "Moments",
     "Statistic",
     "Sum",
     "Truncation",
