@@ -33,6 +33,7 @@ __all__ = [
     "Chunk", "Clip",
     "Column", "Compare", "Cut", "Domain", "Element", "Expression", "Function", "HasElement",
     "InTable", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Negative", "Not", "Or",
-    "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "Truth", "Where", "agree", "between",
-    "both", "by_branch", "check", "family", "places", "plain_or_missing", "samples",
+    "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "Truth", "Where",
+    "agree", "between", "both", "by_branch", "check", "family", "places", "plain_or_missing",
+    "samples",
 ]  # fmt: skip

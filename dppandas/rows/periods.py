@@ -94,36 +94,39 @@ class Period(Expression):
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
         try:
-            days = self._days(operand)
+            starts = self._starts(operand)
         except Exception:  # times at the end of all times, that their zone moves beyond it
-            days = None
-        key = ("period", self.division.frequency, str(self.division.zone))
-        if days is None:
+            starts = None
+        if starts is None:
+            key = ("period", self.division.frequency, str(self.division.zone))
             return vectors.each(operand, self.division.of, key)
-        found, codes = np.unique(days, return_inverse=True)
+        found, codes = np.unique(starts, return_inverse=True)
         labels = np.empty(len(found), dtype=object)
-        for i, day in enumerate(found.tolist()):
-            labels[i] = self._label(day)
+        for i, start in enumerate(found.tolist()):
+            labels[i] = self._label(start)
         return Vector(labels, None, codes.reshape(-1))
 
-    def _days(self, operand: Vector) -> Any:
-        """The days of a whole column of times, where the periods are made of days."""
-        if operand.codes is not None or operand.missing is not None or self._is_tick:
+    def _starts(self, operand: Vector) -> Any:
+        """For a whole column of times, the day or part of a day that each lies in; None where it
+        must be asked one by one."""
+        if operand.codes is not None or operand.missing is not None:
             return None
-        if operand.kind == "M":
-            return operand.values.astype("M8[D]") if self.division.zone is None else None
-        if not isinstance(operand.values.dtype, pd.DatetimeTZDtype) or self.division.zone is None:
+        zone, values = self.division.zone, operand.values
+        if isinstance(values.dtype, pd.DatetimeTZDtype) and zone is not None:
+            values = pd.DatetimeIndex(values).tz_convert(zone).tz_localize(None).to_numpy()
+        elif operand.kind != "M" or zone is not None:
             return None
-        local = pd.DatetimeIndex(operand.values).tz_convert(self.division.zone).tz_localize(None)
-        return local.to_numpy().astype("M8[D]")
+        if self.division.kind != "tick":
+            return values.astype("M8[D]")
+        seconds = values.astype("M8[s]")
+        step = self.division.seconds
+        starts = (seconds.astype(np.int64) // step * step).astype("M8[s]")
+        starts[np.isnat(seconds)] = np.datetime64("NaT")
+        return starts
 
-    @property
-    def _is_tick(self) -> bool:
-        return self.division.kind == "tick"
-
-    def _label(self, day: Any) -> Any:
+    def _label(self, start: Any) -> Any:
         try:
-            time = datetime.datetime(day.year, day.month, day.day)
+            time = datetime.datetime(*start.timetuple()[:6])
             return self.division.placed(self.division.label(time))
         except Exception:  # no time, or one in no year that pandas knows
             return None
