@@ -67,7 +67,9 @@ def test_one_name_is_that_method() -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["1", "0.1", "1/3", 0.7])
-@pytest.mark.parametrize("weights", [None, {"count": 1, "mean": 2, "sum": 4}, {"count": "1/7", "mean": 0.3, "sum": 5}])  # fmt: skip  # noqa: E501
+@pytest.mark.parametrize(
+    "weights", [None, {"count": 1, "mean": 2, "sum": 4}, {"count": "1/7", "mean": 0.3, "sum": 5}]
+)
 def test_shares_add_up_to_the_loss_exactly(epsilon: object, weights: Any) -> None:
     session = dp.session(epsilon=5)
     people().dp[["a", "b"]].agg(
@@ -83,8 +85,14 @@ def test_shares_add_up_to_the_loss_exactly(epsilon: object, weights: Any) -> Non
 
 def test_weights_by_column_and_statistic() -> None:
     spec = {"a": ["mean", "count"], "b": "mean"}
-    people().dp.agg(spec, bounds=LIMITS, weights={"mean": 1, ("b", "mean"): 2, "count": 1}, epsilon=1)  # fmt: skip  # noqa: E501
-    assert [e.epsilon for e in dp.ledger().entries()] == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]  # fmt: skip  # noqa: E501
+    people().dp.agg(
+        spec, bounds=LIMITS, weights={"mean": 1, ("b", "mean"): 2, "count": 1}, epsilon=1
+    )
+    assert [e.epsilon for e in dp.ledger().entries()] == [
+        Fraction(1, 4),
+        Fraction(1, 4),
+        Fraction(1, 2),
+    ]
 
 
 def test_what_the_budget_has_not_left_is_refused_as_a_whole() -> None:
@@ -184,7 +192,9 @@ def test_wrong_arguments_are_refused_and_cost_nothing(ask: Any) -> None:
 @pytest.mark.usefixtures("exact")
 def test_describe_without_noise_is_what_pandas_says() -> None:
     frame = people()
-    rows = [row for names, method, *_ in DESCRIBED for row in names if hasattr(dp.PrivateSeries, method)]  # fmt: skip  # noqa: E501
+    rows = [
+        row for names, method, *_ in DESCRIBED for row in names if hasattr(dp.PrivateSeries, method)
+    ]
     assert rows[:3] == ["count", "mean", "std"]
     found = frame["a"].dp.describe(bounds=(0, 1), epsilon=1)
     pd.testing.assert_series_equal(found, frame["a"].describe()[rows], rtol=1e-6)
@@ -228,7 +238,7 @@ def test_neighbours_can_not_be_told_by_agg_or_describe() -> None:
         3: lambda p: p.agg({"a": ["mean", "count"], "b": "sum"}, bounds=LIMITS, epsilon=1),
         2: lambda p: p.groupby("g", keys=[1, 2])["a"].agg(
             ["count", "std"], bounds=LIMITS, epsilon=1
-        ),  # fmt: skip  # noqa: E501
+        ),
     }
     for releases, ask in asked.items():
         found = check_sensitivity(ask, frame, unit="owner", max_rows=2, pairs=60)

