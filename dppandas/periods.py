@@ -40,7 +40,7 @@ class Periods(Keys):
         plain = pd.DatetimeIndex(list(self.labels), name=names[0])
         try:
             return pd.DatetimeIndex(plain, freq=self.frequency)
-        except ValueError:  # a clock that skips or repeats a midnight leaves no even steps
+        except Exception:  # a clock that skips a midnight leaves no even steps; pytz has own errors
             return plain
 
 
