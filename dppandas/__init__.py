@@ -32,7 +32,9 @@ The map of the house, each room importing only those above it:
 `results`          released values that know their error and their record
 `release`          the one door
 `unreleased`       answers that have not been asked for yet
+`together`         several answers for one loss
 `shaping`          from what pandas users write to statistics
+`periods`          groups by periods of a public range
 `refusals`         verbs that aren't row-wise, and what to do instead
 `publics`, `parts` public tables to merge with; ``.str`` and ``.dt``
 `answers`          what columns, frames and groups all answer
@@ -71,7 +73,7 @@ from .errors import (
 from .frame import PrivateFrame
 from .groups import PrivateGroupBy
 from .ledger import Ledger
-from .results import Record, record
+from .results import Record, record, records
 from .series import PrivateSeries, cut
 from .session import Session, ledger, reset, session
 from .tables import PerUnit, concat
@@ -109,6 +111,7 @@ __all__ = [
     "private",
     "protect",
     "record",
+    "records",
     "reset",
     "session",
 ]

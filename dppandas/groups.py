@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+from collections.abc import Hashable, Sequence
+from typing import Any, Self, Unpack
 
 import pandas as pd
 
@@ -11,11 +11,12 @@ from . import querystring, refusals
 from .answers import Answers
 from .budget import More
 from .domain import Bounds
-from .errors import QueryError
+from .errors import QueryError, shown
 from .rows import Expression
 from .series import distinct_units
 from .shaping import Rows, asks, index, listed, once
 from .statistics import Cells, Count, Distinct, Layout
+from .together import Name
 
 
 class PrivateGroupBy(Answers):
@@ -54,6 +55,12 @@ class PrivateGroupBy(Answers):
             raise QueryError("no columns are left to answer for; use .size().")
         return {name: self._columns[name] for name in names}
 
+    def _beside(self, weights: object) -> Self:
+        if self._selected is not None or weights is None or isinstance(weights, Rows):
+            return self
+        others = [name for name in self._operands() if name != weights]
+        return type(self)(self, self._names, self._by, others)
+
     @property
     def _groups(self) -> Cells:
         return self._by
@@ -63,6 +70,26 @@ class PrivateGroupBy(Answers):
         if self._selected is None or isinstance(self._selected, list):
             return Layout(integer=integer, index=labels, columns=pd.Index(list(self._operands())))
         return Layout(integer=integer, index=labels, name=self._selected)
+
+    def _column(self, name: Any) -> PrivateGroupBy:
+        if not isinstance(name, Hashable):
+            raise QueryError(f"{shown(name)} is no column.")
+        return self[name]
+
+    def _by_column(self, value: Any) -> dict[Any, Any]:
+        if isinstance(value, pd.DataFrame):
+            return {name: value[name] for name in value.columns}
+        return {self._selected: value}
+
+    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+        one = self._selected is not None and not isinstance(self._selected, list)
+        columns = list(dict.fromkeys(column for column, _ in values))
+        ordered = [(c, name) for c in columns for of, name in values if of == c]
+        table = pd.concat([values[each] for each in ordered], axis=1)
+        if flat or one:
+            names = [column if flat else name for column, name in ordered]
+            return table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)
+        return table.set_axis(pd.MultiIndex.from_tuples(ordered), axis=1)
 
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
         return self._by_group(f"{what} of {listed(self._operands())}")

@@ -35,13 +35,14 @@ VERBS: dict[str, tuple[str, str]] = {
                     (_OTHERS, "fill with a constant: fillna(0); group times by their .dt parts")),
     **dict.fromkeys(("drop_duplicates", "duplicated"),
                     (_OTHERS, "protect the source with unit= and max_rows=, or use per_unit()")),
-    **dict.fromkeys(("transform", "apply", "applymap", "agg", "aggregate", "eval",
+    **dict.fromkeys(("transform", "apply", "applymap", "aggregate", "eval",
                      "combine", "combine_first", "update", "filter", "corrwith"),
                     ("a function of your own could look at other rows",
-                     "use arithmetic, where, map with a dict, .str and .dt, or per_unit().agg()")),
+                     "use arithmetic, where, map with a dict, .str and .dt, agg with names, or "
+                     "per_unit().agg()")),
     "qcut": ("its edges would be read from the data", _BINS),
-    **dict.fromkeys(("quantile", "median", "sem", "skew", "kurt", "mad", "corr",
-                     "cov", "min", "max", "idxmin", "argmax", "argmin", "prod", "product"),
+    **dict.fromkeys(("quantile", "median", "sem", "skew", "kurt", "mad", "min",
+                     "max", "idxmin", "argmax", "argmin", "prod", "product"),
                     ("it is not among the answers of this version", "ask count, sum, mean, "
                      "var, std or value_counts")),
     **dict.fromkeys(("unique", "factorize", "get_dummies", "select_dtypes", "info", "dtypes",

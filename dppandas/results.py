@@ -23,6 +23,7 @@ from .store import Entry
 
 CONFIDENCE = 0.95
 _ATTR = "dppandas.release"
+_PARTS = "dppandas.releases"
 _records: WeakValueDictionary[str, Record] = WeakValueDictionary()
 
 
@@ -280,6 +281,40 @@ def _marked(value: Any, record: Record) -> Any:
     token.payload = record
     value.attrs[_ATTR] = token
     return value
+
+
+def gathered(value: Any, records: dict[str, Record]) -> Any:
+    """What was made of several answers, carrying their records."""
+    token = Token(sampling.identifier())
+    token.payload = (records, value.copy())
+    value.attrs[_PARTS] = token
+    return value
+
+
+@quiet
+def records(result: Any) -> dict[str, Record]:
+    """The release records of a result of several parts, as `agg` and `describe` give it, by what
+    was asked: each knows its error and interval.
+
+    Raises `RecordError` (a LookupError) where none belong.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> x = pd.Series([1, 2, 3], name="x")
+    >>> both = x.dp.agg(["count", "mean"], bounds=(0, 5), epsilon=1)
+    >>> sorted(dp.records(both)), dp.records(both)["count"].epsilon
+    (['count', 'mean'], 0.5)
+    """
+    is_table = isinstance(result, pd.Series | pd.DataFrame)
+    token = result.attrs.get(_PARTS) if is_table else None
+    if not isinstance(token, Token) or token.payload is None:
+        raise RecordError(
+            f"no release records belong to this {type(result).__name__}. dp.record() is for one "
+            "answer; dp.ledger() lists every release."
+        )
+    found, released = token.payload
+    if not (type(released) is type(result) and released.equals(result)):
+        raise RecordError("this was computed from releases; ask dp.records of the result itself.")
+    return dict(found)
 
 
 def label(record: Record, value: Any) -> Any:

@@ -20,8 +20,9 @@ from .rows import (
     Expression,
     Outside,
 )
-from .shaping import asks, bounds_of, index
-from .statistics import Cells, Count, Distinct, Layout
+from .shaping import asks, bounds_of, checked_ddof, index, pearson
+from .statistics import Cells, Count, Covariance, Distinct, Layout
+from .together import Name
 from .unreleased import Root, UnreleasedMode
 
 
@@ -49,7 +50,31 @@ class PrivateSeries(PrivateColumn, Answers):
         within = "".join(f" in {bound}" for bound in bounds)
         return f"{what} of {self._expression}{within}"
 
+    def _by_column(self, value: Any) -> dict[Any, Any]:
+        return {self.name: value}
+
+    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+        names = pd.Index([name for _, name in values])
+        return pd.Series(list(values.values()), index=names, name=self.name)
+
     # answers of a column alone
+
+    @asks
+    def describe(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """Count, mean and standard deviation of the values, clipped to bounds: a Series.
+
+        Count, mean and deviation come from one release. ``dp.records(result)`` has the records.
+
+        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
+        (docs/proofs/variances.md).
+
+        >>> import pandas as pd
+        >>> pd.Series([20, 30, 40] * 99).dp.describe(bounds=(0, 60), epsilon=1).index.tolist()[:3]
+        ['count', 'mean', 'std']
+        """
+        return self._described(bounds, epsilon, **more)
 
     @asks
     def clipped(
@@ -77,6 +102,77 @@ class PrivateSeries(PrivateColumn, Answers):
         return self._answer(
             statistic, f"values of {self._expression} outside {bound}", epsilon, **more
         )
+
+    @asks
+    def cov(
+        self,
+        other: Any,
+        ddof: int = 1,
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The covariance with another private column of the same rows: a float.
+
+        bounds : (lower, upper) for both, or a dict by name; else the declared domain's. Of rows
+            that have both values; ddof as in pandas.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99}).dp
+        >>> type(p["a"].cov(p["b"], bounds=(0, 5), epsilon=1).interval())
+        <class 'tuple'>
+        """
+        return self._with_other("cov", other, ddof, bounds, epsilon, **more)
+
+    @asks
+    def corr(
+        self,
+        other: Any,
+        method: builtins.str = "pearson",
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The correlation with another private column of the same rows: a float from -1 to 1.
+
+        bounds : as in `cov`. What can't be told from noise is 0.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+        """
+        pearson(method)
+        return self._with_other("corr", other, 1, bounds, epsilon, **more)
+
+    def _with_other(
+        self,
+        what: builtins.str,
+        other: Any,
+        ddof: object,
+        bounds: object,
+        epsilon: object,
+        **more: Unpack[More],
+    ) -> Any:
+        if not isinstance(other, PrivateSeries):
+            raise QueryError(
+                f"{what} takes a private column of the same rows, as in p['a'], p['b']."
+            )
+        operands = (self._expression, self._other(other))
+        names = (self.name, other.name)
+        parsed = tuple(
+            bounds_of(self._root, name, expression, bounds)
+            for name, expression in zip(names, operands, strict=True)
+        )
+        freedom = checked_ddof(ddof, parsed)
+        statistic = Covariance(
+            Cells(), Layout(integer=False), operands, parsed, freedom, what == "corr", pair=True
+        )
+        title = f"{what} of {operands[0]} in {parsed[0]} and {operands[1]} in {parsed[1]}"
+        return self._answer(statistic, title, epsilon, **more)
 
     @asks
     def nunique(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, Unpack
 
 import numpy as np
@@ -17,7 +18,7 @@ import pandas as pd
 from . import querystring, rows
 from .budget import More, gives_loss
 from .domain import Bounds, Keys
-from .errors import MissingArgument, QueryError, shown
+from .errors import LineageError, MissingArgument, QueryError, is_one_of, shown
 from .rows import Column, Expression, Literal
 from .statistics import Cells, Count, Layout, Statistic
 from .unreleased import Private, Root, Unreleased
@@ -216,6 +217,71 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
     )
 
 
+@dataclass(frozen=True)
+class Weights:
+    """How much each row counts: a number that is clipped to bounds, of which none is negative."""
+
+    expression: Expression
+    bounds: Bounds
+
+    def of(self, counted: Expression) -> Expression:
+        """The weight where something holds, and elsewhere nothing."""
+        return rows.Where(counted, self.expression, Literal(None))
+
+    def times(self, operand: Expression, bounds: Bounds) -> tuple[Expression, Bounds]:
+        """A weighted value, and within which bounds it lies."""
+        factors = (
+            rows.Clip(each, limit.lower, limit.upper)
+            for each, limit in ((self.expression, self.bounds), (operand, bounds))
+        )
+        ends = [w * x for w in (self.bounds.lower, self.bounds.upper) for x in _ends(bounds)]
+        return rows.Arithmetic("*", *factors), Bounds.parse((min(ends), max(ends)), "weighted")
+
+    def __str__(self) -> str:
+        return f", weighted by {self.expression} in {self.bounds}"
+
+
+def _ends(bounds: Bounds) -> tuple[float, float]:
+    return bounds.lower, bounds.upper
+
+
+def weights_of(of: Rows, weights: object, bounds: object) -> Weights | None:
+    """The weights that a call gives by name or as a private column, or None for none."""
+    if weights is None:
+        if bounds is not None:
+            raise QueryError("weight_bounds= is for weights=, which is not given.")
+        return None
+    if isinstance(weights, Rows) and isinstance(getattr(weights, "_expression", None), Expression):
+        same_rows(of, weights)
+        expression, name = weights._expression, getattr(weights, "name", None)  # type: ignore[attr-defined]
+    elif isinstance(weights, Hashable) and weights in of._columns:
+        expression, name = of._columns[weights], weights
+    else:
+        raise QueryError(
+            f"weights={shown(weights)} must be a private column of these rows, as in "
+            "weights=frame['w'], or the name of one that was not selected away. Nothing was "
+            "computed or charged."
+        )
+    if bounds is None and not isinstance(of._root.declared(expression), Bounds | Keys):
+        raise MissingArgument(
+            f"weight_bounds= is needed for {name!r}: the range into which weights are clipped, "
+            "such as weight_bounds=(0, 5), or a domain declared in dp.protect. Nothing was "
+            "computed or charged."
+        )
+    parsed = bounds_of(of._root, name, expression, bounds)
+    if parsed.lower < 0:
+        raise QueryError(f"weights can't be negative: weight_bounds={parsed}. Nothing was charged.")
+    return Weights(expression, parsed)
+
+
+def same_rows(rows_of: Rows, column: Rows) -> None:
+    """Refuse a column of another frame, or of rows that were kept otherwise."""
+    if column._root.data is not rows_of._root.data:
+        raise LineageError("this column was made from another frame; make it from this one.")
+    if column._where is not None and column._where != rows_of._where:
+        raise QueryError("this column was made from other rows; make it from this frame.")
+
+
 def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
     """What a variance is divided by: n - ddof. And bounds that can be squared."""
     if isinstance(ddof, bool) or not isinstance(ddof, int | np.integer) or not 0 <= ddof <= 1000:
@@ -224,6 +290,15 @@ def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
         if bound.upper - bound.lower > 2.0**500:
             raise QueryError(f"bounds {bound} are too far apart to square. Nothing was charged.")
     return int(ddof)
+
+
+def pearson(method: object) -> None:
+    """Refuse correlations of ranks, which depend on all rows."""
+    if not is_one_of(method, ("pearson",)):
+        raise QueryError(
+            f"method={shown(method)} must be 'pearson': a rank depends on other rows. "
+            "Nothing was computed or charged."
+        )
 
 
 def index(cells: Cells, names: Sequence[Any]) -> pd.Index:

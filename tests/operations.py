@@ -19,6 +19,8 @@ BOUNDS = (-5, 10)
 GROUPS = ["a", "b", "c"]
 CODES = [1, 2, 3]
 BOTH = {"group": GROUPS, "code": CODES}
+WEIGHTS = {"weight_bounds": (0.5, 3)}
+DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
 
 LEVELS = pd.DataFrame(
     {"group": ["a", "a", "b"], "code": [1, 2, 1], "grade": ["low", "high", "low"]}
@@ -97,6 +99,30 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
     ),
+    "cov": lambda p: p[["number", "code"]].cov(bounds=BOUNDS),
+    "cov of three": lambda p: p[["number", "code", "yes"]].cov(bounds=BOUNDS, ddof=0),
+    "corr": lambda p: p[["number", "code", "yes", "no", "group"]].corr(bounds=BOUNDS),
+    "cov of a pair": lambda p: p["number"].cov(p["code"], bounds=BOUNDS),
+    "corr of a pair": lambda p: (p["number"] + p["code"]).corr(p["yes"], bounds=BOUNDS),
+    "weighted count": lambda p: p.count(weights="code", weight_bounds=(0, 3)),
+    "weighted count of a column": lambda p: p["group"].count(weights=p["code"], **WEIGHTS),
+    "weighted sum": lambda p: p["number"].sum(bounds=BOUNDS, weights=p["code"], **WEIGHTS),
+    "weighted mean": lambda p: p[["number", "yes"]].mean(
+        bounds=BOUNDS, weights=p["code"], **WEIGHTS
+    ),
+    "weighted group mean": lambda p: p.groupby("group", keys=GROUPS)["number"].mean(
+        bounds=BOUNDS, weights="code", **WEIGHTS
+    ),
+    "moments": lambda p: p[["number", "code"]]._moments(bounds=BOUNDS),
+    "share of a mask": lambda p: (p["number"] > 0).mean(),
+    "group shares": lambda p: (
+        p.assign(high=p["number"] > 0).groupby("group", keys=GROUPS)["high"].mean()
+    ),
+    "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), keys=DAYS).size(),
+    "mean by month and group": lambda p: p.groupby(
+        [pd.Grouper(key="when", freq="MS"), "group"],
+        keys={"when": ("2019-12-31", "2020-02-01"), "group": GROUPS},
+    )["number"].mean(bounds=BOUNDS),
 }
 
 #: What needs a unit column, "owner".

@@ -33,13 +33,16 @@ from dppandas.statistics import (
     REGISTRY,
     Cells,
     Count,
+    Covariance,
     Distinct,
     Layout,
     Mean,
+    Moments,
     Statistic,
     Sum,
     Truncation,
     Variance,
+    WeightedMean,
 )
 from dppandas.vectors import Labels, Vector
 
@@ -173,6 +176,28 @@ def some_variance(rng: random.Random) -> Variance:
     return Variance(cells(rng), Layout(integer=False), chosen, tuple(bounds(rng) for _ in chosen))
 
 
+def some_moments(rng: random.Random) -> Moments:
+    made = some_variance(rng)
+    return Moments(made.cells, made.layout, made.operands, made.bounds)
+
+
+def some_covariance(rng: random.Random) -> Covariance:
+    pair, correlation = rng.random() < 0.3, rng.random() < 0.5
+    chosen = [rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5))]
+    limits = tuple(bounds(rng) for _ in chosen)
+    return Covariance(
+        Cells(), Layout(integer=False), tuple(chosen), limits, 1, correlation, pair=pair
+    )
+
+
+def some_weighted_mean(rng: random.Random) -> WeightedMean:
+    made, (weight, *_) = some_mean(rng), operands(rng)
+    limits = Bounds.parse(rng.choice([(0, 1), (0.5, 3), (0, 0), (0.1, 1e6)]), "w")
+    return WeightedMean(
+        made.cells, made.layout, made.operands, made.bounds, weight, Grid.centred(limits)
+    )
+
+
 def some_distinct(rng: random.Random) -> Distinct:
     return Distinct(cells(rng), Layout(integer=True))
 
@@ -190,6 +215,9 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Sum: some_sum,
     Mean: some_mean,
     Variance: some_variance,
+    Moments: some_moments,
+    Covariance: some_covariance,
+    WeightedMean: some_weighted_mean,
     Distinct: some_distinct,
     Truncation: some_truncation,
 }

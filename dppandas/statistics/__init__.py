@@ -7,18 +7,22 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
-from .moments import Mean, Sum, Variance
+from .covariance import Covariance
+from .moments import Mean, Moments, Sum, Variance, WeightedMean
 from .units import Distinct, Truncation
 
 __all__ = [
     "REGISTRY",
     "Cells",
     "Count",
+    "Covariance",
     "Distinct",
     "Layout",
     "Mean",
+    "Moments",
     "Statistic",
     "Sum",
     "Truncation",
     "Variance",
+    "WeightedMean",
 ]
