@@ -50,7 +50,7 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
         # Raised here and not where it failed, so that no traceback holds a frame with rows.
         raise ReleaseFailed(
             f"reading the data for '{query}' failed. Its charge of {loss} stays. The cause is "
-            "not shown, for it could quote data."
+            f"not shown, for it could quote data.{query.statistic.on_failure}"
         )
     record = results.record_of(query, mechanism, entry, noisy)
     running.ledger.settle(entry, "released" if recorder.get() is None else "recorded")

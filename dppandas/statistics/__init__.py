@@ -8,15 +8,20 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .moments import Mean, Sum, Variance
+from .scores import Scores
+from .tables import Contingency, Popularity
 from .units import Distinct, Truncation
 
 __all__ = [
     "REGISTRY",
     "Cells",
+    "Contingency",
     "Count",
     "Distinct",
     "Layout",
     "Mean",
+    "Popularity",
+    "Scores",
     "Statistic",
     "Sum",
     "Truncation",

@@ -1,0 +1,1 @@
+def consistent(*a): """x"""
