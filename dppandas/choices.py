@@ -56,7 +56,8 @@ def choose(
     candidates : a list of plain values. They are public, and never read from the data.
     score : ``score(df, candidate)`` returns a whole number. It is handed a plain DataFrame of the
         rows that count (of a unit, at most max_rows), after the charge; and before it, to see that
-        it returns whole numbers, an empty one with the same columns. It must not change the frame.
+        it returns whole numbers, an empty one with the same columns. It must not change the frame,
+        nor look at dtypes or at the index: one row can change those for all.
         Should it fail on the data, the charge stays and the cause is not shown.
     sensitivity : the most by which one row, added or removed, changes any candidate's score, by
         **your** statement: the promise is as good as that. The ledger says whose it is.

@@ -319,7 +319,7 @@ class PrivateFrame(Verbs, Answers):
         if not all(sides):
             raise QueryError("crosstab needs columns for its rows, and columns for its columns.")
         cells, joined = self._crossed(*sides, keys)
-        share = {False: "", True: "all"}.get(normalize, normalize)  # type: ignore[call-overload]
+        share = str(normalize) if isinstance(normalize, str) else "all" if normalize else ""
         labels = [k.index(names) for k, names in zip(joined, sides, strict=True)]
         if margins:
             labels = [
@@ -420,7 +420,7 @@ def crosstab(
     epsilon: object = None,
     **more: Unpack[More],
 ) -> Any:
-    """`PrivateFrame.crosstab`, spelled like `pandas.crosstab`: of private columns, or lists of them.
+    """`PrivateFrame.crosstab`, spelled like `pandas.crosstab`: of private columns or lists of them.
 
     *Guarantee*: as there (docs/proofs/tables.md).
 

@@ -18,7 +18,6 @@ from .series import distinct_units
 from .shaping import Rows, asks, index, listed, once
 from .statistics import Cells, Count, Distinct, Layout
 
-
 #: What a pivot table is made of: the answers with one number for each group.
 AGGREGATES = ("count", "sum", "mean", "median", "quantile", "min", "max", "var", "std")
 
@@ -159,9 +158,7 @@ class Pivot(PrivateGroupBy):
     def _by_group(self, what: str) -> str:
         return f"pivot table: {super()._by_group(what)}"
 
-    def of(
-        self, aggfunc: object, bounds: object, epsilon: object, **more: Unpack[More]
-    ) -> Any:
+    def of(self, aggfunc: object, bounds: object, epsilon: object, **more: Unpack[More]) -> Any:
         """The answer of one aggregate."""
         offered = [name for name in AGGREGATES if hasattr(PrivateGroupBy, name)]
         if not is_one_of(aggfunc, offered):

@@ -62,7 +62,7 @@ VERBS: dict[str, tuple[str, str]] = {
                      "one source")),
     **dict.fromkeys(("pivot", "melt", "stack", "unstack", "wide_to_long"),
                     ("the shape of the result would be read from the data",
-                     "groupby declared keys, or ask crosstab and pivot_table; reshape the released answer")),
+                     "group by declared keys, or ask crosstab or pivot_table")),
     **dict.fromkeys(("set_index", "reset_index", "reindex", "insert", "pop", "swaplevel",
                      "squeeze"),
                     ("private rows have no index and frames are not changed in place",

@@ -39,6 +39,7 @@ class Record:
     source: str
     lineage: str
     unit: str
+    where: str
     mechanism: str
     scale: float
     loss: Loss
@@ -244,6 +245,7 @@ def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[
         source=query.source.name,
         lineage=query.source.lineage,
         unit=str(query.source.unit),
+        where="" if query.where is None else str(query.where),
         mechanism=mechanism.name,
         scale=float(mechanism.scale),
         loss=entry.loss,

@@ -139,7 +139,7 @@ class PrivateSeries(PrivateColumn, Answers):
     def hist(
         self,
         bins: Any = 10,
-        range: Any = None,  # noqa: A002
+        range: Any = None,
         *,
         epsilon: object = None,
         **more: Unpack[More],
@@ -169,7 +169,9 @@ dtype='interval[float64, left]', name='age')
         cut_up = Cut(self._expression, edges, intervals, right=False, include_highest=True)
         cells = Cells((cut_up,), Keys(intervals))
         layout = Layout(integer=True, index=index(cells, [self.name]), name="count")
-        what = f"hist of {self._expression} ({len(intervals)} bins in {edges[0]:g} to {edges[-1]:g})"
+        what = (
+            f"hist of {self._expression} ({len(intervals)} bins in {edges[0]:g} to {edges[-1]:g})"
+        )
         return self._answer(Count(cells, layout), what, epsilon, **more)
 
     def _edges(self, bins: Any, within: Any) -> tuple[float, ...]:

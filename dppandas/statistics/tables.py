@@ -179,5 +179,3 @@ def descending(values: Sequence[int]) -> list[Fraction]:
             total, size = total + more, size + others
         pools.append((total, size))
     return [mean for total, size in pools for mean in [Fraction(total, size)] * size]
-
-
