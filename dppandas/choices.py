@@ -97,7 +97,8 @@ def choose(
         raise QueryError(f"monotone={shown(monotone)} must be True or False. {NOTHING}")
     names = tuple(source._columns)
     _tried(score, names, public[0])
-    index = pd.Index(np.array([*public, None], dtype=object)[:-1], tupleize_cols=False)
+    labels = np.array([*public, None], dtype=object)[:-1]  # None, or tuples would make a matrix
+    index = pd.Index(labels, dtype=object, tupleize_cols=False)
     statistic = Scores(
         Cells(), Layout(integer=True, index=index), names, public, Scorer(score), stated, monotone
     )

@@ -295,7 +295,8 @@ class PrivateFrame(Verbs, Answers):
         keys : a dict with a list of labels for each column; else the declared domain's. Rows with
             other labels are dropped, and every pair has its cell: which ones occur is private.
         normalize : True or "all", "index" (shares of a row's sum) or "columns": shares of noisy
-            counts, those below 0 taken as 0; floats on a public grid. NaN where all are 0.
+            counts, those below 0 taken as 0; floats on a public grid. Shares of nothing are 0, as
+            in pandas.
         margins : True adds the sums of the noisy counts as a last row and column. They cost
             nothing, and err by more: about √n times as much for a sum of n cells, as error() and
             interval() say. Where a sum matters more than its parts, ask for it alone.

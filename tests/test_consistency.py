@@ -1,4 +1,4 @@
-"""Consistent tables: against a least-squares oracle, by their properties, and nearer to the truth."""
+"""Consistent tables: against an oracle of least squares, by properties, and nearer to the truth."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Contingency(Count):
             return [clamped(value) for value in self._visible(self._table(noisy))]
         table = self._table([max(0, value) for value in noisy])
         pairs = zip(self._visible(table), self._visible(self._whole(table)), strict=True)
-        return [rounded(Fraction(own, all_)) if all_ else math.nan for own, all_ in pairs]
+        return [rounded(Fraction(own, all_)) if all_ else 0.0 for own, all_ in pairs]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         if not self.share:
