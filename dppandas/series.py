@@ -44,7 +44,9 @@ class PrivateSeries(PrivateColumn, Answers):
     def __getattr__(self, name: builtins.str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = "count, sum, mean, value_counts, mode, clipped and (a unit's) nunique"
+        answers = (
+            "count, sum, mean, value_counts, mode, hist, popularity, clipped and (a unit's) nunique"
+        )
         raise refusals.refuse("private columns", name, answers)
 
     def _operands(self) -> dict[Any, Expression]:

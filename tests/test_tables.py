@@ -19,6 +19,7 @@ from operations import integers
 
 import dppandas as dp
 from dppandas.mechanisms import DiscreteLaplace
+from dppandas.rows import tables
 from dppandas.statistics.tables import descending
 
 RNG = np.random.default_rng(5)
@@ -312,6 +313,27 @@ def test_a_pivot_table_is_the_release_of_its_groups() -> None:
         (educ, end) for educ in KEYS["educ"] for end in ("lower", "upper")
     ]
     assert len(dp.ledger().entries()) == 1
+
+
+@pytest.mark.parametrize("searches", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_declared_tuples_are_found_by_table_and_by_search(
+    seed: int, searches: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some tuples of three columns, in any order, against a dict of them."""
+    if searches:
+        monkeypatch.setattr(tables, "_table", lambda *sizes: None)
+    tables._tuples.cache_clear()
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.integers(0, 5, (300, 3)), columns=list("xyz")).astype(object)
+    frame[rng.random(frame.shape) < 0.05] = None
+    every = list(itertools.product(range(4), range(1, 4), range(5)))
+    keys = [every[i] for i in rng.permutation(len(every))[: rng.integers(1, len(every))]]
+    asked = frame.dp.value_counts(keys=keys, sort=False)
+    found = dict(zip(keys, integers(asked, asked._root.engine), strict=True))
+    rows = list(map(tuple, frame.to_numpy().tolist()))
+    assert found == {key: rows.count(key) for key in keys}
+    tables._tuples.cache_clear()
 
 
 # --- histograms -----------------------------------------------------------------------------------
