@@ -68,7 +68,8 @@ class PrivateFrame(Verbs, Answers):
             return PrivateSeries(self._root, name, self._columns[name], self._where)
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = "count, size, sum, mean, value_counts, idxmax, crosstab, pivot_table and groupby, per_unit and truncated"
+        answers = "count, size, sum, mean, value_counts, idxmax, crosstab, pivot_table, groupby, "
+        answers += "per_unit and truncated"
         raise refusals.refuse("private frames", name, answers, self._columns)
 
     # units
