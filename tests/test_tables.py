@@ -424,7 +424,7 @@ def test_without_noise_it_is_the_sorted_counts() -> None:
 @pytest.mark.statistical
 def test_popularity_is_far_nearer_than_counts_and_its_intervals_hold() -> None:
     """A thousand keys of which most are rare, 60 releases. Squared error: 1841 expected for noisy
-    counts; here 100 with a standard deviation of 22 a release (150 of them measured), so that a mean
+    counts; here 100 with a standard deviation of 22 a release (150 measured), so that a mean
     of 300 is beyond 60 standard errors. Coverage at nominal 0.95 over 60 releases:
     fewer than 45 covered has probability 3e-8 (binomial)."""
     counts = np.sort(np.random.default_rng(3).zipf(2.0, 1000).clip(1, 500))[::-1]
