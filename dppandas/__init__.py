@@ -41,8 +41,11 @@ The map of the house, each room importing only those above it:
 `columns`          what private columns are computed from, row by row
 `series`, `groups` the pandas-shaped face: a column, groups,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,
+`crosstabs`        tables of two sides,
 `frame`            and a table
 `accessor`         `df.dp`, `private`, `protect`
+`choices`          selections by a score of the caller's own
+`consistency`      released tables made to agree, at no cost
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
 =================  ==========================================================================
@@ -53,6 +56,8 @@ from __future__ import annotations
 from typing import Any
 
 from .accessor import private, protect
+from .choices import choose
+from .consistency import consistent
 from .errors import (
     BudgetExceeded,
     DPError,
@@ -70,7 +75,7 @@ from .errors import (
     UnsupportedVerb,
     WorkerProcessError,
 )
-from .frame import PrivateFrame
+from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
 from .results import Record, record, records
@@ -105,7 +110,10 @@ __all__ = [
     "UnsupportedExpression",
     "UnsupportedVerb",
     "WorkerProcessError",
+    "choose",
     "concat",
+    "consistent",
+    "crosstab",
     "cut",
     "ledger",
     "private",

@@ -10,13 +10,14 @@ from collections.abc import Hashable, Sequence
 from html import escape
 from typing import Any, Self, Unpack
 
+import numpy as np
 import pandas as pd
 
 from . import refusals
-from .answers import Answers
 from .budget import More, gives_loss
+from .crosstabs import Crossing, names_of
 from .domain import MOST_ROWS, Bounds, Grid, Keys
-from .errors import QueryError, shown
+from .errors import QueryError, quiet, shown
 from .groups import PrivateGroupBy
 from .periods import grouped, is_grouper
 from .querystring import lookup
@@ -29,7 +30,7 @@ from .together import Name, by_row
 from .verbs import Verbs
 
 
-class PrivateFrame(Verbs, Answers):
+class PrivateFrame(Verbs, Crossing):
     """Rows about people that answer only through releases. It shows its schema, never its rows."""
 
     # what is public
@@ -85,8 +86,9 @@ class PrivateFrame(Verbs, Answers):
         if name.startswith("_"):
             raise AttributeError(name)
         answers = (
-            "count, size, sum, mean, var, std, value_counts, idxmax, groupby, per_unit, truncated"
+            "count, size, sum, mean, var, std, cov, corr, value_counts, idxmax, agg, describe, "
         )
+        answers += "crosstab, pivot_table, groupby, per_unit and truncated"
         raise refusals.refuse("private frames", name, answers, self._columns)
 
     # units
@@ -207,6 +209,7 @@ class PrivateFrame(Verbs, Answers):
         bounds: object = None,
         weights: object = None,
         weight_bounds: object = None,
+        at_most: int | None = None,
         epsilon: object = None,
         **more: Unpack[More],
     ) -> Any:
@@ -216,19 +219,41 @@ class PrivateFrame(Verbs, Answers):
             declared domain's; where it has none either, the number of values that are True: an
             int Series, whatever the dtypes, because a dtype is data.
         weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
+        at_most : of a row, at most so many True count, and the noise grows with this number and not
+            with that of the columns. Which ones count, where a row has more, is decided by keyed
+            hashes of the row alone; so it is a choice about as good as random.
 
         *Guarantee*: differential privacy of the unit; the ℓ1 sensitivity is the sum over the
-        columns of the most that one row can add (docs/proofs/sums.md).
+        columns of the most that one row can add (docs/proofs/sums.md), or at_most
+        (docs/proofs/counts.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> likes = pd.DataFrame({name: [True] * 90 for name in "abcdefgh"})
+        >>> few = likes.dp.sum(at_most=2, epsilon=1)  # 180 in all, and not 720
+        >>> bool(few.sum() < 400), dp.record(few).scale
+        (True, 2.0)
         """
         declared = [self._root.declared(e) for e in self._columns.values()]
         is_bounded = bounds is not None or any(isinstance(d, Bounds) for d in declared)
         if is_bounded or weights is not None or weight_bounds is not None:
+            if at_most is not None:
+                raise QueryError(
+                    "at_most= is for columns of True and False, without bounds and weights."
+                )
             return super().sum(
                 bounds=bounds, weights=weights, weight_bounds=weight_bounds, epsilon=epsilon, **more
             )
         tests = tuple(true(expression) for expression in self._operands().values())
-        statistic = Count(Cells(), self._shape(integer=True), tests)
-        return self._answer(statistic, self._titled("sum of True"), epsilon, **more)
+        if at_most is None:
+            statistic, what = Count(Cells(), self._shape(integer=True), tests), "sum of True"
+        else:
+            most = _at_least_one(at_most)
+            hashed = tuple(self._root.engine.columns)
+            what = f"sum of True (at most {most} a row)"
+            statistic = Count(
+                Cells(), self._shape(integer=True), tests, at_most=most, hashed=hashed
+            )
+        return self._answer(statistic, self._titled(what), epsilon, **more)
 
     @asks
     def cov(
@@ -372,7 +397,7 @@ class PrivateFrame(Verbs, Answers):
         ):
             if given is not only:
                 raise QueryError(f"{instead}. Nothing was computed or charged.")
-        names = list(by) if isinstance(by, list | pd.Index) else [by]
+        names = names_of(by)
         if not names:
             raise QueryError("groupby needs at least one column.")
         if any(map(is_grouper, names)):
@@ -382,3 +407,54 @@ class PrivateFrame(Verbs, Answers):
             cells = self._cells(names, keys)
         once(names)
         return PrivateGroupBy(self, names, cells, None)
+
+
+def _at_least_one(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise QueryError(f"at_most={shown(value)} must be a whole number of at least 1.")
+    return int(value)
+
+
+@quiet
+def crosstab(
+    index: Any,
+    columns: Any,
+    *,
+    keys: object = None,
+    normalize: bool | str = False,
+    margins: bool = False,
+    margins_name: str = "All",
+    epsilon: object = None,
+    **more: Unpack[More],
+) -> Any:
+    """`PrivateFrame.crosstab`, spelled like `pandas.crosstab`: of private columns or lists of them.
+
+    *Guarantee*: as there (docs/proofs/tables.md).
+
+    >>> import pandas as pd, dppandas as dp
+    >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [3, 3]}), unit="row")
+    >>> dp.crosstab(p["a"], p["b"], keys={"a": [1, 2], "b": [3, 4]})
+    <unreleased crosstab of a by b (4 keys), from unnamed (asserted): nothing computed or \
+charged; ask .release(epsilon=…)>
+    """
+    sides = []
+    for given, name in ((index, "row"), (columns, "col")):
+        side = given if isinstance(given, list | tuple) else [given]
+        if not side or not all(isinstance(each, PrivateSeries) for each in side):
+            raise QueryError(
+                "dp.crosstab takes private columns, or lists of them; pandas.crosstab takes plain "
+                "ones. Nothing was computed or charged."
+            )
+        sides.append([(f"{name}_{i}" if s.name is None else s.name, s) for i, s in enumerate(side)])
+    named = [pair for side in sides for pair in side]
+    if len({name for name, _ in named}) < len(named):
+        raise QueryError("two of these columns have one name; rename one. Nothing was charged.")
+    first = named[0][1]
+    table = PrivateFrame(
+        first._root, {name: first._other(column) for name, column in named}, first._where
+    )
+    return table.crosstab(
+        [name for name, _ in sides[0]], [name for name, _ in sides[1]],
+        keys=keys, normalize=normalize, margins=margins, margins_name=margins_name,
+        epsilon=epsilon, **more,
+    )  # fmt: skip

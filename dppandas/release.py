@@ -51,7 +51,7 @@ def release_all(asked: Sequence[tuple[Query, Engine, bool]]) -> list[Record]:
             # Raised here and not where it failed, so that no traceback holds a frame with rows.
             raise ReleaseFailed(
                 f"reading the data for '{each.query}' failed. Its charge of {entry.loss} stays. "
-                "The cause is not shown, for it could quote data."
+                f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
             )
         records.append(results.record_of(each.query, each.mechanism, entry, noisy))
         running.ledger.settle(entry, "released" if recorder.get() is None else "recorded")

@@ -40,6 +40,7 @@ class Record:
     source: str
     lineage: str
     unit: str
+    where: str
     mechanism: str
     scale: float
     loss: Loss
@@ -82,8 +83,9 @@ class Record:
         ends = {"lower": self._table(lower), "upper": self._table(upper)}
         if self._layout.columns is None:
             return pd.DataFrame(ends)
-        columns = [(column, end) for column in self._layout.columns for end in ends]
-        return pd.concat(ends, axis=1).swaplevel(axis=1)[columns]
+        wide, number = pd.concat(ends, axis=1), len(self._layout.columns)
+        wide.columns = wide.columns.reorder_levels([*range(1, wide.columns.nlevels), 0])
+        return wide.iloc[:, [i + end * number for i in range(number) for end in (0, 1)]]
 
     def estimate(self) -> Any:
         """The answer itself, as it was released."""
@@ -244,6 +246,7 @@ def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[
         source=query.source.name,
         lineage=query.source.lineage,
         unit=str(query.source.unit),
+        where="" if query.where is None else str(query.where),
         mechanism=mechanism.name,
         scale=float(mechanism.scale),
         loss=entry.loss,

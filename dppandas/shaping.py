@@ -37,6 +37,13 @@ _HARMLESS = {
     "inplace": False,
     "copy": None,
     "na_action": None,
+    "values": None,
+    "aggfunc": None,
+    "rownames": None,
+    "colnames": None,
+    "fill_value": None,
+    "density": None,
+    "weights": None,
 }
 
 _FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
@@ -68,7 +75,8 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
                 f"{method.__name__}: {error}. It takes {takes}{by_name}. "
                 "Nothing was computed or charged."
             ) from None
-        for flag in _FLAGS & bound.keys():
+        flags = (n for n in _FLAGS & bound.keys() if signature.parameters[n].annotation == "bool")
+        for flag in flags:
             if not isinstance(bound[flag], bool | np.bool_):
                 raise QueryError(
                     f"{flag}={shown(bound[flag])} must be True or False; labels are given by name, "
@@ -126,6 +134,30 @@ class Rows(Private):
                 declared_type = rows.family(self._root.declared(expression))
                 rows.agree(expression, declared_type, parsed.column(position))
         return Cells(tuple(by), parsed)
+
+    def _crossed(
+        self, index_names: Sequence[Any], column_names: Sequence[Any], keys: object
+    ) -> tuple[Cells, list[Keys]]:
+        """A cell for each pair of row keys and column keys, row by row; and both of these."""
+        names = [*index_names, *column_names]
+        self._some_columns()
+        for name in names:
+            querystring.lookup(name, self._columns)
+        once(names)
+        if keys is not None and not isinstance(keys, Mapping):
+            raise QueryError(
+                "keys= is a dict with a list for each column here. Nothing was computed or charged."
+            )
+        given = {} if keys is None else keys
+        if set(given) - set(names):
+            extra = sorted(map(str, set(given) - set(names)))
+            raise QueryError(f"keys= names {extra}, not among {listed(names)}.")
+        each = [self._cells([name], given.get(name)) for name in names]
+        parsed = [cells.keys for cells in each if cells.keys is not None]
+        sides = [parsed[: len(index_names)], parsed[len(index_names) :]]
+        joined = [functools.reduce(Keys.then, side) for side in sides if side]
+        by = tuple(expression for cells in each for expression in cells.by)
+        return Cells(by, functools.reduce(Keys.then, joined)), joined
 
     def _histogram(
         self,

@@ -21,7 +21,7 @@ from .query import Query, Source
 from .release import release
 from .rows import Expression
 from .session import session
-from .statistics import Mean, Statistic
+from .statistics import Statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +194,7 @@ class Unreleased(Private):
     def _can_select(self) -> bool:
         layout = self._statistic.layout
         one_label_each = not layout.is_scalar and layout.columns is None
-        return one_label_each and not isinstance(self._statistic, Mean)
+        return one_label_each and self._statistic.selectable
 
     def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> results.Record:
         if not self._can_select:

@@ -21,6 +21,7 @@ CODES = [1, 2, 3]
 BOTH = {"group": GROUPS, "code": CODES}
 WEIGHTS = {"weight_bounds": (0.5, 3)}
 DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
+BY_GROUP = {"group": GROUPS, "yes": [False, True]}
 
 LEVELS = pd.DataFrame(
     {"group": ["a", "a", "b"], "code": [1, 2, 1], "grade": ["low", "high", "low"]}
@@ -96,6 +97,18 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "std of columns": lambda p: p[["number", "code"]].std(bounds=BOUNDS, ddof=0),
     "group var": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].var(bounds=BOUNDS),
     "group std": lambda p: p.groupby("group", keys=GROUPS)["number"].std(bounds=BOUNDS),
+    "crosstab": lambda p: p.crosstab("group", "code", keys=BOTH, margins=True),
+    "shares of a crosstab": lambda p: dp.crosstab(
+        [p["group"], p["yes"]], p["code"], keys={**BOTH, **BY_GROUP}, normalize="index"
+    ),
+    "pivot table": lambda p: p.pivot_table("number", "group", "yes", keys=BY_GROUP, bounds=BOUNDS),
+    "pivot table of counts": lambda p: p.pivot_table(
+        ["no"], index=["yes", "group"], columns="code", aggfunc="count", keys={**BOTH, **BY_GROUP}
+    ),
+    "hist": lambda p: p["number"].hist(bins=3, range=(0, 10)),
+    "hist by edges": lambda p: p["code"].hist(bins=[0, 1, 2, 4]),
+    "popularity": lambda p: p["group"].popularity(keys=GROUPS),
+    "sum of few True": lambda p: p[["yes", "no", "group"]].sum(at_most=1),
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
     ),

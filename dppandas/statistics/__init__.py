@@ -9,17 +9,22 @@ from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .covariance import Covariance
 from .moments import Mean, Moments, Sum, Variance, WeightedMean
+from .scores import Scores
+from .tables import Contingency, Popularity
 from .units import Distinct, Truncation
 
 __all__ = [
     "REGISTRY",
     "Cells",
+    "Contingency",
     "Count",
     "Covariance",
     "Distinct",
     "Layout",
     "Mean",
     "Moments",
+    "Popularity",
+    "Scores",
     "Statistic",
     "Sum",
     "Truncation",

@@ -99,7 +99,8 @@ class Layout:
         rows = [_label_text(row) for row in self.index]
         if self.columns is None:
             return rows
-        return [f"{row}, {column}" for row in rows for column in self.columns]
+        columns = [_label_text(column) for column in self.columns]
+        return [f"{row}, {column}" for row in rows for column in columns]
 
     def places(self, values: Sequence[float]) -> list[int] | None:
         """The order in which a sorted answer shows its entries; ties in declared order."""
@@ -158,6 +159,12 @@ class Statistic(ABC):
     def columns(self) -> frozenset[Any]:
         """The source columns that the kernel reads."""
         return frozenset().union(*(each.columns() for each in self.expressions()))
+
+    #: What to say, beside the usual, where reading the rows fails.
+    on_failure: ClassVar[str] = ""
+
+    #: Whether each number is one integer, so that the label of the largest can be selected.
+    selectable: ClassVar[bool] = True
 
     #: Whether the kernel must see all rows of a unit together.
     whole_units: ClassVar[bool] = False
