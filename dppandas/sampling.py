@@ -163,7 +163,7 @@ class InverseCdf:
 def _proven_floors(cuts: Callable[[int], list[Interval]], length: int) -> list[int]:
     digits = length // 3 + 30
     while True:
-        down, up = _contexts(digits)
+        down, up = contexts(digits)
         unit = Decimal(2**length)
         low = [int(down.multiply(cut, unit)) for cut, _ in cuts(digits)]
         high = [int(up.multiply(cut, unit)) for _, cut in cuts(digits)]
@@ -172,7 +172,7 @@ def _proven_floors(cuts: Callable[[int], list[Interval]], length: int) -> list[i
         digits *= 2
 
 
-def _contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
+def contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
     """Arithmetic that rounds down, and arithmetic that rounds up."""
     down, up = (
         decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
@@ -183,7 +183,7 @@ def _contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
 
 def exp_interval(gamma: Fraction, digits: int) -> Interval:
     """Decimals around exp(-gamma); `decimal` rounds exp correctly, so a neighbour encloses it."""
-    down, up = _contexts(digits)
+    down, up = contexts(digits)
     n, d = Decimal(gamma.numerator), Decimal(gamma.denominator)
     low = down.next_minus(down.exp(up.divide(n, d).copy_negate()))
     high = up.next_plus(up.exp(down.divide(n, d).copy_negate()))
@@ -198,7 +198,7 @@ def _digit_cuts(rate: Fraction, base: int, closed: bool) -> Callable[[int], list
     """
 
     def cuts(digits: int) -> list[Interval]:
-        down, up = _contexts(digits)
+        down, up = contexts(digits)
         one = Decimal(1)
         low, high = exp_interval(rate, digits)
         powers = [(one, one)]
@@ -217,7 +217,7 @@ def _sign_cuts(rate: Fraction) -> Callable[[int], list[Interval]]:
     """Cuts of zero, positive and negative: (1-a)/(1+a), then half of what is left, 1/(1+a)."""
 
     def cuts(digits: int) -> list[Interval]:
-        down, up = _contexts(digits)
+        down, up = contexts(digits)
         one = Decimal(1)
         low, high = exp_interval(rate, digits)
         zero = (
@@ -335,3 +335,24 @@ def permute_and_flip(
     """
     taken = np.flatnonzero(bernoulli_exp_vector(gaps, rate, bits))
     return int(taken[bits.below(len(taken))])
+
+
+def bernoulli_of(around: Callable[[int], Interval], bits: Bits = SYSTEM, word: int = WORD) -> bool:
+    """True with probability p, exactly: ``around(digits)`` gives an interval that holds p, the
+    narrower the more digits it may use.
+
+    A uniform real number lies below p or not. Its leading bits decide, unless they and the
+    interval leave both open: then more bits and more digits do.
+    """
+    prefix, length = 0, 0
+    while True:
+        prefix = prefix << word | int(bits.words(1)[0])
+        length += word
+        digits = length // 3 + 30
+        down, up = contexts(digits)
+        low, high = around(digits)
+        unit = Decimal(2**length)
+        if prefix + 1 <= down.multiply(low, unit):
+            return True
+        if prefix >= up.multiply(high, unit):
+            return False

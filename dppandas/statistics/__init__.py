@@ -8,17 +8,26 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .moments import Mean, Sum, Variance
+from .presence import Present
+from .ranges import Magnitudes
 from .units import Distinct, Truncation
+from .unknown import BY_LABEL, Sparse, Unique, Unknown
 
 __all__ = [
+    "BY_LABEL",
     "REGISTRY",
     "Cells",
     "Count",
     "Distinct",
     "Layout",
+    "Magnitudes",
     "Mean",
+    "Present",
+    "Sparse",
     "Statistic",
     "Sum",
     "Truncation",
+    "Unique",
+    "Unknown",
     "Variance",
 ]
