@@ -77,7 +77,7 @@ class Record:
         intervals = self._intervals(confidence)
         if self._layout.is_scalar:
             return intervals[0]
-        lower, upper = zip(*intervals, strict=True)
+        lower, upper = ([interval[end] for interval in intervals] for end in (0, 1))
         ends = {"lower": self._table(lower), "upper": self._table(upper)}
         if self._layout.columns is None:
             return pd.DataFrame(ends)
