@@ -515,12 +515,14 @@ _ANY_TEXT = ("utf-8", "surrogatepass")
 
 
 def encodes(values: npt.NDArray[Any]) -> bool:
-    """Whether no text holds a lone surrogate: pandas 2 takes some of these for one another."""
+    """Whether no text holds a lone surrogate or a NUL: pandas 2 takes some of these for one
+    another, and reads others up to the NUL alone."""
+    joined = "".join(x for x in values if type(x) is str)
     try:
-        "".join(x for x in values if type(x) is str).encode()
+        joined.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return "\x00" not in joined
 
 
 def as_bytes(texts: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -23,6 +23,7 @@ from dppandas import conversions, sampling
 from dppandas.accounting import Asked, Measure
 from dppandas.budget import Delta, Epsilon, Loss
 from dppandas.domain import Unit, is_missing
+from dppandas.engines.contents import kept_rows
 from dppandas.engines.pandas import PandasEngine
 from dppandas.hashing import name_of
 from dppandas.labels import coded, named, rank
@@ -375,6 +376,16 @@ def test_values_that_occur_only_in_rows_left_out_are_no_labels() -> None:
         asked = frame[[column, "keep"]].dp.query("keep")[column].value_counts(delta=DELTA)
         names = {label for label, _ in integers(asked, asked._root.engine).values()}
         assert names == {(label,)} | ({("b",)} if column == "y" else set())
+
+
+@pytest.mark.parametrize("dtype", [object, "string", "str"])
+def test_texts_that_agree_up_to_a_nul_are_not_one(dtype: Any) -> None:
+    """pandas 2 takes them for one, as labels and as names of units."""
+    texts = ["a\x00x", "a\x00y", "a", "", "\x00"]
+    frame = pd.DataFrame({"x": pd.Series(texts, dtype=dtype), "y": 1})
+    asked = frame.dp["x"].value_counts(delta=DELTA)
+    assert {label for (label,), _ in integers(asked, asked._root.engine).values()} == set(texts)
+    assert kept_rows(frame, Unit("x", 1), KEY).all()
 
 
 def test_coded_marks_what_has_no_label() -> None:
