@@ -17,10 +17,12 @@ The map of the house, each room importing only those above it:
 `domain`           public facts: bounds, keys, privacy unit, the fixed-point grid
 `vectors`          elementwise functions on a column of a chunk
 `hashing`          keyed hashes of values
+`labels`           labels that are found in the data: one for all equal values
 `rows`             the closed vocabulary of row-wise expressions
 `querystring`      from the text of a query to an expression
 `sampling`         exact samplers; the only reader of the operating system's entropy
 `mechanisms`       discrete Laplace and Gaussian, selections: calibrate, loss, accuracy
+`thresholds`       which labels that nobody declared may be told, under a δ
 `totals`           how the partials of chunks are put together
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
 `progress`         blocks of work on all cores
@@ -40,6 +42,7 @@ The map of the house, each room importing only those above it:
 `answers`          what columns, frames and groups all answer
 `columns`          what private columns are computed from, row by row
 `series`, `groups` the pandas-shaped face: a column, groups,
+`unknown`          groups of keys that nobody declared,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,
 `crosstabs`        tables of two sides,
 `frame`            and a table
@@ -82,6 +85,7 @@ from .results import Record, record, records
 from .series import PrivateSeries, cut
 from .session import Session, ledger, reset, session
 from .tables import PerUnit, concat
+from .unknown import UnknownGroups, unique
 from .unreleased import Unreleased
 
 __version__ = "0.1.0"
@@ -106,6 +110,7 @@ __all__ = [
     "SessionError",
     "SourceError",
     "UnknownColumn",
+    "UnknownGroups",
     "Unreleased",
     "UnsupportedExpression",
     "UnsupportedVerb",
@@ -122,6 +127,7 @@ __all__ = [
     "records",
     "reset",
     "session",
+    "unique",
 ]
 
 

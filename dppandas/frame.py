@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from . import refusals
-from .budget import More, gives_loss
+from .accounting import NOTHING
+from .budget import More, gives_loss, parse_delta
 from .crosstabs import Crossing, names_of
 from .domain import MOST_ROWS, Bounds, Grid, Keys
 from .errors import QueryError, quiet, shown
@@ -27,6 +28,7 @@ from .shaping import asks, checked_ddof, listed, once, pearson, true, weights_of
 from .statistics import Cells, Count, Covariance, Layout, Sum, Truncation
 from .tables import PerUnit
 from .together import Name, by_row
+from .unknown import Undeclared, UnknownGroups
 from .verbs import Verbs
 
 
@@ -347,14 +349,21 @@ class PrivateFrame(Verbs, Crossing):
 
         keys : a dict with a list for each column (their product), or a list of tuples; else the
             declared domain's. The rest is as in DataFrame.value_counts.
+        delta : without keys, combinations are found in the data: see `PrivateSeries.value_counts`.
 
         *Guarantee*: epsilon-differential privacy of the unit; the keys are disjoint, so the ℓ1
-        sensitivity is 1 a row (docs/proofs/counts.md).
+        sensitivity is 1 a row (docs/proofs/counts.md). For keys that are found, (epsilon, delta)
+        (docs/proofs/thresholds.md).
         """
         names = list(subset) if isinstance(subset, list | pd.Index) else [subset]
         if not all(isinstance(name, Hashable) for name in names):
             raise QueryError("subset= names columns: a name, or a list of names.")
         chosen = self if subset is None else self[names]
+        if chosen._are_unknown(list(chosen._columns), keys, more.get("delta")):
+            flags = {"normalize": normalize, "sort": sort, "ascending": ascending}
+            return chosen._found(
+                list(chosen._columns), {**flags, "dropna": dropna}, epsilon, **more
+            )
         cells = chosen._cells(list(chosen._columns), keys)
         if not dropna:
             raise QueryError("dropna=False is for one column; over several give keys= only.")
@@ -372,12 +381,16 @@ class PrivateFrame(Verbs, Crossing):
         sort: bool = False,
         observed: bool = False,
         dropna: bool = True,
+        delta: object = None,
     ) -> PrivateGroupBy:
         """Group rows by declared keys of a column, or of several.
 
         keys : for one column a list; for several a dict with a list for each (their product) or a
             list of tuples; else the declared domain's. Rows outside the keys are dropped. Groups
             come in declared order, all of them: which groups have rows is private.
+        delta : in a session with a δ, and without keys: keys are found in the data, and those told
+            whose noisy count reaches a public threshold (see `UnknownGroups`); each answer spends
+            this δ.
 
         by : a name, or a ``pd.Grouper(key="when", freq="MS")`` whose keys= are (start, end), two
             times: a group for each period from that of start to that of end, called as pandas
@@ -400,6 +413,15 @@ class PrivateFrame(Verbs, Crossing):
         names = names_of(by)
         if not names:
             raise QueryError("groupby needs at least one column.")
+        if delta is not None:
+            if not self._are_unknown(names, keys, delta):
+                raise QueryError(
+                    f"delta= is for keys that nobody declared, and these are declared. {NOTHING}"
+                )
+            once(names)
+            self._some_columns()
+            by = tuple(lookup(name, self._columns) for name in names)
+            return UnknownGroups(self, names, Undeclared(by, delta=parse_delta(delta)), None)
         if any(map(is_grouper, names)):
             self._some_columns()
             names, cells = grouped(self, names, keys)

@@ -40,7 +40,7 @@ class PrivateGroupBy(Answers):
         for name in selected if isinstance(selected, list) else [selected]:
             querystring.lookup(name, self._columns)
         once(selected if isinstance(selected, list) else [])
-        return PrivateGroupBy(self, self._names, self._groups, selected)
+        return type(self)(self, self._names, self._groups, selected)
 
     def __getattr__(self, name: str) -> PrivateGroupBy:
         if not name.startswith("_") and name in self._columns:

@@ -37,7 +37,10 @@ class Sensitivity:
 class Mechanism(Protocol):
     """Turns what is exact into what may be told."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the ledger calls it."""
+        ...
 
     @property
     def scale(self) -> Fraction:

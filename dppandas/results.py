@@ -48,7 +48,7 @@ class Record:
     time: float
     statistic: Statistic
     _law: Mechanism
-    _noisy: tuple[int, ...]
+    _noisy: tuple[Any, ...]
 
     @quiet
     def error(self, confidence: float = CONFIDENCE) -> Any:
@@ -79,7 +79,7 @@ class Record:
         intervals = self._intervals(confidence)
         if self._layout.is_scalar:
             return intervals[0]
-        lower, upper = zip(*intervals, strict=True)
+        lower, upper = ([interval[end] for interval in intervals] for end in (0, 1))
         ends = {"lower": self._table(lower), "upper": self._table(upper)}
         if self._layout.columns is None:
             return pd.DataFrame(ends)
@@ -107,7 +107,7 @@ class Record:
 
     @property
     def _layout(self) -> Layout:
-        return self.statistic.layout
+        return self.statistic.laid(self._noisy)
 
     def _intervals(self, confidence: float) -> list[tuple[float, float]]:
         return self.statistic.intervals_at(self._noisy, self._law, confidence)
@@ -237,7 +237,7 @@ def _expected(statistic: Statistic, mechanism: Mechanism) -> str:
     return statistic.expected_at(mechanism, CONFIDENCE)
 
 
-def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[int]) -> Record:
+def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[Any]) -> Record:
     """The record of a release."""
     record = Record(
         id=sampling.identifier(),
@@ -272,6 +272,11 @@ def selected(record: Record) -> pd.Series[Any]:
     """The labels selected, as a Series that carries its record."""
     series: pd.Series[Any] = _marked(_selection(record), record)
     return series
+
+
+def found(record: Record) -> pd.Index:
+    """The labels told. pandas lets an Index carry no record; the ledger lists the release."""
+    return cast(pd.Index, record._layout.index)
 
 
 def _selection(record: Record) -> pd.Series[Any]:
@@ -372,7 +377,7 @@ def _found(result: Any) -> Record | None:
 def _pairs(table: pd.Series | pd.DataFrame, record: Record) -> set[tuple[Any, ...]]:
     """(row, column, value) for each number; a released Series has one column, of any name."""
     frame = table.to_frame() if isinstance(table, pd.Series) else table
-    one_column = record.statistic.layout.columns is None
+    one_column = record._layout.columns is None
     return {
         (_comparable(row), "" if one_column else _comparable(column), _comparable(value))
         for column in frame.columns

@@ -409,3 +409,24 @@ def weighted_choice(weights: Sequence[int], bits: Bits = SYSTEM) -> int:
     """
     totals = list(itertools.accumulate(weights))
     return bisect_right(totals, bits.below(totals[-1]))
+
+
+def bernoulli_of(around: Callable[[int], Interval], bits: Bits = SYSTEM, word: int = WORD) -> bool:
+    """True with probability p, exactly: ``around(digits)`` gives an interval that holds p, the
+    narrower the more digits it may use.
+
+    A uniform real number lies below p or not. Its leading bits decide, unless they and the
+    interval leave both open: then more bits and more digits do.
+    """
+    prefix, length = 0, 0
+    while True:
+        prefix = prefix << word | int(bits.words(1)[0])
+        length += word
+        digits = length // 3 + 30
+        down, up = contexts(digits)
+        low, high = around(digits)
+        unit = Decimal(2**length)
+        if prefix + 1 <= down.multiply(low, unit):
+            return True
+        if prefix >= up.multiply(high, unit):
+            return False

@@ -16,12 +16,13 @@ import numpy as np
 import pandas as pd
 
 from . import querystring, rows
-from .budget import More, gives_loss
+from .accounting import NOTHING
+from .budget import More, gives_loss, parse_delta
 from .domain import Bounds, Keys
 from .errors import LineageError, MissingArgument, QueryError, is_one_of, shown
 from .rows import Column, Expression, Literal
-from .statistics import Cells, Count, Layout, Statistic
-from .unreleased import Private, Root, Unreleased
+from .statistics import Cells, Count, Layout, Statistic, Unknown
+from .unreleased import Private, Root, Unreleased, UnreleasedKeys
 from .vectors import NUMBERS
 
 P = ParamSpec("P")
@@ -159,6 +160,41 @@ class Rows(Private):
         by = tuple(expression for cells in each for expression in cells.by)
         return Cells(by, functools.reduce(Keys.then, joined)), joined
 
+    def _are_unknown(self, names: Sequence[Any], keys: object, delta: object) -> bool:
+        """Whether keys are asked for that nobody declared, and that a δ pays for."""
+        if keys is not None or delta is None:
+            return False
+        declared = (self._root.declared(querystring.lookup(n, self._columns)) for n in names)
+        return not all(isinstance(each, Keys) for each in declared)
+
+    def _found(
+        self,
+        names: list[Any],
+        flags: Mapping[str, bool],
+        epsilon: object,
+        **more: Unpack[More],
+    ) -> Any:
+        """The counts of keys that nobody declared."""
+        self._some_columns()
+        if flags["normalize"]:
+            raise QueryError(
+                "normalize=True needs declared keys: of keys that nobody declared only some are "
+                f"told. Divide the counts by count(epsilon=…). {NOTHING}"
+            )
+        if not flags["dropna"]:
+            raise QueryError(
+                "dropna=False needs declared keys: missing values are no label. Count them by "
+                f"isna(). {NOTHING}"
+            )
+        order = None if not flags["sort"] else "ascending" if flags["ascending"] else "descending"
+        # an index that is there, and nobody sees: that of an answer is made of the labels told
+        layout = Layout(integer=True, index=pd.Index([]), name="count", order=order)
+        by = tuple(querystring.lookup(name, self._columns) for name in names)
+        delta = parse_delta(more.get("delta"))
+        statistic = Unknown(Cells(), layout, by, tuple(names), delta)
+        what = f"value_counts of {listed(names)} (keys found)"
+        return self._answer(statistic, what, epsilon, UnreleasedKeys, **more)
+
     def _histogram(
         self,
         cells: Cells,
@@ -219,7 +255,9 @@ def declared_keys(root: Root, name: Any, expression: Expression) -> Keys:
         f"keys= is needed for {name!r}: a list of the labels to answer for, such as "
         "keys=[9, 12, 14], or a domain declared in dp.protect (which holds for the frame that it "
         "returned, not for df.dp). dppandas never reads labels from "
-        "the data, for a rare one would tell who is in it. Nothing was computed or charged."
+        "the data, for a rare one would tell who is in it. Labels that many have can be found at "
+        "the price of a δ: value_counts(epsilon=…, delta=…) or groupby(…, delta=…), in a session "
+        "such as dp.session(epsilon=2, delta=1e-6). Nothing was computed or charged."
     )
 
 

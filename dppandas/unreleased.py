@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from . import results, rows
-from .accounting import Asked
+from .accounting import NOTHING, Asked
 from .budget import More
 from .domain import Declaration
 from .engines import Engine
@@ -21,7 +21,7 @@ from .query import Query, Source
 from .release import release
 from .rows import Expression
 from .session import session
-from .statistics import Statistic
+from .statistics import Sparse, Statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,3 +272,39 @@ class UnreleasedMode(Unreleased):
 
     def _menu(self) -> list[str]:
         return [".release(epsilon=…)"]
+
+
+class UnreleasedKeys(Unreleased):
+    """An answer by keys that nobody declared: which are told is part of the answer."""
+
+    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
+        known = self._statistic.delta if isinstance(self._statistic, Sparse) else None
+        if known and more.get("delta") is None:
+            more["delta"] = known
+        return super()._ask(epsilon, select, **more)
+
+    @property
+    def _can_select(self) -> bool:
+        return False
+
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> results.Record:
+        raise QueryError(
+            f"{what} needs declared keys. Release the answer and take {what} of that, which costs "
+            f"no more. {NOTHING} {self!r}"
+        )
+
+    def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """Refused: release the answer, and take its nlargest."""
+        return self._select(epsilon, n, "nlargest")
+
+
+class UnreleasedLabels(UnreleasedKeys):
+    """The labels of a column, none of them told yet."""
+
+    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The labels told, as an Index of objects in the order of labels.
+
+        *Guarantee*: (epsilon, delta)-differential privacy of the unit
+        (docs/proofs/partition_selection.md).
+        """
+        return results.found(self._ask(epsilon, **more))

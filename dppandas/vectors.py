@@ -150,7 +150,7 @@ def _as_numbers(v: Vector) -> npt.NDArray[np.float64]:
         return np.full(len(v), np.nan)
     if isinstance(v.values, np.ndarray):
         return np.array([_number(x) for x in v.objects()], dtype=np.float64)
-    codes, uniques = _factorized(v.values)
+    codes, uniques = factorized(v.values)
     return np.append([_number(x) for x in uniques], [np.nan]).take(codes)
 
 
@@ -202,7 +202,7 @@ def each(v: Vector, function: Callable[[Any], Any], key: Any) -> Vector:
             memo = v.memo[("each", key)] = _each(Vector(v.values, v.missing), function)
         return Vector(memo, None, v.codes)
     if not isinstance(v.values, np.ndarray):
-        codes, uniques = _factorized(v.values)
+        codes, uniques = factorized(v.values)
         return Vector(_each(Vector(uniques), function), None, codes)
     return Vector(_each(v, function))
 
@@ -486,7 +486,7 @@ class Labels:
         return pa.array([x if isinstance(x, str) else None for x in self._objects], pa.string())
 
     def _of_distinct(self, values: Any) -> npt.NDArray[np.intp]:
-        found, uniques = _factorized(values)
+        found, uniques = factorized(values)
         return np.append(self._one_by_one(uniques), [self._n]).take(found)
 
     def _one_by_one(self, values: Any) -> npt.NDArray[np.intp]:
@@ -499,7 +499,7 @@ class Labels:
         return np.fromiter(map(one, values), dtype=np.intp, count=len(values))
 
 
-def _factorized(values: Any) -> tuple[npt.NDArray[np.intp], Any]:
+def factorized(values: Any) -> tuple[npt.NDArray[np.intp], Any]:
     """Codes (-1 for missing) and distinct elements of a pandas array."""
     if isinstance(values, pd.arrays.StringArray):
         texts = values.to_numpy(dtype=object)
@@ -515,12 +515,14 @@ _ANY_TEXT = ("utf-8", "surrogatepass")
 
 
 def encodes(values: npt.NDArray[Any]) -> bool:
-    """Whether no text holds a lone surrogate: pandas 2 takes some of these for one another."""
+    """Whether no text holds a lone surrogate or a NUL: pandas 2 takes some of these for one
+    another, and reads others up to the NUL alone."""
+    joined = "".join(x for x in values if type(x) is str)
     try:
-        "".join(x for x in values if type(x) is str).encode()
+        joined.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return "\x00" not in joined
 
 
 def as_bytes(texts: npt.NDArray[Any]) -> npt.NDArray[Any]:

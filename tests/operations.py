@@ -18,6 +18,7 @@ COLUMNS = ("number", "group", "code", "yes", "no", "when")
 BOUNDS = (-5, 10)
 GROUPS = ["a", "b", "c"]
 CODES = [1, 2, 3]
+DELTA = 1e-6
 BOTH = {"group": GROUPS, "code": CODES}
 WEIGHTS = {"weight_bounds": (0.5, 3)}
 DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
@@ -109,6 +110,10 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "hist by edges": lambda p: p["code"].hist(bins=[0, 1, 2, 4]),
     "popularity": lambda p: p["group"].popularity(keys=GROUPS),
     "sum of few True": lambda p: p[["yes", "no", "group"]].sum(at_most=1),
+    "nunique of keys": lambda p: p["group"].nunique(keys=GROUPS),
+    "nunique of codes": lambda p: p.query("number > 0")["code"].nunique(keys=CODES),
+    "nunique of parts": lambda p: parts(p)["part"].nunique(keys=["", "x", "b"]),
+    "suggested bounds": lambda p: p["number"].suggest_bounds(),
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
     ),
@@ -162,18 +167,37 @@ SELECTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "mode": lambda p, e: p["group"].mode(keys=GROUPS, epsilon=e),
 }
 
+#: What finds labels that nobody declared: each has a δ.
+UNKNOWN: dict[str, Callable[[Any], Any]] = {
+    "value_counts of labels found": lambda p: p["group"].value_counts(delta=DELTA),
+    "value_counts of times found": lambda p: p["when"].value_counts(delta=DELTA, sort=False),
+    "value_counts of columns found": lambda p: p.value_counts(["group", "code"], delta=DELTA),
+    "value_counts of elements found": lambda p: parts(p)["part"].value_counts(delta=DELTA),
+    "group size found": lambda p: p.groupby("code", delta=DELTA).size(),
+    "group count found": lambda p: p.groupby("code", delta=DELTA)[["number", "yes"]].count(),
+    "group sum found": lambda p: (
+        p.query("number > 0").groupby(["group", "code"], delta=DELTA)["number"].sum(bounds=BOUNDS)
+    ),
+    "group mean found": lambda p: p.groupby("group", delta=DELTA)[["number", "no"]].mean(
+        bounds=BOUNDS
+    ),
+    "group std found": lambda p: p.groupby("group", delta=DELTA)["number"].std(bounds=BOUNDS),
+    "unique": lambda p: p["group"].unique(delta=DELTA),
+    "unique elements": lambda p: parts(p)["part"].unique(delta=DELTA),
+}
+
 
 def released(name: str, private: Any, epsilon: object = 1) -> Any:
     """The answer of an operation or a selection."""
     if name in SELECTIONS:
         return SELECTIONS[name](private, epsilon)
-    return {**OPERATIONS, **OF_UNITS}[name](private).release(epsilon=epsilon)
+    return {**OPERATIONS, **OF_UNITS, **UNKNOWN}[name](private).release(epsilon=epsilon)
 
 
 EVERY = [*OPERATIONS, *SELECTIONS]
 
 
-def integers(unreleased: dp.Unreleased, engine: Any) -> list[int]:
+def integers(unreleased: dp.Unreleased, engine: Any) -> Any:
     """The exact integers that an engine finds for an unreleased answer: what noise is added to."""
     where, statistic = unreleased._where, unreleased._statistic
     branches = range(unreleased._root.branches)

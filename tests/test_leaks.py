@@ -306,6 +306,7 @@ asserted, asserted["text"], asserted.count(), vars(asserted), vars(asserted["tex
 pprint.pprint([vars(each) for each in (p, text, groups, unreleased, s)])
 repr(dp.session().holdings), repr(s.holdings), list(s.holdings.values())
 inspect.getmembers(text)
+text.unique(), text.suggest_bounds(), p.groupby("text", delta=1e-6), text.value_counts(delta=1e-6)
 %whos
 p?
 text??
@@ -352,7 +353,9 @@ TypeError: p.query(data(), data())
 UnsupportedExpression: p.query(data())
 UnsupportedExpression: p.query(data()["text"])
 UnsupportedVerb: p.head()
-UnsupportedVerb: text.unique()
+MissingArgument: text.unique(epsilon=1)
+QueryError: text.value_counts(epsilon=1, delta=1e-6)
+QueryError: dp.unique(data()["text"], epsilon=1, delta=1e-6)
 UnsupportedVerb: p.iloc[0]
 UnsupportedVerb: p.apply(len)
 UnsupportedVerb: p.to_csv("out.csv")

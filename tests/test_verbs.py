@@ -880,6 +880,9 @@ def _nothing_is_charged_for_a_refusal(request: pytest.FixtureRequest) -> Iterato
 @pytest.mark.parametrize("verb", refusals.VERBS)
 def test_refused_verbs_say_what_to_do_instead(p: Any, kind: str, verb: str) -> None:
     private = KINDS[kind](p)
+    if (verb, kind) == ("unique", "column"):  # which answers, under a δ
+        assert callable(private.unique)
+        return
     with pytest.raises(dp.UnsupportedVerb, match=verb) as refused:
         getattr(private, verb)
     why, instead = refusals.VERBS[verb]
@@ -1157,7 +1160,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: p.per_unit().agg(x=("age", np.sum)), dp.QueryError, "must be a pair",
     ),
     "an aggregate of nothing": (lambda p: p.per_unit().agg(), dp.QueryError, "agg takes names"),
-    "distinct values": (lambda p: p["city"].nunique(), dp.QueryError, "which values"),
+    "distinct values": (lambda p: p["age"].nunique(), dp.QueryError, "which values"),
     "distinct of a changed unit": (
         lambda p: p.rename(columns={"who": "w"})["w"].str.lower().nunique(), dp.QueryError, "unit",
     ),

@@ -9,11 +9,15 @@ from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .covariance import Covariance
 from .moments import Mean, Moments, Sum, Variance, WeightedMean
+from .presence import Present
+from .ranges import Magnitudes
 from .scores import Scores
 from .tables import Contingency, Popularity
 from .units import Distinct, Truncation
+from .unknown import BY_LABEL, Sparse, Unique, Unknown
 
 __all__ = [
+    "BY_LABEL",
     "REGISTRY",
     "Cells",
     "Contingency",
@@ -21,13 +25,18 @@ __all__ = [
     "Covariance",
     "Distinct",
     "Layout",
+    "Magnitudes",
     "Mean",
     "Moments",
     "Popularity",
+    "Present",
     "Scores",
+    "Sparse",
     "Statistic",
     "Sum",
     "Truncation",
+    "Unique",
+    "Unknown",
     "Variance",
     "WeightedMean",
 ]

@@ -129,8 +129,9 @@ class Statistic(ABC):
     cells: Cells
     layout: Layout
 
-    def __init_subclass__(cls) -> None:
-        REGISTRY.append(cls)
+    def __init_subclass__(cls, registered: bool = True) -> None:
+        if registered:
+            REGISTRY.append(cls)
 
     @property
     @abstractmethod
@@ -205,11 +206,16 @@ class Statistic(ABC):
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         """The integers of the chunk's kept rows (at most 2^22 of them)."""
 
-    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Partial:
-        """The integers of all rows that the source rows of a chunk become."""
+    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Any:
+        """What all rows that the source rows of a chunk become add: by default the kernel's
+        integers."""
         kept = (None if where is None else where.truth(chunk) for chunk in branches)
         parts = [self.kernel(chunk, keep) for chunk, keep in zip(branches, kept, strict=True)]
         return parts[0] if len(parts) == 1 else np.sum(parts, axis=0, dtype=np.int64)
+
+    def laid(self, noisy: Sequence[Any]) -> Layout:
+        """How the answer is laid out: by public facts, and by labels where these are released."""
+        return self.layout
 
     @abstractmethod
     def estimate(self, noisy: Sequence[int]) -> list[float]:
