@@ -86,10 +86,14 @@ class Threshold:
 
     def release(self, exact: Found) -> list[Any]:
         """Labels and noisy counts from the threshold on, in the order of labels."""
+        return [(exact[name][0], (count,)) for name, count in self.passing(exact)]
+
+    def passing(self, exact: Found) -> list[tuple[str, int]]:
+        """Names and noisy counts of the labels told."""
         rows = in_order(exact)
         noisy = self.noise.release([integers[0] for _, _, integers in rows])
         pairs = zip(rows, noisy, strict=True)
-        return [(label, (count,)) for (_, label, _), count in pairs if count >= self.least]
+        return [(name, count) for (name, _, _), count in pairs if count >= self.least]
 
     def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
         """The loss of the noise, and all of δ."""
@@ -127,13 +131,12 @@ class KeyedNoise:
 
     def release(self, exact: Found) -> list[Any]:
         """Labels, noisy counts and noisy integers."""
-        integers = dict(exact.values())
-        told = self.keys.release(exact)
-        flat = self.values.release([x for label, _ in told for x in integers[label][1:]])
+        told = self.keys.passing(exact)
+        flat = self.values.release([x for name, _ in told for x in exact[name][1][1:]])
         size = len(flat) // len(told) if told else 0
         return [
-            (label, (*count, *flat[i * size : (i + 1) * size]))
-            for i, (label, count) in enumerate(told)
+            (exact[name][0], (count, *flat[i * size : (i + 1) * size]))
+            for i, (name, count) in enumerate(told)
         ]
 
     def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
