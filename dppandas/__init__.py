@@ -20,6 +20,7 @@ The map of the house, each room importing only those above it:
 `querystring`      from the text of a query to an expression
 `sampling`         exact samplers; the only reader of the operating system's entropy
 `mechanisms`       discrete Laplace, permute-and-flip: calibrate, loss, accuracy
+`selection`        quantiles by the exponential mechanism
 `totals`           how the partials of chunks are put together
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
 `progress`         blocks of work on all cores

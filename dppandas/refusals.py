@@ -40,8 +40,8 @@ VERBS: dict[str, tuple[str, str]] = {
                     ("a function of your own could look at other rows",
                      "use arithmetic, where, map with a dict, .str and .dt, or per_unit().agg()")),
     "qcut": ("its edges would be read from the data", _BINS),
-    **dict.fromkeys(("quantile", "median", "sem", "skew", "kurt", "mad", "corr",
-                     "cov", "min", "max", "idxmin", "argmax", "argmin", "prod", "product"),
+    **dict.fromkeys(("sem", "skew", "kurt", "mad", "corr",
+                     "cov", "idxmin", "argmax", "argmin", "prod", "product"),
                     ("it is not among the answers of this version", "ask count, sum, mean, "
                      "value_counts or idxmax")),
     **dict.fromkeys(("unique", "factorize", "get_dummies", "select_dtypes", "info", "dtypes",

@@ -18,6 +18,7 @@ pass another source of bits to enumerate what the samplers decide.
 from __future__ import annotations
 
 import decimal
+import itertools
 import math
 import os
 import secrets
@@ -335,3 +336,18 @@ def permute_and_flip(
     """
     taken = np.flatnonzero(bernoulli_exp_vector(gaps, rate, bits))
     return int(taken[bits.below(len(taken))])
+
+
+def uniform(n: int) -> int:
+    """One of 0, …, n-1, each as likely as another."""
+    return SYSTEM.below(n)
+
+
+def weighted_choice(weights: Sequence[int]) -> int:
+    """The index i with probability weights[i] / sum(weights), exactly; weights are never negative.
+
+    >>> weighted_choice([0, 3, 0])
+    1
+    """
+    ends = list(itertools.accumulate(weights))
+    return bisect_right(ends, SYSTEM.below(ends[-1]))

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar, Unpack
 
 import numpy as np
@@ -25,6 +29,9 @@ from .vectors import NUMBERS
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+#: Each quantile is a choice of its own, which takes time whatever the data are.
+MOST_QUANTILES = 1000
 
 #: Options of pandas' methods, with the one value that asks for nothing else than we do.
 _HARMLESS = {
@@ -224,6 +231,54 @@ def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
         if bound.upper - bound.lower > 2.0**500:
             raise QueryError(f"bounds {bound} are too far apart to square. Nothing was charged.")
     return int(ddof)
+
+
+def quantiles_of(q: object) -> tuple[tuple[Fraction, ...], float | list[float]]:
+    """Exact shares, as they print, and their labels in the answer: a number for a single one."""
+    if isinstance(q, str | bytes) or not isinstance(q, Iterable):
+        share = _share(q)
+        return (share,), float(share)
+    shares = tuple(_share(each) for each in q)
+    if not 1 <= len(shares) <= MOST_QUANTILES:
+        raise QueryError(
+            f"q= has {len(shares)} shares; give 1 to {MOST_QUANTILES}. Nothing was charged."
+        )
+    return shares, [float(share) for share in shares]
+
+
+def _share(q: object) -> Fraction:
+    hint = f"q={shown(q)} must be a share from 0 to 1, such as 0.5, or a list of them"
+    if isinstance(q, bool | np.bool_) or not isinstance(q, numbers.Real | Decimal):
+        raise QueryError(f"{hint}. Nothing was charged.")
+    try:
+        share = Fraction(q) if isinstance(q, Fraction) else Fraction(str(q))
+    except ValueError:
+        raise QueryError(f"{hint}. Nothing was charged.") from None
+    if not 0 <= share <= 1 or share.denominator > 10**20:
+        raise QueryError(f"{hint}. Nothing was charged.")
+    return share
+
+
+def with_levels(
+    shape: Layout, labels: float | Sequence[float] | None, names: Iterable[Any], cells: Cells
+) -> Layout:
+    """How pandas lays out quantiles: a list of them is the index, or its last level."""
+    if labels is None or (shape.index is None and isinstance(labels, float)):
+        return shape
+    if isinstance(labels, float):
+        return shape if cells.keys is not None else replace(shape, name=labels)
+    levels: pd.Index[Any] = pd.Index(np.array(labels, dtype=np.float64))
+    if shape.index is None:
+        return replace(shape, index=levels, name=next(iter(names)))
+    if cells.keys is None:
+        return replace(shape, index=levels, columns=shape.index)
+    pairs = [
+        (*(key if isinstance(shape.index, pd.MultiIndex) else (key,)), level)
+        for key in shape.index
+        for level in levels
+    ]
+    both = pd.MultiIndex.from_tuples(pairs, names=[*shape.index.names, None])
+    return replace(shape, index=both)
 
 
 def index(cells: Cells, names: Sequence[Any]) -> pd.Index:

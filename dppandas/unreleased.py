@@ -20,7 +20,7 @@ from .query import Query, Source
 from .release import release
 from .rows import Expression
 from .session import session
-from .statistics import Mean, Statistic
+from .statistics import Statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +182,8 @@ class Unreleased(Private):
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The noisy answer, shaped as pandas would shape the exact one.
 
-        *Guarantee*: epsilon-differential privacy of the source's unit, by exact discrete Laplace
-        noise (docs/proofs/discrete_laplace.md).
+        *Guarantee*: epsilon-differential privacy of the source's unit, by the mechanism that
+        the statistic asks for; noise is exact (docs/proofs/discrete_laplace.md).
         """
         return results.answer(self._ask(epsilon, **more))
 
@@ -191,7 +191,7 @@ class Unreleased(Private):
     def _can_select(self) -> bool:
         layout = self._statistic.layout
         one_label_each = not layout.is_scalar and layout.columns is None
-        return one_label_each and not isinstance(self._statistic, Mean)
+        return one_label_each and self._statistic.selectable
 
     def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> results.Record:
         if not self._can_select:

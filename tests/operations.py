@@ -94,6 +94,19 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "std of columns": lambda p: p[["number", "code"]].std(bounds=BOUNDS, ddof=0),
     "group var": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].var(bounds=BOUNDS),
     "group std": lambda p: p.groupby("group", keys=GROUPS)["number"].std(bounds=BOUNDS),
+    "median": lambda p: p["number"].median(bounds=BOUNDS),
+    "third": lambda p: (p["number"] + p["code"]).quantile(1 / 3, bounds=BOUNDS),
+    "quantiles": lambda p: p["number"].quantile([0.25, 0.5, 0.9], bounds=BOUNDS),
+    "quantile of columns": lambda p: p[["number", "code"]].quantile(0.7, bounds=BOUNDS),
+    "quantiles of columns": lambda p: p[["number", "when"]].quantile([0, 0.5, 1], bounds=BOUNDS),
+    "min": lambda p: p["code"].min(bounds=BOUNDS),
+    "group max": lambda p: p.groupby("code", keys=CODES)["number"].max(bounds=BOUNDS),
+    "group median": lambda p: p.groupby("group", keys=GROUPS)[["number", "no"]].median(
+        bounds=BOUNDS
+    ),
+    "group quantiles": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].quantile(
+        [0.1, 0.8], bounds=BOUNDS
+    ),
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
     ),

@@ -36,6 +36,7 @@ from dppandas.statistics import (
     Distinct,
     Layout,
     Mean,
+    Quantiles,
     Statistic,
     Sum,
     Truncation,
@@ -173,6 +174,13 @@ def some_variance(rng: random.Random) -> Variance:
     return Variance(cells(rng), Layout(integer=False), chosen, tuple(bounds(rng) for _ in chosen))
 
 
+def some_quantiles(rng: random.Random) -> Quantiles:
+    chosen = operands(rng)
+    shares = tuple(Fraction(rng.randint(0, 8), 8) for _ in range(rng.choice([1, 1, 3])))
+    within = tuple(bounds(rng) for _ in chosen)
+    return Quantiles(cells(rng), Layout(integer=False), chosen, within, shares)
+
+
 def some_distinct(rng: random.Random) -> Distinct:
     return Distinct(cells(rng), Layout(integer=True))
 
@@ -189,6 +197,7 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Count: some_count,
     Sum: some_sum,
     Mean: some_mean,
+    Quantiles: some_quantiles,
     Variance: some_variance,
     Distinct: some_distinct,
     Truncation: some_truncation,
@@ -232,10 +241,11 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
         everybody = [*others, *joining]
         rng.shuffle(everybody)
         after = found(made, where, table(everybody, kind), unit)
-        moved = [b - a for a, b in zip(before, after, strict=True)]
-        assert sum(map(abs, moved)) <= made.moved(unit.max_rows), (made, others, joining)
-        assert max(map(abs, moved)) <= made.moved_most(unit.max_rows), (made, others, joining)
+        said = made, others, joining
+        assert made.apart(before, after, selecting=False) <= made.moved(unit.max_rows), said
+        assert made.apart(before, after, selecting=True) <= made.moved_most(unit.max_rows), said
         if made.monotone:
+            moved = [b - a for a, b in zip(before, after, strict=True)]
             assert min(moved) >= 0, (made, others, joining)
 
 
@@ -262,8 +272,7 @@ def test_a_user_with_a_thousand_rows_moves_no_more_than_max_rows(
         joining = [{**row(rng, False), "owner": "one user"} for _ in range(1000)]
         before = found(made, None, table(others, "inferred"), unit)
         after = found(made, None, table([*joining, *others], "inferred"), unit)
-        moved = sum(abs(b - a) for a, b in zip(before, after, strict=True))
-        assert moved <= made.moved(unit.max_rows)
+        assert made.apart(before, after, selecting=False) <= made.moved(unit.max_rows)
 
 
 @pytest.mark.parametrize("end", [pd.Timestamp.max, pd.Timestamp.min])

@@ -8,6 +8,7 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .moments import Mean, Sum, Variance
+from .quantiles import Quantiles
 from .units import Distinct, Truncation
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Distinct",
     "Layout",
     "Mean",
+    "Quantiles",
     "Statistic",
     "Sum",
     "Truncation",

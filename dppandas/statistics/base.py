@@ -159,6 +159,12 @@ class Statistic(ABC):
         """The source columns that the kernel reads."""
         return frozenset().union(*(each.columns() for each in self.expressions()))
 
+    #: Why public facts and the answer can't bound values by an interval; "" where they can.
+    no_interval: ClassVar[str] = ""
+
+    #: Whether entries can be compared with each other, so that the largest may be selected.
+    selectable: ClassVar[bool] = False
+
     #: Whether the kernel must see all rows of a unit together.
     whole_units: ClassVar[bool] = False
 
@@ -188,6 +194,10 @@ class Statistic(ABC):
     def read(self, through: Read) -> Any:
         """What is exact: by default the integers of all rows, in one pass over them."""
         return through(self.over, lambda: Total(self.size))
+
+    def exact(self, through: Read, mechanism: Mechanism) -> Any:
+        """What a mechanism needs of what is exact: all of it, unless there is much more."""
+        return self.read(through)
 
     def apart(self, one: Any, other: Any, selecting: bool) -> int:
         """How far two exact answers are apart, as `Query.sensitivity` counts it: for audits."""

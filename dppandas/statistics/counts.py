@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class Count(Statistic):
 
     tests: tuple[Expression, ...] = (EVERY,)
     share_of: int = 0
+
+    selectable: ClassVar[bool] = True
 
     @property
     def size(self) -> int:

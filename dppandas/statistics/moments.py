@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,8 @@ class Sum(Statistic):
 
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
+
+    selectable: ClassVar[bool] = True
 
     @property
     def size(self) -> int:
