@@ -123,6 +123,14 @@ class Ranks:
         return int(self.below[i]) * parts + within * self.count(point)
 
 
+def aimed(mass: int, share: Fraction, offset: int) -> int:
+    """The mass that a share a/b of some mass aims at, b times: a·mass, an extreme one so far within
+    as the offset says, but never outside. So what lies outside of a part can't move its losses,
+    though a slot at its edge may reach out; and the least loss is 0."""
+    whole = share.denominator * mass
+    return min(max(share.numerator * mass + share.denominator * offset, 0), whole)
+
+
 @dataclass(frozen=True)
 class Run:
     """Neighbouring slots of the grid, from a first one on up or down; the loss grows by a step."""
@@ -139,7 +147,7 @@ class Slots:
     """What one choice is made among: the slots of some width between two places of the grid.
 
     The loss of the slot from s to e is max(0, b·F(s) - T, T - b·F(e)), with F the mass above the
-    lower place, a/b the share that is asked for, and T = a·F(upper place) + offset.
+    lower place, a/b the share that is asked for, and T the mass that is aimed at.
     """
 
     ranks: Ranks
@@ -154,8 +162,8 @@ class Slots:
     def runs(self) -> list[Run]:
         """All slots, those of capped loss put together at both ends."""
         parts, base = self.parts, self.ranks.mass(self.low, self.parts)
-        a, b = self.share.numerator, self.share.denominator
-        target = a * (self.ranks.mass(self.high, parts) - base) + self.offset * b
+        b = self.share.denominator
+        target = aimed(self.ranks.mass(self.high, parts) - base, self.share, self.offset)
         values, below = self.ranks.values, self.ranks.below
         first, last = self.low // self.width, (self.high - 1) // self.width
         start = int(np.searchsorted(values, self.low // parts))
@@ -442,8 +450,7 @@ def _sorted(quantiles: Sequence[Fraction]) -> tuple[Fraction, ...]:
 
 def losses(ranks: Ranks, share: Fraction, points: Sequence[int]) -> list[int]:
     """The loss of each point, in parts of ranks, capped if the ranks say so: for audits."""
-    a, b = share.numerator, share.denominator
-    target = a * int(ranks.below[-1]) + ranks.offset * b
+    b, target = share.denominator, aimed(int(ranks.below[-1]), share, ranks.offset)
     found: list[Any] = []
     for point in points:
         under, up_to = ranks.mass(point, 1), ranks.mass(point + 1, 1)

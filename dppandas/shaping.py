@@ -238,6 +238,8 @@ def quantiles_of(q: object) -> tuple[tuple[Fraction, ...], float | list[float]]:
     if isinstance(q, str | bytes) or not isinstance(q, Iterable):
         share = _share(q)
         return (share,), float(share)
+    if isinstance(q, np.ndarray) and q.ndim != 1:
+        raise QueryError("q= must be a share or a list of them. Nothing was charged.")
     shares = tuple(_share(each) for each in q)
     if not 1 <= len(shares) <= MOST_QUANTILES:
         raise QueryError(

@@ -15,7 +15,7 @@ from ..accounting import Asked
 from ..domain import Bounds, Grid
 from ..mechanisms import Mechanism, Sensitivity
 from ..rows import Chunk, Expression
-from ..selection import ExponentialQuantiles, Ranks, losses
+from ..selection import ExponentialQuantiles, Ranks, aimed, losses
 from ..vectors import Mask, as_numbers
 from .base import Codes, Interval, Partial, Read, Statistic, masked, short
 
@@ -222,8 +222,7 @@ class Window:
         last = (self.high - self.low) >> self.shift
         up_to = self.before + np.cumsum(counts[: last + 1])
         rows = int(up_to[-1]) + self.after
-        a, b = share.numerator, share.denominator
-        target = a * rows + offset * b
+        b, target = share.denominator, aimed(rows, share, offset)
         under = max(-1, (target - cap) // b)
         over = max(-1, min(rows + 1, -(-(target + cap) // b)))
         first = min(last, int(np.searchsorted(up_to, under, "right")))
