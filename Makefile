@@ -2,17 +2,19 @@
 PYTHON ?= python3
 VENV   := .venv
 OLD    := .venv-oldest
+PEER   := .venv-diffprivlib
 BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest test-oldest lab bench timing mutants lint clean
+.PHONY: help demo test test-newest test-oldest lab bench bench-accuracy timing mutants lint clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data and print its answers"
 	@echo "make test    set up and run all tests, on the newest and the oldest pandas"
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed against plain pandas"
+	@echo "make bench-accuracy  measure errors beside OpenDP and diffprivlib"
 	@echo "make timing  measure what time tells"
 	@echo "make mutants take each defence away, and see a test notice"
 	@echo "make lint    ruff and mypy --strict"
@@ -64,10 +66,19 @@ mutants: $(VENV)/dev
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/bench.py
 
+# diffprivlib can't be imported beside a new scikit-learn: it gets an environment of its own.
+$(PEER)/ready:
+	$(PYTHON) -m venv $(PEER)
+	$(PEER)/bin/python $(PIP) "diffprivlib==0.6.6" "scikit-learn==1.5.2" "numpy<2.3"
+	@touch $@
+
+bench-accuracy: $(VENV)/dev $(PEER)/ready
+	$(BIN)/python benchmarks/accuracy.py --diffprivlib $(PEER)/bin/python
+
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) $(OLD) artifacts dist build
+	rm -rf $(VENV) $(OLD) $(PEER) artifacts dist build

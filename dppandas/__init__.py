@@ -10,8 +10,9 @@ The map of the house, each room importing only those above it:
 
 =================  ==========================================================================
 `errors`           everything raised on purpose, drawn as a tree
+`intervals`        decimals that enclose a real number
 `budget`           exact privacy losses
-`conversions`      from one kind of loss to another
+`conversions`      between ε, (ε, δ) and ρ; how much Gaussian noise a loss asks for
 `accounting`       the measures that a session can count in, and what may be asked in each
 `domain`           public facts: bounds, keys, privacy unit, the fixed-point grid
 `vectors`          elementwise functions on a column of a chunk
@@ -19,7 +20,7 @@ The map of the house, each room importing only those above it:
 `rows`             the closed vocabulary of row-wise expressions
 `querystring`      from the text of a query to an expression
 `sampling`         exact samplers; the only reader of the operating system's entropy
-`mechanisms`       discrete Laplace, permute-and-flip: calibrate, loss, accuracy
+`mechanisms`       discrete Laplace and Gaussian, selections: calibrate, loss, accuracy
 `selection`        quantiles by the exponential mechanism
 `totals`           how the partials of chunks are put together
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers

@@ -59,6 +59,15 @@ class Asked:
             return loss.delta <= self.delta
         return self.epsilon is not None and loss.within(Loss(self.epsilon, self.delta))
 
+    def charged(self, loss: Loss) -> Loss:
+        """What is charged for a release that really costs this: no less, and no more than asked.
+
+        An irrational ρ or δ was rounded when noise was calibrated for it, so that what it really
+        costs is a little less and a number of many digits.
+        """
+        rho = self.rho if loss.rho and self.rho is not None else loss.rho
+        return Loss(loss.epsilon, self.delta if loss.delta else loss.delta, rho)
+
     def __str__(self) -> str:
         return str(Loss(self.epsilon or Epsilon(0), self.delta, self.rho or Rho(0)))
 

@@ -178,6 +178,13 @@ def _parse_positive(value: object, name: str) -> Epsilon:
     return exact
 
 
+def _of_decimal(value: Decimal) -> Epsilon:
+    """Exactly; but not with a million digits."""
+    if not -1000 < value.adjusted() < 1000:
+        raise ValueError
+    return Epsilon(value)
+
+
 def _parse(value: object, name: str) -> Epsilon:
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         raise QueryError(
@@ -187,9 +194,10 @@ def _parse(value: object, name: str) -> Epsilon:
         if isinstance(value, numbers.Rational):
             return Epsilon(int(value.numerator), int(value.denominator))
         if isinstance(value, str):
-            return Epsilon(value.strip())
+            text = str.__str__(value).strip()
+            return Epsilon(text) if "/" in text[:100] else _of_decimal(Decimal(text[:100]))
         if isinstance(value, Decimal):
-            return Epsilon(value)
+            return _of_decimal(value)
         if isinstance(value, numbers.Real):
             if not math.isfinite(value):
                 raise QueryError(f"{name}={shown(value)} must be finite. Nothing was charged.")

@@ -222,7 +222,7 @@ class PrivateColumn(Rows):
     def round(self, decimals: int = 0) -> Self:
         """Rounded to decimals. *Stability*: 1, row by row."""
         if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > 300:
-            raise QueryError(f"decimals={shown(decimals)} must be a whole number.")
+            raise QueryError(f"decimals={shown(decimals)} must be a whole number, -300 to 300.")
         return self._new(Function("round", self._expression, decimals))
 
     @asks

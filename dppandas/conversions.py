@@ -1,21 +1,409 @@
-"""From one kind of loss to another."""
+"""Between ε, (ε, δ) and ρ, and how much Gaussian noise a loss asks for. Public facts only.
+
+ρ is that of zero-concentrated differential privacy (zCDP): the Rényi divergence of every order
+α > 1 between neighbours is at most αρ (Bun and Steinke, "Concentrated Differential Privacy",
+TCC 2016).
+
+Results are rationals. An irrational one is computed as an `Enclosure` and rounded, to 15
+significant digits, away from what is promised: ε, δ, ρ and σ² up, and what may be spent down.
+Where a bound holds for every value of a parameter, floats look for the best value and the bound is
+then proven at what they found: a bad search would cost accuracy, never privacy.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
+
+from .errors import QueryError, shown
+from .intervals import Enclosure, contexts, normal_tail, pi, rounded, tight
+
+PLACES = 15
+SHORT = 12
+#: Enough for the normal law, of which up to 196 digits cancel 30 σ out.
+LARGE_DIGITS = 240
 
 
-def rho_of_laplace(sensitivity: int, scale: Fraction) -> Fraction:
-    raise NotImplementedError
+def _up(formula: Callable[[int], Enclosure]) -> Fraction:
+    return rounded(tight(formula, PLACES + 3).high, PLACES, up=True)
 
 
-def rho_of_pure(epsilon: Fraction) -> Fraction:
-    raise NotImplementedError
+def _short(value: Fraction, up: bool) -> Fraction:
+    enclosure = Enclosure.of(value)
+    return rounded(enclosure.high if up else enclosure.low, SHORT, up)
 
 
-def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    raise NotImplementedError
+def _positive(**values: Fraction) -> None:
+    for name, value in values.items():
+        if value <= 0:
+            raise QueryError(f"{name}={shown(value)} must be greater than 0.")
+
+
+def _probability(delta: Fraction) -> None:
+    if not 0 < delta < 1:
+        raise QueryError(f"delta={shown(delta)} must lie between 0 and 1, both excluded.")
+
+
+def _root(rising: Callable[[float], float]) -> float:
+    """Where a rising function of x > 0 passes 0, to about a float's precision."""
+    low, high = -700.0, 700.0
+    for _ in range(70):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rising(math.exp(middle)) < 0 else (low, middle)
+    return math.exp((low + high) / 2)
+
+
+# --- zCDP and approximate differential privacy ----------------------------------------------------
+#
+# With x = α - 1, ρ-zCDP gives (ε, δ) whenever for some x > 0
+#     ln δ = x ((x+1) ρ - ε) + x ln(x/(x+1)) - ln(x+1)
 
 
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
-    raise NotImplementedError
+    """The least ε, rounded up, for which ρ-zCDP is known to give (ε, δ).
+
+    *Source*: Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy"
+    (NeurIPS 2020), Proposition 12: ε = min over α > 1 of
+    αρ + ln(1 - 1/α) + (ln(1/δ) - ln α) / (α - 1). The best x = α - 1 solves
+    ρx² + ln(1+x) = ln(1/δ), whose left side rises.
+
+    >>> round(float(epsilon_of(Fraction(1, 2), Fraction(1, 10**6))), 9)
+    5.221534445
+    """
+    _probability(delta)
+    if not rho:
+        return Fraction(0)
+    _positive(rho=rho)
+    r, wanted = float(rho), -math.log(delta)
+    x = Fraction(_root(lambda x: r * x * x + math.log1p(x) - wanted))
+
+    def epsilon(digits: int) -> Enclosure:
+        alpha, rest = Enclosure.of(x + 1, digits), Enclosure.of(x, digits)
+        log = (alpha * delta).ln()
+        return alpha * rho + (rest / alpha).ln() - log / rest
+
+    return max(Fraction(0), _up(epsilon))
+
+
+def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """The least δ, rounded up, for which ρ-zCDP is known to give (ε, δ); at most 1.
+
+    The bound of `epsilon_of`, solved for δ. The best x solves (2x+1)ρ - ε + ln(x/(x+1)) = 0,
+    whose left side rises.
+    """
+    if not rho:
+        return Fraction(0)
+    _positive(rho=rho)
+    if epsilon < 0:
+        raise QueryError(f"epsilon={shown(epsilon)} must not be negative.")
+    r, e = float(rho), float(epsilon)
+    x = Fraction(_root(lambda x: (2 * x + 1) * r - e - math.log1p(1 / x)))
+
+    def delta(digits: int) -> Enclosure:
+        alpha, rest = Enclosure.of(x + 1, digits), Enclosure.of(x, digits)
+        log = (alpha * rho - epsilon + (rest / alpha).ln()) * rest
+        return log.exp() / alpha
+
+    return min(Fraction(1), _up(delta))
+
+
+@lru_cache(maxsize=1024)
+def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest ρ, rounded down to 12 digits, that gives (ε, δ): epsilon_of(ρ, δ) ≤ ε.
+
+    Along the best x of `epsilon_of`, ρ(x) = (ln(1/δ) - ln(1+x)) / x² and
+    ε(x) = (2x+1) ρ(x) + ln(x/(x+1)), both falling with x until ρ is 0.
+
+    >>> rho = rho_for(Fraction(1), Fraction(1, 10**6))
+    >>> epsilon_of(rho, Fraction(1, 10**6)) <= 1 < epsilon_of(rho * 1001 / 1000, Fraction(1, 10**6))
+    True
+    """
+    _probability(delta)
+    _positive(epsilon=epsilon)
+    wanted, e = -math.log(delta), float(epsilon)
+
+    def short(x: float) -> float:
+        left = wanted - math.log1p(x)
+        return e - ((2 * x + 1) * left / x / x - math.log1p(1 / x)) if left > 0 else e
+
+    x = Fraction(_root(short))
+
+    def rho(digits: int) -> Enclosure:
+        alpha, rest = Enclosure.of(x + 1, digits), Enclosure.of(x, digits)
+        log = (alpha * delta).ln()
+        return (log / rest + epsilon - (rest / alpha).ln()) / alpha
+
+    found = rounded(tight(rho, PLACES + 3).low, SHORT, up=False)
+    while epsilon_of(found, delta) > epsilon:
+        found = _short(found * (1 - Fraction(1, 10**SHORT)), up=False)
+    return found
+
+
+# --- the ρ of mechanisms with pure guarantees -----------------------------------------------------
+
+
+def rho_of_pure(epsilon: Fraction) -> Fraction:
+    """The ρ of any ε-differentially private mechanism: ε tanh(ε/2), rounded up.
+
+    Randomised response attains it, and every other such mechanism is a function of randomised
+    response (Kairouz, Oh and Viswanath, ICML 2015). Proof: docs/proofs/conversions.md.
+
+    >>> round(float(rho_of_pure(Fraction(1))), 6)
+    0.462117
+    """
+    if not epsilon:
+        return Fraction(0)
+    _positive(epsilon=epsilon)
+
+    def rho(digits: int) -> Enclosure:
+        a = Enclosure.of(-epsilon, digits).exp()
+        return (-a + 1) / (a + 1) * epsilon
+
+    return _up(rho)
+
+
+def rho_of_selection(epsilon: Fraction) -> Fraction:
+    """The ρ of one ε-DP round of the exponential mechanism: ε²/8, exactly.
+
+    Its log-ratios between neighbours lie within an interval of length ε, and Hoeffding's lemma
+    does the rest (Cesar and Rogers, "Bounding, Concentrating, and Truncating", ALT 2021).
+    Not so for permute-and-flip, which is charged `rho_of_pure`. Proof: docs/proofs/conversions.md.
+    """
+    return epsilon * epsilon / 8
+
+
+def selection_epsilon_for(rho: Fraction) -> Fraction:
+    """The largest ε, rounded down, with ε²/8 ≤ ρ."""
+    square = 8 * rho
+    unit = 10**PLACES * math.isqrt(square.denominator)  # exact for squares of rationals
+    return Fraction(math.isqrt(math.floor(square * unit * unit)), unit)
+
+
+def rho_of_laplace(sensitivity: int, scale: Fraction) -> Fraction:
+    """The ρ of discrete Laplace noise on integers of an ℓ1 sensitivity Δ, rounded up.
+
+    With ε = Δ/scale and a = exp(-1/scale) it is ε - (ε/Δ) 2a (1 - exp(-ε)) / (1 - a²), the
+    Kullback-Leibler divergence of a shift by Δ: no order has a larger share, and no other vector
+    of that ℓ1 norm a larger divergence. Proof: docs/proofs/conversions.md.
+
+    >>> round(float(rho_of_laplace(1, Fraction(1))), 6)
+    0.462117
+    """
+    if not sensitivity:
+        return Fraction(0)
+    _positive(sensitivity=Fraction(sensitivity), scale=scale)
+
+    def rho(digits: int) -> Enclosure:
+        a = Enclosure.of(-1 / scale, digits).exp()
+        whole = Enclosure.of(-sensitivity / scale, digits).exp()
+        saved = a * 2 * (-whole + 1) / (-(a * a) + 1)
+        return (-saved + sensitivity) / scale
+
+    return _up(rho)
+
+
+# --- Gaussian noise -------------------------------------------------------------------------------
+
+#: Up to this σ², tails are summed term by term; above, the normal law is near enough.
+SUMMED = 10**5
+
+
+def discrete_gaussian_tail(sigma2: Fraction, m: int, digits: int) -> Enclosure:
+    """P[Z ≥ m] of the discrete Gaussian, P[Z = z] ∝ exp(-z²/(2σ²))."""
+    if m <= 0:
+        return -discrete_gaussian_tail(sigma2, 1 - m, digits) + 1
+    if sigma2 <= SUMMED:
+        return _summed(sigma2, m, digits) / (_summed(sigma2, 1, digits) * 2 + 1)
+    return _integrated(sigma2, m, digits)
+
+
+@lru_cache(maxsize=1024)
+def _summed(sigma2: Fraction, m: int, digits: int) -> Enclosure:
+    """Σ exp(-z²h) over z ≥ m ≥ 1, h = 1/(2σ²), by exp(-(z+1)²h) = exp(-z²h) exp(-(2z+1)h).
+
+    The ratios of neighbouring terms fall, so that a geometric series bounds what is left out.
+    """
+    h = 1 / (2 * sigma2)
+    start = [Enclosure.of(-k * h, digits).exp() for k in (m * m, 2 * m + 1, 2)]
+    terms = math.ceil(math.sqrt(m * m + digits * math.log(10) / h) - m) + 1
+    down, up = contexts(digits)
+    low, _, _ = _sum([each.low for each in start], terms, down)
+    high, term, ratio = _sum([each.high for each in start], terms, up)
+    left_out = up.divide(term, down.subtract(Decimal(1), ratio))
+    return Enclosure(low, up.add(high, left_out), digits)
+
+
+def _sum(start: list[Decimal], terms: int, context: Context) -> tuple[Decimal, Decimal, Decimal]:
+    """The sum of so many terms, and the next term and ratio."""
+    total, (term, ratio, square) = Decimal(0), start
+    for _ in range(terms):
+        total = context.add(total, term)
+        term, ratio = context.multiply(term, ratio), context.multiply(ratio, square)
+    return total, term, ratio
+
+
+def _integrated(sigma2: Fraction, m: int, digits: int) -> Enclosure:
+    """P[Z ≥ m] for m ≥ 1 and a large σ², by the normal law.
+
+    With f(x) = exp(-x²/(2σ²)), the midpoint rule Σ f(z) over z ≥ m differs from ∫ f from m - 1/2
+    by at most an eighth of the variation of f' there: |f'(m - 1/2)| beyond σ, where f is convex
+    and the sum the smaller one, else at most 2 exp(-1/2)/σ < 1.22/σ. By Poisson's formula, Σ f
+    over all integers is √(2π)σ times a factor between 1 and 1 + 3 exp(-19σ²).
+    """
+    sigma, x = Enclosure.of(sigma2, digits).sqrt(), m - Fraction(1, 2)
+    area = normal_tail(Enclosure.of(x, digits) / sigma) * sigma
+    if x * x >= sigma2:
+        below = Enclosure.of(-x * x / (2 * sigma2), digits).exp() * (x / (8 * sigma2))
+        above = Enclosure.of(0, digits)
+    else:
+        below = above = Enclosure.of(Fraction(1, 6), digits) / sigma
+    low, high = (area - below).low, (area + above).high
+    whole = (pi(digits) * 2).sqrt() * sigma
+    up = contexts(digits)[1]
+    return Enclosure(max(low, Decimal(0)), high, digits) / Enclosure(
+        whole.low, up.next_plus(whole.high), digits
+    )
+
+
+def delta_of_gaussian(
+    sigma2: Fraction, sensitivity2: Fraction | int, epsilon: Fraction, one_dimensional: bool = False
+) -> Fraction:
+    """The least δ, rounded up, that is proven for discrete Gaussian noise at this ε.
+
+    ``sensitivity2`` is the square of the ℓ2 sensitivity of a vector of integers. If neighbours
+    differ in one entry alone, which a square of 1 implies, it is exact: with Δ the largest shift,
+    δ = P[Z > c] - exp(ε) P[Z > c + Δ], c = εσ²/Δ - Δ/2 (Canonne, Kamath and Steinke, NeurIPS
+    2020, Theorem 7), and smaller shifts have a smaller δ. Else δ comes from ρ, which is always
+    valid; the formula of the continuous Gaussian is not. Proof: docs/proofs/conversions.md.
+
+    >>> round(float(delta_of_gaussian(Fraction(1), 1, Fraction(1))), 4)  # continuous: 0.1269
+    0.1414
+    """
+    _positive(sigma2=sigma2)
+    shift = math.isqrt(math.floor(sensitivity2))
+    if not shift:
+        return Fraction(0)
+    if epsilon < 0:
+        raise QueryError(f"epsilon={shown(epsilon)} must not be negative.")
+    if not (one_dimensional or shift == sensitivity2 == 1):
+        return delta_of(gaussian_rho(sigma2, sensitivity2), epsilon)
+    m = math.floor(epsilon * sigma2 / shift - Fraction(shift, 2)) + 1
+
+    def delta(digits: int) -> Enclosure:
+        here, beyond = (discrete_gaussian_tail(sigma2, k, digits) for k in (m, m + shift))
+        return here - Enclosure.of(epsilon, digits).exp() * beyond
+
+    if sigma2 <= SUMMED:
+        return min(Fraction(1), _up(delta))
+    return min(Fraction(1), rounded(delta(LARGE_DIGITS).high, PLACES, up=True))
+
+
+def gaussian_rho(sigma2: Fraction, sensitivity2: Fraction | int) -> Fraction:
+    """The exact ρ of discrete Gaussian noise, the square of the ℓ2 sensitivity by 2σ².
+
+    *Source*: Canonne, Kamath and Steinke (NeurIPS 2020), Theorem 4, and 14 for vectors.
+    """
+    return Fraction(sensitivity2) / (2 * sigma2) if sensitivity2 else Fraction(0)
+
+
+def gaussian_sigma2(rho: Fraction, sensitivity2: Fraction | int) -> Fraction:
+    """The least σ² for a ρ, exactly; 0, no noise, for a sensitivity of 0.
+
+    >>> gaussian_sigma2(Fraction(1, 2), 1)
+    Fraction(1, 1)
+    """
+    _positive(rho=rho)
+    return Fraction(sensitivity2) / (2 * rho)
+
+
+@lru_cache(maxsize=1024)
+def gaussian_sigma2_for(
+    epsilon: Fraction, delta: Fraction, sensitivity2: Fraction | int, one_dimensional: bool = False
+) -> Fraction:
+    """The least σ², rounded up, at which (ε, δ) is proven for the discrete Gaussian.
+
+    By the exact δ where neighbours differ in one entry alone, else through ρ: see
+    `delta_of_gaussian`. δ is computed at the σ² returned; that it falls with σ² decides only
+    whether a smaller σ² would do.
+    """
+    _probability(delta)
+    _positive(epsilon=epsilon)
+    if not sensitivity2:
+        return Fraction(0)
+    if not (one_dimensional or sensitivity2 == 1):
+        return _short(gaussian_sigma2(rho_for(epsilon, delta), sensitivity2), up=True)
+
+    def enough(sigma2: Fraction) -> bool:
+        return delta_of_gaussian(sigma2, sensitivity2, epsilon, one_dimensional=True) <= delta
+
+    low = high = analytic_sigma2(epsilon, delta, math.isqrt(math.floor(sensitivity2)) ** 2)
+    step = Fraction(1, 10**9)
+    while not enough(high):
+        low, high, step = high, _short(high * (1 + step), up=True), step * 8
+    while low and enough(low):
+        low, high, step = _short(low / (1 + step), up=False), low, step * 8
+    while high - low > high / 10**9:
+        middle = _short((low + high) / 2, up=True)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+# --- for comparison: continuous Gaussian noise ----------------------------------------------------
+
+
+def classic_sigma2(epsilon: Fraction, delta: Fraction, sensitivity2: Fraction | int) -> Fraction:
+    """σ² = 2 ln(1.25/δ) s/ε² of the continuous Gaussian, rounded up; only for ε < 1.
+
+    *Source*: Dwork and Roth, "The Algorithmic Foundations of Differential Privacy" (2014), Theorem
+    A.1, whose proof needs ε < 1. No release uses it.
+    """
+    _probability(delta)
+    _positive(epsilon=epsilon)
+    if epsilon >= 1:
+        raise QueryError(
+            f"epsilon={shown(epsilon)}: the classic calibration is proven for epsilon < 1 only, "
+            "and wrong from about 8.4 on; analytic_sigma2 has no such limit."
+        )
+    factor = Fraction(2 * sensitivity2) / epsilon**2
+    return _up(lambda digits: Enclosure.of(Fraction(5, 4) / delta, digits).ln() * factor)
+
+
+def analytic_sigma2(epsilon: Fraction, delta: Fraction, sensitivity2: Fraction | int) -> Fraction:
+    """The least σ² of the *continuous* Gaussian for (ε, δ), rounded up.
+
+    *Source*: Balle and Wang, "Improving the Gaussian Mechanism" (ICML 2018), Theorem 8. Not valid
+    for discrete noise of a small σ, and so no release uses it.
+
+    >>> round(math.sqrt(analytic_sigma2(Fraction(1), Fraction(1, 10**5), 1)), 6)
+    3.730632
+    """
+    _probability(delta)
+    _positive(epsilon=epsilon)
+    return _short(_analytic_ratio(epsilon, delta) * sensitivity2, up=True)
+
+
+@lru_cache(maxsize=1024)
+def _analytic_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """(σ/Δ)², at which P[N > εr - 1/(2r)] - exp(ε) P[N > εr + 1/(2r)] ≤ δ for r = σ/Δ is proven."""
+    if epsilon > 700:
+        raise QueryError(f"epsilon={shown(epsilon)} is too large for Gaussian noise.")
+    e, d = float(epsilon), float(delta)
+
+    def tail(x: float) -> float:
+        return math.erfc(x / math.sqrt(2)) / 2
+
+    r = _root(lambda r: d - tail(e * r - 1 / (2 * r)) + math.exp(e) * tail(e * r + 1 / (2 * r)))
+
+    def least(square: Fraction) -> Decimal:
+        root = Enclosure.of(square, LARGE_DIGITS).sqrt()
+        far, near = root * epsilon, Enclosure.of(Fraction(1, 2), LARGE_DIGITS) / root
+        share = Enclosure.of(epsilon, LARGE_DIGITS).exp() * normal_tail(far + near)
+        return ((normal_tail(far - near) - share) / (pi(LARGE_DIGITS) * 2).sqrt()).high
+
+    square, step = _short(Fraction(r) ** 2, up=True), Fraction(1, 10**SHORT)
+    while Fraction(least(square)) > delta:
+        square, step = _short(square * (1 + step), up=True), step * 2
+    return square

@@ -12,7 +12,9 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -23,6 +25,8 @@ from .errors import MissingArgument, QueryError, shown
 SOURCE_ATTR = "dppandas.source"
 #: The most rows of one unit that can be promised protection.
 MOST_ROWS = 2**31
+#: So many labels, or combinations of them, are asked for at once.
+MOST_KEYS = 10**6
 #: One exponent serves all: 2^30 steps keep squares in int64 and sums of a block exact in float64.
 GRID_BITS = 30
 
@@ -159,12 +163,14 @@ class Keys:
             if extra:
                 raise QueryError(f"keys= names {sorted(map(str, extra))}, not among {named}.")
             parts = [_labels(_pick(value, column), repr(column)) for column in columns]
+            _check_product(parts)
             return cls(tuple(itertools.product(*parts)), len(columns))
         labels = _labels(value, named, depth=len(columns))
         return cls(labels, len(columns))
 
     def then(self, other: Keys) -> Keys:
         """The product of two sets of keys, this one varying slowest."""
+        _check_product([self.labels, other.labels])
         return Keys(
             tuple(
                 _as_tuple(a, self.width) + _as_tuple(b, other.width)
@@ -187,6 +193,15 @@ class Keys:
         labels = list(self.labels)
         flat: pd.Index = pd.Index(labels, name=names[0], tupleize_cols=False)
         return flat
+
+
+def _check_product(parts: Sequence[Sequence[Any]]) -> None:
+    cells = math.prod(map(len, parts))
+    if cells > MOST_KEYS:
+        raise QueryError(
+            f"these keys make {cells:,} combinations, more than {MOST_KEYS:,}; give a list of the "
+            "tuples that you need. Nothing was charged."
+        )
 
 
 def _as_tuple(label: Any, width: int) -> tuple[Any, ...]:
@@ -213,11 +228,15 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
             "private. Nothing was charged."
         )
     try:
-        labels = tuple(plain(label) for label in value)
+        labels = tuple(islice((public(label) for label in value), MOST_KEYS + 1))
+    except QueryError as error:
+        raise QueryError(f"{example}; {error}") from None
     except TypeError:  # an array of no dimension
         raise QueryError(f"{example}; not {shown(value)}. Nothing was charged.") from None
     if not labels:
         raise QueryError(f"{example}; it is empty. Nothing was charged.")
+    if len(labels) > MOST_KEYS:
+        raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}. Nothing was charged.")
     for label in labels:
         parts = label if isinstance(label, tuple) and depth > 1 else (label,)
         if len(parts) != depth:
@@ -267,6 +286,45 @@ def plain(label: Any) -> Any:
         except ValueError:  # further away than pandas counts
             return label
     return label.item() if isinstance(label, np.generic) else label
+
+
+#: Types of plain values whose comparisons are Python's own, or pandas'.
+_KNOWN = {
+    type(None), bool, int, float, complex, str, bytes, decimal.Decimal, Fraction, UUID,
+    datetime.date, datetime.datetime, datetime.time, datetime.timedelta, pd.Timestamp, pd.Timedelta,
+    type(pd.NaT), type(pd.NA), np.datetime64, np.timedelta64, pd.Interval, pd.Period,
+}  # fmt: skip
+
+
+def public(value: Any) -> Any:
+    """A caller's plain value, as one of a known type or of none that could spy.
+
+    An object of any other class is handed private values by its own ``==``; so a subclass of a
+    number or text becomes its base, and the rest is refused.
+    """
+    value = plain(value)
+    kind = type(value)
+    if kind in _KNOWN:
+        return value
+    if isinstance(value, tuple):
+        return tuple(public(part) for part in value)
+    if kind is frozenset:
+        return frozenset(public(part) for part in value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, datetime.datetime):
+        value = pd.Timestamp(value)
+        kind = type(value)
+        if kind is pd.Timestamp:
+            return value
+    raise QueryError(
+        f"a {kind.__name__} is no plain value: give numbers, text, truth values or times. "
+        "Nothing was computed or charged."
+    )
 
 
 def is_missing(value: Any) -> bool:

@@ -67,7 +67,9 @@ class PrivateFrame(Verbs, Answers):
             return PrivateSeries(self._root, name, self._columns[name], self._where)
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = "count, size, sum, mean, value_counts, idxmax and groupby, per_unit and truncated"
+        answers = (
+            "count, size, sum, mean, var, std, value_counts, idxmax, groupby, per_unit, truncated"
+        )
         raise refusals.refuse("private frames", name, answers, self._columns)
 
     # units

@@ -42,7 +42,7 @@ class PrivateGroupBy(Answers):
             return self[name]
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = "size, count, sum, mean, value_counts and (a unit's) nunique"
+        answers = "size, count, sum, mean, var, std, value_counts and (a unit's) nunique"
         raise refusals.refuse("private groups", name, answers, self._columns)
 
     def _operands(self) -> dict[Any, Expression]:

@@ -165,6 +165,13 @@ def _duration(value: Any) -> str:
     return f"e{exact + getattr(value, 'nanoseconds', 0)}"
 
 
+def _complex(value: Any) -> str:
+    """A real one is a number: 1 + 0j == 1."""
+    if not value.imag:
+        return _number(float(value.real))
+    return "x" + _joined(map(_named, (value.real, value.imag)))
+
+
 _MICRO = datetime.timedelta(microseconds=1)
 #: How values of each type are named. The first that fits counts.
 _NAMES: list[tuple[Any, Callable[[Any], str]]] = [
@@ -174,7 +181,7 @@ _NAMES: list[tuple[Any, Callable[[Any], str]]] = [
     (datetime.date, lambda v: "d" + v.isoformat()),
     (datetime.time, lambda v: "c" + v.isoformat()),
     (datetime.timedelta, _duration),
-    (complex | np.complexfloating, lambda v: "x" + _joined(map(_named, (v.real, v.imag)))),
+    (complex | np.complexfloating, _complex),
     (pd.Interval, lambda v: "i" + v.closed + _joined(map(_named, (v.left, v.right)))),
     (pd.Period, lambda v: f"p{v.freqstr}{v.ordinal}"),
     (UUID, lambda v: "u" + v.hex),

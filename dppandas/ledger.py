@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from typing import NoReturn
 
 import pandas as pd
 
@@ -216,6 +217,12 @@ class Ledger:
                 observer(self)
             except Exception as error:  # a view that fails must not cost the answer paid for
                 warnings.warn(f"showing the ledger failed: {error!r}", RuntimeWarning, stacklevel=2)
+
+    def __reduce__(self) -> NoReturn:
+        raise SessionError(
+            "a ledger can't be copied or pickled, for each copy would grant the whole budget. "
+            "dp.ledger().to_frame() is a table of it."
+        )
 
     def __repr__(self) -> str:
         return views.text(self)

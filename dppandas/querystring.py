@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from . import rows
-from .domain import is_missing, plain, some_names
+from .domain import is_missing, plain, public, some_names
 from .errors import UnknownColumn, UnsupportedExpression, shown
 from .rows import Expression, Literal
 from .vectors import NUMBERS, timestamp
@@ -126,6 +126,7 @@ def literal(value: Any, named: str = "") -> Literal:
     named = named or "the value"
     value = plain(value)
     is_scalar = isinstance(value, (*NUMBERS, str)) or timestamp(value) is not None
+    value = public(value) if is_scalar else value
     if not is_scalar or is_missing(value):
         raise UnsupportedExpression(
             f"{named} is a {type(value).__name__}, not a plain scalar (a number, text, truth value "

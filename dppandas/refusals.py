@@ -43,7 +43,7 @@ VERBS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("sem", "skew", "kurt", "mad", "corr",
                      "cov", "idxmin", "argmax", "argmin", "prod", "product"),
                     ("it is not among the answers of this version", "ask count, sum, mean, "
-                     "value_counts or idxmax")),
+                     "var, std or value_counts")),
     **dict.fromkeys(("unique", "factorize", "get_dummies", "select_dtypes", "info", "dtypes",
                      "dtype", "memory_usage", "shape", "empty", "index", "axes", "T",
                      "transpose", "hasnans", "is_unique", "is_monotonic_increasing", "nbytes",

@@ -38,10 +38,11 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
     loss = query.loss(mechanism)
     if not query.asked.allows(loss):
         raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
+    charged = query.asked.charged(loss)
     expected = results.expected_error(query, mechanism)
     source = query.source
     entry = running.ledger.charge(
-        draft(source.name, source.lineage, str(query), loss, mechanism.name,
+        draft(source.name, source.lineage, str(query), charged, mechanism.name,
               f"{float(mechanism.scale):.6g}", expected)
     )  # fmt: skip
     noisy = _noisy(query, mechanism, engine)
@@ -49,7 +50,7 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
         running.ledger.settle(entry, "failed")
         # Raised here and not where it failed, so that no traceback holds a frame with rows.
         raise ReleaseFailed(
-            f"reading the data for '{query}' failed. Its charge of {loss} stays. The cause is "
+            f"reading the data for '{query}' failed. Its charge of {charged} stays. The cause is "
             "not shown, for it could quote data."
         )
     record = results.record_of(query, mechanism, entry, noisy)

@@ -15,7 +15,7 @@ from . import sampling
 from .budget import Epsilon, Loss
 from .domain import is_missing
 from .errors import QueryError, RecordError, quiet, shown
-from .mechanisms import Mechanism, PermuteAndFlip
+from .mechanisms import Mechanism, Selection
 from .query import Query, Token
 from .statistics import Layout, Statistic
 from .statistics.base import short
@@ -58,7 +58,7 @@ class Record:
         counts: what clipping and a unit's max_rows changed is not in it.
         """
         confidence = parse_confidence(confidence)
-        if isinstance(self._law, PermuteAndFlip):
+        if isinstance(self._law, Selection):
             return self.statistic.error(self._law.gap(confidence, self.statistic.size))
         errors = self.statistic.errors_at(self._noisy, self._law, confidence)
         return errors[0] if self._layout.is_scalar else self._table(errors)
@@ -72,7 +72,7 @@ class Record:
         are made of public facts and the noisy integers, and hold for clipped values.
         """
         confidence = parse_confidence(confidence)
-        if isinstance(self._law, PermuteAndFlip):
+        if isinstance(self._law, Selection):
             raise RecordError("a selected label has no interval; .error() tells its gap.")
         if self.statistic.no_interval:
             raise RecordError(self.statistic.no_interval)
@@ -88,7 +88,7 @@ class Record:
 
     def estimate(self) -> Any:
         """The answer itself, as it was released."""
-        if isinstance(self._law, PermuteAndFlip):
+        if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
         values = self.statistic.estimate(self._noisy)
@@ -142,7 +142,7 @@ class Record:
 
     def _lines(self) -> list[tuple[str, str, str]]:
         """Name, answer and interval of each number, in declared order."""
-        if isinstance(self._law, PermuteAndFlip):
+        if isinstance(self._law, Selection):
             return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
         names = self._layout.labels()
         values = self.statistic.estimate(self._noisy)
@@ -235,7 +235,7 @@ def expected_error(query: Query, mechanism: Mechanism) -> str:
 
 
 def _expected(statistic: Statistic, mechanism: Mechanism) -> str:
-    if isinstance(mechanism, PermuteAndFlip):
+    if isinstance(mechanism, Selection):
         gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
         return "" if gap is None else f"gap ≤ {short(gap)}"
     return statistic.expected_at(mechanism, CONFIDENCE)
@@ -319,7 +319,7 @@ def record(result: Any) -> Record:
             f"no release record belongs to this {type(result).__name__}. Results of releases have "
             "one; numbers and labels computed from them don't. dp.ledger() lists every release."
         )
-    is_selection = isinstance(found._law, PermuteAndFlip)
+    is_selection = isinstance(found._law, Selection)
     released = _selection(found) if is_selection else found.estimate()
     if not _pairs(result, found) <= _pairs(released, found):
         raise RecordError(

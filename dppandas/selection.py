@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import sampling
+from . import conversions, sampling
 from .accounting import Asked, Measure
 from .budget import Epsilon, Loss, Rho
 from .errors import QueryError
@@ -299,7 +299,6 @@ class ExponentialQuantiles:
     tops: tuple[int, ...]  # the largest grid integer of each column
     cells: int
     per_unit: Fraction  # the ε of a movement by 1
-    rho: Fraction | None = None  # what was asked, where that is a ρ
 
     name = "exponential"
 
@@ -315,15 +314,14 @@ class ExponentialQuantiles:
         """The surest choices for what is asked."""
         if asked.rho is not None:
             choices = len(tops) * (1 + max(node.level for node in plan(_sorted(quantiles))))
-            square = 8 * asked.rho * choices
-            epsilon = Fraction(math.isqrt(math.floor(square * 4**60)), 2**60)  # rounded down
+            epsilon = conversions.selection_epsilon_for(asked.rho / choices) * choices
         elif asked.noise != "laplace" or asked.epsilon is None:
             raise QueryError(
                 "a quantile is chosen, not noised: leave mechanism= out. Nothing was charged."
             )
         else:
             epsilon = asked.epsilon
-        return cls(quantiles, tops, cells, epsilon / moved.l1, asked.rho)
+        return cls(quantiles, tops, cells, epsilon / moved.l1)
 
     @property
     def _found(self) -> tuple[Fraction, ...]:
@@ -388,9 +386,8 @@ class ExponentialQuantiles:
         epsilon = self.per_unit * moved.l1
         if measure is not Measure.ZCDP:
             return Loss(Epsilon(epsilon))
-        rho = epsilon**2 / (8 * len(self.tops) * self._levels)
-        # a root was rounded down: what was asked is charged, for it prints
-        return Loss(rho=Rho(self.rho if self.rho is not None and rho <= self.rho else rho))
+        choices = len(self.tops) * self._levels
+        return Loss(rho=Rho(conversions.rho_of_selection(epsilon / choices) * choices))
 
     def release(self, exact: Sequence[Sequence[Ranks]]) -> list[int]:
         """A grid integer for each cell, quantile and column, columns varying fastest."""

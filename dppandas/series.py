@@ -36,7 +36,7 @@ class PrivateSeries(PrivateColumn, Answers):
     def __getattr__(self, name: builtins.str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = "count, sum, mean, value_counts, mode, clipped and (a unit's) nunique"
+        answers = "count, sum, mean, var, std, value_counts, mode, clipped, (a unit's) nunique"
         raise refusals.refuse("private columns", name, answers)
 
     def _operands(self) -> dict[Any, Expression]:

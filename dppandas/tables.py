@@ -32,7 +32,7 @@ class PerUnit(Private, Generic[V]):
     def __repr__(self) -> str:
         return f"<one row for each {self._frame._root.source.unit.column!r} of {self._frame!r}>"
 
-    def agg(self, **columns: Any) -> V:
+    def agg(self, *unnamed: Any, **columns: Any) -> V:
         """A private frame of one row a unit: each column a (column, how) pair, or "size".
 
         how : sum, mean, median, min, max (of numbers), count, nunique, any, all, or size. Missing
@@ -48,8 +48,11 @@ charged; ask .release(epsilon=…)>
         frame = self._frame
         root = frame._root
         unit = root.source.unit.column
-        if not columns:
-            raise QueryError('agg needs a column, such as agg(spend=("amount", "sum")).')
+        if unnamed or not columns:
+            raise QueryError(
+                'agg takes names for the columns it makes, such as agg(spend=("amount", "sum")). '
+                "Nothing was computed or charged."
+            )
         asked: dict[Any, tuple[Expression | None, str]] = {}
         for name, given in columns.items():
             frame._not_the_unit(name)

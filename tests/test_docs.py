@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import dppandas
-from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
+from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip
 from dppandas.selection import ExponentialQuantiles
 from dppandas.statistics import REGISTRY
 
@@ -72,7 +72,11 @@ def test_pages_name_no_machine() -> None:
 def test_every_statistic_and_mechanism_has_a_row_and_a_proof() -> None:
     table = (ROOT / "docs" / "operations.md").read_text()
     proofs = "".join(p.read_text() for p in (ROOT / "docs" / "proofs").glob("*.md"))
-    for each in [*REGISTRY, DiscreteLaplace, PermuteAndFlip, ExponentialQuantiles]:
+    noises, selections = (
+        [DiscreteLaplace, DiscreteGaussian],
+        [PermuteAndFlip, Exponential, ExponentialQuantiles],
+    )
+    for each in [*REGISTRY, *noises, *selections]:
         assert f"`{each.__name__}`" in table
         assert f"`{each.__module__}.{each.__name__}`" in proofs
 

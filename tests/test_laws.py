@@ -49,7 +49,7 @@ from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, Table
 from dppandas.ledger import Ledger, draft
 from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
 from dppandas.rows import Column
-from dppandas.statistics import REGISTRY, Cells, Layout, Sum
+from dppandas.statistics import REGISTRY, Cells, Layout, Sum, quantiles
 from dppandas.statistics.counts import SHARE_STEP
 from dppandas.store import MemoryStore
 from dppandas.totals import Total
@@ -265,6 +265,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(
 
     for statistic in REGISTRY:
         monkeypatch.setattr(statistic, "kernel", quoting)
+    monkeypatch.setattr(quantiles.Pass, "points", quoting)
     dp.session(epsilon=1)
     df = people().assign(group=CANARY)
     with pytest.raises(dp.ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:

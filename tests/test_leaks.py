@@ -6,6 +6,8 @@ pickles, ledgers, in the noise of another process.
 
 from __future__ import annotations
 
+import contextlib
+import decimal
 import multiprocessing
 import os
 import pickle
@@ -960,3 +962,88 @@ def test_strictness_is_set_once_and_outlives_nothing() -> None:
     with pytest.raises(dp.LineageError, match="strict"):
         dp.protect(df[:2], "visits", unit="person").count(epsilon=1)
     assert session.spent == 0
+
+
+# --- H: plain values that would look at what they are compared with -----------------------------
+
+
+class SpyText(str):
+    seen: list[Any] = []  # noqa: RUF012
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        self.seen.append(other)
+        return False
+
+
+class SpyNumber(float):
+    def __hash__(self) -> int:
+        return hash(17017.25)
+
+    def __eq__(self, other: object) -> bool:
+        SpyText.seen.append(other)
+        return False
+
+
+class SpyWhole(int):
+    __hash__, __eq__ = SpyNumber.__hash__, SpyNumber.__eq__  # type: ignore[assignment]
+
+
+class SpyObject:
+    __hash__, __eq__ = SpyNumber.__hash__, SpyNumber.__eq__  # type: ignore[assignment]
+
+
+ROADS_OF_VALUES: dict[str, Callable[[Any, Any], Any]] = {
+    "keys": lambda p, v: p["s"].value_counts(keys=[v, "b"]),
+    "keys of several": lambda p, v: p[["s", "x"]].value_counts(keys={"s": [v], "x": [1]}),
+    "tuples": lambda p, v: p[["s", "x"]].value_counts(keys=[(v, 1), ("b", v)]),
+    "groups": lambda p, v: p.groupby("s", keys=[v]).size(),
+    "mode": lambda p, v: p["s"].mode(keys=[v, "b"]),
+    "isin": lambda p, v: p[p["s"].isin([v])].count(),
+    "==": lambda p, v: p[p["s"] == v].count(),
+    "where": lambda p, v: p["s"].where(p["s"] != v, v).value_counts(keys=["a"]),
+    "fillna": lambda p, v: p["s"].fillna(v).value_counts(keys=["a", v]),
+    "map": lambda p, v: p["s"].map({v: "z"}).value_counts(),
+    "map to": lambda p, v: p["s"].map({"a": v}).value_counts(),
+    "replace": lambda p, v: p["s"].replace({v: "z"}).value_counts(keys=["z"]),
+    "query": lambda p, v: p.query("s == @v or x == @v").count(),
+    "merge": lambda p, v: p.merge(
+        pd.DataFrame({"s": pd.Series([v, "q"], dtype=object), "t": [1, 2]}), on="s"
+    ).count(),
+    "explode": lambda p, v: p.explode("l", max_items=2)["l"].value_counts(keys=[v]),
+    "domain": lambda p, v: dp.protect(
+        pd.DataFrame({"s": ["a", "b"], "x": [1.0, 17017.25]}), name="other", domain={"s": [v, "a"]}
+    )["s"].value_counts(),
+}
+
+
+@pytest.mark.parametrize("road", ROADS_OF_VALUES)
+@pytest.mark.parametrize("value", [SpyText("z"), SpyNumber(5), SpyWhole(5), SpyObject()])
+def test_a_plain_value_is_never_shown_what_it_is_compared_with(road: str, value: Any) -> None:
+    df = pd.DataFrame({"s": ["a", "b", None], "x": [1.0, 17017.25, 5], "l": [["a"], ["z"], []]})
+    mixed = df.assign(s=pd.Series(["a", 17017.25, "CANARY"], dtype=object))
+    for each in (df, mixed):
+        dp.reset()
+        dp.session(epsilon=9, strict=True)
+        private = dp.protect(each.copy(), name="people")
+        SpyText.seen.clear()
+        with contextlib.suppress(dp.DPError):
+            ROADS_OF_VALUES[road](private, value).release(epsilon=1)
+        assert not [x for x in SpyText.seen if x in ("a", "b", "CANARY", 17017.25, 1.0)]
+        assert not any(
+            (type(x) is not SpyNumber and x == 17017.25) or x == "CANARY" for x in SpyText.seen
+        )
+
+
+def test_numbers_and_lists_too_large_to_work_with_are_refused_at_once() -> None:
+    df = pd.DataFrame({"x": [1.0, 2.0], "y": [1, 2]})
+    started = time.process_time()
+    for epsilon in ("1e-99999999", "1e99999999", "-1e99999999", decimal.Decimal("1e-9999999")):
+        with pytest.raises(dp.QueryError):
+            df.dp.count(epsilon=epsilon)
+    for keys in (range(10**8), {"x": range(2000), "y": range(2000)}):
+        with pytest.raises(dp.QueryError, match=r"1,000,000"):
+            (df.dp["x"] if isinstance(keys, range) else df.dp[["x", "y"]]).value_counts(keys=keys)
+    assert time.process_time() - started < 5

@@ -1154,7 +1154,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     "a function to aggregate": (
         lambda p: p.per_unit().agg(x=("age", np.sum)), dp.QueryError, "must be a pair",
     ),
-    "an aggregate of nothing": (lambda p: p.per_unit().agg(), dp.QueryError, "agg needs"),
+    "an aggregate of nothing": (lambda p: p.per_unit().agg(), dp.QueryError, "agg takes names"),
     "distinct values": (lambda p: p["city"].nunique(), dp.QueryError, "which values"),
     "distinct of a changed unit": (
         lambda p: p.rename(columns={"who": "w"})["w"].str.lower().nunique(), dp.QueryError, "unit",

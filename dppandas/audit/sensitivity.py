@@ -57,6 +57,8 @@ class SensitivityReport:
         if self.query:
             share = f" ({self.worst / self.declared:.0%})" if self.declared else ""
             head += f"; moved {self.worst} of {self.declared} declared{share}, by '{self.query}'"
+        if self.ok and self.declared and not self.worst:
+            head += ". Nothing moved at all: does op ask the frame that it is handed?"
         return "\n".join([head, *(f"- {problem}" for problem in self.problems)])
 
 

@@ -170,5 +170,5 @@ CASTS = {"str": as_text, "bool": _as_bool, "datetime": _as_time}
 
 
 def plain_or_missing(value: Any) -> Any:
-    """A plain value as Python has it; None for a missing one."""
+    """A caller's plain value as Python has it; None for a missing one."""
     return None if is_missing(value) else plain(value)

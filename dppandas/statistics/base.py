@@ -189,7 +189,7 @@ class Statistic(ABC):
 
     def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
         """What turns the exact into an answer: by default noise on each integer."""
-        return additive(asked, moved)
+        return additive(asked, moved, alone=self.size == 1)
 
     def read(self, through: Read) -> Any:
         """What is exact: by default the integers of all rows, in one pass over them."""
