@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 import dppandas as dp
+from dppandas.selection import Ranks
 
 COLUMNS = ("number", "group", "code", "yes", "no", "when")
 BOUNDS = (-5, 10)
@@ -144,6 +145,9 @@ def released(name: str, private: Any, epsilon: object = 1) -> Any:
     return {**OPERATIONS, **OF_UNITS}[name](private).release(epsilon=epsilon)
 
 
+#: What warns, whatever the data are: the answer is not quite what its name says.
+WARNING = {"min", "group max", "quantiles of columns"}
+
 EVERY = [*OPERATIONS, *SELECTIONS]
 
 
@@ -159,3 +163,10 @@ def integers(unreleased: dp.Unreleased, engine: Any) -> list[int]:
         return engine.gather(kernel, empty, "test", statistic.whole_units)
 
     return statistic.read(through)
+
+
+def flat(exact: Any) -> list[Any]:
+    """What a mechanism is handed, number by number."""
+    if isinstance(exact, Ranks):
+        return [*exact.values.tolist(), *exact.counts.tolist()]
+    return [x for part in exact for x in flat(part)] if isinstance(exact, list) else [exact]
