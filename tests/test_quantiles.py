@@ -565,8 +565,8 @@ def test_a_plan_has_few_levels_and_parts_that_fit(shares: set[Fraction]) -> None
 @pytest.mark.statistical
 @pytest.mark.parametrize(("m", "known"), [(3, 2.3), (9, 5.8), (31, 8.6)])
 def test_several_quantiles_are_as_near_as_published(m: int, known: float) -> None:
-    """Mean rank error at n = 5,000, ε = 1. 60 runs of m answers: the mean's deviation is below 0.1
-    of it, so 0.55 more is beyond 5 of them (3e-7). Power: ε/m each has 4.2, 13, 52."""
+    """Mean rank error at n = 5,000, ε = 1. The deviation of the mean of these runs is below 0.1 of
+    it, so half as much again is beyond 5 of them (3e-7). Power: ε/m each has 4.2, 13, 52."""
     rng, shares = np.random.default_rng(2), [(i + 1) / (m + 1) for i in range(m)]
     errors = []
     for _ in range(60 if m < 31 else 15):
@@ -578,14 +578,14 @@ def test_several_quantiles_are_as_near_as_published(m: int, known: float) -> Non
 
 @pytest.mark.statistical
 def test_a_median_is_as_near_as_published() -> None:
-    """Lognormal on [0, 100], n = 1,000, ε = 1: mean error .0026 from the exact median. Of 600
-    answers the mean's deviation is below .00015, so .0035 is beyond 6 of them (1e-9)."""
+    """Lognormal on [0, 100], n = 1,000, ε = 1: mean error .0030, deviation .0034 of one answer and
+    .00014 of the mean of 600: .0040 is beyond 7 of them (1e-9). Power: half the ε has .006."""
     rng, errors = np.random.default_rng(4), []
     for _ in range(600):
         values = rng.lognormal(size=1000)
         found = pd.Series(values).dp.median(bounds=(0, 100), epsilon=1)
         errors.append(abs(found - np.median(values)))
-    assert np.mean(errors) < 0.0035
+    assert np.mean(errors) < 0.0040
 
 
 @pytest.mark.statistical
