@@ -8,6 +8,7 @@ meant, for all faces at once. So a new operation is one more method, and a file 
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self, Unpack
@@ -18,8 +19,17 @@ from .budget import More, gives_loss
 from .domain import Bounds, Grid
 from .errors import QueryError, is_one_of, shown
 from .rows import Expression
-from .shaping import Rows, asks, bounds_of, checked_ddof, present, weights_of
-from .statistics import Cells, Count, Layout, Mean, Moments, Sum, Variance, WeightedMean
+from .shaping import (
+    Rows,
+    asks,
+    bounds_of,
+    checked_ddof,
+    present,
+    quantiles_of,
+    weights_of,
+    with_levels,
+)
+from .statistics import Cells, Count, Layout, Mean, Moments, Quantiles, Sum, Variance, WeightedMean
 from .together import Name, shares_of, together
 from .unreleased import Unreleased
 
@@ -27,13 +37,11 @@ from .unreleased import Unreleased
 AGGREGATED = ("count", "sum", "mean", "var", "std", "median", "min", "max")
 
 #: What describe releases, in the order in which it shows them: the rows of one release, the method
-#: that answers it and its arguments, and its part of the loss before it is divided by the sum. So
-#: each row has one part in eight, but for the first three, which one release tells.
-DESCRIBED: tuple[tuple[tuple[str, ...], str, dict[str, Any], int], ...] = (
-    (("count", "mean", "std"), "_moments", {}, 3),
-    (("min",), "min", {}, 1),
-    (("25%", "50%", "75%"), "quantile", {"q": [0.25, 0.5, 0.75]}, 3),
-    (("max",), "max", {}, 1),
+#: that answers it, and its part of the loss. So each row has one part in eight, and those of one
+#: release have more of it.
+DESCRIBED: tuple[tuple[tuple[str, ...], str, int], ...] = (
+    (("count", "mean", "std"), "_moments", 3),
+    (("min", "25%", "50%", "75%", "max"), "_five", 5),
 )
 
 
@@ -226,6 +234,96 @@ class Answers(Rows):
         shape, freedom = self._shape(integer=False), checked_ddof(ddof, parsed)
         return Variance(self._groups, shape, operands, parsed, freedom, root=root), parsed
 
+    @asks
+    def median(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The median of the values, clipped to bounds: `quantile` of one half.
+
+        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
+
+        >>> import pandas as pd
+        >>> m = pd.Series([20, 30, 40] * 100).dp.median(bounds=(0, 60), epsilon=1)
+        >>> 0 <= m <= 60, m.error()
+        (True, 24.0)
+        """
+        return self._quantile("median", (Fraction(1, 2),), None, bounds, epsilon, **more)
+
+    @asks
+    def quantile(
+        self,
+        q: object = 0.5,
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """Values below which a share q of the values lies, clipped to bounds. Missing values are
+        left out. Shaped as in pandas: for a list of shares they are the index, or its last level.
+
+        q : a share between 0 and 1, or a list of them. Several at once cost less than each on its
+            own, and never decrease from one to a larger one. Shares of 0 and 1 are aimed within
+            the rows: see `min`.
+        bounds : as in `mean`. Answers lie on a grid of at most 2^30 steps between them.
+
+        Where pandas interpolates between two values, this is one of the points between them.
+        ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
+        There is no interval of values; ask ``quantile([0.45, 0.5, 0.55])`` for a bracket.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are; the
+        exponential mechanism (McSherry and Talwar, FOCS 2007; Kaplan, Schnapp and Stemmer, ICML
+        2022; docs/proofs/quantiles.md).
+
+        >>> import pandas as pd
+        >>> ages = pd.Series([20, 30, 40] * 100)
+        >>> found = ages.dp.quantile([0.25, 0.75], bounds=(0, 60), epsilon=1)
+        >>> found.index.tolist(), found.is_monotonic_increasing
+        ([0.25, 0.75], True)
+        """
+        shares, labels = quantiles_of(q)
+        said = "quantile " + ", ".join(f"{float(share):g}" for share in shares)
+        _warn_of_extremes(shares)
+        return self._quantile(said, shares, labels, bounds, epsilon, **more)
+
+    @asks
+    def min(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """A value near the smallest: as near to it as privacy lets one come without giving more.
+
+        The smallest value is somebody's. This is a quantile a few ranks within the values, so few
+        that it is hardly ever below all of them; ``.error()`` says how many values may lie below.
+        Bounds as in `quantile`. A `UserWarning` says that it isn't the smallest.
+
+        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
+        """
+        return self._extreme("min", 0, bounds, epsilon, **more)
+
+    @asks
+    def max(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """A value near the largest. See `min`.
+
+        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
+        """
+        return self._extreme("max", 1, bounds, epsilon, **more)
+
+    def _extreme(
+        self, what: str, end: int, bounds: object, epsilon: object, **more: Unpack[More]
+    ) -> Any:
+        shares = (Fraction(end),)
+        _warn_of_extremes(shares)
+        return self._quantile(what, shares, None, bounds, epsilon, **more)
+
+    def _quantile(
+        self,
+        what: str,
+        shares: tuple[Fraction, ...],
+        labels: Sequence[float] | float | None,
+        bounds: object,
+        epsilon: object,
+        **more: Unpack[More],
+    ) -> Any:
+        operands, parsed = self._numbers(bounds)
+        shape = with_levels(self._shape(integer=False), labels, self._operands(), self._groups)
+        statistic = Quantiles(self._groups, shape, operands, parsed, shares)
+        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
+
     # several answers at once
 
     @property
@@ -336,32 +434,47 @@ class Answers(Rows):
         statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
         return self._answer(statistic, self._titled("count, mean, std", parsed))
 
+    def _five(self, *, bounds: object = None) -> Any:
+        """Quartiles and, near the ends, quantiles in one release."""
+        shares = tuple(Fraction(i, 4) for i in range(5))
+        labels = [float(share) for share in shares]
+        return self._quantile("min, quartiles, max", shares, labels, bounds, None)
+
     def _described(self, bounds: object, epsilon: object, **more: Unpack[More]) -> Any:
         """See `describe`."""
-        known = [each for each in DESCRIBED if hasattr(type(self), each[1])]
-        whole = sum(share for *_, share in known)
-        parts, shares = {}, {}
-        for rows, method, arguments, share in known:
-            name = (None, ", ".join(rows))
-            parts[name] = _asked(self, method, bounds, **arguments)
-            shares[name] = Fraction(share, whole)
+        whole = sum(share for *_, share in DESCRIBED)
+        names: list[Name] = [(None, ", ".join(rows)) for rows, *_ in DESCRIBED]
+        parts = {
+            name: _asked(self, method, bounds)
+            for name, (_, method, _) in zip(names, DESCRIBED, strict=True)
+        }
+        shares = {
+            name: Fraction(share, whole) for name, (*_, share) in zip(names, DESCRIBED, strict=True)
+        }
 
         def combined(values: dict[Name, Any]) -> Any:
-            tables = []
-            for (rows, *_), value in zip(known, values.values(), strict=True):
-                if len(rows) == 1:  # a number, or one for each column
-                    value = value.to_frame().T if isinstance(value, pd.Series) else pd.Series(value)
-                value = value.astype("float64").set_axis(pd.Index(list(rows)), axis=0)
-                tables.append(value)
-            return pd.concat(tables)
+            return pd.concat(
+                value.astype("float64").set_axis(pd.Index(list(rows)), axis=0)
+                for (rows, *_), value in zip(DESCRIBED, values.values(), strict=True)
+            )
 
         return together(parts, shares, combined, epsilon, **more)
 
 
-def _asked(face: Answers, method: str, bounds: object, **arguments: Any) -> Unreleased:
+def _warn_of_extremes(shares: Sequence[Fraction]) -> None:
+    """Whatever the data are."""
+    if 0 in shares or 1 in shares:
+        warnings.warn(
+            "the smallest or largest value is somebody's and can't be told: this answers with a "
+            "quantile near it. .error() says how many values may lie beyond.",
+            UserWarning,
+            stacklevel=6,
+        )
+
+
+def _asked(face: Answers, method: str, bounds: object) -> Unreleased:
     """An unreleased answer, given bounds where it takes them."""
     ask = getattr(face, method)
-    if "bounds" in inspect.signature(ask).parameters:
-        arguments["bounds"] = bounds
-    asked: Unreleased = ask(**arguments)
+    takes_bounds = "bounds" in inspect.signature(ask).parameters
+    asked: Unreleased = ask(bounds=bounds) if takes_bounds else ask()
     return asked

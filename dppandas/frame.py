@@ -42,9 +42,10 @@ class PrivateFrame(Verbs, Crossing):
         self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
     ) -> Any:
         """The public schema: each column with the bounds or keys that were declared for it. With
-        epsilon= (or bounds=) count, mean and standard deviation of each column: a DataFrame.
+        epsilon= (or bounds=) pandas' eight figures of each column: a DataFrame.
 
-        bounds : as in `mean`. Count, mean and deviation come from one release.
+        bounds : as in `mean`. Count, mean and deviation come from one release with three eighths of
+            the loss; min and max (quantiles near them) and the quartiles from one with the rest.
             ``dp.records(result)`` has the records.
 
         *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly

@@ -41,8 +41,7 @@ VERBS: dict[str, tuple[str, str]] = {
                      "use arithmetic, where, map with a dict, .str and .dt, agg with names, or "
                      "per_unit().agg()")),
     "qcut": ("its edges would be read from the data", _BINS),
-    **dict.fromkeys(("quantile", "median", "sem", "skew", "kurt", "mad", "min",
-                     "max", "idxmin", "argmax", "argmin", "prod", "product"),
+    **dict.fromkeys(("sem", "skew", "kurt", "mad", "idxmin", "argmax", "argmin", "prod", "product"),
                     ("it is not among the answers of this version", "ask count, sum, mean, "
                      "var, std or value_counts")),
     **dict.fromkeys(("unique", "factorize", "get_dummies", "select_dtypes", "info", "dtypes",

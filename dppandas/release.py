@@ -107,7 +107,7 @@ def _answered(query: Query, mechanism: Mechanism, engine: Engine) -> Sequence[in
 
         return engine.gather(kernel, empty, query.what, statistic.whole_units)
 
-    exact = statistic.read(through)
+    exact = statistic.exact(through, mechanism)
     watching = recorder.get()
     if watching is not None:
         return watching(query, mechanism, exact)

@@ -56,8 +56,8 @@ class Record:
 
         A number for a scalar, else a Series or DataFrame under the result's labels; with several
         numbers, all errors hold together. For a selection: how far the score of what was selected
-        may lie below the best. Only the noise counts: what clipping and a unit's max_rows changed
-        is not in it.
+        may lie below the best; for quantiles: how many ranks they may be off. Only the noise
+        counts: what clipping and a unit's max_rows changed is not in it.
         """
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
@@ -76,6 +76,8 @@ class Record:
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
             raise RecordError("a selected label has no interval; .error() tells its gap.")
+        if self.statistic.no_interval:
+            raise RecordError(self.statistic.no_interval)
         intervals = self._intervals(confidence)
         if self._layout.is_scalar:
             return intervals[0]
@@ -147,6 +149,8 @@ class Record:
             return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
         names = self._layout.labels()
         values = self.statistic.estimate(self._noisy)
+        if self.statistic.no_interval:
+            return [(n, short(v), self.expected) for n, v in zip(names, values, strict=True)]
         intervals = self._intervals(CONFIDENCE)
         return [
             (name, short(value), f"{short(low)} to {short(high)}")
@@ -191,7 +195,10 @@ class _Released:
         return _carrying, (type(self), plain(self), self._record)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(with_error(cast(float, self), self.error()))
+        if self._record.statistic.no_interval:
+            printer.text(f"{short(cast(float, self))} ({self._record.expected}, 95 %)")
+        else:
+            printer.text(with_error(cast(float, self), self.error()))
 
 
 class ReleasedInt(_Released, int):

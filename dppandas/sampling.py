@@ -401,6 +401,11 @@ def permute_and_flip(
     return int(taken[bits.below(len(taken))])
 
 
+def uniform(n: int) -> int:
+    """One of 0, …, n-1, each as likely as another."""
+    return SYSTEM.below(n)
+
+
 def weighted_choice(weights: Sequence[int], bits: Bits = SYSTEM) -> int:
     """An index, chosen with probability weight / total, exactly; some weight is above 0.
 

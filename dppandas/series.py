@@ -84,9 +84,11 @@ class PrivateSeries(PrivateColumn, Answers):
     def describe(
         self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
     ) -> Any:
-        """Count, mean and standard deviation of the values, clipped to bounds: a Series.
+        """pandas' eight figures of the values, clipped to bounds: a Series.
 
-        Count, mean and deviation come from one release. ``dp.records(result)`` has the records.
+        Count, mean and deviation come from one release with three eighths of the loss; min and max
+        (quantiles near them) and the quartiles from one with the rest. ``dp.records(result)`` has
+        the records.
 
         *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
         (docs/proofs/variances.md).

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar, Unpack
 
 import numpy as np
@@ -27,6 +30,9 @@ from .vectors import NUMBERS
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+#: Each quantile is a choice of its own, which takes time whatever the data are.
+MOST_QUANTILES = 1000
 
 #: Options of pandas' methods, with the one value that asks for nothing else than we do.
 _HARMLESS = {
@@ -369,6 +375,56 @@ def pearson(method: object) -> None:
             f"method={shown(method)} must be 'pearson': a rank depends on other rows. "
             "Nothing was computed or charged."
         )
+
+
+def quantiles_of(q: object) -> tuple[tuple[Fraction, ...], float | list[float]]:
+    """Exact shares, as they print, and their labels in the answer: a number for a single one."""
+    if isinstance(q, str | bytes) or not isinstance(q, Iterable):
+        share = _share(q)
+        return (share,), float(share)
+    if isinstance(q, np.ndarray) and q.ndim != 1:
+        raise QueryError("q= must be a share or a list of them. Nothing was charged.")
+    shares = tuple(_share(each) for each in q)
+    if not 1 <= len(shares) <= MOST_QUANTILES:
+        raise QueryError(
+            f"q= has {len(shares)} shares; give 1 to {MOST_QUANTILES}. Nothing was charged."
+        )
+    return shares, [float(share) for share in shares]
+
+
+def _share(q: object) -> Fraction:
+    hint = f"q={shown(q)} must be a share from 0 to 1, such as 0.5, or a list of them"
+    if isinstance(q, bool | np.bool_) or not isinstance(q, numbers.Real | Decimal):
+        raise QueryError(f"{hint}. Nothing was charged.")
+    try:
+        share = Fraction(q) if isinstance(q, Fraction) else Fraction(str(q))
+    except ValueError:
+        raise QueryError(f"{hint}. Nothing was charged.") from None
+    if not 0 <= share <= 1 or share.denominator > 10**20:
+        raise QueryError(f"{hint}. Nothing was charged.")
+    return share
+
+
+def with_levels(
+    shape: Layout, labels: float | Sequence[float] | None, names: Iterable[Any], cells: Cells
+) -> Layout:
+    """How pandas lays out quantiles: a list of them is the index, or its last level."""
+    if labels is None or (shape.index is None and isinstance(labels, float)):
+        return shape
+    if isinstance(labels, float):
+        return shape if cells.keys is not None else replace(shape, name=labels)
+    levels: pd.Index[Any] = pd.Index(np.array(labels, dtype=np.float64))
+    if shape.index is None:
+        return replace(shape, index=levels, name=next(iter(names)))
+    if cells.keys is None:
+        return replace(shape, index=levels, columns=shape.index)
+    pairs = [
+        (*(key if isinstance(shape.index, pd.MultiIndex) else (key,)), level)
+        for key in shape.index
+        for level in levels
+    ]
+    both = pd.MultiIndex.from_tuples(pairs, names=[*shape.index.names, None])
+    return replace(shape, index=both)
 
 
 def index(cells: Cells, names: Sequence[Any]) -> pd.Index:

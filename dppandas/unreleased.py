@@ -185,8 +185,8 @@ class Unreleased(Private):
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The noisy answer, shaped as pandas would shape the exact one.
 
-        *Guarantee*: epsilon-differential privacy of the source's unit, by exact discrete Laplace
-        noise (docs/proofs/discrete_laplace.md).
+        *Guarantee*: epsilon-differential privacy of the source's unit, by the mechanism that
+        the statistic asks for; noise is exact (docs/proofs/discrete_laplace.md).
         """
         return results.answer(self._ask(epsilon, **more))
 

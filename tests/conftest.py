@@ -31,7 +31,8 @@ def fresh_session() -> Iterator[None]:
 
 @pytest.fixture
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """``frozen(z)``: each noise is z from now on, and a selection takes the first largest score.
+    """``frozen(z)``: each noise is z from now on, and a selection takes the first largest score;
+    of equal ones in a row the middle.
 
     The noise is replaced, not seeded: nothing seeds it.
     """
@@ -42,8 +43,16 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
             sampling, "discrete_laplace_vector", lambda scale, n: np.full(n, noise, dtype=dtype)
         )
         monkeypatch.setattr(sampling, "permute_and_flip", lambda gaps, rate: list(gaps).index(0))
+        monkeypatch.setattr(
+            sampling, "weighted_choice", lambda w: max(enumerate(w), key=_second)[0]
+        )
+        monkeypatch.setattr(sampling, "uniform", lambda n: n // 2)
 
     return freeze
+
+
+def _second(pair: tuple[int, int]) -> int:
+    return pair[1]
 
 
 @pytest.fixture

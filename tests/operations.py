@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 import dppandas as dp
+from dppandas.selection import Ranks
 
 COLUMNS = ("number", "group", "code", "yes", "no", "when")
 BOUNDS = (-5, 10)
@@ -114,6 +115,19 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "nunique of codes": lambda p: p.query("number > 0")["code"].nunique(keys=CODES),
     "nunique of parts": lambda p: parts(p)["part"].nunique(keys=["", "x", "b"]),
     "suggested bounds": lambda p: p["number"].suggest_bounds(),
+    "median": lambda p: p["number"].median(bounds=BOUNDS),
+    "third": lambda p: (p["number"] + p["code"]).quantile(1 / 3, bounds=BOUNDS),
+    "quantiles": lambda p: p["number"].quantile([0.25, 0.5, 0.9], bounds=BOUNDS),
+    "quantile of columns": lambda p: p[["number", "code"]].quantile(0.7, bounds=BOUNDS),
+    "quantiles of columns": lambda p: p[["number", "when"]].quantile([0, 0.5, 1], bounds=BOUNDS),
+    "min": lambda p: p["code"].min(bounds=BOUNDS),
+    "group max": lambda p: p.groupby("code", keys=CODES)["number"].max(bounds=BOUNDS),
+    "group median": lambda p: p.groupby("group", keys=GROUPS)[["number", "no"]].median(
+        bounds=BOUNDS
+    ),
+    "group quantiles": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].quantile(
+        [0.1, 0.8], bounds=BOUNDS
+    ),
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
     ),
@@ -194,6 +208,9 @@ def released(name: str, private: Any, epsilon: object = 1) -> Any:
     return {**OPERATIONS, **OF_UNITS, **UNKNOWN}[name](private).release(epsilon=epsilon)
 
 
+#: What warns, whatever the data are: the answer is not quite what its name says.
+WARNING = {"min", "group max", "quantiles of columns"}
+
 EVERY = [*OPERATIONS, *SELECTIONS]
 
 
@@ -209,3 +226,10 @@ def integers(unreleased: dp.Unreleased, engine: Any) -> Any:
         return engine.gather(kernel, empty, "test", statistic.whole_units)
 
     return statistic.read(through)
+
+
+def flat(exact: Any) -> list[Any]:
+    """What a mechanism is handed, number by number."""
+    if isinstance(exact, Ranks):
+        return [*exact.values.tolist(), *exact.counts.tolist()]
+    return [x for part in exact for x in flat(part)] if isinstance(exact, list) else [exact]

@@ -16,6 +16,7 @@ import pytest
 
 import dppandas
 from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip
+from dppandas.selection import ExponentialQuantiles
 from dppandas.statistics import REGISTRY
 
 ROOT = Path(__file__).parent.parent
@@ -71,7 +72,10 @@ def test_pages_name_no_machine() -> None:
 def test_every_statistic_and_mechanism_has_a_row_and_a_proof() -> None:
     table = (ROOT / "docs" / "operations.md").read_text()
     proofs = "".join(p.read_text() for p in (ROOT / "docs" / "proofs").glob("*.md"))
-    noises, selections = [DiscreteLaplace, DiscreteGaussian], [PermuteAndFlip, Exponential]
+    noises, selections = (
+        [DiscreteLaplace, DiscreteGaussian],
+        [PermuteAndFlip, Exponential, ExponentialQuantiles],
+    )
     for each in [*REGISTRY, *noises, *selections]:
         assert f"`{each.__name__}`" in table
         assert f"`{each.__module__}.{each.__name__}`" in proofs

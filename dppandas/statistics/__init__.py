@@ -10,6 +10,7 @@ from .counts import Count
 from .covariance import Covariance
 from .moments import Mean, Moments, Sum, Variance, WeightedMean
 from .presence import Present
+from .quantiles import Quantiles
 from .ranges import Magnitudes
 from .scores import Scores
 from .tables import Contingency, Popularity
@@ -30,6 +31,7 @@ __all__ = [
     "Moments",
     "Popularity",
     "Present",
+    "Quantiles",
     "Scores",
     "Sparse",
     "Statistic",

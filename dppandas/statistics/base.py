@@ -164,8 +164,12 @@ class Statistic(ABC):
     #: What to say, beside the usual, where reading the rows fails.
     on_failure: ClassVar[str] = ""
 
-    #: Whether each number is one integer, so that the label of the largest can be selected.
-    selectable: ClassVar[bool] = True
+    #: Why public facts and the answer can't bound values by an interval; "" where they can.
+    no_interval: ClassVar[str] = ""
+
+    #: Whether each number is one integer, comparable with the others, so that the label of the
+    #: largest can be selected.
+    selectable: ClassVar[bool] = False
 
     #: Whether the kernel must see all rows of a unit together.
     whole_units: ClassVar[bool] = False
@@ -196,6 +200,10 @@ class Statistic(ABC):
     def read(self, through: Read) -> Any:
         """What is exact: by default the integers of all rows, in one pass over them."""
         return through(self.over, lambda: Total(self.size))
+
+    def exact(self, through: Read, mechanism: Mechanism) -> Any:
+        """What a mechanism needs of what is exact: all of it, unless there is much more."""
+        return self.read(through)
 
     def apart(self, one: Any, other: Any, selecting: bool) -> int:
         """How far two exact answers are apart, as `Query.sensitivity` counts it: for audits."""

@@ -32,6 +32,8 @@ class Sum(Statistic):
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
 
+    selectable: ClassVar[bool] = True
+
     @property
     def size(self) -> int:
         return len(self.cells) * len(self.operands)

@@ -1,0 +1,456 @@
+"""Quantiles by the exponential mechanism on the points of a public grid, exactly.
+
+The point c has loss max(0, #{x < c} - qn, qn - #{x ≤ c}), in whole numbers, and is taken with
+probability proportional to exp(-rate · loss). Between two values that occur the loss is the same
+everywhere, so points are drawn in runs. Several quantiles split the grid: the middle one first,
+then each side on its own rows (Kaplan, Schnapp and Stemmer, "Differentially Private Approximate
+Quantiles", ICML 2022; proof: docs/proofs/quantiles.md).
+
+A row at the point where the grid is split lies on both sides, in parts: it is spread evenly over
+its point, which is divided into parts, and the split falls between two of them. So many equal
+values are split as precisely as different ones.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import conversions, sampling
+from .accounting import Asked, Measure
+from .budget import Epsilon, Loss, Rho
+from .errors import QueryError
+from .mechanisms import Sensitivity
+
+#: Digits of a weight before it is cut to a whole number, and the place where it is cut.
+DIGITS, PLACES = 110, 90
+#: What rounding of weights may cost of ε: far more than it does.
+SLACK = 1 - Fraction(1, 2**40)
+#: All losses above the cap count as the cap: together they are chosen once in e^40 times.
+TAIL = 40
+#: Parts of a row, where the grid is split: half a part is never more than half of 2^30 rows.
+PARTS = 2**31
+#: With so much confidence no smallest value lies above the extreme quantile, and no largest below.
+SURE = 0.95
+
+
+@dataclass(frozen=True)
+class Node:
+    """One choice: which quantile, between which others, and of which share of what lies there."""
+
+    at: int
+    low: int | None
+    high: int | None
+    level: int
+    share: Fraction
+    is_leaf: bool
+
+    @property
+    def moved(self) -> int:
+        """The most that one row moves the loss of a point: max(a, b - a) for the share a/b."""
+        a, b = self.share.numerator, self.share.denominator
+        return max(a, b - a)
+
+
+@lru_cache(maxsize=256)
+def plan(quantiles: tuple[Fraction, ...]) -> tuple[Node, ...]:
+    """The choices that find sorted quantiles, in order: the middle first, then both sides."""
+    nodes = []
+
+    def split(first: int, last: int, low: int | None, high: int | None, level: int) -> None:
+        if first == last:
+            return
+        at = (first + last) // 2
+        if quantiles[at] in (0, 1):  # ends are uncertain: nothing else should hang on them
+            at = (first + last - 1) // 2
+        start = Fraction(0) if low is None else quantiles[low]
+        end = Fraction(1) if high is None else quantiles[high]
+        share = (quantiles[at] - start) / (end - start)
+        nodes.append(Node(at, low, high, level, share, last - first == 1))
+        split(first, at, low, at, level + 1)
+        split(at + 1, last, at, high, level + 1)
+
+    split(0, len(quantiles), None, None, 0)
+    return tuple(sorted(nodes, key=lambda node: node.level))
+
+
+class Ranks:
+    """Grid integers that occur, and how many rows lie below each; with the losses' cap, if any.
+
+    What is below and above the window in which losses are uncapped may be put together, beside it:
+    the capped losses of all points are the same.
+    """
+
+    def __init__(
+        self,
+        values: npt.NDArray[np.int64],
+        counts: npt.NDArray[np.int64],
+        cap: int | None = None,
+        offset: int = 0,
+    ) -> None:
+        self.values = values
+        self.counts = counts
+        self.cap = cap
+        self.offset = offset
+        self.below = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ranks) and (
+            np.array_equal(self.values, other.values) and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def count(self, value: int) -> int:
+        """How many rows have a value."""
+        i = int(np.searchsorted(self.values, value))
+        is_there = i < len(self.values) and int(self.values[i]) == value
+        return int(self.counts[i]) if is_there else 0
+
+    def mass(self, place: int, parts: int) -> int:
+        """How much lies below a place, in parts of rows, each spread over its point."""
+        point, within = divmod(place, parts)
+        i = int(np.searchsorted(self.values, point))
+        return int(self.below[i]) * parts + within * self.count(point)
+
+
+def aimed(mass: int, share: Fraction, offset: int) -> int:
+    """The mass that a share a/b of some mass aims at, b times: a·mass, an extreme one so far within
+    as the offset says, but never outside. So what lies outside of a part can't move its losses,
+    though a slot at its edge may reach out; and the least loss is 0."""
+    whole = share.denominator * mass
+    return min(max(share.numerator * mass + share.denominator * offset, 0), whole)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Neighbouring slots of the grid, from a first one on up or down; the loss grows by a step."""
+
+    slot: int
+    sign: int
+    count: int
+    loss: int
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class Slots:
+    """What one choice is made among: the slots of some width between two places of the grid.
+
+    The loss of the slot from s to e is max(0, b·F(s) - T, T - b·F(e)), with F the mass above the
+    lower place, a/b the share that is asked for, and T the mass that is aimed at.
+    """
+
+    ranks: Ranks
+    low: int
+    high: int
+    share: Fraction
+    offset: int
+    width: int
+    parts: int
+    cap: int
+
+    def runs(self) -> list[Run]:
+        """All slots, those of capped loss put together at both ends."""
+        parts, base = self.parts, self.ranks.mass(self.low, self.parts)
+        b = self.share.denominator
+        target = aimed(self.ranks.mass(self.high, parts) - base, self.share, self.offset)
+        values, below = self.ranks.values, self.ranks.below
+        first, last = self.low // self.width, (self.high - 1) // self.width
+        start = int(np.searchsorted(values, self.low // parts))
+        stop = int(np.searchsorted(values, (self.high - 1) // parts, "right"))
+        # a point with so few rows up to its end, or so many below it, has a capped loss
+        under = ((target - self.cap) // b + base) // parts
+        over = -((-(target + self.cap) // b - base) // parts)
+        i = max(start, min(stop, int(np.searchsorted(below[1:], _int64(under), "right"))))
+        j = max(i, min(stop, int(np.searchsorted(below[:-1], _int64(over), "left"))))
+        at = first if i == start else (int(values[i - 1]) + 1) * parts // self.width
+        end = last + 1 if j == stop else int(values[j]) * parts // self.width
+        found = [Run(first, 1, at - first, self.cap)]
+        for k in range(i, j):
+            own = int(values[k]) * parts // self.width
+            below_own = int(below[k]) * parts - base
+            found.append(self._gap(at, own, b * below_own - target))
+            at, up_to = max(own, first), min(own + parts // self.width - 1, last)
+            count = int(self.ranks.counts[k])
+            found.extend(self._point(own, at, up_to, b * below_own - target, b * count))
+            at = up_to + 1
+        found.append(self._gap(at, end, b * (int(below[j]) * parts - base) - target))
+        at = max(at, end)
+        found.append(Run(at, 1, last + 1 - at, self.cap))
+        return [run for run in found if run.count > 0]
+
+    def _gap(self, at: int, end: int, beyond: int) -> Run:
+        return Run(at, 1, end - at, min(abs(beyond), self.cap))
+
+    def _point(self, own: int, first: int, last: int, beyond: int, density: int) -> Iterator[Run]:
+        """The slots of a point with rows: the loss falls, is 0 in one slot or two, and rises."""
+        step = density * self.width
+        if self.width == self.parts:
+            yield Run(first, 1, 1, min(max(0, beyond, -beyond - step), self.cap))
+            return
+        falling = min(last, own - (beyond // step) - 2)  # ceil(-beyond/step) - 2
+        rising = max(first, own + (-beyond // step) + 1)
+        if falling >= first:
+            loss = -beyond - step * (falling - own + 1)
+            yield from self._arm(falling, -1, falling - first + 1, loss, step)
+        flat = max(first, falling + 1)
+        yield Run(flat, 1, min(last, rising - 1) - flat + 1, 0)
+        if rising <= last:
+            loss = beyond + step * (rising - own)
+            yield from self._arm(rising, 1, last - rising + 1, loss, step)
+
+    def _arm(self, slot: int, sign: int, count: int, loss: int, step: int) -> Iterator[Run]:
+        free = min(count, max(0, -((loss - self.cap) // step)))
+        yield Run(slot, sign, free, loss, step)
+        yield Run(slot + sign * free, sign, count - free, self.cap)
+
+
+class Weights:
+    """exp(-rate · loss) in decimals, by few exponentials: losses come near one another."""
+
+    def __init__(self, rate: Fraction) -> None:
+        self._rate = rate
+        self._known: dict[int, Decimal] = {}
+        self._loss, self._weight = 0, Decimal(1)
+
+    def exp(self, loss: int) -> Decimal:
+        """exp(-rate · loss), remembered."""
+        if loss not in self._known:
+            exponent = Decimal(-self._rate.numerator * loss) / Decimal(self._rate.denominator)
+            self._known[loss] = exponent.exp()
+        return self._known[loss]
+
+    def of(self, loss: int) -> Decimal:
+        """The same by a step from the last."""
+        step = loss - self._loss
+        self._loss = loss
+        if step > 0:
+            self._weight *= self.exp(step)
+        elif step < 0:
+            self._weight /= self.exp(-step)
+        return self._weight
+
+    def run(self, run: Run) -> int:
+        """The weights of all slots of a run together, as a whole number."""
+        weight = self.of(run.loss)
+        if not run.step:
+            return _whole(weight * run.count)
+        return _whole(weight * self._up_to(run.count, run.step) / self._up_to(1, run.step))
+
+    def _up_to(self, count: int, step: int) -> Decimal:
+        """1 - r^count, by which 1 + r + … + r^(count-1) exceeds that of count 1."""
+        return 1 - self.exp(step * count)
+
+    def slot(self, run: Run) -> int:
+        """A slot of a run: by halves where weights differ."""
+        if not run.step:
+            return run.slot + run.sign * sampling.uniform(run.count)
+        first, count = 0, run.count
+        while count > 1:
+            half = count // 2
+            near, far = self._up_to(half, run.step), self._up_to(count - half, run.step)
+            far *= self.exp(run.step * half)
+            if sampling.weighted_choice([_whole(near), _whole(far)]):
+                first, count = first + half, count - half
+            else:
+                count = half
+        return run.slot + run.sign * first
+
+
+def _whole(weight: Decimal) -> int:
+    return int(weight.scaleb(PLACES))
+
+
+def _int64(value: int) -> int:
+    return max(-1, min(2**62, value))
+
+
+def choose(slots: Slots, rate: Fraction) -> int:
+    """A slot, taken with probability proportional to exp(-rate · loss)."""
+    with decimal.localcontext(decimal.Context(DIGITS, decimal.ROUND_HALF_EVEN)):
+        runs, weights = slots.runs(), Weights(rate)
+        chosen = sampling.weighted_choice([weights.run(run) for run in runs])
+        return weights.slot(runs[chosen])
+
+
+@dataclass(frozen=True)
+class ExponentialQuantiles:
+    """Selects grid points near the quantiles of each column and cell.
+
+    *Guarantee*: pure ε = per_unit · sensitivity. In a node of the plan a row that lies in it with
+    a part μ moves the loss of a slot by at most μ·max(a, b-a), so it costs its part of the node's
+    ε; the parts of a unit's rows on one level add up to no more than its rows (docs/proofs/
+    quantiles.md). Where ρ is counted each choice costs ε²/8, for its range is bounded (Dong,
+    Durfee and Rogers, "Optimal Differential Privacy Composition for Exponential Mechanisms", ICML
+    2020).
+    """
+
+    quantiles: tuple[Fraction, ...]  # as asked, in any order
+    tops: tuple[int, ...]  # the largest grid integer of each column
+    cells: int
+    per_unit: Fraction  # the ε of a movement by 1
+
+    name = "exponential"
+
+    @classmethod
+    def calibrate(
+        cls,
+        asked: Asked,
+        moved: Sensitivity,
+        quantiles: tuple[Fraction, ...],
+        tops: tuple[int, ...],
+        cells: int,
+    ) -> ExponentialQuantiles:
+        """The surest choices for what is asked."""
+        if asked.rho is not None:
+            choices = len(tops) * (1 + max(node.level for node in plan(_sorted(quantiles))))
+            epsilon = conversions.selection_epsilon_for(asked.rho / choices) * choices
+        elif asked.noise != "laplace" or asked.epsilon is None:
+            raise QueryError(
+                "a quantile is chosen, not noised: leave mechanism= out. Nothing was charged."
+            )
+        else:
+            epsilon = asked.epsilon
+        return cls(quantiles, tops, cells, epsilon / moved.l1)
+
+    @property
+    def _found(self) -> tuple[Fraction, ...]:
+        return _sorted(self.quantiles)
+
+    @property
+    def _nodes(self) -> tuple[Node, ...]:
+        return plan(self._found)
+
+    @property
+    def _levels(self) -> int:
+        return 1 + max(node.level for node in self._nodes)
+
+    @property
+    def _parts(self) -> int:
+        return PARTS if len(self._found) > 1 else 1
+
+    def _per_rank(self, node: Node) -> Fraction:
+        """By how much one rank lowers the logarithm of a chance. A row moves losses by max(a, b-a)
+        of b parts of a rank, some up and some down: twice that is their range."""
+        unit = node.moved if len(self._found) == 1 else 1
+        rate = self.per_unit * unit / self._levels / (2 * node.moved)
+        return SLACK * rate * node.share.denominator
+
+    def _rate(self, node: Node) -> Fraction:
+        return self._per_rank(node) / (node.share.denominator * self._parts)
+
+    def _log_slots(self, node: Node, top: int) -> float:
+        return math.log(top + 1) + (0.0 if node.is_leaf else math.log(PARTS // 2))
+
+    def _ends_at(self, node: Node, top: int) -> int:
+        """How far within the rows an extreme quantile aims, in ranks: were it at the end, all
+        points beyond the last row would be as good as it, and there are far more of them."""
+        if self._found[node.at] not in (0, 1):
+            return 0
+        odds = self._log_slots(node, top) - math.log1p(-SURE)
+        return math.ceil(odds / float(self._per_rank(node)))
+
+    def _offset(self, node: Node, top: int) -> int:
+        ranks = self._ends_at(node, top)
+        return ranks if self._found[node.at] == 0 else -ranks
+
+    def _cap(self, node: Node, top: int) -> int:
+        odds = self._log_slots(node, top) + TAIL
+        return math.ceil(odds / float(self._rate(node)))
+
+    def window(self, column: int) -> tuple[int, int] | None:
+        """The cap and offset of losses, if they are those of a single choice: it may be made
+        without all of the ranks."""
+        if len(self._nodes) > 1:
+            return None
+        node, top = self._nodes[0], self.tops[column]
+        return self._cap(node, top), self._offset(node, top)
+
+    @property
+    def scale(self) -> Fraction:
+        """Ranks by which a slot is worse that is taken e times less often."""
+        return 1 / min(self._per_rank(node) for node in self._nodes) * SLACK
+
+    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+        """ε, or where ρ is counted an eighth of the square of each choice's."""
+        epsilon = self.per_unit * moved.l1
+        if measure is not Measure.ZCDP:
+            return Loss(Epsilon(epsilon))
+        choices = len(self.tops) * self._levels
+        return Loss(rho=Rho(conversions.rho_of_selection(epsilon / choices) * choices))
+
+    def release(self, exact: Sequence[Sequence[Ranks]]) -> list[int]:
+        """A grid integer for each cell, quantile and column, columns varying fastest."""
+        found = [
+            [self._chosen(exact[column][cell], top) for column, top in enumerate(self.tops)]
+            for cell in range(self.cells)
+        ]
+        places = [self._found.index(q) for q in self.quantiles]
+        return [chosen[place] for row in found for place in places for chosen in row]
+
+    def _chosen(self, ranks: Ranks, top: int) -> list[int]:
+        """The points of all sorted quantiles of one column in one cell."""
+        parts, end = self._parts, (top + 1) * self._parts
+        cuts: dict[int | None, int] = {}
+        points = [0] * len(self._found)
+        for node in self._nodes:
+            low = 0 if node.low is None else cuts[node.low]
+            high = end if node.high is None else cuts[node.high]
+            width = parts if node.is_leaf else 2
+            slots = Slots(
+                ranks, low, high, node.share, self._offset(node, top) * parts,
+                width, parts, self._cap(node, top),
+            )  # fmt: skip
+            slot = choose(slots, self._rate(node))
+            points[node.at] = slot * width // parts
+            cuts[node.at] = min(max(slot * width + 1, low), high)
+        return points
+
+    def rank_errors(self, confidence: float) -> list[float]:
+        """How many ranks each answer may be off, in the order of the answers: all together.
+
+        P[loss ≥ s] ≤ slots · exp(-rate·s). A choice between two others aims at a rank between
+        theirs, so the larger of their errors is added; and where rows are split, half a rank.
+        """
+        entries = self.cells * len(self.tops) * len(self._nodes)
+        by_column = [self._errors(top, entries, confidence) for top in self.tops]
+        places = [self._found.index(q) for q in self.quantiles]
+        row = [errors[place] for place in places for errors in by_column]
+        return row * self.cells
+
+    def _errors(self, top: int, entries: int, confidence: float) -> list[float]:
+        errors: dict[int | None, float] = {None: 0.0}
+        for node in self._nodes:
+            odds = self._log_slots(node, top) + math.log(entries) - math.log1p(-confidence)
+            own = odds / float(self._per_rank(node)) + self._ends_at(node, top)
+            split = 0.0 if node.is_leaf else 0.5
+            errors[node.at] = max(errors[node.low], errors[node.high]) + own + split
+        return [float(math.ceil(errors[at])) for at in range(len(self._found))]
+
+    def blank(self, size: int) -> list[int]:
+        return [0] * size
+
+
+def _sorted(quantiles: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    return tuple(sorted(set(quantiles)))
+
+
+def losses(ranks: Ranks, share: Fraction, points: Sequence[int]) -> list[int]:
+    """The loss of each point, in parts of ranks, capped if the ranks say so: for audits."""
+    b, target = share.denominator, aimed(int(ranks.below[-1]), share, ranks.offset)
+    found: list[Any] = []
+    for point in points:
+        under, up_to = ranks.mass(point, 1), ranks.mass(point + 1, 1)
+        loss = max(0, b * under - target, target - b * up_to)
+        found.append(loss if ranks.cap is None else min(loss, ranks.cap))
+    return found

@@ -1,0 +1,395 @@
+"""Quantiles of bounded numbers, and how their ranks are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..accounting import Asked
+from ..domain import Bounds, Grid
+from ..mechanisms import Mechanism, Sensitivity
+from ..rows import Chunk, Expression
+from ..selection import ExponentialQuantiles, Ranks, aimed, losses
+from ..vectors import Mask, as_numbers
+from .base import Codes, Interval, Partial, Read, Statistic, masked, short
+
+Integers = npt.NDArray[np.int64]
+
+#: Cells of a histogram over a grid: enough to narrow it down, few enough for the cache.
+BINS = 2**15
+#: All histograms of a pass together have no more.
+ALL_BINS = 2**20
+#: So many values are sorted rather than looked at once more.
+FEW = 2**18
+
+
+@dataclass(frozen=True)
+class Quantiles(Statistic):
+    """For each cell and column, grid points near quantiles of values clipped to bounds.
+
+    A row moves the loss of a point by at most max(a, b-a) for the quantile a/b, and only in its
+    own cell: ℓ1 is their sum over the columns. Several quantiles are chosen one after the other,
+    and ℓ1 counts the rows that differ (proof: docs/proofs/quantiles.md).
+    """
+
+    operands: tuple[Expression, ...] = ()
+    bounds: tuple[Bounds, ...] = ()
+    quantiles: tuple[Fraction, ...] = ()
+
+    no_interval: ClassVar[str] = (
+        "a quantile has no interval of values: how far apart values are is private. .error() tells "
+        "how many ranks it may be off; for a bracket ask for several quantiles at once, such as "
+        "quantile([0.45, 0.5, 0.55])."
+    )
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        return tuple(Grid.anchored(bounds) for bounds in self.bounds)
+
+    @property
+    def size(self) -> int:
+        return len(self.cells) * len(self.quantiles) * len(self.operands)
+
+    @property
+    def _alone(self) -> Fraction | None:
+        """The quantile, if there is only one."""
+        return self.quantiles[0] if len(set(self.quantiles)) == 1 else None
+
+    @property
+    def linf(self) -> int:
+        alone = self._alone
+        return 1 if alone is None else max(alone.numerator, alone.denominator - alone.numerator)
+
+    @property
+    def l1(self) -> int:
+        return self.linf * len(self.operands)
+
+    @property
+    def monotone(self) -> bool:
+        return False
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.cells.by, *self.operands)
+
+    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+        tops = tuple(grid.high for grid in self.grids)
+        return ExponentialQuantiles.calibrate(asked, moved, self.quantiles, tops, len(self.cells))
+
+    def apart(self, one: Any, other: Any, selecting: bool) -> int:
+        """For one quantile how far losses are apart at most; for several how many rows differ."""
+        moves = [
+            self._moved(a, b)
+            for mine, others in zip(one, other, strict=True)
+            for a, b in zip(mine, others, strict=True)
+        ]
+        return max(moves, default=0) if selecting else sum(moves)
+
+    def _moved(self, one: Ranks, other: Ranks) -> int:
+        values = np.union1d(one.values, other.values)
+        if self._alone is None:
+            return int(sum(abs(one.count(v) - other.count(v)) for v in values.tolist()))
+        near = {0, *(values - 1).tolist(), *values.tolist(), *(values + 1).tolist()}
+        points = sorted(point for point in near if point >= 0)  # between them losses are the same
+        pairs = zip(
+            losses(one, self._alone, points), losses(other, self._alone, points), strict=True
+        )
+        return max((abs(a - b) for a, b in pairs), default=0)
+
+    # reading
+
+    def exact(self, through: Read, mechanism: Any) -> list[list[Ranks]]:
+        """What the mechanism needs: of a single quantile only ranks whose loss is not capped."""
+        windows = [mechanism.window(column) for column in range(len(self.operands))]
+        return [
+            self._all(through, column) if window is None else self._near(through, column, *window)
+            for column, window in enumerate(windows)
+        ]
+
+    def read(self, through: Read) -> list[list[Ranks]]:
+        """All ranks, for each column and cell."""
+        return [self._all(through, column) for column in range(len(self.operands))]
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        """How many values each cell and column has."""
+        whole = [
+            Histogram(self, column, *self._whole(column), 1) for column in range(len(self.operands))
+        ]
+        return np.stack([each.kernel(chunk, keep) for each in whole], axis=1).reshape(-1)
+
+    def _whole(self, column: int) -> tuple[Integers, Integers]:
+        """A window for each cell that holds all of the grid."""
+        high = self.grids[column].high
+        shift = np.full(len(self.cells), high.bit_length(), dtype=np.int64)
+        return np.zeros(len(self.cells), dtype=np.int64), shift
+
+    def _all(self, through: Read, column: int) -> list[Ranks]:
+        low = np.zeros(len(self.cells), dtype=np.int64)
+        high = np.full(len(self.cells), self.grids[column].high, dtype=np.int64)
+        found = _sorted(through(Values(self, column, low, high).over, Pieces), len(self.cells))
+        return [Ranks(values, counts) for values, counts in found]
+
+    def _near(self, through: Read, column: int, cap: int, offset: int) -> list[Ranks]:
+        """Histograms over ever fewer and finer bins, those whose losses are not all capped; until
+        bins are points, or hold few enough rows to sort."""
+        cells, top = len(self.cells), self.grids[column].high
+        bins = min(BINS, ALL_BINS // cells)
+        if bins < 16 or self._alone is None:
+            return self._all(through, column)
+        bits = max(0, (top + 1).bit_length() - (bins.bit_length() - 1))
+        windows = [Window(0, top, bits) for _ in range(cells)]
+        while True:
+            low, shift = (
+                np.array([getattr(window, name) for window in windows], dtype=np.int64)
+                for name in ("low", "shift")
+            )
+            counted = Histogram(self, column, low, shift, bins)
+            counts = through(counted.over, lambda: Sums(cells * bins)).reshape(cells, bins)
+            for window, row in zip(windows, counts, strict=True):
+                window.narrow(row, self._alone, cap, offset)
+            if all(window.shift == 0 for window in windows):
+                return [window.ranks(*window.points(), cap, offset) for window in windows]
+            finer = max(window.finer(bins) for window in windows)
+            if sum(window.inside for window in windows) <= FEW or finer > max(shift) - 3:
+                break
+            for window in windows:
+                window.shift = window.finer(bins)
+        ends = [
+            np.array(e, dtype=np.int64)
+            for e in zip(*((w.low, w.high) for w in windows), strict=True)
+        ]
+        found = _sorted(through(Values(self, column, *ends).over, Pieces), cells)
+        return [w.ranks(v, c, cap, offset) for w, (v, c) in zip(windows, found, strict=True)]
+
+    # answers
+
+    def _column(self, entry: int) -> int:
+        return entry % len(self.operands)
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        grids = self.grids
+        return [
+            _number(point, grids[self._column(i)], self.bounds[self._column(i)])
+            for i, point in enumerate(noisy)
+        ]
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        """The bounds: all that is known of values without more of the data."""
+        return [
+            (b.lower, b.upper) for b in (self.bounds[self._column(i)] for i in range(len(noisy)))
+        ]
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        return self.intervals(noisy, 0)
+
+    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
+        """In ranks: so many rows may lie between the answer and an exact quantile."""
+        ranks: list[float] = law.rank_errors(confidence)
+        return ranks
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        return f"± {short(max(law.rank_errors(confidence)))} ranks"
+
+
+def _number(point: int, grid: Grid, bounds: Bounds) -> float:
+    value = grid.number(Fraction(grid.origin) + point * Fraction(grid.step))
+    return min(max(value, bounds.lower), bounds.upper)
+
+
+# --- passes over rows -----------------------------------------------------------------------------
+
+
+@dataclass
+class Window:
+    """The points of a cell from low to high, in bins of 2^shift, and the rows beside them."""
+
+    low: int
+    high: int
+    shift: int
+    before: int = 0
+    inside: int = 0
+    after: int = 0
+    counts: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def narrow(self, counts: Integers, share: Fraction, cap: int, offset: int) -> None:
+        """Keep the bins in which some loss may lie below the cap. All points of a bin have at
+        least the loss b·(rows below the bin) - T, and T - b·(rows up to its end)."""
+        last = (self.high - self.low) >> self.shift
+        up_to = self.before + np.cumsum(counts[: last + 1])
+        rows = int(up_to[-1]) + self.after
+        b, target = share.denominator, aimed(rows, share, offset)
+        under = max(-1, (target - cap) // b)
+        over = max(-1, min(rows + 1, -(-(target + cap) // b)))
+        first = min(last, int(np.searchsorted(up_to, under, "right")))
+        # that many rows lie below the bin after the first that reaches them
+        stop = 0 if over <= self.before else int(np.searchsorted(up_to, over, "left"))
+        final = max(first, min(last, stop))
+        self.counts = counts[first : final + 1]
+        self.before = int(up_to[first] - counts[first])
+        self.inside = int(up_to[final]) - self.before
+        self.after = rows - int(up_to[final])
+        start = self.low
+        self.low = start + (first << self.shift)
+        self.high = min(self.high, start + ((final + 1) << self.shift) - 1)
+
+    def finer(self, bins: int) -> int:
+        """The shift with which that many bins cover the window."""
+        return max(0, (self.high - self.low + 1).bit_length() - (bins.bit_length() - 1))
+
+    def points(self) -> tuple[Integers, Integers]:
+        """The points that occur, where bins are points."""
+        occur = np.flatnonzero(self.counts)
+        return occur + self.low, self.counts[occur]
+
+    def ranks(self, values: Integers, counts: Integers, cap: int, offset: int) -> Ranks:
+        """With the rows beside the window put right beside it, where losses are capped."""
+        pairs = [(values, counts)]
+        if self.before:
+            pairs.insert(0, (np.array([self.low - 1]), np.array([self.before])))
+        if self.after:
+            pairs.append((np.array([self.high + 1]), np.array([self.after])))
+        points, rows = (np.concatenate(part).astype(np.int64) for part in zip(*pairs, strict=True))
+        return Ranks(points, rows, cap, offset)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What is read of one column in one pass, within a window for each cell."""
+
+    statistic: Quantiles
+    column: int
+
+    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Integers:
+        """Of all rows that the source rows of a chunk become."""
+        kept = (None if where is None else where.truth(chunk) for chunk in branches)
+        parts = [self.kernel(chunk, keep) for chunk, keep in zip(branches, kept, strict=True)]
+        return parts[0] if len(parts) == 1 else self.together(parts)
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Integers:
+        raise NotImplementedError
+
+    def together(self, parts: Sequence[Integers]) -> Integers:
+        raise NotImplementedError
+
+    def points(self, chunk: Chunk, keep: Mask | None) -> tuple[Codes | None, Integers]:
+        """The cell and grid integer of each row that has both."""
+        statistic = self.statistic
+        grid = statistic.grids[self.column]
+        values = as_numbers(statistic.operands[self.column].vector(chunk))
+        codes = masked(statistic.cells.codes(chunk), keep, len(statistic.cells))
+        if codes is None and keep is not None:
+            values = values[keep]
+        integers: npt.NDArray[np.float64] = np.empty_like(values)
+        grid.integers(values, out=integers)
+        if np.isnan(integers.sum()):  # NaN only where a value is missing: the grid has none
+            there = ~np.isnan(integers)
+            integers = integers[there]
+            codes = None if codes is None else codes[there]
+        if codes is not None:
+            inside = codes < len(statistic.cells)
+            codes, integers = codes[inside], integers[inside]
+        return codes, integers.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Histogram(Pass):
+    """How many rows lie in each bin of 2^shift points, from low on."""
+
+    low: Integers
+    shift: Integers
+    bins: int
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Integers:
+        codes, points = self.points(chunk, keep)
+        cells = len(self.low)
+        if codes is None:
+            low, shift = self.low[0], self.shift[0]
+        else:
+            low, shift = self.low[codes], self.shift[codes]
+        if codes is not None or low:
+            points -= low
+        points >>= shift
+        if codes is None:
+            if low or self.bins << int(shift) <= self.statistic.grids[self.column].high:
+                points = points[(points >= 0) & (points < self.bins)]
+            return np.bincount(points, minlength=self.bins).astype(np.int64, copy=False)
+        inside = (points >= 0) & (points < self.bins)
+        flat = codes[inside] * self.bins + points[inside]
+        return np.bincount(flat, minlength=cells * self.bins).astype(np.int64, copy=False)
+
+    def together(self, parts: Sequence[Integers]) -> Integers:
+        total: Integers = np.sum(parts, axis=0, dtype=np.int64)
+        return total
+
+
+@dataclass(frozen=True)
+class Values(Pass):
+    """The rows between low and high, each as one integer that tells its cell and its point."""
+
+    low: Integers
+    high: Integers
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Integers:
+        codes, points = self.points(chunk, keep)
+        if codes is None:
+            low, high = self.low[0], self.high[0]
+            if low == 0 and high == self.statistic.grids[self.column].high:
+                return points
+            near = (points >= low) & (points <= high)
+        else:
+            near = (points >= self.low[codes]) & (points <= self.high[codes])
+            points |= codes.astype(np.int64) << 31
+        kept: Integers = points[near]
+        return kept
+
+    def together(self, parts: Sequence[Integers]) -> Integers:
+        return np.concatenate(parts)
+
+
+class Sums:
+    """Adds counts: no table has 2^63 rows."""
+
+    def __init__(self, size: int) -> None:
+        self._sums = np.zeros(size, dtype=np.int64)
+
+    def add(self, partial: Integers, rows: int) -> None:
+        self._sums += partial
+
+    def join(self, other: Sums) -> None:
+        self._sums += other._sums
+
+    def result(self) -> Integers:
+        return self._sums
+
+
+@dataclass
+class Pieces:
+    """Keeps integers; their order means nothing."""
+
+    pieces: list[Integers] = field(default_factory=list)
+
+    def add(self, partial: Integers, rows: int) -> None:
+        self.pieces.append(partial)
+
+    def join(self, other: Pieces) -> None:
+        self.pieces.extend(other.pieces)
+
+    def result(self) -> Integers:
+        return np.concatenate([np.zeros(0, dtype=np.int64), *self.pieces])
+
+
+def _sorted(flat: Integers, cells: int) -> list[tuple[Integers, Integers]]:
+    """For each cell the points that occur, and how often."""
+    values, counts = np.unique(flat, return_counts=True)
+    if cells == 1:
+        return [(values, counts)]
+    edges = np.searchsorted(values, np.arange(cells + 1, dtype=np.int64) << 31)
+    return [
+        (values[first:last] & (2**31 - 1), counts[first:last])
+        for first, last in pairwise(edges.tolist())
+    ]
