@@ -33,15 +33,20 @@ The map of the house, each room importing only those above it:
 `results`          released values that know their error and their record
 `release`          the one door
 `unreleased`       answers that have not been asked for yet
+`together`         several answers for one loss
 `shaping`          from what pandas users write to statistics
+`periods`          groups by periods of a public range
 `refusals`         verbs that aren't row-wise, and what to do instead
 `publics`, `parts` public tables to merge with; ``.str`` and ``.dt``
 `answers`          what columns, frames and groups all answer
 `columns`          what private columns are computed from, row by row
 `series`, `groups` the pandas-shaped face: a column, groups,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,
+`crosstabs`        tables of two sides,
 `frame`            and a table
 `accessor`         `df.dp`, `private`, `protect`
+`choices`          selections by a score of the caller's own
+`consistency`      released tables made to agree, at no cost
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
 =================  ==========================================================================
@@ -52,6 +57,8 @@ from __future__ import annotations
 from typing import Any
 
 from .accessor import private, protect
+from .choices import choose
+from .consistency import consistent
 from .errors import (
     BudgetExceeded,
     DPError,
@@ -69,10 +76,10 @@ from .errors import (
     UnsupportedVerb,
     WorkerProcessError,
 )
-from .frame import PrivateFrame
+from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
-from .results import Record, record
+from .results import Record, record, records
 from .series import PrivateSeries, cut
 from .session import Session, ledger, reset, session
 from .tables import PerUnit, concat
@@ -104,12 +111,16 @@ __all__ = [
     "UnsupportedExpression",
     "UnsupportedVerb",
     "WorkerProcessError",
+    "choose",
     "concat",
+    "consistent",
+    "crosstab",
     "cut",
     "ledger",
     "private",
     "protect",
     "record",
+    "records",
     "reset",
     "session",
 ]

@@ -7,16 +7,44 @@ meant, for all faces at once. So a new operation is one more method, and a file 
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
-from .budget import More
+import pandas as pd
+
+from .budget import More, gives_loss
 from .domain import Bounds, Grid
+from .errors import QueryError, is_one_of, shown
 from .rows import Expression
-from .shaping import Rows, asks, bounds_of, checked_ddof, present, quantiles_of, with_levels
-from .statistics import Cells, Count, Layout, Mean, Quantiles, Sum, Variance
+from .shaping import (
+    Rows,
+    asks,
+    bounds_of,
+    checked_ddof,
+    present,
+    quantiles_of,
+    weights_of,
+    with_levels,
+)
+from .statistics import Cells, Count, Layout, Mean, Moments, Quantiles, Sum, Variance, WeightedMean
+from .together import Name, shares_of, together
+from .unreleased import Unreleased
+
+#: What agg can be asked for: those of these that a face answers.
+AGGREGATED = ("count", "sum", "mean", "var", "std", "median", "min", "max")
+
+#: What describe releases, in the order in which it shows them: the rows of one release, the method
+#: that answers it and its arguments, and its part of the loss before it is divided by the sum. So
+#: each row has one part in eight, but for the first three, which one release tells.
+DESCRIBED: tuple[tuple[tuple[str, ...], str, dict[str, Any], int], ...] = (
+    (("count", "mean", "std"), "_moments", {}, 3),
+    (("min",), "min", {}, 1),
+    (("25%", "50%", "75%"), "quantile", {"q": [0.25, 0.5, 0.75]}, 3),
+    (("max",), "max", {}, 1),
+)
 
 
 class Answers(Rows):
@@ -47,60 +75,117 @@ class Answers(Rows):
         parsed = (bounds_of(self._root, n, e, bounds) for n, e in operands.items())
         return tuple(operands.values()), tuple(parsed)
 
+    def _beside(self, weights: object) -> Self:
+        """The same without the column of weights, where that was named."""
+        return self
+
     # answers
 
     @asks
-    def count(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def count(
+        self,
+        *,
+        weights: object = None,
+        weight_bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """How many values are not missing: an int; for several columns a Series, and by group a
         Series or DataFrame.
 
+        weights : a private column of the same rows, or its name: the answer is then the sum of the
+            weights (a float), clipped to weight_bounds, of which none may be negative.
+
         *Guarantee*: differential privacy of the unit; ℓ1 sensitivity 1 a row and column
-        (docs/proofs/counts.md).
+        (docs/proofs/counts.md), with weights the largest that one can be (docs/proofs/sums.md).
 
         >>> import pandas as pd
         >>> n = pd.DataFrame({"age": [15, 30, 60]}).dp.count(epsilon=1)
         >>> isinstance(n, int), n.error()
         (True, 3)
         """
-        tests = tuple(present(expression) for expression in self._operands().values())
-        statistic = Count(self._groups, self._shape(integer=True), tests)
-        return self._answer(statistic, self._titled("count"), epsilon, **more)
+        weighing = weights_of(self, weights, weight_bounds)
+        face = self._beside(weights)
+        tests = tuple(present(expression) for expression in face._operands().values())
+        if weighing is None:
+            counted = Count(face._groups, face._shape(integer=True), tests)
+            return self._answer(counted, face._titled("count"), epsilon, **more)
+        operands = tuple(weighing.of(test) for test in tests)
+        grids = (Grid.centred(weighing.bounds),) * len(operands)
+        statistic = Sum(face._groups, face._shape(integer=False), operands, grids)
+        return self._answer(statistic, face._titled("count") + str(weighing), epsilon, **more)
 
     @asks
-    def sum(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def sum(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """The sum of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values count as nothing.
 
         bounds : (lower, upper), public facts, for all columns, or a dict of them; else the declared
             domain's.
+        weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
 
         *Guarantee*: differential privacy of the unit; sensitivity max(|lower|, |upper|) a row and
-        column, on the grid (docs/proofs/sums.md).
+        column, on the grid, with weights times the largest of them (docs/proofs/sums.md).
         """
-        operands, parsed = self._numbers(bounds)
+        weighing = weights_of(self, weights, weight_bounds)
+        face = self._beside(weights)
+        operands, parsed = face._numbers(bounds)
+        title = face._titled("sum", parsed)
+        if weighing is not None:
+            title += str(weighing)
+            pairs = [weighing.times(e, b) for e, b in zip(operands, parsed, strict=True)]
+            operands, parsed = tuple(e for e, _ in pairs), tuple(b for _, b in pairs)
         grids = tuple(Grid.centred(bound) for bound in parsed)
-        statistic = Sum(self._groups, self._shape(integer=False), operands, grids)
-        return self._answer(statistic, self._titled("sum", parsed), epsilon, **more)
+        statistic = Sum(face._groups, face._shape(integer=False), operands, grids)
+        return self._answer(statistic, title, epsilon, **more)
 
     @asks
-    def mean(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def mean(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """The mean of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values are left out.
 
         bounds : (lower, upper), public facts, for all columns, or a dict of them; else the declared
-            domain's.
+            domain's. What is True or False needs none: the mean of ``frame["age"] > 30`` is the
+            share of True, from two counts. For a column that may hold truth values give (0, 1).
+        weights, weight_bounds : as in `count`; each value then counts by its weight, and not where
+            that is missing.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are
-        (Kulesza, Suresh and Wang, ICML 2024; docs/proofs/means.md).
+        (Kulesza, Suresh and Wang, ICML 2024; docs/proofs/means.md, docs/proofs/weights.md).
 
         >>> import pandas as pd
         >>> m = pd.Series([20, 30, 40] * 100).dp.mean(bounds=(0, 60), epsilon=1)
         >>> 0 <= m <= 60
         True
         """
-        operands, parsed = self._numbers(bounds)
-        statistic = Mean(self._groups, self._shape(integer=False), operands, parsed)
-        return self._answer(statistic, self._titled("mean", parsed), epsilon, **more)
+        weighing = weights_of(self, weights, weight_bounds)
+        face = self._beside(weights)
+        operands, parsed = face._numbers(bounds)
+        statistic = Mean(face._groups, face._shape(integer=False), operands, parsed)
+        title = face._titled("mean", parsed)
+        if weighing is not None:
+            title += str(weighing)
+            statistic = WeightedMean(
+                statistic.cells, statistic.layout, operands, parsed,
+                weighing.expression, Grid.centred(weighing.bounds),
+            )  # fmt: skip
+        return self._answer(statistic, title, epsilon, **more)
 
     @asks
     def var(
@@ -240,6 +325,146 @@ class Answers(Rows):
         shape = with_levels(self._shape(integer=False), labels, self._operands(), self._groups)
         statistic = Quantiles(self._groups, shape, operands, parsed, shares)
         return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
+
+    # several answers at once
+
+    @property
+    def _each(self) -> Self:
+        """The same, answering for each column."""
+        return self
+
+    def _by_column(self, value: Any) -> dict[Any, Any]:
+        """An answer taken apart: what it says of each column."""
+        raise NotImplementedError
+
+    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+        """What several statistics say of columns, as pandas lays it out; flat: one of each."""
+        raise NotImplementedError
+
+    @asks
+    def agg(
+        self,
+        func: Any,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """Several statistics for one loss, laid out as pandas' agg does.
+
+        func : names such as ["count", "mean"], for each column; or a dict of a name or names for
+            columns, as {"a": "mean", "b": ["sum", "count"]}. One name alone is that method.
+        bounds : as in `mean`, for those that need them.
+        weights : how the loss is divided: a dict of shares by name, or by (column, name), such as
+            {"mean": 2, "count": 1}. Without it, evenly. (Not weights of rows.)
+
+        Each part is a release with its own entry in the ledger; all are charged, or none.
+        ``dp.records(result)`` has their records.
+
+        *Guarantee*: differential privacy of the unit with the sum of the parts' losses, which is
+        exactly epsilon (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
+
+        >>> import pandas as pd
+        >>> x = pd.Series([20, 30, 40] * 100, name="x").dp
+        >>> x.agg(["count", "mean"], bounds=(0, 60), epsilon=1).index.tolist()
+        ['count', 'mean']
+        """
+        if isinstance(func, str):
+            if weights is not None:
+                raise QueryError("weights= divides a loss among several statistics; this is one.")
+            part = self._aggregated(self, func, bounds)
+            return part.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else part
+        wanted = self._wanted(func)
+        parts = {
+            (column, name): self._aggregated(
+                self._each if column is None else self._column(column), name, bounds
+            )
+            for column, name in wanted
+        }
+        flat = isinstance(func, Mapping) and all(isinstance(how, str) for how in func.values())
+
+        def combined(values: dict[Name, Any]) -> Any:
+            found: dict[Name, Any] = {}
+            for (column, name), value in values.items():
+                one = {column: value} if column is not None else self._by_column(value)
+                found.update({(each, name): entry for each, entry in one.items()})
+            return self._gathered(found, flat)
+
+        return together(parts, shares_of(wanted, weights), combined, epsilon, **more)
+
+    def _wanted(self, func: Any) -> list[Name]:
+        """The statistics that agg names, each with its column, or None for all columns."""
+        pairs: list[Name] = []
+        for column, names in func.items() if isinstance(func, Mapping) else [(None, func)]:
+            named = [names] if isinstance(names, str) else names
+            if not isinstance(named, list | tuple) or not named:
+                raise QueryError(
+                    f"agg takes names such as 'mean', lists of them, or a dict of them by column; "
+                    f"not {shown(names)}: a function of your own could look at other rows. "
+                    "Nothing was computed or charged."
+                )
+            pairs += [(column, name) for name in named]
+        if not pairs or len({(c, str(n)) for c, n in pairs}) < len(pairs):
+            raise QueryError("agg needs statistics, each of them once. Nothing was charged.")
+        return pairs
+
+    def _column(self, name: Any) -> Answers:
+        """The same of one column."""
+        raise QueryError("agg of one column takes a list of names, and no dict.")
+
+    def _aggregated(self, face: Answers, name: Any, bounds: object) -> Unreleased:
+        known = [each for each in AGGREGATED if hasattr(type(face), each)]
+        if not is_one_of(name, known):
+            raise QueryError(
+                f"agg can be asked for {', '.join(known)}; not {shown(name)}. Nothing was charged."
+            )
+        return _asked(face, name, bounds)
+
+    def _moments(self, *, bounds: object = None) -> Any:
+        """Counts, means and deviations in one release."""
+        operands, parsed = self._numbers(bounds)
+        freedom = checked_ddof(1, parsed)
+        if any(bound.lower == bound.upper for bound in parsed):
+            raise QueryError("describe needs bounds with an upper above the lower.")
+        shape, names = self._shape(integer=False), list(DESCRIBED[0][0])
+        rows = pd.Index(names)
+        if shape.is_scalar:
+            layout = Layout(integer=False, index=rows, name=next(iter(self._operands())))
+        else:
+            layout = Layout(integer=False, index=rows, columns=shape.index)
+        statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
+        return self._answer(statistic, self._titled("count, mean, std", parsed))
+
+    def _described(self, bounds: object, epsilon: object, **more: Unpack[More]) -> Any:
+        """See `describe`."""
+        known = [each for each in DESCRIBED if hasattr(type(self), each[1])]
+        whole = sum(share for *_, share in known)
+        parts, shares = {}, {}
+        for rows, method, arguments, share in known:
+            name = (None, ", ".join(rows))
+            parts[name] = _asked(self, method, bounds, **arguments)
+            shares[name] = Fraction(share, whole)
+
+        def combined(values: dict[Name, Any]) -> Any:
+            tables = []
+            for (rows, *_), value in zip(known, values.values(), strict=True):
+                if len(rows) == 1:  # a number, or one for each column
+                    value = value.to_frame().T if isinstance(value, pd.Series) else pd.Series(value)
+                value = value.astype("float64").set_axis(pd.Index(list(rows)), axis=0)
+                tables.append(value)
+            return pd.concat(tables)
+
+        return together(parts, shares, combined, epsilon, **more)
+
+
+def _asked(face: Answers, method: str, bounds: object, **arguments: Any) -> Unreleased:
+    """An unreleased answer, given bounds where it takes them."""
+    ask = getattr(face, method)
+    if "bounds" in inspect.signature(ask).parameters:
+        arguments["bounds"] = bounds
+    asked: Unreleased = ask(**arguments)
+    return asked
 
 
 def _warn_of_extremes(shares: Sequence[Fraction]) -> None:

@@ -26,7 +26,7 @@ from .rows import (
     Literal,
     Where,
 )
-from .shaping import Rows, asks, truth
+from .shaping import Rows, asks, same_rows, truth
 from .unreleased import Private, Root, Unreleased
 from .vectors import NUMBERS
 
@@ -396,14 +396,6 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             raise QueryError("inclusive= is 'both', 'neither', 'left' or 'right'.")
         low, high = self._other(left), self._other(right)
         return self._new(rows.between(self._expression, low, high, inclusive))
-
-
-def same_rows(rows_of: Rows, column: PrivateColumn) -> None:
-    """Refuse a column of another frame, or of rows that were kept otherwise."""
-    if column._root.data is not rows_of._root.data:
-        raise LineageError("this column was made from another frame; make it from this one.")
-    if column._where is not None and column._where != rows_of._where:
-        raise QueryError("this column was made from other rows; make it from this frame.")
 
 
 def kept(rows_of: Rows, mask: PrivateColumn) -> Expression:

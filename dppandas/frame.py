@@ -8,31 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from html import escape
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
+import numpy as np
 import pandas as pd
 
 from . import refusals
-from .answers import Answers
 from .budget import More, gives_loss
-from .domain import MOST_ROWS, Bounds, Keys
-from .errors import QueryError, shown
+from .crosstabs import Crossing, names_of
+from .domain import MOST_ROWS, Bounds, Grid, Keys
+from .errors import QueryError, quiet, shown
 from .groups import PrivateGroupBy
+from .periods import grouped, is_grouper
+from .querystring import lookup
 from .rows import Expression
 from .series import PrivateSeries
-from .shaping import asks, listed, once, true
-from .statistics import Cells, Count, Layout, Truncation
+from .shaping import asks, checked_ddof, listed, once, pearson, true, weights_of
+from .statistics import Cells, Count, Covariance, Layout, Sum, Truncation
 from .tables import PerUnit
+from .together import Name, by_row
 from .verbs import Verbs
 
 
-class PrivateFrame(Verbs, Answers):
+class PrivateFrame(Verbs, Crossing):
     """Rows about people that answer only through releases. It shows its schema, never its rows."""
 
     # what is public
 
-    def describe(self) -> pd.DataFrame:
-        """The public schema: each column with the bounds or keys that were declared for it."""
+    @asks
+    def describe(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """The public schema: each column with the bounds or keys that were declared for it. With
+        epsilon= (or bounds=) count, mean and standard deviation of each column: a DataFrame.
+
+        bounds : as in `mean`. Count, mean and deviation come from one release.
+            ``dp.records(result)`` has the records.
+
+        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
+        (docs/proofs/variances.md). The schema is public.
+        """
+        if bounds is not None or gives_loss(epsilon, more):
+            self._some_columns()
+            return self._described(bounds, epsilon, **more)
         declared = [self._root.declared(expression) for expression in self._columns.values()]
         return pd.DataFrame(
             {
@@ -68,8 +86,9 @@ class PrivateFrame(Verbs, Answers):
         if name.startswith("_"):
             raise AttributeError(name)
         answers = (
-            "count, size, sum, mean, var, std, value_counts, idxmax, groupby, per_unit, truncated"
+            "count, size, sum, mean, var, std, cov, corr, value_counts, idxmax, agg, describe, "
         )
+        answers += "crosstab, pivot_table, groupby, per_unit and truncated"
         raise refusals.refuse("private frames", name, answers, self._columns)
 
     # units
@@ -118,23 +137,60 @@ class PrivateFrame(Verbs, Answers):
     def _shape(self, integer: bool) -> Layout:
         return Layout(integer=integer, index=self.columns)
 
+    @property
+    def _each(self) -> Self:
+        return self._with(self._columns, self._where, selected=True)
+
+    def _column(self, name: Any) -> PrivateSeries:
+        return PrivateSeries(self._root, name, lookup(name, self._columns), self._where)
+
+    def _by_column(self, value: Any) -> dict[Any, Any]:
+        return dict(zip(self._columns, value.tolist(), strict=True))
+
+    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+        names = list(dict.fromkeys(column for column, _ in values))
+        if flat:
+            columns = pd.Index(names, tupleize_cols=False)
+            return pd.Series(list(values.values()), index=columns)
+        return by_row(values, names)
+
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
         return f"{what} of {listed(self._columns)}"
 
+    def _beside(self, weights: object) -> Self:
+        if weights is None or isinstance(weights, PrivateSeries):
+            return self
+        others = {name: e for name, e in self._columns.items() if name != weights}
+        return self._with(others, self._where, self._selected)
+
     @asks
-    def count(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def count(
+        self,
+        *,
+        weights: object = None,
+        weight_bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """The number of rows: an int. With columns selected (``[["a", "b"]]``), how many values
         of each are not missing: a Series.
 
         pandas' DataFrame.count is per column always; here a frame without selected columns counts
-        rows, as `size` does.
+        rows, as `size` does. With weights= the answer is the sum of the weights: a float.
 
         *Guarantee*: differential privacy of the unit; ℓ1 sensitivity 1 a row and column
-        (docs/proofs/counts.md).
+        (docs/proofs/counts.md), with weights the largest that one can be (docs/proofs/sums.md).
         """
-        if not self._selected:
+        if self._selected:
+            return super().count(
+                weights=weights, weight_bounds=weight_bounds, epsilon=epsilon, **more
+            )
+        weighing = weights_of(self, weights, weight_bounds)
+        if weighing is None:
             return self.size(epsilon=epsilon, **more)
-        return super().count(epsilon=epsilon, **more)
+        grids = (Grid.centred(weighing.bounds),)
+        statistic = Sum(Cells(), Layout(integer=False), (weighing.expression,), grids)
+        return self._answer(statistic, f"count{weighing}", epsilon, **more)
 
     @asks
     def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
@@ -147,22 +203,115 @@ class PrivateFrame(Verbs, Answers):
         return self._answer(statistic, "count", epsilon, **more)
 
     @asks
-    def sum(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def sum(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        at_most: int | None = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """For each column the sum of its values clipped to bounds: a float Series.
 
         bounds : one (lower, upper) for all columns, or a dict of them. Where none is given, the
             declared domain's; where it has none either, the number of values that are True: an
             int Series, whatever the dtypes, because a dtype is data.
+        weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
+        at_most : of a row, at most so many True count, and the noise grows with this number and not
+            with that of the columns. Which ones count, where a row has more, is decided by keyed
+            hashes of the row alone; so it is a choice about as good as random.
 
         *Guarantee*: differential privacy of the unit; the ℓ1 sensitivity is the sum over the
-        columns of the most that one row can add (docs/proofs/sums.md).
+        columns of the most that one row can add (docs/proofs/sums.md), or at_most
+        (docs/proofs/counts.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> likes = pd.DataFrame({name: [True] * 90 for name in "abcdefgh"})
+        >>> few = likes.dp.sum(at_most=2, epsilon=1)  # 180 in all, and not 720
+        >>> bool(few.sum() < 400), dp.record(few).scale
+        (True, 2.0)
         """
         declared = [self._root.declared(e) for e in self._columns.values()]
-        if bounds is not None or any(isinstance(d, Bounds) for d in declared):
-            return super().sum(bounds=bounds, epsilon=epsilon, **more)
+        is_bounded = bounds is not None or any(isinstance(d, Bounds) for d in declared)
+        if is_bounded or weights is not None or weight_bounds is not None:
+            if at_most is not None:
+                raise QueryError(
+                    "at_most= is for columns of True and False, without bounds and weights."
+                )
+            return super().sum(
+                bounds=bounds, weights=weights, weight_bounds=weight_bounds, epsilon=epsilon, **more
+            )
         tests = tuple(true(expression) for expression in self._operands().values())
-        statistic = Count(Cells(), self._shape(integer=True), tests)
-        return self._answer(statistic, self._titled("sum of True"), epsilon, **more)
+        if at_most is None:
+            statistic, what = Count(Cells(), self._shape(integer=True), tests), "sum of True"
+        else:
+            most = _at_least_one(at_most)
+            hashed = tuple(self._root.engine.columns)
+            what = f"sum of True (at most {most} a row)"
+            statistic = Count(
+                Cells(), self._shape(integer=True), tests, at_most=most, hashed=hashed
+            )
+        return self._answer(statistic, self._titled(what), epsilon, **more)
+
+    @asks
+    def cov(
+        self,
+        ddof: int = 1,
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The covariance of each two columns, of values clipped to bounds: a square DataFrame.
+
+        bounds, ddof : as in `var`. As in pandas, each entry is about the rows that have both
+            values. The table has no negative eigenvalue: what noise makes negative is made 0.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99})
+        >>> df.dp[["a", "b"]].cov(bounds=(0, 5), epsilon=1).shape
+        (2, 2)
+        """
+        return self._covariances("cov", ddof, bounds, epsilon, **more)
+
+    @asks
+    def corr(
+        self,
+        method: str = "pearson",
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The correlation of each two columns, of values clipped to bounds: a square DataFrame.
+
+        bounds : as in `var`. As in pandas, each entry is about the rows that have both values. The
+            diagonal is 1, and no eigenvalue is negative; what can't be told from noise is 0.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99})
+        >>> df.dp.corr(bounds={"a": (1, 4), "b": (1, 4)}, epsilon=1).loc["a", "a"]
+        np.float64(1.0)
+        """
+        pearson(method)
+        return self._covariances("corr", 1, bounds, epsilon, **more)
+
+    def _covariances(
+        self, what: str, ddof: object, bounds: object, epsilon: object, **more: Unpack[More]
+    ) -> Any:
+        operands, parsed = self._numbers(bounds)
+        freedom = checked_ddof(ddof, parsed)
+        layout = Layout(integer=False, index=self.columns, columns=self.columns)
+        statistic = Covariance(Cells(), layout, operands, parsed, freedom, what == "corr")
+        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
 
     @asks
     def idxmax(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
@@ -230,6 +379,13 @@ class PrivateFrame(Verbs, Answers):
             list of tuples; else the declared domain's. Rows outside the keys are dropped. Groups
             come in declared order, all of them: which groups have rows is private.
 
+        by : a name, or a ``pd.Grouper(key="when", freq="MS")`` whose keys= are (start, end), two
+            times: a group for each period from that of start to that of end, called as pandas
+            calls it. freq is D, W, MS, ME, QS, QE, YS, YE, or hours, minutes or seconds that divide
+            a day: pandas counts others from the first row. Times with a zone need start and end
+            with one, whose clock then decides; what has a zone where they have none, or none where
+            they have one, is in no group. Several keys are a dict then.
+
         as_index, sort, observed, dropna : as in pandas, but only with the values shown, which are
             the ones that make sense; another one raises `QueryError` and says what to do instead.
         """
@@ -241,9 +397,64 @@ class PrivateFrame(Verbs, Answers):
         ):
             if given is not only:
                 raise QueryError(f"{instead}. Nothing was computed or charged.")
-        names = list(by) if isinstance(by, list | pd.Index) else [by]
+        names = names_of(by)
         if not names:
             raise QueryError("groupby needs at least one column.")
-        cells = self._cells(names, keys)
+        if any(map(is_grouper, names)):
+            self._some_columns()
+            names, cells = grouped(self, names, keys)
+        else:
+            cells = self._cells(names, keys)
         once(names)
         return PrivateGroupBy(self, names, cells, None)
+
+
+def _at_least_one(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise QueryError(f"at_most={shown(value)} must be a whole number of at least 1.")
+    return int(value)
+
+
+@quiet
+def crosstab(
+    index: Any,
+    columns: Any,
+    *,
+    keys: object = None,
+    normalize: bool | str = False,
+    margins: bool = False,
+    margins_name: str = "All",
+    epsilon: object = None,
+    **more: Unpack[More],
+) -> Any:
+    """`PrivateFrame.crosstab`, spelled like `pandas.crosstab`: of private columns or lists of them.
+
+    *Guarantee*: as there (docs/proofs/tables.md).
+
+    >>> import pandas as pd, dppandas as dp
+    >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [3, 3]}), unit="row")
+    >>> dp.crosstab(p["a"], p["b"], keys={"a": [1, 2], "b": [3, 4]})
+    <unreleased crosstab of a by b (4 keys), from unnamed (asserted): nothing computed or \
+charged; ask .release(epsilon=…)>
+    """
+    sides = []
+    for given, name in ((index, "row"), (columns, "col")):
+        side = given if isinstance(given, list | tuple) else [given]
+        if not side or not all(isinstance(each, PrivateSeries) for each in side):
+            raise QueryError(
+                "dp.crosstab takes private columns, or lists of them; pandas.crosstab takes plain "
+                "ones. Nothing was computed or charged."
+            )
+        sides.append([(f"{name}_{i}" if s.name is None else s.name, s) for i, s in enumerate(side)])
+    named = [pair for side in sides for pair in side]
+    if len({name for name, _ in named}) < len(named):
+        raise QueryError("two of these columns have one name; rename one. Nothing was charged.")
+    first = named[0][1]
+    table = PrivateFrame(
+        first._root, {name: first._other(column) for name, column in named}, first._where
+    )
+    return table.crosstab(
+        [name for name, _ in sides[0]], [name for name, _ in sides[1]],
+        keys=keys, normalize=normalize, margins=margins, margins_name=margins_name,
+        epsilon=epsilon, **more,
+    )  # fmt: skip

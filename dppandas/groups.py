@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+import inspect
+from collections.abc import Hashable, Sequence
+from typing import Any, Self, Unpack
 
 import pandas as pd
 
@@ -11,11 +12,15 @@ from . import querystring, refusals
 from .answers import Answers
 from .budget import More
 from .domain import Bounds
-from .errors import QueryError
+from .errors import QueryError, is_one_of, shown
 from .rows import Expression
 from .series import distinct_units
 from .shaping import Rows, asks, index, listed, once
 from .statistics import Cells, Count, Distinct, Layout
+from .together import Name
+
+#: What a pivot table is made of: the answers with one number for each group.
+AGGREGATES = ("count", "sum", "mean", "median", "quantile", "min", "max", "var", "std")
 
 
 class PrivateGroupBy(Answers):
@@ -54,6 +59,12 @@ class PrivateGroupBy(Answers):
             raise QueryError("no columns are left to answer for; use .size().")
         return {name: self._columns[name] for name in names}
 
+    def _beside(self, weights: object) -> Self:
+        if self._selected is not None or weights is None or isinstance(weights, Rows):
+            return self
+        others = [name for name in self._operands() if name != weights]
+        return type(self)(self, self._names, self._by, others)
+
     @property
     def _groups(self) -> Cells:
         return self._by
@@ -63,6 +74,26 @@ class PrivateGroupBy(Answers):
         if self._selected is None or isinstance(self._selected, list):
             return Layout(integer=integer, index=labels, columns=pd.Index(list(self._operands())))
         return Layout(integer=integer, index=labels, name=self._selected)
+
+    def _column(self, name: Any) -> PrivateGroupBy:
+        if not isinstance(name, Hashable):
+            raise QueryError(f"{shown(name)} is no column.")
+        return self[name]
+
+    def _by_column(self, value: Any) -> dict[Any, Any]:
+        if isinstance(value, pd.DataFrame):
+            return {name: value[name] for name in value.columns}
+        return {self._selected: value}
+
+    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+        one = self._selected is not None and not isinstance(self._selected, list)
+        columns = list(dict.fromkeys(column for column, _ in values))
+        ordered = [(c, name) for c in columns for of, name in values if of == c]
+        table = pd.concat([values[each] for each in ordered], axis=1)
+        if flat or one:
+            names = [column if flat else name for column, name in ordered]
+            return table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)
+        return table.set_axis(pd.MultiIndex.from_tuples(ordered), axis=1)
 
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
         return self._by_group(f"{what} of {listed(self._operands())}")
@@ -120,3 +151,51 @@ class PrivateGroupBy(Answers):
         distinct_units(self._root, self._columns[self._selected])
         statistic = Distinct(self._groups, self._shape(integer=True))
         return self._answer(statistic, self._titled("nunique"), epsilon, **more)
+
+
+class Pivot(PrivateGroupBy):
+    """Groups of which some keys are rows of the answer, and others its columns."""
+
+    def __init__(
+        self,
+        table: Rows,
+        sides: tuple[list[Any], list[Any]],
+        keys: object,
+        values: Any,
+        as_list: bool = False,
+    ) -> None:
+        cells, joined = table._crossed(*sides, keys)
+        super().__init__(table, [*sides[0], *sides[1]], cells, values)
+        named = [side for side in sides if side]
+        labels = [k.index(names) for k, names in zip(joined, named, strict=True)]
+        alone = pd.Index([values])
+        rows = labels[0] if sides[0] else alone
+        columns = labels[-1] if sides[1] else alone
+        if as_list and sides[1] and sides[0]:
+            inner = [label if isinstance(label, tuple) else (label,) for label in columns]
+            columns = pd.MultiIndex.from_tuples(
+                [(values, *label) for label in inner], names=[None, *sides[1]]
+            )
+        self._rows_and_columns = rows, columns
+
+    def _shape(self, integer: bool) -> Layout:
+        rows, columns = self._rows_and_columns
+        return Layout(integer=integer, index=rows, columns=columns)
+
+    def _by_group(self, what: str) -> str:
+        return f"pivot table: {super()._by_group(what)}"
+
+    def of(self, aggfunc: object, bounds: object, epsilon: object, **more: Unpack[More]) -> Any:
+        """The answer of one aggregate."""
+        offered = [name for name in AGGREGATES if hasattr(PrivateGroupBy, name)]
+        if not is_one_of(aggfunc, offered):
+            raise QueryError(
+                f"aggfunc={shown(aggfunc)} must be one of {', '.join(offered)}, and one alone. "
+                "Nothing was computed or charged."
+            )
+        method = getattr(self, str(aggfunc))
+        if "bounds" in inspect.signature(method).parameters:
+            return method(bounds=bounds, epsilon=epsilon, **more)
+        if bounds is not None:
+            raise QueryError(f"{aggfunc} takes no bounds=. Nothing was computed or charged.")
+        return method(epsilon=epsilon, **more)

@@ -36,6 +36,12 @@ def of_rows(columns: Iterable[tuple[Any, Vector]], rows: int, key: bytes) -> Has
     return total
 
 
+def several(hashes: Hashes, number: int) -> Hashes:
+    """For each hash a row of so many others."""
+    ways = np.arange(1, number + 1, dtype=np.uint64) * _MISSING  # an odd number: no two alike
+    return _mixed(hashes[:, None] + ways)
+
+
 def of_elements(vector: Vector, key: bytes, salt: int = 0) -> Hashes:
     """A 64-bit keyed hash of each element."""
     return vector.by_level(("hash", key, salt), lambda v: _cells(v, key), _MISSING)

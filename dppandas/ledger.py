@@ -161,11 +161,13 @@ class Ledger:
         self._store.between_charges(set_terms)
         self._notify()
 
-    def charge(self, draft: Entry) -> Entry:
-        """Append a charge, or raise and leave all as it was. Only `release` calls this."""
-        entry = self._store.add(draft, lambda spent: self._check(draft.loss, spent))
+    def charge(self, *drafts: Entry) -> list[Entry]:
+        """Append charges, or raise and leave all as it was: all of them or none. Only `release`
+        calls this."""
+        whole = sum((draft.loss for draft in drafts), Loss())
+        entries = self._store.add(drafts, lambda spent: self._check(whole, spent))
         self._notify()
-        return entry
+        return entries
 
     def settle(self, entry: Entry, status: str) -> None:
         """Note what became of a charge."""

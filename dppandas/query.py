@@ -51,10 +51,11 @@ class Source:
     domain: Mapping[Any, Declaration] = field(default_factory=dict, compare=False)
     version: str | None = None
     verified: bool = False
+    trusted: str = ""  # what else the caller vouches for
 
     @property
     def lineage(self) -> str:
-        return "verified" if self.verified else "asserted"
+        return "verified" if self.verified else f"asserted{self.trusted}"
 
 
 @dataclass(frozen=True)

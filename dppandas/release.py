@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import results
@@ -19,8 +19,9 @@ from .mechanisms import Mechanism
 from .query import Query
 from .results import Record
 from .rows import Chunk
-from .session import session
+from .session import Session, session
 from .statistics.base import Over
+from .store import Entry
 from .totals import Gathering
 
 Recorder = Callable[[Query, Mechanism, Any], Sequence[int]]
@@ -32,7 +33,44 @@ recorder: ContextVar[Recorder | None] = ContextVar("dppandas recorder", default=
 
 def release(query: Query, engine: Engine, row_level_declared: bool = False) -> Record:
     """The record of the answer to a query, charged to the running session's ledger."""
+    (record,) = release_all([(query, engine, row_level_declared)])
+    return record
+
+
+def release_all(asked: Sequence[tuple[Query, Engine, bool]]) -> list[Record]:
+    """The same for several queries: all of them are charged, or none."""
     running = session()
+    prepared = [_prepared(running, *each) for each in asked]
+    entries = running.ledger.charge(*(each.draft for each in prepared))
+    records: list[Record] = []
+    for each, entry in zip(prepared, entries, strict=True):
+        noisy = _noisy(each.query, each.mechanism, each.engine)
+        if noisy is None:
+            for left in entries[len(records) :]:
+                running.ledger.settle(left, "failed")
+            # Raised here and not where it failed, so that no traceback holds a frame with rows.
+            raise ReleaseFailed(
+                f"reading the data for '{each.query}' failed. Its charge of {entry.loss} stays. "
+                f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
+            )
+        records.append(results.record_of(each.query, each.mechanism, entry, noisy))
+        running.ledger.settle(entry, "released" if recorder.get() is None else "recorded")
+    return records
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A query whose loss is known, and may be charged."""
+
+    query: Query
+    engine: Engine
+    mechanism: Mechanism
+    draft: Entry
+
+
+def _prepared(
+    running: Session, query: Query, engine: Engine, row_level_declared: bool
+) -> _Prepared:
     running.admit(query.source, row_level_declared)
     mechanism = query.mechanism()
     loss = query.loss(mechanism)
@@ -41,21 +79,11 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
     charged = query.asked.charged(loss)
     expected = results.expected_error(query, mechanism)
     source = query.source
-    entry = running.ledger.charge(
-        draft(source.name, source.lineage, str(query), charged, mechanism.name,
-              f"{float(mechanism.scale):.6g}", expected)
+    entry = draft(
+        source.name, source.lineage, str(query), charged, mechanism.name,
+        f"{float(mechanism.scale):.6g}", expected
     )  # fmt: skip
-    noisy = _noisy(query, mechanism, engine)
-    if noisy is None:
-        running.ledger.settle(entry, "failed")
-        # Raised here and not where it failed, so that no traceback holds a frame with rows.
-        raise ReleaseFailed(
-            f"reading the data for '{query}' failed. Its charge of {charged} stays. The cause is "
-            "not shown, for it could quote data."
-        )
-    record = results.record_of(query, mechanism, entry, noisy)
-    running.ledger.settle(entry, "released" if recorder.get() is None else "recorded")
-    return record
+    return _Prepared(query, engine, mechanism, entry)
 
 
 def _noisy(query: Query, mechanism: Mechanism, engine: Engine) -> Sequence[int] | None:

@@ -23,6 +23,7 @@ from .store import Entry
 
 CONFIDENCE = 0.95
 _ATTR = "dppandas.release"
+_PARTS = "dppandas.releases"
 _records: WeakValueDictionary[str, Record] = WeakValueDictionary()
 
 
@@ -39,6 +40,7 @@ class Record:
     source: str
     lineage: str
     unit: str
+    where: str
     mechanism: str
     scale: float
     loss: Loss
@@ -83,8 +85,9 @@ class Record:
         ends = {"lower": self._table(lower), "upper": self._table(upper)}
         if self._layout.columns is None:
             return pd.DataFrame(ends)
-        columns = [(column, end) for column in self._layout.columns for end in ends]
-        return pd.concat(ends, axis=1).swaplevel(axis=1)[columns]
+        wide, number = pd.concat(ends, axis=1), len(self._layout.columns)
+        wide.columns = wide.columns.reorder_levels([*range(1, wide.columns.nlevels), 0])
+        return wide.iloc[:, [i + end * number for i in range(number) for end in (0, 1)]]
 
     def estimate(self) -> Any:
         """The answer itself, as it was released."""
@@ -250,6 +253,7 @@ def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[
         source=query.source.name,
         lineage=query.source.lineage,
         unit=str(query.source.unit),
+        where="" if query.where is None else str(query.where),
         mechanism=mechanism.name,
         scale=float(mechanism.scale),
         loss=entry.loss,
@@ -287,6 +291,40 @@ def _marked(value: Any, record: Record) -> Any:
     token.payload = record
     value.attrs[_ATTR] = token
     return value
+
+
+def gathered(value: Any, records: dict[str, Record]) -> Any:
+    """What was made of several answers, carrying their records."""
+    token = Token(sampling.identifier())
+    token.payload = (records, value.copy())
+    value.attrs[_PARTS] = token
+    return value
+
+
+@quiet
+def records(result: Any) -> dict[str, Record]:
+    """The release records of a result of several parts, as `agg` and `describe` give it, by what
+    was asked: each knows its error and interval.
+
+    Raises `RecordError` (a LookupError) where none belong.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> x = pd.Series([1, 2, 3], name="x")
+    >>> both = x.dp.agg(["count", "mean"], bounds=(0, 5), epsilon=1)
+    >>> sorted(dp.records(both)), dp.records(both)["count"].epsilon
+    (['count', 'mean'], 0.5)
+    """
+    is_table = isinstance(result, pd.Series | pd.DataFrame)
+    token = result.attrs.get(_PARTS) if is_table else None
+    if not isinstance(token, Token) or token.payload is None:
+        raise RecordError(
+            f"no release records belong to this {type(result).__name__}. dp.record() is for one "
+            "answer; dp.ledger() lists every release."
+        )
+    found, released = token.payload
+    if not (type(released) is type(result) and released.equals(result)):
+        raise RecordError("this was computed from releases; ask dp.records of the result itself.")
+    return dict(found)
 
 
 def label(record: Record, value: Any) -> Any:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, Unpack
 
+import numpy as np
 import pandas as pd
 
 from . import refusals
@@ -14,15 +17,21 @@ from .answers import Answers
 from .budget import More
 from .columns import PrivateColumn
 from .domain import Bounds, Keys
-from .errors import QueryError, quiet
+from .errors import MissingArgument, QueryError, quiet, shown
+from .parts import edges_of
 from .rows import (
     Column,
+    Cut,
     Expression,
     Outside,
 )
-from .shaping import asks, bounds_of, index
-from .statistics import Cells, Count, Distinct, Layout
+from .shaping import asks, bounds_of, checked_ddof, index, pearson
+from .statistics import Cells, Count, Covariance, Distinct, Layout, Popularity
+from .together import Name
 from .unreleased import Root, UnreleasedMode
+
+#: Of a histogram.
+MOST_BINS = 1_000_000
 
 
 class PrivateSeries(PrivateColumn, Answers):
@@ -36,7 +45,10 @@ class PrivateSeries(PrivateColumn, Answers):
     def __getattr__(self, name: builtins.str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = "count, sum, mean, var, std, value_counts, mode, clipped, (a unit's) nunique"
+        answers = (
+            "count, sum, mean, var, std, value_counts, mode, hist, popularity, cov, corr, agg, "
+            "describe, clipped and (a unit's) nunique"
+        )
         raise refusals.refuse("private columns", name, answers)
 
     def _operands(self) -> dict[Any, Expression]:
@@ -49,7 +61,31 @@ class PrivateSeries(PrivateColumn, Answers):
         within = "".join(f" in {bound}" for bound in bounds)
         return f"{what} of {self._expression}{within}"
 
+    def _by_column(self, value: Any) -> dict[Any, Any]:
+        return {self.name: value}
+
+    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+        names = pd.Index([name for _, name in values])
+        return pd.Series(list(values.values()), index=names, name=self.name)
+
     # answers of a column alone
+
+    @asks
+    def describe(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """Count, mean and standard deviation of the values, clipped to bounds: a Series.
+
+        Count, mean and deviation come from one release. ``dp.records(result)`` has the records.
+
+        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
+        (docs/proofs/variances.md).
+
+        >>> import pandas as pd
+        >>> pd.Series([20, 30, 40] * 99).dp.describe(bounds=(0, 60), epsilon=1).index.tolist()[:3]
+        ['count', 'mean', 'std']
+        """
+        return self._described(bounds, epsilon, **more)
 
     @asks
     def clipped(
@@ -77,6 +113,77 @@ class PrivateSeries(PrivateColumn, Answers):
         return self._answer(
             statistic, f"values of {self._expression} outside {bound}", epsilon, **more
         )
+
+    @asks
+    def cov(
+        self,
+        other: Any,
+        ddof: int = 1,
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The covariance with another private column of the same rows: a float.
+
+        bounds : (lower, upper) for both, or a dict by name; else the declared domain's. Of rows
+            that have both values; ddof as in pandas.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99}).dp
+        >>> type(p["a"].cov(p["b"], bounds=(0, 5), epsilon=1).interval())
+        <class 'tuple'>
+        """
+        return self._with_other("cov", other, ddof, bounds, epsilon, **more)
+
+    @asks
+    def corr(
+        self,
+        other: Any,
+        method: builtins.str = "pearson",
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The correlation with another private column of the same rows: a float from -1 to 1.
+
+        bounds : as in `cov`. What can't be told from noise is 0.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+        """
+        pearson(method)
+        return self._with_other("corr", other, 1, bounds, epsilon, **more)
+
+    def _with_other(
+        self,
+        what: builtins.str,
+        other: Any,
+        ddof: object,
+        bounds: object,
+        epsilon: object,
+        **more: Unpack[More],
+    ) -> Any:
+        if not isinstance(other, PrivateSeries):
+            raise QueryError(
+                f"{what} takes a private column of the same rows, as in p['a'], p['b']."
+            )
+        operands = (self._expression, self._other(other))
+        names = (self.name, other.name)
+        parsed = tuple(
+            bounds_of(self._root, name, expression, bounds)
+            for name, expression in zip(names, operands, strict=True)
+        )
+        freedom = checked_ddof(ddof, parsed)
+        statistic = Covariance(
+            Cells(), Layout(integer=False), operands, parsed, freedom, what == "corr", pair=True
+        )
+        title = f"{what} of {operands[0]} in {parsed[0]} and {operands[1]} in {parsed[1]}"
+        return self._answer(statistic, title, epsilon, **more)
 
     @asks
     def nunique(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
@@ -126,6 +233,92 @@ class PrivateSeries(PrivateColumn, Answers):
         if not dropna:
             cells = replace(cells, missing_cell=True)
         return self._histogram(cells, [self.name], normalize, sort, ascending, epsilon, **more)
+
+    @asks
+    def hist(
+        self,
+        bins: Any = 10,
+        range: Any = None,
+        *,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """How many values lie in each of some public bins: an int Series by interval.
+
+        bins : a list of rising edges, or a whole number of equal bins over a range.
+        range : (lower, upper), a public fact; else the declared bounds. It is never read from the
+            data.
+
+        As in `numpy.histogram`, a bin holds its left edge and not its right one, but for the last,
+        which holds both; values outside are dropped, and so are missing ones. The index is a
+        pd.IntervalIndex closed on the left, in order: it has one way to be closed for all, and so
+        can't show that the last bin has its right edge too.
+
+        *Guarantee*: epsilon-differential privacy of the unit; the bins are disjoint, so the ℓ1
+        sensitivity is 1 a row (docs/proofs/counts.md).
+
+        >>> import pandas as pd
+        >>> ages = pd.Series([15, 30, 60], name="age")
+        >>> ages.dp.hist(bins=4, range=(0, 100), epsilon=1).index[-1]
+        Interval(75.0, 100.0, closed='left')
+        """
+        edges = self._edges(bins, range)
+        intervals = tuple(pd.IntervalIndex.from_breaks(edges, closed="left"))
+        cut_up = Cut(self._expression, edges, intervals, right=False, include_highest=True)
+        cells = Cells((cut_up,), Keys(intervals))
+        layout = Layout(integer=True, index=index(cells, [self.name]), name="count")
+        what = (
+            f"hist of {self._expression} ({len(intervals)} bins in {edges[0]:g} to {edges[-1]:g})"
+        )
+        return self._answer(Count(cells, layout), what, epsilon, **more)
+
+    def _edges(self, bins: Any, within: Any) -> tuple[float, ...]:
+        if isinstance(bins, bool) or not isinstance(bins, int | np.integer):
+            if within is not None:
+                raise QueryError("bins= as a list of edges needs no range=. Nothing was charged.")
+            edges = edges_of(bins)
+        else:
+            if not 1 <= bins <= MOST_BINS:
+                raise QueryError(f"bins={shown(bins)} must lie between 1 and {MOST_BINS:,}.")
+            try:
+                bounds = bounds_of(self._root, self.name, self._expression, within)
+            except MissingArgument:
+                raise MissingArgument(
+                    f"range= is needed for bins={int(bins)} of {self.name!r}: (lower, upper), or a "
+                    "list of edges as bins=. dppandas never reads it from the data. Nothing was "
+                    "computed or charged."
+                ) from None
+            edges = tuple(np.linspace(bounds.lower, bounds.upper, int(bins) + 1).tolist())
+            if any(a >= b for a, b in itertools.pairwise(edges)):
+                raise QueryError(f"{bounds} is too narrow for {int(bins)} bins.")
+        if not all(map(math.isfinite, edges)):
+            raise QueryError("the edges of bins must be finite. Nothing was charged.")
+        return edges
+
+    @asks
+    def popularity(
+        self, *, keys: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """How popular the most popular key is, the second, and so on, without telling which they
+        are: the counts of the declared keys in descending order, a float Series by rank from 1.
+
+        Told without labels, equal counts stand side by side and their noise averages out: over a
+        thousand keys the squared error is often tens of times less than that of `value_counts`.
+
+        *Guarantee*: epsilon-differential privacy of the unit; sorted counts have ℓ1 sensitivity 1
+        a row (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially private
+        histograms through consistency", VLDB 2010; docs/proofs/popularity.md).
+
+        >>> import pandas as pd
+        >>> pets = pd.Series(["cat"] * 50 + ["dog"] * 50, name="pet")
+        >>> pets.dp.popularity(keys=["cat", "dog", "emu"], epsilon=1).index.tolist()
+        [1, 2, 3]
+        """
+        cells = self._cells([self.name], keys)
+        ranks = pd.RangeIndex(1, len(cells) + 1, name="rank")
+        statistic = Popularity(cells, Layout(integer=False, index=ranks, name="count"))
+        what = f"popularity of {self._expression} ({cells.described})"
+        return self._answer(statistic, what, epsilon, **more)
 
     @asks
     def mode(self, *, keys: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:

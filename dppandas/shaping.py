@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar, Unpack
@@ -21,7 +21,7 @@ import pandas as pd
 from . import querystring, rows
 from .budget import More, gives_loss
 from .domain import Bounds, Keys
-from .errors import MissingArgument, QueryError, shown
+from .errors import LineageError, MissingArgument, QueryError, is_one_of, shown
 from .rows import Column, Expression, Literal
 from .statistics import Cells, Count, Layout, Statistic
 from .unreleased import Private, Root, Unreleased
@@ -43,6 +43,13 @@ _HARMLESS = {
     "inplace": False,
     "copy": None,
     "na_action": None,
+    "values": None,
+    "aggfunc": None,
+    "rownames": None,
+    "colnames": None,
+    "fill_value": None,
+    "density": None,
+    "weights": None,
 }
 
 _FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
@@ -74,7 +81,8 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
                 f"{method.__name__}: {error}. It takes {takes}{by_name}. "
                 "Nothing was computed or charged."
             ) from None
-        for flag in _FLAGS & bound.keys():
+        flags = (n for n in _FLAGS & bound.keys() if signature.parameters[n].annotation == "bool")
+        for flag in flags:
             if not isinstance(bound[flag], bool | np.bool_):
                 raise QueryError(
                     f"{flag}={shown(bound[flag])} must be True or False; labels are given by name, "
@@ -132,6 +140,30 @@ class Rows(Private):
                 declared_type = rows.family(self._root.declared(expression))
                 rows.agree(expression, declared_type, parsed.column(position))
         return Cells(tuple(by), parsed)
+
+    def _crossed(
+        self, index_names: Sequence[Any], column_names: Sequence[Any], keys: object
+    ) -> tuple[Cells, list[Keys]]:
+        """A cell for each pair of row keys and column keys, row by row; and both of these."""
+        names = [*index_names, *column_names]
+        self._some_columns()
+        for name in names:
+            querystring.lookup(name, self._columns)
+        once(names)
+        if keys is not None and not isinstance(keys, Mapping):
+            raise QueryError(
+                "keys= is a dict with a list for each column here. Nothing was computed or charged."
+            )
+        given = {} if keys is None else keys
+        if set(given) - set(names):
+            extra = sorted(map(str, set(given) - set(names)))
+            raise QueryError(f"keys= names {extra}, not among {listed(names)}.")
+        each = [self._cells([name], given.get(name)) for name in names]
+        parsed = [cells.keys for cells in each if cells.keys is not None]
+        sides = [parsed[: len(index_names)], parsed[len(index_names) :]]
+        joined = [functools.reduce(Keys.then, side) for side in sides if side]
+        by = tuple(expression for cells in each for expression in cells.by)
+        return Cells(by, functools.reduce(Keys.then, joined)), joined
 
     def _histogram(
         self,
@@ -223,6 +255,71 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
     )
 
 
+@dataclass(frozen=True)
+class Weights:
+    """How much each row counts: a number that is clipped to bounds, of which none is negative."""
+
+    expression: Expression
+    bounds: Bounds
+
+    def of(self, counted: Expression) -> Expression:
+        """The weight where something holds, and elsewhere nothing."""
+        return rows.Where(counted, self.expression, Literal(None))
+
+    def times(self, operand: Expression, bounds: Bounds) -> tuple[Expression, Bounds]:
+        """A weighted value, and within which bounds it lies."""
+        factors = (
+            rows.Clip(each, limit.lower, limit.upper)
+            for each, limit in ((self.expression, self.bounds), (operand, bounds))
+        )
+        ends = [w * x for w in (self.bounds.lower, self.bounds.upper) for x in _ends(bounds)]
+        return rows.Arithmetic("*", *factors), Bounds.parse((min(ends), max(ends)), "weighted")
+
+    def __str__(self) -> str:
+        return f", weighted by {self.expression} in {self.bounds}"
+
+
+def _ends(bounds: Bounds) -> tuple[float, float]:
+    return bounds.lower, bounds.upper
+
+
+def weights_of(of: Rows, weights: object, bounds: object) -> Weights | None:
+    """The weights that a call gives by name or as a private column, or None for none."""
+    if weights is None:
+        if bounds is not None:
+            raise QueryError("weight_bounds= is for weights=, which is not given.")
+        return None
+    if isinstance(weights, Rows) and isinstance(getattr(weights, "_expression", None), Expression):
+        same_rows(of, weights)
+        expression, name = weights._expression, getattr(weights, "name", None)  # type: ignore[attr-defined]
+    elif isinstance(weights, Hashable) and weights in of._columns:
+        expression, name = of._columns[weights], weights
+    else:
+        raise QueryError(
+            f"weights={shown(weights)} must be a private column of these rows, as in "
+            "weights=frame['w'], or the name of one that was not selected away. Nothing was "
+            "computed or charged."
+        )
+    if bounds is None and not isinstance(of._root.declared(expression), Bounds | Keys):
+        raise MissingArgument(
+            f"weight_bounds= is needed for {name!r}: the range into which weights are clipped, "
+            "such as weight_bounds=(0, 5), or a domain declared in dp.protect. Nothing was "
+            "computed or charged."
+        )
+    parsed = bounds_of(of._root, name, expression, bounds)
+    if parsed.lower < 0:
+        raise QueryError(f"weights can't be negative: weight_bounds={parsed}. Nothing was charged.")
+    return Weights(expression, parsed)
+
+
+def same_rows(rows_of: Rows, column: Rows) -> None:
+    """Refuse a column of another frame, or of rows that were kept otherwise."""
+    if column._root.data is not rows_of._root.data:
+        raise LineageError("this column was made from another frame; make it from this one.")
+    if column._where is not None and column._where != rows_of._where:
+        raise QueryError("this column was made from other rows; make it from this frame.")
+
+
 def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
     """What a variance is divided by: n - ddof. And bounds that can be squared."""
     if isinstance(ddof, bool) or not isinstance(ddof, int | np.integer) or not 0 <= ddof <= 1000:
@@ -281,6 +378,15 @@ def with_levels(
     ]
     both = pd.MultiIndex.from_tuples(pairs, names=[*shape.index.names, None])
     return replace(shape, index=both)
+
+
+def pearson(method: object) -> None:
+    """Refuse correlations of ranks, which depend on all rows."""
+    if not is_one_of(method, ("pearson",)):
+        raise QueryError(
+            f"method={shown(method)} must be 'pearson': a rank depends on other rows. "
+            "Nothing was computed or charged."
+        )
 
 
 def index(cells: Cells, names: Sequence[Any]) -> pd.Index:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -38,8 +38,8 @@ class Entry:
 class Store(Protocol):
     """Keeps entries, in order, and lets nobody write between a check and what it allows."""
 
-    def add(self, draft: Entry, check: Callable[[Loss], None]) -> Entry:
-        """Append, after ``check(spent)`` did not raise; the entry is safe when this returns."""
+    def add(self, drafts: Sequence[Entry], check: Callable[[Loss], None]) -> list[Entry]:
+        """Append all, after ``check(spent)`` did not raise; they are safe when this returns."""
         ...
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
@@ -68,18 +68,20 @@ class MemoryStore:
         self._spent = Loss()
         self._lock = threading.Lock()
 
-    def add(self, draft: Entry, check: Callable[[Loss], None]) -> Entry:
+    def add(self, drafts: Sequence[Entry], check: Callable[[Loss], None]) -> list[Entry]:
         self._same_process()
         # With a lock go blocks of one line, here and below: an interrupt between the last line of
         # a block and its end, where Python unlocks, would leave it locked for good.
-        with self._lock: return self._added(draft, check)  # noqa: E701  # fmt: skip
+        with self._lock: return self._added(drafts, check)  # noqa: E701  # fmt: skip
 
-    def _added(self, draft: Entry, check: Callable[[Loss], None]) -> Entry:
+    def _added(self, drafts: Sequence[Entry], check: Callable[[Loss], None]) -> list[Entry]:
         check(self._spent)
-        entry = replace(draft, number=len(self._entries) + 1)
-        self._spent = self._spent + entry.loss  # first, so that an interrupt here
-        self._entries.append(entry)  # can only count too much
-        return entry
+        first = len(self._entries) + 1
+        entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
+        for entry in entries:
+            self._spent = self._spent + entry.loss  # first, so that an interrupt here
+            self._entries.append(entry)  # can only count too much
+        return entries
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         with self._lock: action(self._spent)  # noqa: E701  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from . import results, rows
+from .accounting import Asked
 from .budget import More
 from .domain import Declaration
 from .engines import Engine
@@ -153,14 +154,16 @@ class Unreleased(Private):
             rows.check(expression, domain)
 
     def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
+        return release(*self._query(session().terms.asked(epsilon, **more), select))
+
+    def _query(self, asked: Asked, select: int = 0) -> tuple[Query, Engine, bool]:
         root = self._root
-        asked = session().terms.asked(epsilon, **more)
         query = Query(
             root.source, self._where, self._statistic, asked, self._what, select, root.branches
         )
         if root.refusal:
             raise LineageError(root.refusal)
-        return release(query, root.engine, root.row_level_declared)
+        return query, root.engine, root.row_level_declared
 
     def _refuse(self, what: str) -> NoReturn:
         raise PrivateValueError(

@@ -12,12 +12,12 @@ from typing import Any, Self
 import pandas as pd
 
 from . import querystring, rows
-from .columns import kept, same_rows
+from .columns import kept
 from .errors import LineageError, QueryError, caller, is_one_of, shown
 from .publics import public_table
 from .rows import Column, Expression, Literal
 from .series import PrivateSeries
-from .shaping import Rows, asks, once, present
+from .shaping import Rows, asks, once, present, same_rows
 from .totals import MOST_BRANCHES
 
 

@@ -20,6 +20,9 @@ BOUNDS = (-5, 10)
 GROUPS = ["a", "b", "c"]
 CODES = [1, 2, 3]
 BOTH = {"group": GROUPS, "code": CODES}
+WEIGHTS = {"weight_bounds": (0.5, 3)}
+DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
+BY_GROUP = {"group": GROUPS, "yes": [False, True]}
 
 LEVELS = pd.DataFrame(
     {"group": ["a", "a", "b"], "code": [1, 2, 1], "grade": ["low", "high", "low"]}
@@ -108,9 +111,45 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group quantiles": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].quantile(
         [0.1, 0.8], bounds=BOUNDS
     ),
+    "crosstab": lambda p: p.crosstab("group", "code", keys=BOTH, margins=True),
+    "shares of a crosstab": lambda p: dp.crosstab(
+        [p["group"], p["yes"]], p["code"], keys={**BOTH, **BY_GROUP}, normalize="index"
+    ),
+    "pivot table": lambda p: p.pivot_table("number", "group", "yes", keys=BY_GROUP, bounds=BOUNDS),
+    "pivot table of counts": lambda p: p.pivot_table(
+        ["no"], index=["yes", "group"], columns="code", aggfunc="count", keys={**BOTH, **BY_GROUP}
+    ),
+    "hist": lambda p: p["number"].hist(bins=3, range=(0, 10)),
+    "hist by edges": lambda p: p["code"].hist(bins=[0, 1, 2, 4]),
+    "popularity": lambda p: p["group"].popularity(keys=GROUPS),
+    "sum of few True": lambda p: p[["yes", "no", "group"]].sum(at_most=1),
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
     ),
+    "cov": lambda p: p[["number", "code"]].cov(bounds=BOUNDS),
+    "cov of three": lambda p: p[["number", "code", "yes"]].cov(bounds=BOUNDS, ddof=0),
+    "corr": lambda p: p[["number", "code", "yes", "no", "group"]].corr(bounds=BOUNDS),
+    "cov of a pair": lambda p: p["number"].cov(p["code"], bounds=BOUNDS),
+    "corr of a pair": lambda p: (p["number"] + p["code"]).corr(p["yes"], bounds=BOUNDS),
+    "weighted count": lambda p: p.count(weights="code", weight_bounds=(0, 3)),
+    "weighted count of a column": lambda p: p["group"].count(weights=p["code"], **WEIGHTS),
+    "weighted sum": lambda p: p["number"].sum(bounds=BOUNDS, weights=p["code"], **WEIGHTS),
+    "weighted mean": lambda p: p[["number", "yes"]].mean(
+        bounds=BOUNDS, weights=p["code"], **WEIGHTS
+    ),
+    "weighted group mean": lambda p: p.groupby("group", keys=GROUPS)["number"].mean(
+        bounds=BOUNDS, weights="code", **WEIGHTS
+    ),
+    "moments": lambda p: p[["number", "code"]]._moments(bounds=BOUNDS),
+    "share of a mask": lambda p: (p["number"] > 0).mean(),
+    "group shares": lambda p: (
+        p.assign(high=p["number"] > 0).groupby("group", keys=GROUPS)["high"].mean()
+    ),
+    "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), keys=DAYS).size(),
+    "mean by month and group": lambda p: p.groupby(
+        [pd.Grouper(key="when", freq="MS"), "group"],
+        keys={"when": ("2019-12-31", "2020-02-01"), "group": GROUPS},
+    )["number"].mean(bounds=BOUNDS),
 }
 
 #: What needs a unit column, "owner".

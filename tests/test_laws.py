@@ -489,7 +489,7 @@ def test_nobody_writes_between_a_check_and_its_charge() -> None:
 
     def charge(_: int) -> None:
         with contextlib.suppress(ValueError):
-            granted.append(memory.add(half, check).number)
+            granted.append(memory.add([half], check)[0].number)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(charge, range(16)))

@@ -10,6 +10,7 @@ import datetime
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -32,16 +33,23 @@ from dppandas.rows import EVERY, Column, Compare, Expression, IsMissing, Literal
 from dppandas.statistics import (
     REGISTRY,
     Cells,
+    Contingency,
     Count,
+    Covariance,
     Distinct,
     Layout,
     Mean,
+    Moments,
+    Popularity,
     Quantiles,
+    Scores,
     Statistic,
     Sum,
     Truncation,
     Variance,
+    WeightedMean,
 )
+from dppandas.statistics.scores import Scorer
 from dppandas.vectors import Labels, Vector
 
 KEY = b"0123456789abcdef"
@@ -181,6 +189,69 @@ def some_quantiles(rng: random.Random) -> Quantiles:
     return Quantiles(cells(rng), Layout(integer=False), chosen, within, shares)
 
 
+def some_moments(rng: random.Random) -> Moments:
+    made = some_variance(rng)
+    return Moments(made.cells, made.layout, made.operands, made.bounds)
+
+
+def some_covariance(rng: random.Random) -> Covariance:
+    pair, correlation = rng.random() < 0.3, rng.random() < 0.5
+    chosen = [rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5))]
+    limits = tuple(bounds(rng) for _ in chosen)
+    return Covariance(
+        Cells(), Layout(integer=False), tuple(chosen), limits, 1, correlation, pair=pair
+    )
+
+
+def some_weighted_mean(rng: random.Random) -> WeightedMean:
+    made, (weight, *_) = some_mean(rng), operands(rng)
+    limits = Bounds.parse(rng.choice([(0, 1), (0.5, 3), (0, 0), (0.1, 1e6)]), "w")
+    return WeightedMean(
+        made.cells, made.layout, made.operands, made.bounds, weight, Grid.centred(limits)
+    )
+
+
+def some_few(rng: random.Random) -> Count:
+    """A count with a bound on what one row may add."""
+    count = some_count(rng)
+    hashed = tuple(rng.sample([*COLUMNS], rng.randint(1, 4)))
+    return replace(count, at_most=rng.randint(1, 3), hashed=hashed)
+
+
+def some_contingency(rng: random.Random) -> Contingency:
+    codes, widths = Keys.parse([1, 2, 3, "a", (1, 2)], ["code"]), Keys.parse(GROUPS, ["group"])
+    both = Cells((Column("code"), Column("group")), codes.then(widths))
+    share = rng.choice(["", "all", "index", "columns"])
+    layout = Layout(integer=not share)
+    return Contingency(both, layout, width=3, share=share, margins=rng.random() < 0.5)
+
+
+def some_popularity(rng: random.Random) -> Popularity:
+    return Popularity(cells(rng), Layout(integer=False))
+
+
+def some_scores(rng: random.Random) -> Scores:
+    """How many of some columns' values a candidate is, and the balance of two such counts."""
+    names = tuple(rng.sample(list(PLAIN), 2))
+
+    kinds = (str, int, float, np.number)  # a score that looked at types would see other rows
+
+    def found_in(frame: pd.DataFrame, name: Any, value: Any) -> int:
+        return sum(isinstance(each, kinds) and bool(each == value) for each in frame[name])
+
+    def counted(frame: pd.DataFrame, candidate: Any) -> int:
+        return sum(found_in(frame, name, candidate) for name in names)
+
+    def balance(frame: pd.DataFrame, candidate: Any) -> int:
+        return found_in(frame, names[0], candidate) - found_in(frame, names[1], candidate)
+
+    rises = rng.random() < 0.5
+    score = Scorer(counted if rises else balance)
+    given = ("a", 1, 2.5, 10.0)
+    layout = Layout(integer=True)
+    return Scores(Cells(), layout, names, given, score, 2 if rises else 1, rises)
+
+
 def some_distinct(rng: random.Random) -> Distinct:
     return Distinct(cells(rng), Layout(integer=True))
 
@@ -194,11 +265,17 @@ def some_truncation(rng: random.Random) -> Truncation:
 
 #: One maker for each registered statistic; a class without one fails the first test.
 MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
-    Count: some_count,
+    Count: lambda rng: rng.choice([some_count, some_few])(rng),
+    Contingency: some_contingency,
+    Popularity: some_popularity,
+    Scores: some_scores,
     Sum: some_sum,
     Mean: some_mean,
     Quantiles: some_quantiles,
     Variance: some_variance,
+    Moments: some_moments,
+    Covariance: some_covariance,
+    WeightedMean: some_weighted_mean,
     Distinct: some_distinct,
     Truncation: some_truncation,
 }

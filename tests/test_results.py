@@ -89,7 +89,9 @@ def test_errors_and_intervals_have_the_shape_of_the_result(name: str, exact: Non
         assert error.index.equals(result.index)
         assert error.columns.equals(result.columns)
         assert interval.columns.tolist() == [
-            (c, end) for c in result.columns for end in ("lower", "upper")
+            (*(c if isinstance(c, tuple) else (c,)), end)
+            for c in result.columns
+            for end in ("lower", "upper")
         ]
     else:
         assert result.error() == error

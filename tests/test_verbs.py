@@ -933,7 +933,9 @@ def test_refused_ways_to_show_private_values(p: Any, kind: str, how: str) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("verb", ["to_csv", "plot", "hist", "nonsense", "_repr_png_", "to_pickle"])
+@pytest.mark.parametrize(
+    "verb", ["to_csv", "plot", "boxplot", "nonsense", "_repr_png_", "to_pickle"]
+)
 def test_refused_attributes_are_attribute_errors(p: Any, kind: str, verb: str) -> None:
     private = KINDS[kind](p)
     with pytest.raises(AttributeError) as refused:

@@ -29,6 +29,7 @@ BLOCK = 2**17
 class Block:
     """Some consecutive rows. Columns are read when a kernel asks for them, and not before."""
 
+    frame: pd.DataFrame
     readers: Callable[[Any], Reader]
     where: slice
     rows: int
@@ -46,6 +47,10 @@ class Block:
     def hashed(self, names: Sequence[Any], salt: bytes) -> hashing.Hashes:
         columns = ((name, self.column(name)) for name in names)
         return hashing.of_rows(columns, self.rows, self.key + salt)
+
+    def plain(self, names: Sequence[Any]) -> pd.DataFrame:
+        all_names = list(self.frame.columns)
+        return self.frame.iloc[self.where, [all_names.index(name) for name in names]]
 
 
 class Table:
@@ -67,7 +72,8 @@ class Table:
         return reader(self._frame.iloc[:, position])
 
     def block(self, first: int, last: int) -> Block:
-        return Block(self._readers, slice(first, last), last - first, self.key, self.codes)
+        rows = slice(first, last)
+        return Block(self._frame, self._readers, rows, last - first, self.key, self.codes)
 
 
 class PandasEngine:

@@ -23,14 +23,17 @@ from .logic import (
     samples,
 )
 from .numbers import ARITHMETIC, FUNCTIONS, Arithmetic, Clip, Cut, Function, Negative, Outside
+from .periods import DAY, Calendar, Period
 from .tables import Element, HasElement, InTable, Lookup, places
 from .text import TextMap, TextTest
 from .times import TimePart
 
 __all__ = [
-    "ARITHMETIC", "EVERY", "FUNCTIONS", "And", "Arithmetic", "ByBranch", "Cast", "Chunk", "Clip",
+    "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "And", "Arithmetic", "ByBranch", "Calendar", "Cast",
+    "Chunk", "Clip",
     "Column", "Compare", "Cut", "Domain", "Element", "Expression", "Function", "HasElement",
     "InTable", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Negative", "Not", "Or",
-    "Outside", "Sampled", "TextMap", "TextTest", "TimePart", "Truth", "Where", "agree", "between",
-    "both", "by_branch", "check", "family", "places", "plain_or_missing", "samples",
+    "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "Truth", "Where",
+    "agree", "between", "both", "by_branch", "check", "family", "places", "plain_or_missing",
+    "samples",
 ]  # fmt: skip

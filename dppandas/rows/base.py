@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from .. import vectors
 from ..domain import Bounds, Declaration, Keys
@@ -31,6 +32,10 @@ class Chunk(Protocol):
 
     def hashed(self, names: Sequence[Any], salt: bytes) -> npt.NDArray[np.uint64]:
         """A keyed hash of each row's values in some columns."""
+        ...
+
+    def plain(self, names: Sequence[Any]) -> pd.DataFrame:
+        """The rows as they were given, for the caller's own function, and for nothing else."""
         ...
 
 

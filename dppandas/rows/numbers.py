@@ -213,6 +213,7 @@ class Cut(Expression):
     labels: tuple[Any, ...]
     right: bool = True
     include_lowest: bool = False
+    include_highest: bool = False
 
     is_atom = True
 
@@ -222,6 +223,8 @@ class Cut(Expression):
         codes = np.searchsorted(np.array(self.edges), numbers, side=side) - 1
         if self.include_lowest and self.right:
             codes[numbers == self.edges[0]] = 0
+        if self.include_highest and not self.right:
+            codes[numbers == self.edges[-1]] = len(self.labels) - 1
         codes[np.isnan(numbers) | (codes >= len(self.labels))] = -1
         table = np.empty(len(self.labels), dtype=object)
         table[:] = self.labels

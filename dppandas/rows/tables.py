@@ -65,33 +65,51 @@ class HasElement(Truth):
 
 
 class _Tuples:
-    """Finds declared tuples column by column: the number of a prefix, and the next label."""
+    """Finds declared tuples column by column: the number of a prefix, and the next label.
+
+    Declared prefixes are numbered anew at each column, so that many columns don't overflow. Where
+    few numbers are possible a table tells the new one; else a search. One more is for "outside".
+    """
 
     def __init__(self, keys: Keys) -> None:
-        self._outside = len(keys)
         columns = [keys.column(i) for i in range(keys.width)]
         self._levels = [tuple(dict.fromkeys(column)) for column in columns]
-        self._prefixes: list[npt.NDArray[np.int64]] = []
-        number = np.zeros(len(keys), dtype=np.int64)
+        self._prefixes: list[Codes] = []
+        self._tables: list[Codes | None] = []
+        number, before = np.zeros(len(keys), dtype=np.intp), 1
         for column, levels in zip(columns, self._levels, strict=True):
             digit = {label: i for i, label in enumerate(levels)}
             number = number * len(levels) + np.array([digit[label] for label in column])
             prefixes, number = np.unique(number, return_inverse=True)
             self._prefixes.append(prefixes)
-        self._at = np.argsort(number)
+            self._tables.append(_table(prefixes, before, len(levels)))
+            before = len(prefixes)
+        self._at = np.append(np.argsort(number), len(keys))
 
     def codes(self, columns: Sequence[Vector]) -> Codes:
-        number = np.zeros(len(columns[0]), dtype=np.int64)
-        known = np.ones(len(columns[0]), dtype=bool)
-        for column, levels, prefixes in zip(columns, self._levels, self._prefixes, strict=True):
+        number, before = np.zeros(1, dtype=np.intp), 1
+        each = zip(columns, self._levels, self._prefixes, self._tables, strict=True)
+        for column, levels, prefixes, table in each:
             digit = vectors.prepared(levels).codes(column)
-            known &= digit < len(levels)
-            number = number * len(levels) + digit
-            # Declared prefixes are numbered anew, so that many columns don't overflow.
-            slot = np.minimum(np.searchsorted(prefixes, number), len(prefixes) - 1)
-            known &= prefixes[slot] == number
-            number = slot
-        return np.where(known, self._at[number], self._outside)
+            if table is not None:
+                number = table.take(number * (len(levels) + 1) + digit)
+            else:
+                known = (number < before) & (digit < len(levels))
+                wanted = number * len(levels) + digit
+                slot = np.minimum(np.searchsorted(prefixes, wanted), len(prefixes) - 1)
+                number = np.where(known & (prefixes[slot] == wanted), slot, len(prefixes))
+            before = len(prefixes)
+        return self._at.take(number)
+
+
+def _table(prefixes: Codes, before: int, levels: int) -> Codes | None:
+    """The new number of (old number, label) at old · (levels + 1) + label; both may be outside."""
+    size = (before + 1) * (levels + 1)
+    if size > max(2**16, 16 * len(prefixes)):
+        return None
+    table = np.full(size, len(prefixes), dtype=np.intp)
+    table[prefixes // levels * (levels + 1) + prefixes % levels] = np.arange(len(prefixes))
+    return table
 
 
 _tuples = lru_cache(maxsize=64)(_Tuples)

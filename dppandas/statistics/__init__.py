@@ -7,20 +7,29 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
-from .moments import Mean, Sum, Variance
+from .covariance import Covariance
+from .moments import Mean, Moments, Sum, Variance, WeightedMean
 from .quantiles import Quantiles
+from .scores import Scores
+from .tables import Contingency, Popularity
 from .units import Distinct, Truncation
 
 __all__ = [
     "REGISTRY",
     "Cells",
+    "Contingency",
     "Count",
+    "Covariance",
     "Distinct",
     "Layout",
     "Mean",
+    "Moments",
+    "Popularity",
     "Quantiles",
+    "Scores",
     "Statistic",
     "Sum",
     "Truncation",
     "Variance",
+    "WeightedMean",
 ]

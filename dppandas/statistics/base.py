@@ -99,7 +99,8 @@ class Layout:
         rows = [_label_text(row) for row in self.index]
         if self.columns is None:
             return rows
-        return [f"{row}, {column}" for row in rows for column in self.columns]
+        columns = [_label_text(column) for column in self.columns]
+        return [f"{row}, {column}" for row in rows for column in columns]
 
     def places(self, values: Sequence[float]) -> list[int] | None:
         """The order in which a sorted answer shows its entries; ties in declared order."""
@@ -162,8 +163,11 @@ class Statistic(ABC):
     #: Why public facts and the answer can't bound values by an interval; "" where they can.
     no_interval: ClassVar[str] = ""
 
-    #: Whether entries can be compared with each other, so that the largest may be selected.
-    selectable: ClassVar[bool] = False
+    #: What to say, beside the usual, where reading the rows fails.
+    on_failure: ClassVar[str] = ""
+
+    #: Whether each number is one integer, so that the label of the largest can be selected.
+    selectable: ClassVar[bool] = True
 
     #: Whether the kernel must see all rows of a unit together.
     whole_units: ClassVar[bool] = False

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
-from ..rows import EVERY, Chunk, Expression
+from .. import hashing
+from ..rows import EVERY, Chunk, Column, Expression
 from ..vectors import Mask
 from .base import Interval, Partial, Statistic, clamped, count_by, masked
 
 #: Shares are rounded to this public grid.
 SHARE_STEP = Fraction(1, 2**30)
+
+_LAST = np.uint64(2**64 - 1)
 
 
 @dataclass(frozen=True)
@@ -23,13 +26,15 @@ class Count(Statistic):
 
     A row lies in at most one cell and adds at most 1 for each test: ℓ1 sensitivity = the number
     of tests, ℓ∞ = 1 (proof: docs/proofs/counts.md). With ``share_of`` the estimate is each
-    cell's share among so many consecutive cells: post-processing of the same noisy counts.
+    cell's share among so many consecutive cells: post-processing of the same noisy counts. With
+    ``at_most`` a row counts for no more tests than that, and ℓ1 is no larger: of a row that passes
+    more, those of smallest keyed hash of its own contents, in the columns ``hashed``.
     """
 
     tests: tuple[Expression, ...] = (EVERY,)
     share_of: int = 0
-
-    selectable: ClassVar[bool] = True
+    at_most: int | None = None
+    hashed: tuple[Any, ...] = ()
 
     @property
     def size(self) -> int:
@@ -37,25 +42,39 @@ class Count(Statistic):
 
     @property
     def l1(self) -> int:
-        return len(self.tests)
+        return len(self.tests) if self.at_most is None else min(len(self.tests), self.at_most)
 
     @property
     def linf(self) -> int:
         return 1
 
     def expressions(self) -> tuple[Expression, ...]:
-        return (*self.cells.by, *self.tests)
+        return (*self.cells.by, *self.tests, *map(Column, self.hashed))
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells = len(self.cells)
         codes = masked(self.cells.codes(chunk), keep, cells)
         out = np.empty((cells, len(self.tests)), dtype=np.int64)
-        for column, test in enumerate(self.tests):
-            mask = None if test == EVERY else test.truth(chunk)
+        for column, mask in enumerate(self._passed(chunk)):
             if codes is None and keep is not None:
                 mask = keep if mask is None else mask & keep
             out[:, column] = count_by(codes, mask, chunk.rows, cells)
         return out.reshape(-1)
+
+    def _passed(self, chunk: Chunk) -> list[Mask | None]:
+        """Which rows count for each test; None for all."""
+        if self.l1 == len(self.tests):
+            return [None if test == EVERY else test.truth(chunk) for test in self.tests]
+        passed = np.stack([test.truth(chunk) for test in self.tests], axis=1)
+        over = np.flatnonzero(np.count_nonzero(passed, axis=1) > self.l1)
+        if over.size:
+            hashes = hashing.several(chunk.hashed(self.hashed, b"at most")[over], len(self.tests))
+            hashes[~passed[over]] = _LAST
+            first = np.argpartition(hashes, self.l1 - 1, axis=1)[:, : self.l1]
+            kept = np.zeros(hashes.shape, dtype=bool)
+            np.put_along_axis(kept, first, True, axis=1)
+            passed[over] &= kept
+        return list(passed.T)
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         if not self.share_of:
@@ -83,7 +102,7 @@ def _parts(noisy: Sequence[int], block: int) -> Iterator[tuple[int, Sequence[int
 def shares(noisy: Sequence[int], block: int) -> list[float]:
     """Each entry's share of its block; below 0 counts as 0."""
     parts = [(max(0, own), sum(max(0, v) for v in rest)) for own, rest in _parts(noisy, block)]
-    return [_rounded(Fraction(own, all_)) if all_ else float("nan") for own, all_ in parts]
+    return [rounded(Fraction(own, all_)) if all_ else float("nan") for own, all_ in parts]
 
 
 def share_intervals(noisy: Sequence[int], half_width: int, block: int) -> list[Interval]:
@@ -95,9 +114,10 @@ def share_intervals(noisy: Sequence[int], half_width: int, block: int) -> list[I
         rest_low = sum(max(0, value - w) for value in together) - low
         lowest = Fraction(low, low + rest_high) if low else Fraction(0)
         highest = Fraction(high, high + rest_low) if high and rest_low else Fraction(1)
-        intervals.append((_rounded(lowest), _rounded(highest)))
+        intervals.append((rounded(lowest), rounded(highest)))
     return intervals
 
 
-def _rounded(share: Fraction) -> float:
+def rounded(share: Fraction) -> float:
+    """A share on the public grid."""
     return float(round(share / SHARE_STEP) * SHARE_STEP)

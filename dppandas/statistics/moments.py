@@ -12,9 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..domain import Bounds, Grid
-from ..rows import Chunk, Expression
+from ..rows import EVERY, Chunk, Expression
 from ..vectors import Mask, as_numbers
 from .base import Codes, Interval, Partial, Statistic, count_by, masked, short, sum_by
+
+#: Of values that are True or False, which no finer step tells apart.
+TRUTHS = Grid(0.0, 1.0, 0, 1)
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,6 @@ class Sum(Statistic):
 
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
-
-    selectable: ClassVar[bool] = True
 
     @property
     def size(self) -> int:
@@ -87,13 +88,19 @@ class Mean(Statistic):
     is exactly T a column, however the value changes, and the mean is L + (U-L)·S₊/(S₊+S₋). No
     part of the loss is spent on a count of its own (Kulesza, Suresh and Wang, "Mean estimation in
     the add-remove model of differential privacy", ICML 2024; proof: docs/proofs/means.md).
+    Of nothing but truth values the sums are the counts of True and False, T = 1.
     """
+
+    selectable: ClassVar[bool] = False
 
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
 
     @property
     def grids(self) -> tuple[Grid, ...]:
+        pairs = zip(self.operands, self.bounds, strict=True)
+        if all(operand.is_truth and bounds == Bounds(0, 1) for operand, bounds in pairs):
+            return (TRUTHS,) * len(self.bounds)
         return tuple(Grid.anchored(bounds) for bounds in self.bounds)
 
     @property
@@ -121,28 +128,24 @@ class Mean(Statistic):
             out[1, :, column] = count * grid.high - above
         return out.reshape(-1)
 
-    def _sums(self, noisy: Sequence[int]) -> list[tuple[int, int, Bounds, Grid]]:
-        half = len(noisy) // 2
-        grids = self.grids
-        return [
-            (noisy[i], noisy[half + i], self.bounds[i % len(grids)], grids[i % len(grids)])
-            for i in range(half)
-        ]
+    def _sums(self, noisy: Sequence[int]) -> list[tuple[int, int, Bounds]]:
+        half, columns = len(noisy) // 2, len(self.bounds)
+        return [(noisy[i], noisy[half + i], self.bounds[i % columns]) for i in range(half)]
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [
-            _mean(max(above, 0), max(below, 0), bounds, grid)
-            for above, below, bounds, grid in self._sums(noisy)
+            _mean(max(above, 0), max(below, 0), bounds)
+            for above, below, bounds in self._sums(noisy)
         ]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         """The extremes of S₊/(S₊+S₋) over the box, sums below 0 taken as 0."""
         intervals = []
-        for above, below, bounds, grid in self._sums(noisy):
+        for above, below, bounds in self._sums(noisy):
             a, b = (max(above + s * half_width, 0) for s in (-1, 1))
             c, d = (max(below + s * half_width, 0) for s in (-1, 1))
-            low = _mean(a, d, bounds, grid) if a + d else bounds.lower
-            high = _mean(b, c, bounds, grid) if b + c else bounds.upper
+            low = _mean(a, d, bounds) if a + d else bounds.lower
+            high = _mean(b, c, bounds) if b + c else bounds.upper
             intervals.append((low, high))
         return intervals
 
@@ -154,6 +157,49 @@ class Mean(Statistic):
 
 
 @dataclass(frozen=True)
+class WeightedMean(Mean):
+    """For each cell and column, the mean of values clipped to bounds, each counted by its weight.
+
+    A row of weight u steps, 0 ≤ u ≤ W, adds a = rint(u·t/T) to one sum and u - a to the other: ℓ1
+    is at most W a column, and the mean is L + (U-L)·S₊/(S₊+S₋) (proof: docs/proofs/weights.md).
+    """
+
+    weight: Expression = EVERY
+    weight_grid: Grid = TRUTHS
+
+    @property
+    def l1(self) -> int:
+        return self.weight_grid.high * sum(grid.high > 0 for grid in self.grids)
+
+    @property
+    def linf(self) -> int:
+        return self.weight_grid.high if self.l1 else 0
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*super().expressions(), self.weight)
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        cells = len(self.cells)
+        codes = masked(self.cells.codes(chunk), keep, cells)
+        out = np.zeros((2, cells, len(self.operands)), dtype=np.int64)
+        weights, weighed = on_grid(self.weight, self.weight_grid, chunk, keep)
+        for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
+            steps, there = on_grid(operand, grid, chunk, weighed)
+            if not grid.high:
+                continue
+            weight = np.where(there, weights, 0.0).astype(np.int64)
+            above = _half_up(weight * steps.astype(np.int64), grid.high)
+            for side, part in enumerate((above, weight - above)):
+                out[side, :, column] = sum_by(codes, part.astype(np.float64), cells)
+        return out.reshape(-1)
+
+    def expected(self, half_width: int) -> str:
+        """To first order for weights of V in all: noise w moves the mean by width·w/V."""
+        step = self.weight_grid.step
+        return f"≈ {short(max(b.upper - b.lower for b in self.bounds) * half_width * step)}/weight"
+
+
+@dataclass(frozen=True)
 class Variance(Statistic):
     """For each cell and column, the variance of values clipped to bounds, by three sums.
 
@@ -161,6 +207,8 @@ class Variance(Statistic):
     B1 = T - B0 - B2, which are not negative and add up to T: ℓ1 is T a column, as for a mean, and
     the variance is (U-L)²·(B0·B2 - B1²/4)/(B0+B1+B2)² (proof: docs/proofs/variances.md).
     """
+
+    selectable: ClassVar[bool] = False
 
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
@@ -260,6 +308,41 @@ class Variance(Statistic):
         return f"≈ {short(max(per_value))}/n"
 
 
+@dataclass(frozen=True)
+class Moments(Variance):
+    """For each column, the number of values, their mean and their standard deviation.
+
+    All three are told by the sums of a variance, and cost no more than it alone (proof:
+    docs/proofs/variances.md).
+    """
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        counts, means = [], []
+        for sums, bounds, grid in self._sums(noisy):
+            b0, b1, b2 = (max(value, 0) for value in sums)
+            counts.append(float(max(round(Fraction(sum(sums), grid.high)), 0)))
+            means.append(_mean(2 * b2 + b1, 2 * b0 + b1, bounds))
+        return [*counts, *means, *super().estimate(noisy)]
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        counts: list[Interval] = []
+        means: list[Interval] = []
+        for sums, bounds, grid in self._sums(noisy):
+            low = [max(value - half_width, 0) for value in sums]
+            high = [max(value + half_width, 0) for value in sums]
+            ends = Fraction(sum(low), grid.high), Fraction(sum(high), grid.high)
+            counts.append((float(math.ceil(ends[0])), float(math.floor(ends[1]))))
+            # u lies at 0, ½ and 1: what lies at ½ draws the mean towards it
+            least = [_mean(2 * low[2] + b, 2 * high[0] + b, bounds) for b in (low[1], high[1])]
+            most = [_mean(2 * high[2] + b, 2 * low[0] + b, bounds) for b in (low[1], high[1])]
+            known = sum(high) > 0
+            means.append((min(least), max(most)) if known else (bounds.lower, bounds.upper))
+        return [*counts, *means, *super().intervals(noisy, half_width)]
+
+    def expected(self, half_width: int) -> str:
+        return ""
+
+
 def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[np.int64]:
     return (2 * numerator + denominator) // (2 * denominator)
 
@@ -304,11 +387,11 @@ def _spreads(low: Sequence[int], high: Sequence[int]) -> tuple[Fraction, Fractio
     return min(max(least, Fraction(0)), most), most
 
 
-def _mean(above: int, below: int, bounds: Bounds, grid: Grid) -> float:
-    """L + (U-L)·above/(above+below) on the grid; the middle where nothing is known."""
+def _mean(above: int, below: int, bounds: Bounds) -> float:
+    """L + (U-L)·above/(above+below) on a grid; the middle where nothing is known."""
     share = Fraction(above, above + below) if above + below else Fraction(1, 2)
     width = Fraction(bounds.upper) - Fraction(bounds.lower)
-    return grid.number(Fraction(bounds.lower) + width * share)
+    return Grid.anchored(bounds).number(Fraction(bounds.lower) + width * share)
 
 
 def _sum_and_count(

@@ -1,0 +1,135 @@
+"""The period of the calendar that a time lies in, one time at a time."""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .. import vectors
+from ..vectors import Vector
+from .base import Chunk, Expression, inner
+
+DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """A public division of time, by the clock on the wall of a zone (None: times without one).
+
+    kind : D, W, MS, ME, QS, QE, YS, YE, or "tick" for equal parts of a day.
+    anchor : the weekday that ends a week, or a month that starts (ends) a quarter or year.
+    """
+
+    kind: str
+    frequency: str
+    anchor: int = 0
+    seconds: int = DAY
+    zone: Any = None
+
+    def label(self, time: datetime.datetime) -> pd.Timestamp:
+        """pandas' name for the period of a time without a zone: its start, or its last day for
+        those that pandas calls by their end."""
+        if self.kind == "tick":
+            passed = time.hour * 3600 + time.minute * 60 + time.second
+            start = pd.Timestamp(time.year, time.month, time.day)
+            return start + pd.Timedelta(seconds=passed // self.seconds * self.seconds)
+        return pd.Timestamp(self._day(datetime.date(time.year, time.month, time.day)))
+
+    def _day(self, day: datetime.date) -> datetime.date:
+        if self.kind == "D":
+            return day
+        if self.kind == "W":
+            return day + datetime.timedelta((self.anchor - day.weekday()) % 7)
+        length = {"M": 1, "Q": 3, "Y": 12}[self.kind[0]]
+        months = day.year * 12 + day.month - 1
+        if self.kind[1] == "S":
+            return _month(months - (day.month - self.anchor) % length)
+        months += (self.anchor - day.month) % length
+        year, month = divmod(months, 12)
+        last = calendar.monthrange(year, month + 1)[1]
+        return datetime.date(year, month + 1, last)
+
+    def placed(self, label: pd.Timestamp) -> pd.Timestamp:
+        """A label on the wall of the zone as an instant; what the clock skips is moved forward,
+        and of what it repeats the first is meant."""
+        if self.zone is None:
+            return label
+        placed: pd.Timestamp = label.tz_localize(
+            self.zone, ambiguous=True, nonexistent="shift_forward"
+        )
+        return placed
+
+    def of(self, value: Any) -> Any:
+        """The label of one element; None for what is no time, or has a zone where none is meant, or
+        none where one is."""
+        if not isinstance(value, datetime.datetime):
+            return None
+        time = pd.Timestamp(value)
+        if (time.tz is None) != (self.zone is None):
+            return None
+        if self.zone is not None:
+            time = time.tz_convert(self.zone).tz_localize(None)
+        return self.placed(self.label(time))
+
+
+def _month(months: int) -> datetime.date:
+    return datetime.date(months // 12, months % 12 + 1, 1)
+
+
+@dataclass(frozen=True)
+class Period(Expression):
+    """The period that a time lies in, by its label. A function of one time and public facts: where
+    pandas would start to count at the first row, nothing is asked of any row here."""
+
+    operand: Expression
+    division: Calendar
+
+    is_atom = True
+
+    def vector(self, chunk: Chunk) -> Vector:
+        operand = self.operand.vector(chunk)
+        try:
+            starts = self._starts(operand)
+        except Exception:  # times at the end of all times, that their zone moves beyond it
+            starts = None
+        if starts is None:
+            key = ("period", self.division.frequency, str(self.division.zone))
+            return vectors.each(operand, self.division.of, key)
+        found, codes = np.unique(starts, return_inverse=True)
+        labels = np.empty(len(found), dtype=object)
+        for i, start in enumerate(found.tolist()):
+            labels[i] = self._label(start)
+        return Vector(labels, None, codes.reshape(-1))
+
+    def _starts(self, operand: Vector) -> Any:
+        """For a whole column of times, the day or part of a day that each lies in; None where it
+        must be asked one by one."""
+        if operand.codes is not None or operand.missing is not None:
+            return None
+        zone, values = self.division.zone, operand.values
+        if isinstance(values.dtype, pd.DatetimeTZDtype) and zone is not None:
+            values = pd.DatetimeIndex(values).tz_convert(zone).tz_localize(None).to_numpy()
+        elif operand.kind != "M" or zone is not None:
+            return None
+        if self.division.kind != "tick":
+            return values.astype("M8[D]")
+        seconds = values.astype("M8[s]")
+        step = self.division.seconds
+        starts = (seconds.astype(np.int64) // step * step).astype("M8[s]")
+        starts[np.isnat(seconds)] = np.datetime64("NaT")
+        return starts
+
+    def _label(self, start: Any) -> Any:
+        try:
+            time = datetime.datetime(*start.timetuple()[:6])
+            return self.division.placed(self.division.label(time))
+        except Exception:  # no time, or one in no year that pandas knows
+            return None
+
+    def __str__(self) -> str:
+        return f"{inner(self.operand)} by {self.division.frequency}"

@@ -1,0 +1,129 @@
+"""Scores that a caller's own function gives to public candidates, for a selection."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from ..errors import QueryError
+from ..rows import Chunk, Column, Expression
+from ..vectors import Mask
+from .base import Interval, Partial, Read, Statistic
+
+Score = Callable[[pd.DataFrame, Any], int]
+
+#: Scores beyond this count as this: of 80 digits, they would still be compared exactly.
+MOST = 2**256
+
+
+class Scorer:
+    """A caller's function. It may hold rows, so that it is left behind by a pickle."""
+
+    def __init__(self, score: Score | None) -> None:
+        self._score = score
+
+    def __call__(self, frame: pd.DataFrame, candidate: Any) -> int:
+        if self._score is None:
+            raise QueryError("a pickle doesn't hold the function that gave the scores.")
+        value = self._score(frame, candidate)
+        if not is_whole(value):
+            raise QueryError("a score must be a whole number.")
+        return max(-MOST, min(MOST, int(value)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scorer, (None,)
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+def is_whole(value: object) -> bool:
+    """Whether a score is one: Python's int or numpy's, and no truth value."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+
+
+@dataclass(frozen=True)
+class Scores(Statistic):
+    """For each candidate, what a caller's function of all rows says; and by how much, as the
+    caller states, one row changes it at most. Nothing here proves that statement.
+
+    A unit of m rows moves a score by m times as much: row after row (docs/proofs/choose.md).
+    """
+
+    names: tuple[Any, ...] = ()
+    candidates: tuple[Any, ...] = ()
+    score: Scorer = field(default_factory=lambda: Scorer(None))
+    stated: int = 1
+    rises: bool = False  # whether more rows never lower a score, as the caller states
+
+    on_failure: ClassVar[str] = (
+        " score= must return a whole number for whatever rows and each candidate: an int, and "
+        "neither a float nor None."
+    )
+
+    @property
+    def size(self) -> int:
+        return len(self.candidates)
+
+    @property
+    def l1(self) -> int:
+        return self.stated * len(self.candidates)
+
+    @property
+    def linf(self) -> int:
+        return self.stated
+
+    @property
+    def monotone(self) -> bool:
+        return self.rises
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(map(Column, self.names))
+
+    def read(self, through: Read) -> Any:
+        frame = through(self._rows, lambda: Frames(self.names))
+        return [self.score(frame, candidate) for candidate in self.candidates]
+
+    def _rows(self, branches: Sequence[Chunk], where: Expression | None) -> pd.DataFrame:
+        (chunk,) = branches
+        frame = chunk.plain(self.names)
+        return frame if where is None else frame[where.truth(chunk)]
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        raise NotImplementedError("scores are of all rows at once: see read")
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        return list(noisy)
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        return [(value - half_width, value + half_width) for value in noisy]
+
+    def error(self, half_width: int) -> float | None:
+        return half_width
+
+
+class Frames:
+    """Puts together the plain rows of chunks."""
+
+    def __init__(self, names: Sequence[Any]) -> None:
+        self._names = names
+        self._parts: list[pd.DataFrame] = []
+
+    def add(self, partial: pd.DataFrame, rows: int) -> None:
+        """The rows of one more chunk."""
+        self._parts.append(partial)
+
+    def join(self, other: Frames) -> None:
+        """The rows of what comes after."""
+        self._parts += other._parts
+
+    def result(self) -> pd.DataFrame:
+        """A frame of its own: what the caller's function does to it changes no other."""
+        if not self._parts:
+            return pd.DataFrame(columns=list(self._names))
+        return pd.concat(self._parts)

@@ -1,0 +1,250 @@
+"""Consistent tables: against an oracle of least squares, by properties, and nearer to the truth."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dppandas as dp
+from dppandas import consistency
+from dppandas.consistency import Margin, nearest
+from dppandas.mechanisms import DiscreteLaplace
+
+LABELS = {"a": list("wxyz"), "b": [1, 2, 3], "c": [False, True]}
+
+
+def people(n: int = 300, seed: int = 2) -> pd.DataFrame:
+    """Few combinations are frequent, and many are rare."""
+    rng = np.random.default_rng(seed)
+    cells = list(itertools.product(*LABELS.values()))
+    shares = rng.dirichlet(np.full(len(cells), 0.3))
+    chosen = rng.choice(len(cells), n, p=shares)
+    return pd.DataFrame([cells[i] for i in chosen], columns=list(LABELS))
+
+
+def keys(*names: str) -> dict[str, Any]:
+    return {name: LABELS[name] for name in names}
+
+
+def four_tables(p: Any, epsilon: Any = 1) -> list[Any]:
+    """Of each kind that is taken."""
+    return [
+        p.crosstab("a", ["b", "c"], keys=LABELS, epsilon=epsilon),
+        p.crosstab("b", "a", keys=keys("a", "b"), epsilon=epsilon),
+        p["c"].value_counts(keys=LABELS["c"], epsilon=epsilon),
+        p.groupby(["c", "a"], keys=keys("a", "c")).size(epsilon=epsilon),
+    ]
+
+
+def test_tables_are_not_negative_and_agree_to_the_last_bit() -> None:
+    whole, pairs, alone, groups = tables = four_tables(people().dp)
+    spent = dp.ledger().spent
+    new = dp.consistent(*tables)
+    assert dp.ledger().spent == spent
+    for old, table in zip(tables, new, strict=True):
+        assert type(table) is type(old)
+        assert table.index.equals(old.index)
+        assert table.index.names == old.index.names
+        assert (np.asarray(table) >= 0).all()
+        assert np.asarray(table).dtype == np.float64
+        assert (np.asarray(table) * 2**20 % 1 == 0).all()
+        with pytest.raises(dp.RecordError):
+            dp.record(table)
+    assert new[2].name == alone.name
+    assert new[0].columns.equals(whole.columns)
+    whole, pairs, alone, groups = new
+    assert (whole.T.groupby("b").sum().loc[[1, 2, 3]] == pairs).all(axis=None)
+    assert (whole.T.groupby("c").sum().sum(axis=1) == alone.sort_index()).all()
+    assert (groups.unstack("a").sum(axis=1) == alone.sort_index()).all()
+    assert pairs.sum().sum() == alone.sum() == groups.sum()
+
+
+def test_one_table_alone_is_cut_at_zero_in_the_order_in_which_it_was_given() -> None:
+    counts = people(20).dp["a"].value_counts(keys=LABELS["a"], epsilon=0.1)
+    for table in (counts, counts.sort_index(), counts.head(2)):
+        found = dp.consistent(table)
+        pd.testing.assert_series_equal(found, table.clip(lower=0).astype(float))
+    table = people(20).dp.crosstab("a", "b", keys=keys("a", "b"), epsilon=0.1)
+    pd.testing.assert_frame_equal(dp.consistent(table), table.clip(lower=0).astype(float))
+    bins = people().dp["b"].hist(bins=[0, 2, 4], epsilon=1)
+    assert dp.consistent(bins).index.equals(bins.index)
+
+
+@pytest.mark.usefixtures("exact")
+def test_exact_tables_stay_as_they_are() -> None:
+    tables = four_tables(people().dp)
+    for old, new in zip(tables, dp.consistent(*tables), strict=True):
+        np.testing.assert_allclose(new, old, atol=0.05)  # a hundredth of the noise's deviation
+
+
+# --- the nearest table, against an oracle ---------------------------------------------------------
+
+
+def margin(shape: tuple[int, ...], axes: tuple[int, ...], sums: Any, weight: float) -> Margin:
+    own = np.arange(math.prod(shape[a] for a in axes))
+    wide = own.reshape([shape[a] if a in axes else 1 for a in range(len(shape))])
+    codes = np.broadcast_to(wide, shape).reshape(-1)
+    return Margin(codes, np.asarray(sums, dtype=float), weight)
+
+
+def oracle(margins: list[Margin]) -> np.ndarray:
+    nnls = pytest.importorskip("scipy.optimize").nnls
+    rows = [np.eye(len(m.sums) + 1)[:, m.codes][:-1] * math.sqrt(m.weight) for m in margins]
+    sums = [m.sums * math.sqrt(m.weight) for m in margins]
+    return np.asarray(nnls(np.concatenate(rows), np.concatenate(sums))[0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_it_is_the_weighted_least_squares_of_scipy(seed: int) -> None:
+    """All sums within twice the tolerance (a hundredth of their noise's standard deviation)."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(2, 6, rng.integers(1, 4)).tolist())
+    x = rng.poisson(rng.choice([0.3, 3, 1000]), math.prod(shape)) * 1.0
+    subsets = [
+        axes for k in range(1, len(shape) + 1)
+        for axes in itertools.combinations(range(len(shape)), k)
+    ]  # fmt: skip
+    margins = []
+    for pick in rng.choice(len(subsets), min(3, len(subsets)), replace=False):
+        empty = margin(
+            shape, subsets[pick], np.zeros(math.prod(shape[a] for a in subsets[pick])), 1
+        )
+        sd = float(rng.choice([1.0, 5.0, 40.0]))
+        sums = empty.of(x) + np.rint(rng.laplace(0, sd, len(empty.sums)))
+        margins.append(margin(shape, subsets[pick], sums, 1 / sd**2))
+    found, exact = nearest(margins), oracle(margins)
+    assert (found >= 0).all()
+    for m in margins:
+        assert np.abs(m.of(found) - m.of(exact)).max() <= 2 * consistency.NEAR / math.sqrt(m.weight)
+
+
+@given(st.lists(st.integers(-50, 50), min_size=4, max_size=4), st.integers(-50, 50))
+def test_the_gap_bounds_what_is_left_to_gain(table: list[int], total: int) -> None:
+    margins = [margin((2, 2), (0, 1), table, 0.5), margin((2, 2), (), [total], 0.1)]
+    margins.append(margin((2, 2), (1,), [table[0], total], 2.0))
+
+    def off(x: np.ndarray) -> float:
+        return sum(m.weight * float(((m.of(x) - m.sums) ** 2).sum()) for m in margins) / 2
+
+    best = nearest(margins)
+    for x in (np.zeros(4), np.ones(4), best, np.maximum(np.array(table, dtype=float), 0)):
+        assert off(x) - off(best) <= consistency._gap(margins, x) + 1e-6
+
+
+def test_cells_outside_a_list_of_tuples_belong_to_none_of_its_sums() -> None:
+    p = people().dp
+    some = [("w", 1), ("x", 2), ("z", 3), ("y", 1)]
+    listed = p[["a", "b"]].value_counts(keys=some, epsilon=1)
+    whole = p.crosstab("a", "b", keys=keys("a", "b"), epsilon=1)
+    listed, whole = dp.consistent(listed, whole)
+    for (a, b), value in listed.items():
+        assert whole.loc[a, b] == value
+
+
+def test_a_hundred_thousand_cells_take_seconds() -> None:
+    df = pd.DataFrame({"a": np.arange(5000) % 317, "b": np.arange(5000) % 311})
+    table = df.dp.crosstab("a", "b", keys={"a": range(315), "b": range(315)}, epsilon=1)
+    alone = df.dp["a"].value_counts(keys=range(315), epsilon=1)
+    table, alone = dp.consistent(table, alone)
+    assert (table.sum(axis=1) == alone.sort_index()).all()
+
+
+def test_weights_are_inverse_variances() -> None:
+    """The sharper of two tables of the same cells counts for more: 1/v of each, exactly."""
+    for scale in (Fraction(1, 3), Fraction(1), Fraction(10), Fraction(10**6)):
+        a = math.exp(-1 / scale)
+        variance = consistency._variance(DiscreteLaplace(scale))
+        assert variance == pytest.approx(2 * a / math.expm1(-1 / scale) ** 2, rel=1e-9)
+    p = people(10_000).dp
+    sharp = p["a"].value_counts(keys=LABELS["a"], sort=False, epsilon=1)
+    blunt = p["a"].value_counts(keys=LABELS["a"], sort=False, epsilon="0.1")
+    one, other = dp.consistent(sharp, blunt)
+    assert (one == other).all()
+    share = 1 / (1 + consistency._variance(DiscreteLaplace(Fraction(1))) / consistency._variance(
+        DiscreteLaplace(Fraction(10))
+    ))  # fmt: skip
+    np.testing.assert_allclose(one, share * sharp + (1 - share) * blunt, atol=0.03)
+
+
+# --- what it is for -------------------------------------------------------------------------------
+
+
+def rmse(tables: Any, exact: Any) -> float:
+    off = [
+        np.asarray(t).ravel() - np.asarray(e).ravel() for t, e in zip(tables, exact, strict=True)
+    ]
+    return float(np.sqrt(np.mean(np.concatenate(off) ** 2)))
+
+
+@pytest.mark.statistical
+def test_consistent_tables_are_nearer_to_the_truth() -> None:
+    """400 releases of three two-way tables at ε = 1/3 each. Without a gain the mean of the paired
+    differences of squared errors would be 0; its z is asked to be above 5 (3e-7)."""
+    df = people(150, seed=4)
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    exact = [
+        pd.crosstab(df[x], df[y]).reindex(index=LABELS[x], columns=LABELS[y], fill_value=0)
+        for x, y in pairs
+    ]
+    asked = [df.dp.crosstab(x, y, keys=keys(x, y)) for x, y in pairs]
+    before, after = [], []
+    for _ in range(400):
+        tables = [each.release(epsilon="1/3") for each in asked]
+        before.append(rmse(tables, exact) ** 2)
+        after.append(rmse(dp.consistent(*tables), exact) ** 2)
+    gain = np.array(before) - np.array(after)
+    assert gain.mean() / (gain.std() / 20) > 5
+    assert np.sqrt(np.mean(after)) < 0.95 * np.sqrt(np.mean(before))
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "nothing": lambda p: (),
+    "a plain table": lambda p: (pd.Series([1, 2]),),
+    "a number": lambda p: (p.count(epsilon=1),),
+    "arithmetic": lambda p: (p["a"].value_counts(keys=LABELS["a"], epsilon=1) * 2,),
+    "shares": lambda p: (p["a"].value_counts(keys=LABELS["a"], normalize=True, epsilon=1),),
+    "missing": lambda p: (p["a"].value_counts(keys=LABELS["a"], dropna=False, epsilon=1),),
+    "a mode": lambda p: (p["a"].mode(keys=LABELS["a"], epsilon=1),),
+    "margins": lambda p: (p.crosstab("a", "b", keys=keys("a", "b"), margins=True, epsilon=1),),
+    "shares of a table": lambda p: (
+        p.crosstab("a", "b", keys=keys("a", "b"), normalize="index", epsilon=1),
+    ),
+    "counts of a column": lambda p: (p.groupby("a", keys=LABELS["a"])["b"].count(epsilon=1),),
+    "means": lambda p: (p.groupby("a", keys=LABELS["a"])["b"].mean(bounds=(0, 3), epsilon=1),),
+    "popularity": lambda p: (p["a"].popularity(keys=LABELS["a"], epsilon=1),),
+    "other keys": lambda p: (
+        p["a"].value_counts(keys=LABELS["a"], epsilon=1),
+        p["a"].value_counts(keys=["w"], epsilon=1),
+    ),
+    "another column of one name": lambda p: (
+        p["a"].value_counts(keys=LABELS["a"], epsilon=1),
+        p["a"].str.lower().value_counts(keys=LABELS["a"], epsilon=1),
+    ),
+    "other rows": lambda p: (
+        p["a"].value_counts(keys=LABELS["a"], epsilon=1),
+        p.query("b > 1")["a"].value_counts(keys=LABELS["a"], epsilon=1),
+    ),
+    "twice": lambda p: (p["a"].value_counts(keys=LABELS["a"], epsilon=1),) * 2,
+    "too many cells": lambda p: (
+        p["a"].value_counts(keys=range(400), epsilon=1),
+        p["b"].value_counts(keys=range(400), epsilon=1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_table_of_counts_is_refused(name: str) -> None:
+    tables = REFUSED[name](dp.private(people(), unit="row"))
+    with pytest.raises(dp.QueryError):
+        dp.consistent(*tables)

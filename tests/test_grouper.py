@@ -1,0 +1,174 @@
+"""Periods of the calendar: pandas' groups and labels, public ranges, zones, refusals."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from operations import integers
+
+import dppandas as dp
+
+CALENDAR = [
+    "D",
+    "W",
+    "W-WED",
+    "MS",
+    "ME",
+    "QS",
+    "QE",
+    "QS-FEB",
+    "QE-FEB",
+    "YS",
+    "YE",
+    "YS-APR",
+    "YE-JUN",
+]
+CLOCK = ["h", "6h", "15min", "30s"]
+
+
+def times(zone: str | None = None, rows: int = 300, start: str = "2019-03-01") -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    when = pd.Timestamp(start) + pd.to_timedelta(rng.random(rows) * 800, unit="D").as_unit("us")
+    if zone is not None:
+        when = when.tz_localize("UTC").tz_convert(zone)
+    edges = [pd.Timestamp("2019-12-31 23:59:59.999999"), pd.Timestamp("2020-02-29"), pd.NaT]
+    late = pd.DatetimeIndex(edges).tz_localize(zone)
+    return pd.DataFrame(
+        {"when": when.append(late), "x": rng.random(rows + 3), "e": rng.integers(0, 2, rows + 3)}
+    )
+
+
+def ends(frame: pd.DataFrame) -> tuple[Any, Any]:
+    """Here, and nowhere but in a test, read from the data."""
+    return frame["when"].min(), frame["when"].max()
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("start", ["2019-03-01", "1965-01-30"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "America/New_York"])
+@pytest.mark.parametrize("freq", [*CALENDAR, *CLOCK[:2]])
+def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str) -> None:
+    frame = times(zone, start=start)
+    if freq in CLOCK and zone not in (None, "UTC"):
+        return
+    if freq == "h" and start == "1965-01-30":  # from there to 2020 is more than are answered
+        return
+    by = pd.Grouper(key="when", freq=freq)
+    found = frame.dp.groupby(by, keys=ends(frame))["x"].count(epsilon=1)
+    exact = frame.groupby(by)["x"].count()
+    pd.testing.assert_series_equal(
+        found, exact, check_freq=False, check_index_type=False, check_names=True
+    )
+    assert found.index.freq == pd.date_range("2020", periods=2, freq=freq).freq
+    # the same one by one, as objects
+    alone = frame.assign(when=frame["when"].astype(object))
+    asked = alone.dp.groupby(by, keys=ends(frame))["x"].count()
+    assert integers(asked, asked._root.engine) == found.tolist()
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("freq", CLOCK[2:])
+def test_parts_of_a_day(freq: str) -> None:
+    when = pd.Timestamp("1969-12-31 22:00:07") + pd.to_timedelta(np.arange(0, 14400, 77), unit="s")
+    frame = pd.DataFrame({"when": when})
+    by = pd.Grouper(key="when", freq=freq)
+    found = frame.dp.groupby(by, keys=ends(frame)).size(epsilon=1)
+    pd.testing.assert_series_equal(
+        found, frame.groupby(by).size(), check_freq=False, check_index_type=False
+    )
+
+
+@pytest.mark.usefixtures("exact")
+def test_periods_combine_with_other_keys() -> None:
+    frame = times()
+    by: list[Any] = [pd.Grouper(key="when", freq="YS"), "e"]
+    keys = {"when": ends(frame), "e": [0, 1]}
+    found = frame.dp.groupby(by, keys=keys)["x"].mean(bounds=(0, 1), epsilon=1)
+    pd.testing.assert_series_equal(
+        found, frame.groupby(by)["x"].mean(), rtol=1e-6, check_index_type=False
+    )
+    declared = dp.protect(frame, "declared", domain={"e": [0, 1]})
+    assert declared.groupby(by, keys={"when": ends(frame)}).size(epsilon=1).shape == found.shape
+    plain = frame.dp.groupby(pd.Grouper(key="e"), keys=[0, 1]).size(epsilon=1)
+    assert plain.tolist() == frame.groupby("e").size().tolist()
+
+
+@pytest.mark.usefixtures("exact")
+def test_the_range_is_public_and_times_beyond_it_are_in_no_group() -> None:
+    frame = pd.DataFrame({"when": pd.to_datetime(["2020-01-31", "2020-02-01", "2021-05-05", None])})
+    found = frame.dp.groupby(pd.Grouper(key="when", freq="MS"), keys=("2020-01-15", "2020-04-01"))
+    sizes = found.size(epsilon=1)
+    assert sizes.tolist() == [1, 1, 0, 0]
+    assert sizes.index[0] == pd.Timestamp("2020-01-01")
+    empty = frame[:0].dp.groupby(pd.Grouper(key="when", freq="YS"), keys=("2020", "2021"))
+    assert empty.size(epsilon=1).tolist() == [0, 0]
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_zone_is_meant_on_both_sides_or_on_none() -> None:
+    berlin = datetime.timezone(datetime.timedelta(hours=1))
+    values = [
+        pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01", tz="UTC"), "2020-01-01", 7, None,
+        datetime.datetime(2020, 1, 1, 0, 30, tzinfo=berlin), datetime.date(2020, 1, 1),
+    ]  # fmt: skip
+    frame = pd.DataFrame({"when": pd.Series(values, dtype=object)})
+    by = pd.Grouper(key="when", freq="D")
+    assert frame.dp.groupby(by, keys=("2019-12-31", "2020-01-01")).size(epsilon=1).tolist() == [
+        0,
+        1,
+    ]
+    utc = [pd.Timestamp(day, tz="UTC") for day in ("2019-12-31", "2020-01-01")]
+    found = frame.dp.groupby(by, keys=utc).size(epsilon=1)
+    assert found.tolist() == [1, 1]
+    assert str(found.index.tz) == "UTC"
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_midnight_that_a_clock_skips_is_no_trouble() -> None:
+    zone = "America/Sao_Paulo"  # 2018-11-04 began at 01:00
+    hours = pd.date_range("2018-11-03", "2018-11-06", freq="h", tz=zone, inclusive="left")
+    frame = pd.DataFrame({"when": hours})
+    keys = (pd.Timestamp("2018-11-03", tz=zone), pd.Timestamp("2018-11-05", tz=zone))
+    found = frame.dp.groupby(pd.Grouper(key="when", freq="D"), keys=keys).size(epsilon=1)
+    assert found.tolist() == [24, 23, 24]
+
+
+@pytest.mark.parametrize(
+    ("by", "keys"),
+    [
+        (pd.Grouper(key="when", freq="MS"), None),
+        (pd.Grouper(key="when", freq="MS"), ["2020-01-01"]),
+        (pd.Grouper(key="when", freq="MS"), ("2020-02-01", "2020-01-01")),
+        (pd.Grouper(key="when", freq="MS"), ("now", "2030-01-01")),
+        (pd.Grouper(key="when", freq="MS"), ("2020-01-01", pd.NaT)),
+        (pd.Grouper(key="when", freq="MS"), (1, 2)),
+        (pd.Grouper(key="when", freq="D"), (pd.Timestamp("2020", tz="UTC"), "2021")),
+        (pd.Grouper(key="when", freq="s"), ("2020", "2021")),
+        (pd.Grouper(key="when", freq="2D"), ("2020", "2021")),
+        (pd.Grouper(key="when", freq="2MS"), ("2020", "2021")),
+        (pd.Grouper(key="when", freq="7h"), ("2020", "2021")),
+        (pd.Grouper(key="when", freq="B"), ("2020", "2021")),
+        (pd.Grouper(key="when", freq="ms"), ("2020", "2021")),
+        (pd.Grouper(key="when", freq="D", origin="start"), ("2020", "2021")),
+        (pd.Grouper(key="when", freq="D", closed="right"), ("2020", "2021")),
+        (pd.Grouper(key="when", freq="D", label="right"), ("2020", "2021")),
+        (pd.Grouper(key="when", freq="h", offset="5min"), ("2020", "2021")),
+        (pd.Grouper(freq="MS"), ("2020", "2021")),
+        (pd.Grouper(key="nobody", freq="MS"), ("2020", "2021")),
+        ([pd.Grouper(key="when", freq="MS"), "e"], ("2020", "2021")),
+        ([pd.Grouper(key="when", freq="MS"), "e"], {"when": ("2020", "2021")}),
+        (pd.Grouper(key="when", freq="MS"), {"when": ("2020", "2021"), "e": [1]}),
+        (
+            pd.Grouper(key="when", freq="h"),
+            tuple(pd.Timestamp(y, tz="Europe/Berlin") for y in ("2020", "2021")),
+        ),
+    ],
+)
+def test_what_would_look_at_rows_or_is_wrong_is_refused(by: Any, keys: Any) -> None:
+    with pytest.raises(dp.QueryError):
+        times().dp.groupby(by, keys=keys).size(epsilon=1)
+    assert dp.ledger().entries() == []
