@@ -31,8 +31,9 @@ from operations import (
 
 import dppandas as dp
 from dppandas import querystring
+from dppandas.accounting import Asked
 from dppandas.audit import check_sensitivity
-from dppandas.budget import Delta, Epsilon
+from dppandas.budget import Delta, Epsilon, Loss
 from dppandas.domain import Bounds, Grid, Keys, Unit
 from dppandas.engines.contents import kept_rows, row_hashes
 from dppandas.engines.pandas import PandasEngine, PerUnitEngine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -35,8 +35,6 @@ class Count(Statistic):
     share_of: int = 0
     at_most: int | None = None
     hashed: tuple[Any, ...] = ()
-
-    selectable: ClassVar[bool] = True
 
     @property
     def size(self) -> int:

@@ -32,8 +32,6 @@ class Sum(Statistic):
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
 
-    selectable: ClassVar[bool] = True
-
     @property
     def size(self) -> int:
         return len(self.cells) * len(self.operands)
