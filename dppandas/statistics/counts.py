@@ -36,6 +36,8 @@ class Count(Statistic):
     at_most: int | None = None
     hashed: tuple[Any, ...] = ()
 
+    selectable: ClassVar[bool] = True
+
     @property
     def size(self) -> int:
         return len(self.cells) * len(self.tests)

@@ -32,6 +32,8 @@ class Sum(Statistic):
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
 
+    selectable: ClassVar[bool] = True
+
     @property
     def size(self) -> int:
         return len(self.cells) * len(self.operands)
@@ -90,8 +92,6 @@ class Mean(Statistic):
     the add-remove model of differential privacy", ICML 2024; proof: docs/proofs/means.md).
     Of nothing but truth values the sums are the counts of True and False, T = 1.
     """
-
-    selectable: ClassVar[bool] = False
 
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
@@ -207,8 +207,6 @@ class Variance(Statistic):
     B1 = T - B0 - B2, which are not negative and add up to T: ℓ1 is T a column, as for a mean, and
     the variance is (U-L)²·(B0·B2 - B1²/4)/(B0+B1+B2)² (proof: docs/proofs/variances.md).
     """
-
-    selectable: ClassVar[bool] = False
 
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()

@@ -42,7 +42,6 @@ class Quantiles(Statistic):
     bounds: tuple[Bounds, ...] = ()
     quantiles: tuple[Fraction, ...] = ()
 
-    selectable: ClassVar[bool] = False
     no_interval: ClassVar[str] = (
         "a quantile has no interval of values: how far apart values are is private. .error() tells "
         "how many ranks it may be off; for a bracket ask for several quantiles at once, such as "
