@@ -453,7 +453,8 @@ class Answers(Rows):
                     value = value.to_frame().T if isinstance(value, pd.Series) else pd.Series(value)
                 value = value.astype("float64").set_axis(pd.Index(list(rows)), axis=0)
                 tables.append(value)
-            return pd.concat(tables)
+            table = pd.concat(tables)
+            return table if isinstance(table, pd.DataFrame) else table.rename(tables[0].name)
 
         return together(parts, shares, combined, epsilon, **more)
 
