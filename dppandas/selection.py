@@ -125,10 +125,10 @@ class Ranks:
 
 def aimed(mass: int, share: Fraction, offset: int) -> int:
     """The mass that a share a/b of some mass aims at, b times: a·mass, an extreme one so far within
-    as the offset says, but never outside. So what lies outside of a part can't move its losses,
-    though a slot at its edge may reach out; and the least loss is 0."""
-    whole = share.denominator * mass
-    return min(max(share.numerator * mass + share.denominator * offset, 0), whole)
+    as the offset says, but never beyond the middle. So what lies outside of a part can't move its
+    losses, though a slot at its edge may reach out; and the least loss is 0."""
+    within = min(abs(offset), mass // 2)
+    return share.numerator * mass + (within if offset > 0 else -within)
 
 
 @dataclass(frozen=True)
