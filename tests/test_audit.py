@@ -159,7 +159,7 @@ def test_half_the_noise_of_the_library_is_found(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.statistical
 def test_a_user_with_more_rows_than_noise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # true ε = 5; at 1,500 runs 3.4 is expected, z = 15 to 2
-    monkeypatch.setattr(Query, "sensitivity", property(lambda query: query.statistic.l1))
+    monkeypatch.setattr(Query, "moved", property(lambda query: query.statistic.sensitivity(1)))
     df = pd.DataFrame({"who": [1, 1, 1, 1, 1, 2]})
 
     def release(frame: pd.DataFrame) -> Any:
@@ -452,9 +452,9 @@ def one_less(self: Count) -> int:
     return len(self.tests) - 1
 
 
-def ignores_max_rows(self: Query) -> int:
-    per_row = self.statistic.linf if self.select else self.statistic.l1
-    return per_row if isinstance(self.statistic, Mean) else per_row * self.source.unit.max_rows
+def ignores_max_rows(self: Query) -> Any:
+    rows = 1 if isinstance(self.statistic, Mean) else self.source.unit.max_rows
+    return self.statistic.sensitivity(rows)
 
 
 def numbers(chunk: Any, column: str) -> Any:
@@ -487,7 +487,7 @@ def test_a_sensitivity_of_one_less_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_mean_that_ignores_max_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # by each unit of 3 rows or more, half of 25: missed with a chance below 1e-9 with the others
-    monkeypatch.setattr(Query, "sensitivity", property(ignores_max_rows))
+    monkeypatch.setattr(Query, "moved", property(ignores_max_rows))
     asked: list[Callable[[Any], Any]] = [
         lambda p: p["number"].mean(bounds=(0, 9), epsilon=1),
         lambda p: p["number"].sum(bounds=(0, 9), epsilon=1),

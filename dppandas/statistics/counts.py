@@ -65,7 +65,7 @@ class Count(Statistic):
 
     def _passed(self, chunk: Chunk) -> list[Mask | None]:
         """Which rows count for each test; None for all."""
-        if self.l1 == len(self.tests):
+        if self.at_most is None or self.at_most >= len(self.tests):
             return [None if test == EVERY else test.truth(chunk) for test in self.tests]
         passed = np.stack([test.truth(chunk) for test in self.tests], axis=1)
         over = np.flatnonzero(np.count_nonzero(passed, axis=1) > self.l1)
