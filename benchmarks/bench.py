@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ sys.path.insert(0, str(HERE.parent))  # measure this copy, installed or not
 
 import dppandas as dp  # noqa: E402
 from dppandas import sampling  # noqa: E402
-from dppandas.mechanisms import DiscreteLaplace  # noqa: E402
+from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip  # noqa: E402
 
 EPSILON = 0.1
 SCALE = Fraction(10)  # of the noise of a count at that ε
@@ -154,6 +155,21 @@ def on_rows(df: pd.DataFrame) -> Iterator[Result]:
         lambda: xc.groupby("c", observed=True)["x"].mean(),
         1.3,
     )
+    yield versus(
+        "median",
+        lambda: x.dp["x"].median(bounds=(0, 60), epsilon=1),
+        lambda: x["x"].median(),
+        1.5,
+    )
+    crossed = df[["c"]].assign(ten=df["k"] % 10)
+    keys = {"c": CATEGORIES, "ten": list(range(10))}
+    yield versus(
+        "crosstab, 50 × 10 cells",
+        lambda: crossed.dp.crosstab("c", "ten", keys=keys, epsilon=EPSILON),
+        lambda: pd.crosstab(crossed["c"], crossed["ten"]),
+        1.3,
+        repeats=3,
+    )
     wide = x.assign(**{f"other{i}": np.zeros(len(df), dtype=np.int8) for i in range(20)})
     yield versus(
         "bounded mean: 20 more columns / none",
@@ -187,6 +203,14 @@ def on_noise() -> Iterator[Result]:
     yield alone("noise for 10,000 counts, cold", cold, 60)
     draw = sampling.discrete_laplace_vector
     yield alone("10^6 draws (0.5 µs each)", lambda: draw(SCALE, 1_000_000), 500)
+
+
+def on_selections() -> Iterator[Result]:
+    """The largest of 10,000 scores, close together and far apart."""
+    for spread in (1, 10**12):
+        scores = [i * spread % (10_007 * spread) for i in range(0, 30_000, 3)]
+        flip = PermuteAndFlip.calibrate(1, Fraction(1, 10), True)
+        yield alone(f"noisy max of 10,000, {spread:.0e} apart", partial(flip.release, scores), 5)
 
 
 def opendp_laplace() -> Callable[[list[int]], Any] | None:
@@ -263,7 +287,12 @@ def main() -> None:
     rows = options.rows // 10 if options.quick else options.rows
     about = facts(rows)
     print(", ".join(f"{name} {value}" for name, value in about.items()), flush=True)
-    results = [*on_latency(3 if options.quick else 7), *on_noise(), *on_rows(table(rows))]
+    results = [
+        *on_latency(3 if options.quick else 7),
+        *on_noise(),
+        *on_selections(),
+        *on_rows(table(rows)),
+    ]
     print(markdown(results))
     path = options.json or (None if options.quick else HERE / "results.json")
     if path:
