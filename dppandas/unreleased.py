@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import Any, NoReturn, Unpack
+from typing import Any, ClassVar, NoReturn, Unpack
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from .release import release
 from .rows import Expression
 from .session import session
 from .statistics import Sparse, Statistic
+from .vectors import NUMBERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +191,39 @@ class Unreleased(Private):
         """
         return results.answer(self._ask(epsilon, **more))
 
+    def expected_error(
+        self,
+        *,
+        epsilon: object = None,
+        confidence: float = results.CONFIDENCE,
+        expected_rows: float | None = None,
+        **more: Unpack[More],
+    ) -> float:
+        """The largest error that a release would have, free: public facts decide it.
+
+        Of counts and sums in their own unit, of quantiles in ranks, of a mode the gap. Of a mean or
+        variance to first order, and only with ``expected_rows``: about how many rows (for a
+        weighted one, what total weight) it is taken over, from public knowledge. Of other ratios
+        only the answer knows: `QueryError`.
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"x": [1.0, 2.0]}).dp
+        >>> df.count().expected_error(epsilon=0.1)
+        30
+        """
+        confidence = results.parse_confidence(confidence)
+        if expected_rows is not None and not (
+            isinstance(expected_rows, NUMBERS) and 0 < expected_rows < float("inf")
+        ):
+            raise QueryError(f"expected_rows={shown(expected_rows)} must be a number above 0.")
+        query, _, _ = self._query(session().terms.asked(epsilon, **more), self._selects)
+        law = query.mechanism()
+        if self._selects:
+            return law.gap(confidence, self._statistic.size)  # type: ignore[attr-defined,no-any-return]
+        return self._statistic.error_before(law, confidence, expected_rows)
+
+    _selects: ClassVar[int] = 0
+
     @property
     def _can_select(self) -> bool:
         layout = self._statistic.layout
@@ -254,6 +288,8 @@ class Unreleased(Private):
 
 class UnreleasedMode(Unreleased):
     """The most frequent of some keys, not selected yet."""
+
+    _selects: ClassVar[int] = 1
 
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The key selected, as a Series of one, like Series.mode.

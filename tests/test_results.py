@@ -408,3 +408,40 @@ def test_selections_without_a_record_say_so() -> None:
     index = SELECTIONS["nlargest columns"](rows().dp, 1)
     with pytest.raises(dp.RecordError, match="Index"):
         dp.record(index)
+
+
+# --- errors before the release --------------------------------------------------------------------
+
+
+def test_errors_are_known_before_a_release_and_cost_nothing() -> None:
+    df = pd.DataFrame({"x": [1.0, 5.0, 9.0] * 100, "g": ["a", "b", "c"] * 100})
+    p = df.dp
+    keys = ["a", "b", "c"]
+    for unreleased in (
+        p.count(),
+        p["x"].sum(bounds=(0, 10)),
+        p["g"].value_counts(keys=keys),
+        p.crosstab("g", "x", keys={"g": keys, "x": [1, 5]}, margins=True),
+    ):
+        expected = unreleased.expected_error(epsilon=1, confidence=0.9)
+        record = dp.record(unreleased.release(epsilon=1))
+        assert expected == np.max(record.error(0.9))
+    median = p["x"].median(bounds=(0, 10))
+    assert median.expected_error(epsilon=1) == dp.record(median.release(epsilon=1)).error()
+    mode = p["g"].mode(keys=keys)
+    assert mode.expected_error(epsilon=1) == dp.record(mode.release(epsilon=1)).error()
+    released = len(dp.ledger().entries())
+    mean = p["x"].mean(bounds=(0, 10))
+    # noise of ± w in both sums moves a mean of n values by at most (U - L) w / (n T), about
+    few, many = (mean.expected_error(epsilon=1, expected_rows=n) for n in (100, 10_000))
+    assert few == pytest.approx(100 * many)
+    assert many == pytest.approx(10 * 3.69 / 10_000, rel=0.01)  # w/T = ln(2/(1 - √0.95))/ε
+    for refused, words in (
+        (lambda: mean.expected_error(epsilon=1), "expected_rows= is needed"),
+        (lambda: mean.expected_error(epsilon=1, expected_rows=0), "above 0"),
+        (lambda: p["x"].std(bounds=(0, 10)).expected_error(epsilon=1), "only the answer"),
+        (lambda: p.count().expected_error(), "epsilon= is needed"),
+    ):
+        with pytest.raises(dp.DPError, match=words):
+            refused()
+    assert len(dp.ledger().entries()) == released

@@ -15,6 +15,7 @@ import pandas as pd
 from .. import rows, vectors
 from ..accounting import Asked
 from ..domain import Keys
+from ..errors import MissingArgument, QueryError
 from ..mechanisms import Mechanism, Sensitivity, additive
 from ..rows import Chunk, Expression
 from ..totals import Gathering, Total
@@ -263,8 +264,32 @@ class Statistic(ABC):
 
     def expected(self, half_width: int) -> str:
         """The error in words, before the release: from public facts only, "" if they can't say."""
-        error = self.error(half_width)
+        error, ratio = self.error(half_width), self.per_row(half_width)
+        if ratio is not None:
+            return f"≈ {short(ratio)}/n"
         return "" if error is None else f"± {short(error)}"
+
+    def per_row(self, half_width: int) -> float | None:
+        """Of a ratio: the error to first order, times the number of rows that it is taken over."""
+        return None
+
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        """The largest error of a number, from public facts; of a ratio over so many rows."""
+        half_width = law.half_width(confidence, self.size)
+        error, ratio = self.error(half_width), self.per_row(half_width)
+        if error is not None:
+            return error
+        if ratio is None:
+            raise QueryError(
+                "only the answer decides its error: ask the result's .error(). Nothing was "
+                "computed or charged."
+            )
+        if rows is None:
+            raise MissingArgument(
+                "expected_rows= is needed: about how many rows a ratio is taken over, from public "
+                "knowledge. Nothing was computed or charged."
+            )
+        return ratio / rows
 
 
 def _label_text(label: Any) -> str:

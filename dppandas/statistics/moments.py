@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..domain import Bounds, Grid
 from ..rows import EVERY, Chunk, Expression
 from ..vectors import Mask, as_numbers
-from .base import Codes, Interval, Partial, Statistic, count_by, masked, short, sum_by
+from .base import Codes, Interval, Partial, Statistic, count_by, masked, sum_by
 
 #: Of values that are True or False, which no finer step tells apart.
 TRUTHS = Grid(0.0, 1.0, 0, 1)
@@ -149,11 +149,10 @@ class Mean(Statistic):
             intervals.append((low, high))
         return intervals
 
-    def expected(self, half_width: int) -> str:
-        """To first order for n values: noise w in a sum of n·T moves the mean by width·w/(nT)."""
+    def per_row(self, half_width: int) -> float | None:
+        """For n values: noise w in a sum of n·T moves the mean by width·w/(nT)."""
         widths = zip(self.bounds, self.grids, strict=True)
-        per_value = [(b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths]
-        return f"≈ {short(max(per_value))}/n"
+        return max((b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths)
 
 
 @dataclass(frozen=True)
@@ -193,10 +192,12 @@ class WeightedMean(Mean):
                 out[side, :, column] = sum_by(codes, part.astype(np.float64), cells)
         return out.reshape(-1)
 
+    def per_row(self, half_width: int) -> float | None:
+        """For weights of V in all, in the place of n: noise w moves the mean by width·w/V."""
+        return max(b.upper - b.lower for b in self.bounds) * half_width * self.weight_grid.step
+
     def expected(self, half_width: int) -> str:
-        """To first order for weights of V in all: noise w moves the mean by width·w/V."""
-        step = self.weight_grid.step
-        return f"≈ {short(max(b.upper - b.lower for b in self.bounds) * half_width * step)}/weight"
+        return super().expected(half_width).replace("/n", "/weight")
 
 
 @dataclass(frozen=True)
@@ -297,13 +298,12 @@ class Variance(Statistic):
         step *= _power_of_two(width)
         return float(round(variance / step) * step)
 
-    def expected(self, half_width: int) -> str:
-        """To first order for n values, at most; a deviation's depends on the deviation."""
+    def per_row(self, half_width: int) -> float | None:
+        """For n values, at most; a deviation's depends on the deviation."""
         if self.root:
-            return ""
+            return None
         widths = zip(self.bounds, self.grids, strict=True)
-        per_value = [(b.upper - b.lower) ** 2 * half_width / (g.high or 1) for b, g in widths]
-        return f"≈ {short(max(per_value))}/n"
+        return max((b.upper - b.lower) ** 2 * half_width / (g.high or 1) for b, g in widths)
 
 
 @dataclass(frozen=True)
@@ -337,8 +337,8 @@ class Moments(Variance):
             means.append((min(least), max(most)) if known else (bounds.lower, bounds.upper))
         return [*counts, *means, *super().intervals(noisy, half_width)]
 
-    def expected(self, half_width: int) -> str:
-        return ""
+    def per_row(self, half_width: int) -> float | None:
+        return None
 
 
 def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[np.int64]:

@@ -192,6 +192,9 @@ class Quantiles(Statistic):
         ranks: list[float] = law.rank_errors(confidence)
         return ranks
 
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        return float(max(law.rank_errors(confidence)))
+
     def expected_at(self, law: Any, confidence: float) -> str:
         return f"± {short(max(law.rank_errors(confidence)))} ranks"
 

@@ -123,6 +123,11 @@ class Contingency(Count):
     def error(self, half_width: int) -> float | None:
         return None if self.share or self.margins else half_width
 
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        if self.share or not self.margins:
+            return super().error_before(law, confidence, rows)
+        return max(self._wide(law, confidence))
+
     def expected_at(self, law: Any, confidence: float) -> str:
         if self.share or not self.margins:
             return super().expected_at(law, confidence)
