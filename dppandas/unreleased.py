@@ -206,6 +206,8 @@ class Unreleased(Private):
         weighted one, what total weight) it is taken over, from public knowledge. Of other ratios
         only the answer knows: `QueryError`.
 
+        *Guarantee*: no row is read and nothing is charged.
+
         >>> import pandas as pd
         >>> df = pd.DataFrame({"x": [1.0, 2.0]}).dp
         >>> df.count().expected_error(epsilon=0.1)
