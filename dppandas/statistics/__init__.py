@@ -8,6 +8,7 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .covariance import Covariance
+from .distances import Distance, Proposed
 from .moments import Mean, Moments, Sum, Variance, WeightedMean
 from .presence import Present
 from .quantiles import Quantiles
@@ -24,6 +25,7 @@ __all__ = [
     "Contingency",
     "Count",
     "Covariance",
+    "Distance",
     "Distinct",
     "Layout",
     "Magnitudes",
@@ -31,6 +33,7 @@ __all__ = [
     "Moments",
     "Popularity",
     "Present",
+    "Proposed",
     "Quantiles",
     "Scores",
     "Sparse",
