@@ -201,7 +201,9 @@ class _Released:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         if self._record.statistic.no_interval:
-            printer.text(f"{short(cast(float, self))} ({self._record.expected}, 95 %)")
+            expected = self._record.expected
+            error = f" ({expected}, 95 %)" if expected else ""
+            printer.text(short(cast(float, self)) + error)
         else:
             printer.text(with_error(cast(float, self), self.error()))
 

@@ -57,6 +57,7 @@ from dppandas.statistics import (
     Proposed,
     Quantiles,
     Scores,
+    SmoothQuantile,
     Sparse,
     Statistic,
     Sum,
@@ -291,6 +292,11 @@ def some_quantiles(rng: random.Random) -> Quantiles:
     return Quantiles(cells(rng), Layout(integer=False), chosen, within, shares)
 
 
+def some_smooth_quantile(rng: random.Random) -> SmoothQuantile:
+    operand, share = operands(rng)[0], Fraction(rng.randint(0, 8), 8)
+    return SmoothQuantile(Cells(), Layout(integer=False), (operand,), (bounds(rng),), (share,))
+
+
 def some_distinct(rng: random.Random) -> Distinct:
     return Distinct(cells(rng), Layout(integer=True))
 
@@ -336,6 +342,7 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Contingency: some_contingency,
     Popularity: some_popularity,
     Scores: some_scores,
+    SmoothQuantile: some_smooth_quantile,
     Distance: some_distance,
     Proposed: some_proposed,
     Sum: some_sum,

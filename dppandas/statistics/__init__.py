@@ -14,6 +14,7 @@ from .presence import Present
 from .quantiles import Quantiles
 from .ranges import Magnitudes
 from .scores import Scores
+from .smooth import SmoothQuantile
 from .tables import Contingency, Popularity
 from .units import Distinct, Truncation
 from .unknown import BY_LABEL, Sparse, Unique, Unknown
@@ -36,6 +37,7 @@ __all__ = [
     "Proposed",
     "Quantiles",
     "Scores",
+    "SmoothQuantile",
     "Sparse",
     "Statistic",
     "Sum",
