@@ -24,6 +24,7 @@ The map of the house, each room importing only those above it:
 `mechanisms`       discrete Laplace and Gaussian, selections: calibrate, loss, accuracy
 `thresholds`       which labels that nobody declared may be told, under a δ
 `selection`        quantiles by the exponential mechanism
+`smoothing`        quantiles by smooth sensitivity
 `totals`           how the partials of chunks are put together
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
 `progress`         blocks of work on all cores
@@ -49,6 +50,7 @@ The map of the house, each room importing only those above it:
 `frame`            and a table
 `accessor`         `df.dp`, `private`, `protect`
 `choices`          selections by a score of the caller's own
+`distances`        how far rows are from changing a caller's value; what is far is told
 `consistency`      released tables made to agree, at no cost
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
@@ -62,6 +64,7 @@ from typing import Any
 from .accessor import private, protect
 from .choices import choose
 from .consistency import consistent
+from .distances import distance_to, propose_test_release
 from .errors import (
     BudgetExceeded,
     DPError,
@@ -82,9 +85,9 @@ from .errors import (
 from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
-from .results import Record, record, records
+from .results import Record, TestedValue, record, records
 from .series import PrivateSeries, cut
-from .session import Session, ledger, reset, session
+from .session import Session, allow_experimental, ledger, reset, session
 from .tables import PerUnit, concat
 from .unknown import UnknownGroups, unique
 from .unreleased import Unreleased
@@ -110,19 +113,23 @@ __all__ = [
     "Session",
     "SessionError",
     "SourceError",
+    "TestedValue",
     "UnknownColumn",
     "UnknownGroups",
     "Unreleased",
     "UnsupportedExpression",
     "UnsupportedVerb",
     "WorkerProcessError",
+    "allow_experimental",
     "choose",
     "concat",
     "consistent",
     "crosstab",
     "cut",
+    "distance_to",
     "ledger",
     "private",
+    "propose_test_release",
     "protect",
     "record",
     "records",

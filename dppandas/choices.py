@@ -18,7 +18,7 @@ from .frame import PrivateFrame
 from .rows import Column
 from .statistics import Cells, Layout, Scores
 from .statistics.scores import Scorer, is_whole
-from .unreleased import UnreleasedMode
+from .unreleased import Root, UnreleasedMode
 
 NOTHING = "Nothing was computed or charged."
 #: Of a larger one nobody would state it.
@@ -77,20 +77,7 @@ def choose(
     >>> dp.choose(df, [20, 30, 40], score=balance, sensitivity=1, epsilon=1) == 30
     True
     """
-    source = frame if isinstance(frame, PrivateFrame) else _of(frame)
-    root = source._root
-    if root.source.verified:
-        raise LineageError(
-            "a verified frame never shows its rows, and a score of your own would see them. If "
-            f"you vouch for it, choose from the plain frame: dp.choose(df, …). {NOTHING}"
-        )
-    if root.branches != 1 or not all(
-        isinstance(e, Column) and e.name == name for name, e in source._columns.items()
-    ):
-        raise QueryError(
-            "score= sees plain columns only: compute and rename with pandas, or within the "
-            f"function, and choose from that frame. {NOTHING}"
-        )
+    source = shown_rows(frame, "choose", "score=")
     public = _checked(candidates)
     stated = _sensitivity(sensitivity)
     if not isinstance(monotone, bool):
@@ -102,18 +89,43 @@ def choose(
     statistic = Scores(
         Cells(), Layout(integer=True, index=index), names, public, Scorer(score), stated, monotone
     )
-    vouched = replace(root.source, trusted=", caller-scored")
+    root = vouched(source)
     way = "monotone, " if monotone else ""
     what = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
     what += "a row as stated)"
-    asked = UnreleasedChoice(replace(root, source=vouched), source._where, statistic, what)
+    asked = UnreleasedChoice(root, source._where, statistic, what)
     return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
 
 
-def _of(frame: Any) -> PrivateFrame:
+def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
+    """The private frame whose plain rows a caller's function may see, or why it may not."""
+    source = frame if isinstance(frame, PrivateFrame) else _of(frame, verb)
+    root = source._root
+    if root.source.verified:
+        raise LineageError(
+            "a verified frame never shows its rows, and a function of your own would see them. If "
+            f"you vouch for it, start from the plain frame: dp.{verb}(df, …). {NOTHING}"
+        )
+    if root.branches != 1 or not all(
+        isinstance(e, Column) and e.name == name for name, e in source._columns.items()
+    ):
+        raise QueryError(
+            f"{argument} sees plain columns only: compute and rename with pandas, or within the "
+            f"function, and start from that frame. {NOTHING}"
+        )
+    return source
+
+
+def vouched(source: PrivateFrame) -> Root:
+    """Its root, with a lineage that says what else is trusted."""
+    root = source._root
+    return replace(root, source=replace(root.source, trusted=", caller-scored"))
+
+
+def _of(frame: Any, verb: str) -> PrivateFrame:
     if not isinstance(frame, pd.DataFrame):
         raise QueryError(
-            f"dp.choose takes a DataFrame or its .dp, not a {type(frame).__name__}. {NOTHING}"
+            f"dp.{verb} takes a DataFrame or its .dp, not a {type(frame).__name__}. {NOTHING}"
         )
     made: PrivateFrame = private(frame)
     return made

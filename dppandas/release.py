@@ -72,6 +72,7 @@ def _prepared(
     running: Session, query: Query, engine: Engine, row_level_declared: bool
 ) -> _Prepared:
     running.admit(query.source, row_level_declared)
+    running.admit_experimental(query.what, query.statistic.experimental)
     mechanism = query.mechanism()
     loss = query.loss(mechanism)
     if not query.asked.allows(loss):

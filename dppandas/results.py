@@ -150,12 +150,17 @@ class Record:
         names = self._layout.labels()
         values = self.statistic.estimate(self._noisy)
         if self.statistic.no_interval:
-            return [(n, short(v), self.expected) for n, v in zip(names, values, strict=True)]
+            return [(n, _said(v), self.expected) for n, v in zip(names, values, strict=True)]
         intervals = self._intervals(CONFIDENCE)
         return [
             (name, short(value), f"{short(low)} to {short(high)}")
             for name, value, (low, high) in zip(names, values, intervals, strict=True)
         ]
+
+
+def _said(value: Any) -> str:
+    """A number in short; a text, or that nothing was told, as it is."""
+    return short(value) if isinstance(value, int | float) else str(value)
 
 
 def parse_confidence(confidence: object) -> float:
@@ -196,7 +201,9 @@ class _Released:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         if self._record.statistic.no_interval:
-            printer.text(f"{short(cast(float, self))} ({self._record.expected}, 95 %)")
+            expected = self._record.expected
+            error = f" ({expected}, 95 %)" if expected else ""
+            printer.text(short(cast(float, self)) + error)
         else:
             printer.text(with_error(cast(float, self), self.error()))
 
@@ -224,6 +231,32 @@ class ReleasedLabel(ReleasedInt):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _carrying, (type(self), int(self), self._record)
+
+
+class TestedValue:
+    """What a test lets through: ``released`` says whether it told anything, ``value`` what (None
+    where not). It is always of this type, and true where the value was released.
+    """
+
+    released: bool
+    value: Any
+    _record: Record
+
+    def __init__(self, released: bool, value: Any) -> None:
+        self.released, self.value = released, value
+
+    def __bool__(self) -> bool:
+        return self.released
+
+    def __repr__(self) -> str:
+        return f"TestedValue(released={self.released}, value={self.value!r})"
+
+
+def tested(record: Record) -> TestedValue:
+    """The outcome of a test, carrying its record."""
+    value = TestedValue(bool(record._noisy), record.estimate())
+    value._record = record
+    return value
 
 
 def _carrying(kind: Any, value: Any, record: Record) -> Any:
@@ -354,7 +387,7 @@ def record(result: Any) -> Record:
     >>> dp.record(n).mechanism
     'discrete Laplace'
     """
-    if isinstance(result, _Released):
+    if isinstance(result, _Released | TestedValue):
         return result._record
     found = _found(result)
     if found is None:

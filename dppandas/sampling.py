@@ -406,6 +406,12 @@ def uniform(n: int) -> int:
     return SYSTEM.below(n)
 
 
+def signed_share(bits: Bits = SYSTEM) -> tuple[int, float]:
+    """A sign, and the float nearest to a number between 0 and 1: all of 2^200 as likely."""
+    sign = 1 if bits.below(2) else -1
+    return sign, (2 * bits.below(2**200) + 1) / 2**201
+
+
 def weighted_choice(weights: Sequence[int], bits: Bits = SYSTEM) -> int:
     """An index, chosen with probability weight / total, exactly; some weight is above 0.
 

@@ -17,7 +17,7 @@ from .answers import Answers
 from .budget import NO_DELTA, More, parse_delta
 from .columns import PrivateColumn
 from .domain import Bounds, Keys
-from .errors import MissingArgument, QueryError, quiet, shown
+from .errors import MissingArgument, QueryError, is_one_of, quiet, shown
 from .parts import edges_of
 from .rows import (
     Column,
@@ -25,7 +25,7 @@ from .rows import (
     Expression,
     Outside,
 )
-from .shaping import asks, bounds_of, checked_ddof, index, pearson
+from .shaping import asks, bounds_of, checked_ddof, index, pearson, quantiles_of
 from .statistics import (
     Cells,
     Count,
@@ -35,6 +35,7 @@ from .statistics import (
     Magnitudes,
     Popularity,
     Present,
+    SmoothQuantile,
     Unique,
 )
 from .together import Name
@@ -98,6 +99,87 @@ class PrivateSeries(PrivateColumn, Answers):
         ['count', 'mean', 'std']
         """
         return self._described(bounds, epsilon, **more)
+
+    @asks
+    def median(
+        self,
+        *,
+        bounds: object = None,
+        method: object = "exponential",
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The median of the values, clipped to bounds: `quantile` of one half.
+
+        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md;
+        docs/proofs/smooth.md).
+
+        >>> import pandas as pd
+        >>> m = pd.Series([20, 30, 40] * 100).dp.median(bounds=(0, 60), epsilon=1)
+        >>> 0 <= m <= 60, m.error()
+        (True, 24.0)
+        """
+        if self._is_smooth(method):
+            return self._smoothly("median", 0.5, bounds, epsilon, **more)
+        return super().median(bounds=bounds, epsilon=epsilon, **more)
+
+    @asks
+    def quantile(
+        self,
+        q: object = 0.5,
+        *,
+        bounds: object = None,
+        method: object = "exponential",
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """Values below which a share q of the values lies, clipped to bounds. Missing values are
+        left out. For a list of shares they are the index, as in pandas.
+
+        q, bounds : as for the columns of a frame (`Answers.quantile`).
+        method : "exponential" chooses a point by its rank. "smooth" adds noise to the value of rank
+            ⌈qn⌉, the wider the more a few rows could change it. It is better only where many values
+            are equal or lie in few places; it takes one q, knows no error, and is experimental
+            (`dp.allow_experimental`): its noise is made of floats, of whose rounding nothing is
+            proven.
+
+        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md); for "smooth" of
+        real numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007;
+        docs/proofs/smooth.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> dp.allow_experimental()
+        >>> ages = pd.Series([20] * 500 + [60] * 100)
+        >>> bool(abs(ages.dp.median(bounds=(0, 100), method="smooth", epsilon=1) - 20) < 1)
+        True
+        """
+        if self._is_smooth(method):
+            return self._smoothly("quantile", q, bounds, epsilon, **more)
+        return super().quantile(q, bounds=bounds, epsilon=epsilon, **more)
+
+    def _is_smooth(self, method: object) -> bool:
+        if not is_one_of(method, ("exponential", "smooth")):
+            raise QueryError(
+                f"method={shown(method)} must be 'exponential' or 'smooth'. Nothing was charged."
+            )
+        return method == "smooth"
+
+    def _smoothly(
+        self,
+        what: builtins.str,
+        q: object,
+        bounds: object,
+        epsilon: object,
+        **more: Unpack[More],
+    ) -> Any:
+        shares, label = quantiles_of(q)
+        if isinstance(label, list):
+            raise QueryError('method="smooth" takes a single q. Nothing was computed or charged.')
+        operands, parsed = self._numbers(bounds)
+        layout = self._shape(integer=False)
+        statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)
+        said = what if what == "median" else f"{what} {label:g}"
+        return self._answer(statistic, self._titled(f"smooth {said}", parsed), epsilon, **more)
 
     @asks
     def clipped(

@@ -12,7 +12,7 @@ from typing import Any
 from .accounting import Measure, Terms
 from .budget import Epsilon
 from .engines.pandas import PandasEngine
-from .errors import LineageError, SessionError, SourceError, quiet, shown
+from .errors import LineageError, QueryError, SessionError, SourceError, quiet, shown
 from .ledger import Ledger
 from .query import UNNAMED, Source
 
@@ -30,9 +30,12 @@ class Holding:
 class Session:
     """A budget that caps the sum over all sources, and the sources protected under it."""
 
-    def __init__(self, terms: Terms | None, strict: bool = False) -> None:
+    def __init__(
+        self, terms: Terms | None, strict: bool = False, experimental: bool = False
+    ) -> None:
         self.ledger = Ledger(terms)
         self.strict = strict
+        self.experimental = experimental
         self.holdings: dict[str, Holding] = {}
 
     @property
@@ -77,6 +80,14 @@ class Session:
             )
         if source.name == UNNAMED and not row_level_declared and source.unit.column is None:
             self.refuse_nobodys_rows()
+
+    def admit_experimental(self, what: str, unproven: str) -> None:
+        """Refuse what isn't proven, unless this session allows it."""
+        if unproven and not self.experimental:
+            raise QueryError(
+                f"{what} is experimental: {unproven} If that is good enough for you, allow it in "
+                "this session by dp.allow_experimental(). Nothing was computed or charged."
+            )
 
     def refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
         """Refuse rows without a token or unit beside a source that has a unit."""
@@ -195,6 +206,26 @@ def _started(slot: _Slot, terms: Terms | None, strict: bool | None) -> Session:
     return running
 
 
+@quiet
+def allow_experimental(allowed: bool = True) -> None:
+    """Allow answers whose guarantee isn't fully proven, in the running session; or no more.
+
+    An operation that is experimental says what is not proven where it is refused, which is before
+    anything is charged. `dp.reset()` ends the permission with the session. Where no session runs,
+    one without limit is started.
+
+    >>> import dppandas as dp
+    >>> dp.reset()
+    >>> dp.allow_experimental()
+    >>> dp.session().experimental
+    True
+    >>> dp.allow_experimental(False)
+    """
+    if not isinstance(allowed, bool):
+        raise QueryError(f"allow_experimental({shown(allowed)}) must be True or False.")
+    session().experimental = allowed
+
+
 def ledger() -> Ledger:
     """The ledger of the running session: `.budget`, `.spent`, `.remaining`, `.to_frame()`.
 
@@ -237,9 +268,9 @@ def scratch() -> Iterator[Session]:
 
     Other threads, and threads that start in the meantime, keep the session of everybody: were it
     swapped for them too, what they release would be charged to a ledger that nobody reads. What
-    was protected here is forgotten, however the block ends.
+    was protected here is forgotten, however the block ends. What is experimental may be audited.
     """
-    slot = _Slot(Session(Terms(Measure.APPROXIMATE)), passing=True)
+    slot = _Slot(Session(Terms(Measure.APPROXIMATE), experimental=True), passing=True)
     token = _slot.set(slot)
     try:
         yield session()

@@ -35,17 +35,17 @@ def in_order(found: Found) -> list[tuple[str, tuple[Any, ...], tuple[int, ...]]]
     return sorted(rows, key=lambda row: ([rank(part) for part in row[1]], row[0]))
 
 
-def loss_asked(asked: Asked) -> tuple[Fraction, Delta]:
-    """The ε and δ of a release that finds labels."""
+def loss_asked(
+    asked: Asked, what: str = "keys that nobody declared", found: str = "are found"
+) -> tuple[Fraction, Delta]:
+    """The ε and δ of a release that finds labels, or tests a value."""
     if asked.epsilon is None or asked.noise != "laplace":
         raise QueryError(
-            "keys that nobody declared are found by Laplace noise: give epsilon= and delta=, "
+            f"{what} {found} by Laplace noise: give epsilon= and delta=, "
             f"without rho= or mechanism=. {NOTHING}"
         )
     if not asked.delta:
-        raise MissingArgument(
-            f"delta= is needed for keys that nobody declared: delta=1e-6. {NOTHING}"
-        )
+        raise MissingArgument(f"delta= is needed for {what}: delta=1e-6. {NOTHING}")
     return asked.epsilon, asked.delta
 
 
@@ -207,6 +207,69 @@ def _ln(x: Decimal, digits: int) -> Interval:
     """Around ln x; `decimal` rounds ln correctly, so a neighbour encloses it."""
     down, up = contexts(digits)
     return down.next_minus(down.ln(x)), up.next_plus(up.ln(x))
+
+
+# --- a value that is far from changing ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProposeTestRelease:
+    """Adds discrete Laplace noise to a value's distance, and tells the value where the sum is at
+    least `least`: the exact value, or nothing.
+
+    The distance moves by at most `rows` with a unit, and is at most rows - 1 where the unit changes
+    the value.
+
+    *Guarantee*: (ε, δ) with ε = rows / scale, and the δ for which `least` was chosen (Dwork and
+    Lei, STOC 2009; docs/proofs/propose_test_release.md).
+
+    >>> ProposeTestRelease.calibrate(1, Fraction(1), Delta("1e-5")).least
+    12
+    """
+
+    scale: Fraction
+    least: int
+    delta: Delta
+
+    @classmethod
+    def calibrate(cls, rows: int, epsilon: Fraction, delta: Delta) -> ProposeTestRelease:
+        """The least noise and threshold T for a unit of so many rows: P[Z ≥ T - (rows-1)] ≤ δ.
+
+        For one row `least_threshold` is 1 more than the least t with P[Z ≥ t] ≤ δ.
+        """
+        scale = rows / epsilon
+        return cls(scale, least_threshold(1, scale, delta) - 1 + rows - 1, delta)
+
+    @property
+    def name(self) -> str:
+        """With the threshold, which is public."""
+        return f"propose-test-release, told from {self.least}"
+
+    @property
+    def noise(self) -> DiscreteLaplace:
+        """The law of the distance's noise."""
+        return DiscreteLaplace(self.scale)
+
+    def release(self, exact: tuple[Any, int]) -> list[Any]:
+        """The value alone, or nothing."""
+        value, distance = exact
+        (noisy,) = self.noise.release([distance])
+        return [value] if noisy >= self.least else []
+
+    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+        """The loss of the noise, and all of δ."""
+        loss = self.noise.cost(measure, moved)
+        return Loss(loss.epsilon, self.delta, loss.rho)
+
+    def blank(self, size: int) -> list[Any]:
+        return []
+
+    def surely(self, confidence: float) -> int:
+        """From which distance on the value is told with this probability, or more.
+
+        P[Z ≥ -w] = 1 - P[|Z| > w] / 2.
+        """
+        return self.least + (self.noise.half_width(2 * confidence - 1) if confidence > 0.5 else 0)
 
 
 # --- labels alone ---------------------------------------------------------------------------------

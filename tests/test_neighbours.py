@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -46,6 +46,7 @@ from dppandas.statistics import (
     Contingency,
     Count,
     Covariance,
+    Distance,
     Distinct,
     Layout,
     Magnitudes,
@@ -53,8 +54,10 @@ from dppandas.statistics import (
     Moments,
     Popularity,
     Present,
+    Proposed,
     Quantiles,
     Scores,
+    SmoothQuantile,
     Sparse,
     Statistic,
     Sum,
@@ -64,6 +67,7 @@ from dppandas.statistics import (
     Variance,
     WeightedMean,
 )
+from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 from dppandas.vectors import Labels, Vector
 
@@ -260,11 +264,37 @@ def some_scores(rng: random.Random) -> Scores:
     return Scores(Cells(), layout, names, given, score, 2 if rises else 1, rises)
 
 
+def far_from_a_tie(frame: pd.DataFrame, names: Sequence[Any]) -> tuple[bool, int]:
+    """Whether one text is in more of the rows than another, and how many rows that is from
+    changing; a row that holds both counts for neither, so that it counts for one at most."""
+    texts = [[x for x in row if isinstance(x, str)] for row in frame[list(names)].to_numpy(object)]
+    lead = sum(("a" in row) - ("b" in row) for row in texts)
+    return lead > 0, lead - 1 if lead > 0 else -lead
+
+
+def some_distance(rng: random.Random) -> Distance:
+    names = tuple(rng.sample(list(PLAIN), 2))
+    distance = Measurer(lambda frame: far_from_a_tie(frame, names)[1])
+    return Distance(Cells(), Layout(integer=True), names, distance)
+
+
+def some_proposed(rng: random.Random) -> Proposed:
+    names = tuple(rng.sample(list(PLAIN), 2))
+    distance = Measurer(lambda frame: far_from_a_tie(frame, names)[1])
+    value = Valuer(lambda frame: "yes" if far_from_a_tie(frame, names)[0] else "no")
+    return Proposed(Cells(), Layout(integer=False), names, distance, value)
+
+
 def some_quantiles(rng: random.Random) -> Quantiles:
     chosen = operands(rng)
     shares = tuple(Fraction(rng.randint(0, 8), 8) for _ in range(rng.choice([1, 1, 3])))
     within = tuple(bounds(rng) for _ in chosen)
     return Quantiles(cells(rng), Layout(integer=False), chosen, within, shares)
+
+
+def some_smooth_quantile(rng: random.Random) -> SmoothQuantile:
+    operand, share = operands(rng)[0], Fraction(rng.randint(0, 8), 8)
+    return SmoothQuantile(Cells(), Layout(integer=False), (operand,), (bounds(rng),), (share,))
 
 
 def some_distinct(rng: random.Random) -> Distinct:
@@ -312,6 +342,9 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Contingency: some_contingency,
     Popularity: some_popularity,
     Scores: some_scores,
+    SmoothQuantile: some_smooth_quantile,
+    Distance: some_distance,
+    Proposed: some_proposed,
     Sum: some_sum,
     Mean: some_mean,
     Quantiles: some_quantiles,

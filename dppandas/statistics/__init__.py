@@ -8,11 +8,13 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .covariance import Covariance
+from .distances import Distance, Proposed
 from .moments import Mean, Moments, Sum, Variance, WeightedMean
 from .presence import Present
 from .quantiles import Quantiles
 from .ranges import Magnitudes
 from .scores import Scores
+from .smooth import SmoothQuantile
 from .tables import Contingency, Popularity
 from .units import Distinct, Truncation
 from .unknown import BY_LABEL, Sparse, Unique, Unknown
@@ -24,6 +26,7 @@ __all__ = [
     "Contingency",
     "Count",
     "Covariance",
+    "Distance",
     "Distinct",
     "Layout",
     "Magnitudes",
@@ -31,8 +34,10 @@ __all__ = [
     "Moments",
     "Popularity",
     "Present",
+    "Proposed",
     "Quantiles",
     "Scores",
+    "SmoothQuantile",
     "Sparse",
     "Statistic",
     "Sum",

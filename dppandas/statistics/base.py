@@ -165,6 +165,10 @@ class Statistic(ABC):
     #: What to say, beside the usual, where reading the rows fails.
     on_failure: ClassVar[str] = ""
 
+    #: What is not proven of it; "" where nothing is missing. Such a statistic is answered only in
+    #: sessions that allow it.
+    experimental: ClassVar[str] = ""
+
     #: Why public facts and the answer can't bound values by an interval; "" where they can.
     no_interval: ClassVar[str] = ""
 

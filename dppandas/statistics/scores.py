@@ -1,4 +1,4 @@
-"""Scores that a caller's own function gives to public candidates, for a selection."""
+"""What callers' own functions say of plain rows: scores of public candidates."""
 
 from __future__ import annotations
 
@@ -21,25 +21,32 @@ Score = Callable[[pd.DataFrame, Any], int]
 MOST = 2**256
 
 
-class Scorer:
+class Caller:
     """A caller's function. It may hold rows, so that it is left behind by a pickle."""
 
-    def __init__(self, score: Score | None) -> None:
-        self._score = score
+    def __init__(self, function: Callable[..., Any] | None) -> None:
+        self._function = function
 
-    def __call__(self, frame: pd.DataFrame, candidate: Any) -> int:
-        if self._score is None:
-            raise QueryError("a pickle doesn't hold the function that gave the scores.")
-        value = self._score(frame, candidate)
-        if not is_whole(value):
-            raise QueryError("a score must be a whole number.")
-        return max(-MOST, min(MOST, int(value)))
+    def _said(self, *given: Any) -> Any:
+        if self._function is None:
+            raise QueryError("a pickle doesn't hold the caller's function.")
+        return self._function(*given)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scorer, (None,)
+        return type(self), (None,)
 
     def __repr__(self) -> str:
         return "…"
+
+
+class Scorer(Caller):
+    """A caller's function of rows and a candidate, whose scores are whole numbers."""
+
+    def __call__(self, frame: pd.DataFrame, candidate: Any) -> int:
+        value = self._said(frame, candidate)
+        if not is_whole(value):
+            raise QueryError("a score must be a whole number.")
+        return max(-MOST, min(MOST, int(value)))
 
 
 def is_whole(value: object) -> bool:
@@ -48,14 +55,35 @@ def is_whole(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Scores(Statistic):
+class OfFrames(Statistic, registered=False):
+    """What callers' functions say of the plain rows that count."""
+
+    names: tuple[Any, ...] = ()
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(map(Column, self.names))
+
+    def frame(self, through: Read) -> Any:
+        """The rows that count, for callers' functions."""
+        return through(self._rows, lambda: Frames(self.names))
+
+    def _rows(self, branches: Sequence[Chunk], where: Expression | None) -> pd.DataFrame:
+        (chunk,) = branches
+        frame = chunk.plain(self.names)
+        return frame if where is None else frame[where.truth(chunk)]
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        raise NotImplementedError("what a caller's function says is of all rows: see read")
+
+
+@dataclass(frozen=True)
+class Scores(OfFrames):
     """For each candidate, what a caller's function of all rows says; and by how much, as the
     caller states, one row changes it at most. Nothing here proves that statement.
 
     A unit of m rows moves a score by m times as much: row after row (docs/proofs/choose.md).
     """
 
-    names: tuple[Any, ...] = ()
     candidates: tuple[Any, ...] = ()
     score: Scorer = field(default_factory=lambda: Scorer(None))
     stated: int = 1
@@ -82,20 +110,9 @@ class Scores(Statistic):
     def monotone(self) -> bool:
         return self.rises
 
-    def expressions(self) -> tuple[Expression, ...]:
-        return tuple(map(Column, self.names))
-
     def read(self, through: Read) -> Any:
-        frame = through(self._rows, lambda: Frames(self.names))
+        frame = self.frame(through)
         return [self.score(frame, candidate) for candidate in self.candidates]
-
-    def _rows(self, branches: Sequence[Chunk], where: Expression | None) -> pd.DataFrame:
-        (chunk,) = branches
-        frame = chunk.plain(self.names)
-        return frame if where is None else frame[where.truth(chunk)]
-
-    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        raise NotImplementedError("scores are of all rows at once: see read")
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return list(noisy)

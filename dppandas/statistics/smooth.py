@@ -1,0 +1,53 @@
+"""A quantile with noise that follows its smooth sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..accounting import Asked
+from ..errors import RecordError
+from ..mechanisms import Mechanism, Sensitivity
+from ..selection import Ranks
+from ..smoothing import PolyPlace
+from .base import Read
+from .quantiles import Quantiles
+
+
+@dataclass(frozen=True)
+class SmoothQuantile(Quantiles):
+    """One quantile of one column, in one cell. What is exact are the ranks: a row is 1 of them."""
+
+    experimental: ClassVar[str] = (
+        "its noise is made of floats, with a width that depends on the rows, and no proof covers "
+        "how they are rounded."
+    )
+    no_interval: ClassVar[str] = (
+        "how wide the noise of smooth sensitivity is depends on the rows, and isn't told: there is "
+        'neither an error nor an interval. method="exponential" tells one in ranks.'
+    )
+
+    @property
+    def linf(self) -> int:
+        return 1
+
+    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+        (share,), (grid,) = self.quantiles, self.grids
+        return PolyPlace.calibrate(asked, moved.l1, share, grid.high)
+
+    def exact(self, through: Read, mechanism: Any) -> list[list[Ranks]]:
+        """All ranks."""
+        return self.read(through)
+
+    def _moved(self, one: Ranks, other: Ranks) -> int:
+        values = np.union1d(one.values, other.values)
+        return int(sum(abs(one.count(v) - other.count(v)) for v in values.tolist()))
+
+    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
+        raise RecordError(self.no_interval)
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        return ""

@@ -1,0 +1,441 @@
+"""Distances to a property, values told because they are far from changing, experimental answers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas import sampling
+from dppandas.budget import Delta
+from dppandas.mechanisms import DiscreteLaplace
+from dppandas.session import scratch
+from dppandas.statistics import Count
+from dppandas.statistics.distances import Measurer, Valuer, plain
+from dppandas.statistics.scores import MOST
+from dppandas.thresholds import ProposeTestRelease
+
+VOTES = pd.DataFrame({"vote": ["yes"] * 300 + ["no"] * 100, "who": np.arange(400) // 4})
+DELTA = 1e-6
+
+
+def lead(rows: pd.DataFrame) -> int:
+    return int((rows["vote"] == "yes").sum()) - int((rows["vote"] == "no").sum())
+
+
+def winner(rows: pd.DataFrame) -> str:
+    return "yes" if lead(rows) > 0 else "no"
+
+
+def margin(rows: pd.DataFrame) -> int:
+    return lead(rows) - 1 if lead(rows) > 0 else -lead(rows)
+
+
+def propose(frame: Any = VOTES, **more: Any) -> Any:
+    given: dict[str, Any] = {"value": winner, "distance": margin, "epsilon": 1, "delta": DELTA}
+    given.update(more)
+    return dp.propose_test_release(frame, given.pop("value"), given.pop("distance"), **given)
+
+
+# --- distances ------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("exact")
+def test_without_noise_it_is_the_distance() -> None:
+    found = dp.distance_to(VOTES, margin, epsilon=1)
+    assert found == 199
+    assert isinstance(found, int)
+    assert found.error() == DiscreteLaplace(Fraction(1)).half_width(0.95)
+    assert found.interval() == (196, 202)
+    (entry,) = dp.ledger().entries()
+    assert entry.what == "distance by the caller's function (moved by 1 a row as stated)"
+    assert entry.lineage == "asserted, caller-scored"
+    assert entry.scale == "1"
+    assert dp.distance_to(VOTES.dp.query("vote == 'no'"), margin, epsilon=1) == 100
+    assert dp.distance_to(VOTES[:0], lambda rows: len(rows), epsilon=1) == 0
+    assert dp.distance_to(VOTES, lambda rows: -7, epsilon=1) == 0
+    whose = dp.private(VOTES, unit="who", max_rows=3)
+    assert dp.distance_to(whose, lambda rows: len(rows), epsilon=2) == 300
+    assert dp.ledger().entries()[-1].scale == "1.5"
+
+
+@pytest.mark.parametrize("noise", [-1000, -201, -199, -198, 0, 3, 5000])
+def test_answer_and_interval_are_never_below_zero(
+    frozen: Callable[[int], None], noise: int
+) -> None:
+    frozen(noise)
+    found = dp.distance_to(VOTES, margin, epsilon=1)
+    low, high = found.interval()
+    assert found == max(0, 199 + noise)
+    assert 0 <= low <= found <= high
+    assert (low, high) == (max(0, 199 + noise - 3), max(0, 199 + noise + 3))
+    assert found.error() == 3
+
+
+@pytest.mark.statistical
+def test_intervals_of_distances_cover() -> None:
+    """2,000 releases at ε = 1 of distances 0 and 5: fewer than 1,843 intervals that cover have a
+    probability below 5e-7 each if 95 % do (Chernoff's bound, with relative entropy). Power: if
+    90 % did, it would fail with probability above 0.999."""
+    q, p = 1842 / 2000, 0.95
+    assert 2000 * (q * math.log(q / p) + (1 - q) * math.log((1 - q) / (1 - p))) > -math.log(5e-7)
+    for true in (0, 5):
+        releases = (dp.distance_to(VOTES, lambda rows, d=true: d, epsilon=1) for _ in range(2000))
+        covered = sum(low <= true <= high for low, high in (each.interval() for each in releases))
+        assert covered >= 1843
+
+
+# --- the threshold, by hand and by brute force ----------------------------------------------------
+
+
+def told(mechanism: ProposeTestRelease, distance: int) -> float:
+    """P[distance + Z ≥ T], from the law of Z."""
+    a = math.exp(-1 / float(mechanism.scale))
+    t = mechanism.least - distance
+    return a**t / (1 + a) if t >= 0 else 1 - a ** (1 - t) / (1 + a)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 10])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
+@pytest.mark.parametrize("delta", ["0.01", "1e-5", "1e-9"])
+def test_the_threshold_is_the_least(rows: int, epsilon: str, delta: str) -> None:
+    mechanism = ProposeTestRelease.calibrate(rows, Fraction(epsilon), Delta(delta))
+    a, t = math.exp(-float(Fraction(epsilon)) / rows), 0
+    while a**t / (1 + a) > float(delta):
+        t += 1
+    assert mechanism.least == t + rows - 1
+    assert told(mechanism, rows - 1) <= float(delta) * (1 + 1e-9)
+    assert told(replace(mechanism, least=mechanism.least - 1), rows - 1) > float(delta)
+
+
+Rows = tuple[int, ...]
+VALUES = (1, 2, 3)
+#: Large enough for the nearest other value of all databases of up to four rows.
+UNIVERSE = [rows for n in range(10) for rows in itertools.combinations_with_replacement(VALUES, n)]
+SMALL = [rows for rows in UNIVERSE if len(rows) <= 4]
+
+
+def mode(rows: Rows) -> int:
+    return max(VALUES, key=lambda v: (rows.count(v), -v))
+
+
+def median(rows: Rows) -> int:
+    return sorted(rows)[(len(rows) - 1) // 2] if rows else VALUES[0]
+
+
+def apart(one: Rows, other: Rows) -> int:
+    a, b = Counter(one), Counter(other)
+    return sum(((a - b) + (b - a)).values())
+
+
+@cache
+def to_change(value: Callable[[Rows], int], rows: Rows) -> int:
+    """How many rows can be added or removed, whichever, without changing the value."""
+    return min(apart(rows, y) for y in UNIVERSE if value(y) != value(rows)) - 1
+
+
+def law(value: Callable[[Rows], int], rows: Rows, by: ProposeTestRelease) -> dict[Any, float]:
+    p = told(by, to_change(value, rows))
+    return {value(rows): p, None: 1 - p}
+
+
+def spent(p: dict[Any, float], q: dict[Any, float], epsilon: float) -> float:
+    """The least δ at ε of one law against another."""
+    return sum(max(0.0, x - math.exp(epsilon) * q.get(outcome, 0.0)) for outcome, x in p.items())
+
+
+@pytest.mark.parametrize("value", [mode, median])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("delta", ["0.01", "1e-5"])
+def test_every_pair_of_neighbours_of_a_tiny_domain_stays_within_epsilon_and_delta(
+    value: Callable[[Rows], int], rows: int, delta: str
+) -> None:
+    """Every two databases of up to four rows of three values of which one has 1 to `rows` rows
+    more, both ways, with the exact law: the largest δ is at most δ, and a threshold that is lower
+    by one breaks it."""
+    epsilon = Fraction(1)
+    mechanism = ProposeTestRelease.calibrate(rows, epsilon, Delta(delta))
+    lower = replace(mechanism, least=mechanism.least - 1)
+    worst, worse, moved = 0.0, 0.0, 0
+    for x, y in itertools.permutations(SMALL, 2):
+        if apart(x, y) != abs(len(x) - len(y)) or apart(x, y) > rows:
+            continue
+        moved = max(moved, abs(to_change(value, x) - to_change(value, y)))
+        worst = max(worst, spent(law(value, x, mechanism), law(value, y, mechanism), 1.0))
+        worse = max(worse, spent(law(value, x, lower), law(value, y, lower), 1.0))
+    assert moved <= rows
+    assert worst <= float(delta) * (1 + 1e-9)
+    assert worse > float(delta)
+
+
+@pytest.mark.parametrize("value", [mode, median])
+def test_the_distance_of_a_value_is_one_lipschitz(value: Callable[[Rows], int]) -> None:
+    for x in SMALL:
+        for more in VALUES:
+            y = tuple(sorted((*x, more)))
+            assert abs(to_change(value, x) - to_change(value, y)) <= 1
+            if value(x) != value(y):
+                assert to_change(value, x) == to_change(value, y) == 0
+
+
+@pytest.mark.statistical
+def test_a_value_is_told_as_often_as_the_law_says() -> None:
+    """4,000 tests at each of three distances: off by more than 5.2 standard deviations with
+    probability 3e-7 each, 1e-6 in all. Power: a threshold that is one off moves the middle one,
+    whose chance is 0.73, by 0.23 or by 0.17: beyond 20 standard deviations."""
+    mechanism = ProposeTestRelease.calibrate(1, Fraction(1), Delta("0.01"))
+    for distance in (mechanism.least - 2, mechanism.least, mechanism.least + 1):
+        seen = sum(len(mechanism.release(("v", distance))) for _ in range(4000))
+        p = told(mechanism, distance)
+        assert abs(seen - 4000 * p) < 5.2 * math.sqrt(4000 * p * (1 - p))
+
+
+# --- propose-test-release -------------------------------------------------------------------------
+
+
+def noisy_to(monkeypatch: pytest.MonkeyPatch, noise: int) -> None:
+    monkeypatch.setattr(
+        sampling, "discrete_laplace_vector", lambda scale, n: np.full(n, noise, dtype=np.int64)
+    )
+
+
+def test_the_value_is_told_from_the_threshold_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    dp.session(epsilon=100, delta=1e-3)
+    least = ProposeTestRelease.calibrate(1, Fraction(1), Delta("1e-6")).least
+    assert least == 14
+    noisy_to(monkeypatch, least - 199)
+    found = propose()
+    assert (found.released, found.value, bool(found)) == (True, "yes", True)
+    noisy_to(monkeypatch, least - 200)
+    kept = propose()
+    assert (kept.released, kept.value, bool(kept)) == (False, None, False)
+    assert type(kept) is type(found) is dp.TestedValue
+    assert repr(kept) == "TestedValue(released=False, value=None)"
+    first, second = dp.ledger().entries()
+    assert replace(first, number=0, time=0, cell=None) == replace(
+        second, number=0, time=0, cell=None
+    )
+    assert (first.loss.epsilon, first.loss.delta) == (1, Fraction(1, 10**6))
+    assert first.lineage == "asserted, caller-scored"
+    assert first.mechanism == "propose-test-release, told from 14"
+    surely = ProposeTestRelease.calibrate(1, Fraction(1), Delta("1e-6")).surely(0.95)
+    assert f"told from {surely} rows" in first.error
+    for each in (found, kept):
+        record = dp.record(each)
+        assert record.estimate() == each.value
+        assert str(each.value) in str(record)
+        assert str(each.value) in record._repr_html_()
+        for ask in (record.error, record.interval):
+            with pytest.raises(dp.RecordError, match="exact"):
+                ask()
+
+
+def test_what_surely_says_holds() -> None:
+    for rows, epsilon in ((1, 1), (3, Fraction(1, 2))):
+        mechanism = ProposeTestRelease.calibrate(rows, Fraction(epsilon), Delta("1e-5"))
+        for confidence in (0.3, 0.5, 0.9, 0.95, 0.999):
+            assert told(mechanism, mechanism.surely(confidence)) >= confidence
+        assert told(mechanism, mechanism.surely(0.95) - 1) < 0.95
+
+
+def test_units_of_several_rows_have_more_noise_and_a_higher_threshold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dp.session(epsilon=100, delta=1e-3)
+    private = dp.private(VOTES, unit="who", max_rows=4)
+    scales: list[Fraction] = []
+
+    def drawn(scale: Fraction, n: int) -> Any:
+        scales.append(scale)
+        return np.zeros(n, dtype=np.int64)
+
+    monkeypatch.setattr(sampling, "discrete_laplace_vector", drawn)
+    assert propose(private).value == "yes"
+    assert scales == [4]
+    least = ProposeTestRelease.calibrate(4, Fraction(1), Delta("1e-6")).least
+    assert dp.ledger().entries()[-1].mechanism.endswith(f"from {least}")
+
+
+def test_a_session_that_counts_rho_is_charged_both() -> None:
+    dp.session(rho=5, delta=1e-6, delta_releases=1e-5)
+    assert propose().value == "yes"
+    (entry,) = dp.ledger().entries()
+    assert 0 < entry.loss.rho < Fraction(1, 2)
+    assert entry.loss.delta == Fraction(1, 10**6)
+
+
+def test_it_may_be_asked_for_later() -> None:
+    dp.session(epsilon=100, delta=1e-3)
+    asked = propose(epsilon=None)
+    assert isinstance(asked, dp.Unreleased)
+    assert dp.ledger().entries() == []
+    assert asked.release(epsilon=1).value == "yes"  # its δ was said before
+    assert dp.ledger().entries()[-1].loss.delta == Fraction(1, 10**6)
+    assert asked.release(epsilon=1, delta=1e-5).value == "yes"
+    assert dp.ledger().entries()[-1].loss.delta == Fraction(1, 10**5)
+    with pytest.raises(dp.MissingArgument, match="delta="):
+        propose(epsilon=None, delta=None).release(epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [
+        (3, 3), (3.0, 3), (np.int8(3), 3), (np.float32(3), 3), (-0.0, 0), (0.5, 0.5),
+        (np.float32(0.5), 0.5), (np.str_("a"), "a"), (2**53 + 1, 2**53 + 1), (2**60, 2.0**60),
+        (2.0**60, 2.0**60), (10**400, 10**400), (math.inf, math.inf), (-1e300, -1e300),
+    ],
+)  # fmt: skip
+def test_equal_values_come_back_alike(given: Any, same: Any) -> None:
+    assert type(plain(given)) is type(same)
+    assert plain(given) == same == given
+    assert repr(plain(given)) == repr(same)
+    assert repr(plain(math.nan)) == repr(plain(-np.float64("nan"))) == "nan"
+
+
+def test_results_can_be_pickled_and_leave_the_functions_behind() -> None:
+    dp.session(epsilon=100, delta=1e-3)
+    hidden = VOTES.copy()
+    found = propose(value=lambda rows: winner(hidden), distance=lambda rows: margin(hidden))
+    text = pickle.dumps(found)
+    assert b"DataFrame" not in text
+    again = pickle.loads(text)
+    assert (again.released, again.value) == (found.released, found.value)
+    assert dp.record(again).estimate() == found.value
+    for kind in (Measurer, Valuer):
+        with pytest.raises(dp.QueryError, match="pickle"):
+            kind(None)(VOTES)
+    assert Measurer(lambda rows: 10**400)(VOTES) == MOST
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+BROKEN: dict[str, Callable[[], Any]] = {
+    "no frame": lambda: dp.distance_to([1], margin, epsilon=1),
+    "no function": lambda: dp.distance_to(VOTES, "vote", epsilon=1),  # type: ignore[arg-type]
+    "a float": lambda: dp.distance_to(VOTES, lambda rows: 1.0, epsilon=1),  # type: ignore[arg-type, return-value]
+    "none": lambda: dp.distance_to(VOTES, lambda rows: None, epsilon=1),  # type: ignore[arg-type, return-value]
+    "computed": lambda: dp.distance_to(VOTES.dp.assign(one="who > 1"), margin, epsilon=1),
+    "epsilon 0": lambda: dp.distance_to(VOTES, margin, epsilon=0),
+    "a list as value": lambda: propose(value=lambda rows: [1]),
+    "no value": lambda: propose(value=lambda rows: None),
+    "a truth value": lambda: propose(value=lambda rows: True),
+    "value is no function": lambda: propose(value=3),
+    "distance is no function": lambda: propose(distance=3),
+    "a float distance": lambda: propose(distance=lambda rows: 0.5),
+    "delta 1": lambda: propose(delta=1),
+    "delta 0": lambda: propose(delta=0),
+    "no delta": lambda: propose(delta=None),
+    "Gaussian": lambda: propose(mechanism="gaussian"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_arguments_are_refused_before_anything_is_charged(name: str) -> None:
+    dp.session(epsilon=10, delta=1e-3)
+    with pytest.raises(dp.QueryError):
+        BROKEN[name]()
+    assert dp.ledger().entries() == []
+
+
+def test_a_session_without_delta_tests_nothing() -> None:
+    dp.session(epsilon=10)
+    with pytest.raises(dp.QueryError, match="no δ to spend"):
+        propose()
+    assert dp.ledger().entries() == []
+
+
+@pytest.mark.parametrize("ask", [lambda p: dp.distance_to(p, margin, epsilon=1), propose])
+def test_verified_frames_and_strict_sessions_show_no_rows(ask: Callable[[Any], Any]) -> None:
+    dp.session(epsilon=10, delta=1e-3)
+    people = dp.protect(VOTES.copy(), "votes")
+    with pytest.raises(dp.LineageError, match="never shows"):
+        ask(people)
+    dp.reset()
+    dp.session(epsilon=10, delta=1e-3, strict=True)
+    with pytest.raises(dp.LineageError, match="strict"):
+        ask(VOTES)
+    assert dp.ledger().entries() == []
+
+
+def test_the_rows_are_read_after_the_charge_alone() -> None:
+    dp.session(epsilon=10, delta=1e-3)
+    charged: list[tuple[int, int]] = []
+
+    def seen(rows: pd.DataFrame) -> int:
+        charged.append((len(rows), len(dp.ledger().entries())))
+        rows["vote"] = 1  # its own copy
+        return 0
+
+    propose(value=seen, distance=seen)
+    assert charged == [(0, 0), (0, 0), (400, 1), (400, 1)]
+    assert winner(VOTES) == "yes"
+
+
+@pytest.mark.parametrize("which", ["value", "distance"])
+def test_a_function_that_fails_on_the_data_stays_charged_and_quotes_none(which: str) -> None:
+    dp.session(epsilon=10, delta=1e-3)
+
+    def fails(rows: pd.DataFrame) -> Any:
+        if not len(rows):
+            return 0
+        raise ValueError(f"secret {rows['vote'].max()}")
+
+    with pytest.raises(dp.ReleaseFailed, match="whole number") as failed:
+        propose(**{which: fails})
+    assert "secret" not in str(failed.value)
+    assert failed.value.__cause__ is failed.value.__context__ is None
+    (entry,) = dp.ledger().entries()
+    assert entry.status == "failed"
+    assert entry.loss.epsilon == 1
+
+
+# --- what is experimental -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Unproven(Count, registered=False):
+    """A count that nobody vouches for."""
+
+    experimental: ClassVar[str] = "nobody has proven it."
+
+
+def unproven() -> Any:
+    asked = VOTES.dp.count()
+    statistic = asked._statistic
+    return replace(
+        asked, _statistic=Unproven(**{n: getattr(statistic, n) for n in statistic.__match_args__})
+    )
+
+
+def test_what_is_experimental_must_be_allowed_in_the_session() -> None:
+    def refused() -> None:
+        before = len(dp.ledger().entries())
+        with pytest.raises(dp.QueryError, match=r"nobody has proven.*dp\.allow_experimental\(\)"):
+            unproven().release(epsilon=1)
+        assert len(dp.ledger().entries()) == before
+
+    refused()
+    dp.allow_experimental()
+    assert unproven().release(epsilon=1) > 300
+    dp.allow_experimental(False)
+    refused()
+    dp.allow_experimental(True)
+    dp.reset()
+    refused()
+    for broken in (1, None, "yes"):
+        with pytest.raises(dp.QueryError, match="True or False"):
+            dp.allow_experimental(broken)  # type: ignore[arg-type]
+    with scratch():
+        unproven().release(epsilon=1)
+    refused()
