@@ -433,6 +433,10 @@ def selecting(asked: Asked, moved: Sensitivity, rounds: int) -> Mechanism:
     is by the exponential mechanism, whose ρ is less."""
     if not moved.linf:
         raise QueryError("with bounds of 0 every score is 0: there is nothing to select.")
+    if asked.noise == "gaussian" and asked.rho is None:
+        raise QueryError(
+            "a label is selected, not noised: leave mechanism= out. Nothing was charged."
+        )
     change = moved.linf, moved.monotone
     if asked.rho is not None:
         return Exponential.for_rho(change[0], asked.rho, change[1], rounds)

@@ -66,11 +66,20 @@ class UnknownGroups(PrivateGroupBy):
         *Guarantee*: (epsilon, delta)-differential privacy of the unit, with the delta of groupby
         (docs/proofs/thresholds.md).
         """
+        if more.get("delta") is not None:
+            raise QueryError(f"delta= was given to groupby, and counts once. {NOTHING}")
         layout = Layout(integer=True, index=self._shape(integer=True).index)
         delta = self._undeclared.delta
         statistic = Unknown(Cells(), layout, self._groups.by, tuple(self._names), delta)
         what = self._by_group("size")
         return super(PrivateGroupBy, self)._answer(statistic, what, epsilon, UnreleasedKeys, **more)
+
+    def agg(self, *args: Any, **more: Any) -> NoReturn:
+        """Refused: ask for each statistic.
+
+        *Guarantee*: nothing is released.
+        """
+        raise QueryError(f"by keys that nobody declared ask for each statistic apart. {NOTHING}")
 
     def value_counts(self, *args: Any, **more: Any) -> NoReturn:
         """Refused: count by both columns, ``value_counts`` of a frame.

@@ -6,6 +6,7 @@ import itertools
 import math
 import pickle
 import time
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -304,3 +305,17 @@ def test_coins_of_any_gap_are_decided() -> None:
         coins = sampling.bernoulli_exp_vector([0, gap], Fraction(1, 3))
         assert coins[0]
         assert not coins[1] or gap <= 1000
+
+
+def test_what_a_score_warns_of_is_not_seen() -> None:
+    def score(rows: pd.DataFrame, candidate: int) -> int:
+        if not len(rows):  # tried without any, which tells nothing
+            return 0
+        warnings.warn(f"{len(rows)} rows", stacklevel=2)
+        return int(np.log(rows["x"].to_numpy(float)).clip(0, 1).sum())
+
+    df = pd.DataFrame({"x": [3.0] * 20 + [0.0]})
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        dp.choose(df, [1, 2], score=score, sensitivity=1, epsilon=1)
+    assert seen == []

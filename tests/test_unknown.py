@@ -697,3 +697,18 @@ def _missing(value: Any) -> bool:
         return is_missing(value)
     except Exception:
         return False
+
+
+def test_the_delta_of_groups_counts_once() -> None:
+    dp.session(epsilon=3, delta="1e-4")
+    groups = pd.DataFrame({"g": ["a"] * 50, "x": [1.0] * 50}).dp.groupby("g", delta="1e-5")
+    for ask in (
+        lambda: groups.size(epsilon=1, delta="1e-4"),
+        lambda: groups["x"].sum(bounds=(0, 1), epsilon=1, delta="1e-4"),
+        lambda: groups["x"].agg(["count", "mean"], bounds=(0, 1), epsilon=1),
+    ):
+        with pytest.raises(dp.QueryError):
+            ask()
+    assert dp.ledger().entries() == []
+    groups.size(epsilon=1)
+    assert dp.ledger().loss.delta == Fraction(1, 10**5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -30,7 +31,9 @@ class Caller:
     def _said(self, *given: Any) -> Any:
         if self._function is None:
             raise QueryError("a pickle doesn't hold the caller's function.")
-        return self._function(*given)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # what numpy warns of are private values
+            return self._function(*given)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (None,)
