@@ -501,7 +501,7 @@ SCHEMA = pd.DataFrame(
     }
 )
 #: Operations that share their pairs of neighbours, for a pair costs more than a release.
-BATCHES = [[*OPERATIONS, *SELECTIONS][i::3] for i in range(3)]
+BATCHES = [[*OPERATIONS, *SELECTIONS][i::6] for i in range(6)]
 #: What is asked, whose rows they are, and how many of a unit are used: each operation twice.
 ASKED: list[tuple[list[str], str | None, int]] = [
     *((batch, None, 1) for batch in BATCHES),
