@@ -69,8 +69,11 @@ def ours(epsilon: float) -> Contender:
         "count": lambda d: frame(d).query(f"x > {d.middle}").count(epsilon=epsilon),
         "mean": lambda d: frame(d)["x"].mean(bounds=d.bounds, epsilon=epsilon),
         "variance": lambda d: frame(d)["x"].var(ddof=0, bounds=d.bounds, epsilon=epsilon),
-        "median": lambda d: frame(d)["x"].median(bounds=d.bounds, epsilon=epsilon),
-        "nine quantiles": lambda d: frame(d)["x"].quantile(NINE, bounds=d.bounds, epsilon=epsilon),
+        # whole numbers, which OpenDP is told by its candidates
+        "median": lambda d: frame(d)["x"].median(bounds=d.bounds, step=1, epsilon=epsilon),
+        "nine quantiles": lambda d: frame(d)["x"].quantile(
+            NINE, bounds=d.bounds, step=1, epsilon=epsilon
+        ),
         "histogram": lambda d: frame(d)["label"].value_counts(
             keys=d.keys, sort=False, epsilon=epsilon
         ),

@@ -26,6 +26,7 @@ from .shaping import (
     checked_ddof,
     present,
     quantiles_of,
+    step_of,
     weights_of,
     with_levels,
 )
@@ -235,7 +236,14 @@ class Answers(Rows):
         return Variance(self._groups, shape, operands, parsed, freedom, root=root), parsed
 
     @asks
-    def median(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def median(
+        self,
+        *,
+        bounds: object = None,
+        step: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """The median of the values, clipped to bounds: `quantile` of one half.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
@@ -245,7 +253,7 @@ class Answers(Rows):
         >>> 0 <= m <= 60, m.error()
         (True, 24.0)
         """
-        return self._quantile("median", (Fraction(1, 2),), None, bounds, epsilon, **more)
+        return self._quantile("median", (Fraction(1, 2),), None, bounds, epsilon, step, **more)
 
     @asks
     def quantile(
@@ -253,6 +261,7 @@ class Answers(Rows):
         q: object = 0.5,
         *,
         bounds: object = None,
+        step: object = None,
         epsilon: object = None,
         **more: Unpack[More],
     ) -> Any:
@@ -263,6 +272,8 @@ class Answers(Rows):
             own, and never decrease from one to a larger one. Shares of 0 and 1 are aimed within
             the rows: see `min`.
         bounds : as in `mean`. Answers lie on a grid of at most 2^30 steps between them.
+        step : of a coarser grid, where values are known to lie on one, such as 1 for whole numbers:
+            answers then come nearer. A public fact: a power of two that divides the bounds.
 
         Where pandas interpolates between two values, this is one of the points between them.
         ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
@@ -281,7 +292,7 @@ class Answers(Rows):
         shares, labels = quantiles_of(q)
         said = "quantile " + ", ".join(f"{float(share):g}" for share in shares)
         _warn_of_extremes(shares)
-        return self._quantile(said, shares, labels, bounds, epsilon, **more)
+        return self._quantile(said, shares, labels, bounds, epsilon, step, **more)
 
     @asks
     def min(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
@@ -317,11 +328,14 @@ class Answers(Rows):
         labels: Sequence[float] | float | None,
         bounds: object,
         epsilon: object,
+        step: object = None,
         **more: Unpack[More],
     ) -> Any:
         operands, parsed = self._numbers(bounds)
         shape = with_levels(self._shape(integer=False), labels, self._operands(), self._groups)
-        statistic = Quantiles(self._groups, shape, operands, parsed, shares)
+        public_step = step_of(step, parsed)
+        statistic = Quantiles(self._groups, shape, operands, parsed, shares, public_step)
+        what = what if public_step is None else f"{what} (step {public_step:g})"
         return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
 
     # several answers at once

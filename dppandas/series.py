@@ -105,6 +105,7 @@ class PrivateSeries(PrivateColumn, Answers):
         self,
         *,
         bounds: object = None,
+        step: object = None,
         method: object = "exponential",
         epsilon: object = None,
         **more: Unpack[More],
@@ -121,7 +122,7 @@ class PrivateSeries(PrivateColumn, Answers):
         """
         if self._is_smooth(method):
             return self._smoothly("median", 0.5, bounds, epsilon, **more)
-        return super().median(bounds=bounds, epsilon=epsilon, **more)
+        return super().median(bounds=bounds, step=step, epsilon=epsilon, **more)
 
     @asks
     def quantile(
@@ -129,6 +130,7 @@ class PrivateSeries(PrivateColumn, Answers):
         q: object = 0.5,
         *,
         bounds: object = None,
+        step: object = None,
         method: object = "exponential",
         epsilon: object = None,
         **more: Unpack[More],
@@ -136,7 +138,7 @@ class PrivateSeries(PrivateColumn, Answers):
         """Values below which a share q of the values lies, clipped to bounds. Missing values are
         left out. For a list of shares they are the index, as in pandas.
 
-        q, bounds : as for the columns of a frame (`Answers.quantile`).
+        q, bounds, step : as for the columns of a frame (`Answers.quantile`).
         method : "exponential" chooses a point by its rank. "smooth" adds noise to the value of rank
             ⌈qn⌉, the wider the more a few rows could change it. It is better only where many values
             are equal or lie in few places; it takes one q, knows no error, and is experimental
@@ -155,7 +157,7 @@ class PrivateSeries(PrivateColumn, Answers):
         """
         if self._is_smooth(method):
             return self._smoothly("quantile", q, bounds, epsilon, **more)
-        return super().quantile(q, bounds=bounds, epsilon=epsilon, **more)
+        return super().quantile(q, bounds=bounds, step=step, epsilon=epsilon, **more)
 
     def _is_smooth(self, method: object) -> bool:
         if not is_one_of(method, ("exponential", "smooth")):

@@ -405,6 +405,24 @@ def _share(q: object) -> Fraction:
     return share
 
 
+def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:
+    """The step of a coarser grid: a power of two that divides all bounds."""
+    if step is None:
+        return None
+    if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < float(step) < 2.0**900:
+        raise QueryError(f"step={shown(step)} must be a number such as 1. Nothing was charged.")
+    exact = Fraction(float(step))
+    ends = [Fraction(end) / exact for bound in bounds for end in (bound.lower, bound.upper)]
+    widths = [high - low for low, high in zip(ends[::2], ends[1::2], strict=True)]
+    is_power = (exact.numerator * exact.denominator).bit_count() == 1
+    if not is_power or any(end.denominator != 1 for end in ends) or max(widths) > 2**30:
+        raise QueryError(
+            f"step={shown(step)} must be a power of two (1, 0.5, 2) of which the bounds are "
+            "multiples, at most 2^30 of them apart. Nothing was charged."
+        )
+    return float(exact)
+
+
 def with_levels(
     shape: Layout, labels: float | Sequence[float] | None, names: Iterable[Any], cells: Cells
 ) -> Layout:

@@ -116,6 +116,10 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "nunique of parts": lambda p: parts(p)["part"].nunique(keys=["", "x", "b"]),
     "suggested bounds": lambda p: p["number"].suggest_bounds(),
     "median": lambda p: p["number"].median(bounds=BOUNDS),
+    "median of whole numbers": lambda p: p["code"].median(bounds=(0, 8), step=1),
+    "quantiles of whole numbers": lambda p: p[["code", "number"]].quantile(
+        [0.2, 0.5, 0.9], bounds=(-4, 8), step=2
+    ),
     "third": lambda p: (p["number"] + p["code"]).quantile(1 / 3, bounds=BOUNDS),
     "quantiles": lambda p: p["number"].quantile([0.25, 0.5, 0.9], bounds=BOUNDS),
     "quantile of columns": lambda p: p[["number", "code"]].quantile(0.7, bounds=BOUNDS),

@@ -608,3 +608,34 @@ def test_rank_errors_cover() -> None:
         off = np.maximum(0, np.maximum(below - target, target - up_to))
         held += bool((off <= dp.record(found).error(0.5).to_numpy()).all())
     assert held >= 105
+
+
+# --- a coarser grid -------------------------------------------------------------------------------
+
+
+def test_a_step_keeps_answers_on_its_grid_and_near() -> None:
+    # 944 whole years of age: on the fine grid most points lie between two of them
+    rng = np.random.default_rng(0)
+    ages = pd.Series(rng.integers(18, 92, 944), name="age")
+    shares = [i / 10 for i in range(1, 10)]
+    fine, coarse = [], []
+    for _ in range(60):
+        found = ages.dp.quantile(shares, bounds=(16, 96), step=1, epsilon=1)
+        assert (found % 1 == 0).all()
+        assert found.is_monotonic_increasing
+        free = ages.dp.quantile(shares, bounds=(16, 96), epsilon=1)
+        for q in shares:
+            for value, errors in ((found[q], coarse), (free[q], fine)):
+                below, up_to = (ages < value).sum(), (ages <= value).sum()
+                errors.append(max(0, below - q * 944, q * 944 - up_to))
+    # measured: 2.6 and 6.4, of deviations 4.3 and 5.9; were all nine errors of an answer equal, the
+    # difference would have a standard error of 0.95 at 60 answers; they are not, and z is above 5
+    assert np.mean(coarse) < np.mean(fine)
+
+
+@pytest.mark.parametrize("step", [0, -1, "1", True, 0.3, 3, float("nan"), 32, 2.0**-40, 1e300])
+def test_a_step_that_makes_no_grid_is_refused(step: Any) -> None:
+    df = pd.DataFrame({"x": [1.0, 2.0]})
+    with pytest.raises(dp.QueryError, match="step="):
+        df.dp["x"].median(bounds=(0, 16), step=step, epsilon=1)
+    assert dp.ledger().entries() == []

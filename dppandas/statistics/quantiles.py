@@ -41,6 +41,7 @@ class Quantiles(Statistic):
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
     quantiles: tuple[Fraction, ...] = ()
+    step: float | None = None  # of a coarser grid
 
     no_interval: ClassVar[str] = (
         "a quantile has no interval of values: how far apart values are is private. .error() tells "
@@ -50,7 +51,11 @@ class Quantiles(Statistic):
 
     @property
     def grids(self) -> tuple[Grid, ...]:
-        return tuple(Grid.anchored(bounds) for bounds in self.bounds)
+        if self.step is None:
+            return tuple(Grid.anchored(bounds) for bounds in self.bounds)
+        return tuple(
+            Grid(b.lower, self.step, 0, int((b.upper - b.lower) / self.step)) for b in self.bounds
+        )
 
     @property
     def size(self) -> int:
