@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
@@ -146,4 +147,6 @@ class Frames:
         """A frame of its own: what the caller's function does to it changes no other."""
         if not self._parts:
             return pd.DataFrame(columns=list(self._names))
-        return pd.concat(self._parts)
+        with decimal.localcontext() as quiet:  # of a signalling NaN pandas 2 asks what it equals
+            quiet.traps[decimal.InvalidOperation] = False
+            return pd.concat(self._parts)
