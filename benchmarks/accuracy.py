@@ -170,7 +170,10 @@ def theirs(python: str, data: list[dict[str, Any]], epsilon: float, repeats: int
         file.write_text(json.dumps({"data": data, "epsilon": epsilon, "repeats": repeats}))
         command = [python, str(HERE / "accuracy_diffprivlib.py"), str(file)]
         said = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(said.stdout)
+    found = json.loads(said.stdout)
+    return {
+        name: {task: tuple(pair) for task, pair in tasks_.items()} for name, tasks_ in found.items()
+    }
 
 
 def main() -> None:
