@@ -29,8 +29,11 @@ The map of the house, each room importing only those above it:
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
 `progress`         blocks of work on all cores
 `engines`          where chunks of rows come from, and how their integers are added
+`canonical`        one text for each value: which queries are equal
 `query`            frozen descriptions: sources and queries
-`store`, `views`   entries, and how they look
+`spending`         what all charges together cost one unit
+`store`, `durable` where entries live: in memory, in a file
+`views`            how they look
 `ledger`           charges; the only yes
 `session`          the current ledger and the sources it holds
 `results`          released values that know their error and their record
@@ -77,6 +80,7 @@ from .errors import (
     ReleaseFailed,
     SessionError,
     SourceError,
+    StoreError,
     UnknownColumn,
     UnsupportedExpression,
     UnsupportedVerb,
@@ -113,6 +117,7 @@ __all__ = [
     "Session",
     "SessionError",
     "SourceError",
+    "StoreError",
     "TestedValue",
     "UnknownColumn",
     "UnknownGroups",

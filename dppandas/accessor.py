@@ -18,6 +18,7 @@ from .query import UNNAMED, Source, Token
 from .rows import Column
 from .series import PrivateSeries
 from .session import Holding, Known, Session, is_passing, known_sources, session
+from .store import Registered
 from .unreleased import Root
 
 #: Fingerprints are compared within this process, and mean nothing to another.
@@ -43,7 +44,9 @@ def protect(
         hash of their own contents. Rows with a missing unit are dropped.
     domain : public facts: a dict of column to (lower, upper) or to a list of keys. They are never
         read from the data, and used where a call gives none.
-    version : what you call this state of the data.
+    version : what you call this state of the data: change it whenever the data change. A session
+        with a store needs it, for there the same query of the same version is answered once, and
+        given again after a restart.
 
     What follows from the private frame by its own verbs is row-wise, and its lineage *verified*;
     but *asserted* if plain pandas made ``df`` from the frame of a source protected before.
@@ -82,7 +85,7 @@ ask .release(epsilon=…)>
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
-        engine = PandasEngine(own, owner, sampling.key())
+        engine = PandasEngine(own, owner, _registered(running, name, owner, version))
         holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
         known_sources[holding.source.id] = Known(holding.source, facts, tuple(columns))
     if _difference(holding.terms, terms) or holding.fingerprint != facts:
@@ -95,6 +98,25 @@ ask .release(epsilon=…)>
         df.attrs[SOURCE_ATTR] = Token(holding.source.id)
     root = Root(holding.source, holding.engine, holding.engine)
     return PrivateFrame(root, {name: Column(name) for name in columns})
+
+
+def _registered(running: Session, name: str, owner: Unit, version: str | None) -> bytes:
+    """The key that chooses rows of a source, as the session's store knows it."""
+    store = running.ledger.store
+    if store.requires_versions and version is None:
+        raise SourceError(
+            f"version= is needed: this session's ledger outlives the data, and answers {name!r} "
+            f'again as long as its version is the same. Say version="1", and another '
+            "whenever the data change. Nothing was computed or charged."
+        )
+    mine = Registered(name, f"{owner} ({owner.column!r}, {owner.max_rows})", sampling.key())
+    known = store.register(mine)
+    if known.unit != mine.unit:
+        raise SourceError(
+            f"the ledger knows {name!r} as protecting {known.unit}, not {mine.unit}. Use the same "
+            "unit, or another name. Nothing was computed or charged."
+        )
+    return known.key
 
 
 def _difference(before: dict[str, object], now: dict[str, object]) -> str:
