@@ -187,13 +187,23 @@ class SqliteStore:
         return self._local.db  # type: ignore[no-any-return]
 
     def _connected(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
         if _is_writable(self.path):
+            db = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
+            self._refuse_other_databases(db)
             _patiently(lambda: db.execute("PRAGMA journal_mode = WAL"))
             db.execute("PRAGMA synchronous = FULL")
             return db
-        db.close()
         return sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+
+    def _refuse_other_databases(self, db: sqlite3.Connection) -> None:
+        """Before anything of a file is changed."""
+        mark = _one(db, "PRAGMA application_id")
+        is_empty = not _one(db, "SELECT count(*) FROM sqlite_master")
+        if mark != APPLICATION and (mark or not is_empty):
+            db.close()
+            raise StoreError(
+                f"{str(self.path)!r} is a database, but no ledger of dppandas. {NOTHING}"
+            )
 
     def _read(self, action: Callable[[sqlite3.Connection], T]) -> T:
         with self._told():
@@ -220,6 +230,8 @@ class SqliteStore:
         """Errors of SQLite in words that say what to do."""
         try:
             yield
+        except StoreError:
+            raise
         except (sqlite3.Error, OSError) as error:
             told = StoreError(f"{_explained(error, self.path)} {NOTHING}")
         else:
@@ -246,16 +258,7 @@ class SqliteStore:
                 db.execute(f"PRAGMA user_version = {old + 1}")
             return _terms(db)
 
-        def is_current(db: sqlite3.Connection) -> bool:
-            mark = _one(db, "PRAGMA application_id")
-            has_tables = _one(db, "SELECT count(*) FROM sqlite_master")
-            if (has_tables or mark) and mark != APPLICATION:
-                raise StoreError(
-                    f"{str(self.path)!r} is a database, but no ledger of dppandas. {NOTHING}"
-                )
-            return bool(_one(db, "PRAGMA user_version") == SCHEMA)
-
-        if self._read(is_current):
+        if self._read(lambda db: _one(db, "PRAGMA user_version")) == SCHEMA:
             return self._read(_terms)
         return self._write(opened)
 
