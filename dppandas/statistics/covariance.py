@@ -51,6 +51,8 @@ class Covariance(Statistic):
     correlation: bool = False
     pair: bool = False  # one number for two columns, not a table
 
+    not_asked: ClassVar = ("layout", "ddof")
+
     @property
     def blocks(self) -> tuple[tuple[int, ...], ...]:
         """Columns that are looked at together: each two of them somewhere."""
