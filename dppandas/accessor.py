@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from . import sampling
+from . import fingerprints, sampling
 from .domain import SOURCE_ATTR, Unit, parse_domain
 from .engines import contents
 from .engines.pandas import PandasEngine
@@ -86,6 +86,7 @@ ask .release(epsilon=…)>
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
         engine = PandasEngine(own, owner, _registered(running, name, owner, version))
+        _check_version(running, name, version, own)
         holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
         known_sources[holding.source.id] = Known(holding.source, facts, tuple(columns))
     if _difference(holding.terms, terms) or holding.fingerprint != facts:
@@ -103,7 +104,7 @@ ask .release(epsilon=…)>
 def _registered(running: Session, name: str, owner: Unit, version: str | None) -> bytes:
     """The key that chooses rows of a source, as the session's store knows it."""
     store = running.ledger.store
-    if store.requires_versions and version is None:
+    if store.identity and version is None:
         raise SourceError(
             f"version= is needed: this session's ledger outlives the data, and answers {name!r} "
             f'again as long as its version is the same. Say version="1", and another '
@@ -117,6 +118,19 @@ def _registered(running: Session, name: str, owner: Unit, version: str | None) -
             "unit, or another name. Nothing was computed or charged."
         )
     return known.key
+
+
+def _check_version(running: Session, name: str, version: str | None, own: pd.DataFrame) -> None:
+    """Refuse other data under a version that was protected before, where a ledger outlives them."""
+    ledger = running.ledger.store.identity
+    if ledger and not fingerprints.is_as_before(
+        (ledger, name, str(version)), lambda key: contents.fingerprint(own, key)
+    ):
+        raise SourceError(
+            f"the data of {name!r} are not those that were protected as version {version!r}: what "
+            "was answered of those would be given again for these. Say another version=. Nothing "
+            "was computed or charged."
+        )
 
 
 def _difference(before: dict[str, object], now: dict[str, object]) -> str:

@@ -24,7 +24,7 @@ from hashlib import sha256
 from pathlib import Path as File
 from typing import Any, TypeVar
 
-from . import canonical
+from . import canonical, sampling
 from .accounting import Measure, Terms
 from .budget import Delta, Epsilon, Loss, Rho
 from .errors import SessionError, StoreError, shown
@@ -65,8 +65,6 @@ CREATE TABLE spending (
 
 class SqliteStore:
     """Entries in one SQLite file. Not for network file systems, whose locks can't be relied on."""
-
-    requires_versions = True
 
     def __init__(self, path: str | os.PathLike[str], terms: Terms | None = None) -> None:
         self.path = checked_path(path)
@@ -159,6 +157,11 @@ class SqliteStore:
     @property
     def spending(self) -> Spending:
         return self._read(_spending)
+
+    @property
+    def identity(self) -> str:
+        """What tells this ledger from all others."""
+        return str(json.loads(self._read(lambda db: _one(db, _OPENED)))["id"])
 
     def has_changed(self) -> bool:
         now: int = self._read(lambda db: _one(db, "SELECT max(number) FROM events"))
@@ -267,6 +270,7 @@ class SqliteStore:
 _FORKED: list[sqlite3.Connection] = []
 
 _PUT = "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?, ?)"
+_OPENED = "SELECT body FROM events WHERE kind = 'opened'"
 _DRAWS = "SELECT count(*) FROM events WHERE kind = 'outcome' AND key = ?"
 
 
@@ -330,7 +334,8 @@ def _create(db: sqlite3.Connection, terms: Terms | None) -> None:
         db.execute(statement)
     db.execute(f"PRAGMA application_id = {APPLICATION}")
     db.execute(f"PRAGMA user_version = {SCHEMA}")
-    _append(db, "opened", terms_body(terms or Terms()), None, None)
+    body = {**terms_body(terms or Terms()), "id": sampling.identifier()}
+    _append(db, "opened", body, None, None)
 
 
 def _append(
@@ -430,7 +435,7 @@ def terms_body(terms: Terms) -> dict[str, Any]:
 
 
 def _terms(db: sqlite3.Connection) -> Terms:
-    body = json.loads(_one(db, "SELECT body FROM events WHERE kind = 'opened'"))
+    body = json.loads(_one(db, _OPENED))
     limit = None if body["limit"] is None else _loss(*body["limit"])
     return Terms(Measure(body["measure"]), limit, Delta(body["delta"]))
 
