@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ from dppandas.statistics.quantiles import Quantiles
 from dppandas.statistics.ranges import CELLS, Magnitudes, edges
 from dppandas.statistics.tables import Contingency
 from dppandas.statistics.units import Distinct
-from dppandas.statistics.unknown import Sparse
+from dppandas.statistics.unknown import Sparse, Unknown
 
 CONFIDENCE = 0.95
 #: A test fails where what is seen has less probability than this.
@@ -311,14 +311,14 @@ class Held:
 
 
 #: Answers of which each number is one integer, whose interval hangs on no other.
-ONE_BY_ONE = (Count, Sum, Distinct, Present, Distance, Contingency)
+ONE_BY_ONE = Count | Sum | Distinct | Present | Distance | Contingency
 
 
 def number_of_draws(part: Part) -> int:
     statistic, is_selection = part.statistic, isinstance(part.law, Selection)
     if isinstance(statistic, Contingency) and statistic.margins:
         return RANKS
-    if type(statistic) in ONE_BY_ONE or is_selection:
+    if type(statistic) in get_args(ONE_BY_ONE) or is_selection:
         return SINGLE
     if isinstance(statistic, Covariance):
         return SLOW if statistic.size <= 64 else SLOWEST
@@ -348,6 +348,9 @@ def _numbers(found: Held, part: Part) -> Held | None:
     if by_label and not hasattr(law, "half_width"):
         return None  # labels alone
     others = in_pandas(found.name, found.table)
+    # intervals of counts are cut at 0, and answers are not; of nothing the answer is the middle
+    outright = not isinstance(statistic, ONE_BY_ONE | Sparse | Magnitudes)
+    outright &= found.table in ("ordinary", "ends") and len(statistic.cells) == 1
     counts = np.zeros(3, dtype=int)
     for noisy in part.draws(found.draws):
         truth = exact_answer(part, noisy)
@@ -355,6 +358,9 @@ def _numbers(found: Held, part: Part) -> Held | None:
         inside = [_inside(*pair) for pair in zip(truth, ends, strict=True)]
         if others is not None:
             inside += [_inside(*pair) for pair in zip(others, ends, strict=True)]
+        if outright:
+            pairs = zip(statistic.estimate(noisy), ends, strict=True)
+            assert all(_inside(*pair) for pair in pairs), "an answer outside of its interval"
         near, early = [True], [True]
         if tells_errors or before is not None:
             values = zip(statistic.estimate(noisy), truth, strict=True)
@@ -405,6 +411,8 @@ def known_before(part: Part, confidence: float) -> float | None:
 def _rows(part: Part) -> float:
     """Over how many rows, or which total weight, the smallest ratio is taken."""
     statistic = part.statistic
+    if isinstance(statistic, Unknown) and statistic.inner is not None:
+        raise dp.QueryError("of each label by itself, while draws are of all together.")
     if isinstance(statistic, WeightedMean):
         step = statistic.weight_grid.step
         return float(min((a + b) * step for a, b, _ in statistic._sums(part.exact)))
@@ -467,7 +475,10 @@ def exact_law(part: Part, confidence: float) -> float | None:
     """The probability that all intervals hold, where each is around an integer of its own: no less
     than the confidence, and less than it were they narrower by 1 on either side."""
     statistic, law = part.statistic, part.law
-    if type(statistic) not in ONE_BY_ONE or type(law) not in (DiscreteLaplace, DiscreteGaussian):
+    if type(statistic) not in get_args(ONE_BY_ONE) or type(law) not in (
+        DiscreteLaplace,
+        DiscreteGaussian,
+    ):
         return None
     size = len(part.exact)
     if getattr(statistic, "share_of", 0) or getattr(statistic, "share", "") or not law.scale:

@@ -165,27 +165,16 @@ def test_a_noisy_table_has_no_negative_eigenvalue() -> None:
 
 
 @pytest.mark.statistical
-def test_intervals_cover_and_a_pair_beats_sums_noised_one_by_one() -> None:
-    """Coverage at nominal 0.95 over 500 releases of each of three kinds: below 0.88 for one of them
-    with probability 2e-9 (binomial). Accuracy: the ratio of root mean squares was measured as
-    0.106 with a standard deviation of 0.006 (bootstrap), so 0.2 is 16 of these away."""
+def test_a_pair_beats_sums_noised_one_by_one() -> None:
+    """500 releases: the ratio of root mean squares was measured as 0.106 with a standard deviation
+    of 0.006 (bootstrap), so 0.2 is 16 of these away."""
     frame = survey(400, 0.0)[["a", "b"]]
     u, v = frame["a"].to_numpy(), frame["b"].to_numpy() / 2
     truth, errors = frame["a"].cov(frame["b"], ddof=0), []
-    covered = np.zeros(3)
-    exact_cov, exact_corr = frame.cov(ddof=0).to_numpy(), frame.corr().to_numpy()
     private = frame.dp
     for _ in range(500):
         one = private["a"].cov(private["b"], ddof=0, bounds=LIMITS, epsilon=1)
         errors.append(one - truth)
-        covered[0] += one.interval()[0] <= truth <= one.interval()[1]
-        for i, found, exact in (
-            (1, private.cov(ddof=0, bounds=LIMITS, epsilon=1), exact_cov),
-            (2, private.corr(bounds=LIMITS, epsilon=1), exact_corr),
-        ):
-            ends = dp.record(found).interval().to_numpy()
-            covered[i] += ((ends[:, 0::2] <= exact + 1e-9) & (exact <= ends[:, 1::2] + 1e-9)).all()
-    assert (covered / 500 > 0.88).all()
     law = DiscreteLaplace.calibrate(1000, Fraction(1, 4))  # in thousandths, a quarter for each
     noise = np.array(law.release([0] * 2000)).reshape(4, -1) / 1000
     n, x, y, xy = (s + z for s, z in zip((len(u), u.sum(), v.sum(), u @ v), noise, strict=True))

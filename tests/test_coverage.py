@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from fractions import Fraction
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -79,7 +80,7 @@ def test_what_is_drawn_is_what_a_result_tells(name: str) -> None:
 @pytest.mark.parametrize("name", ["count", "sum", "value_counts", "nunique of keys", "distance"])
 def test_the_exact_law_is_that_of_the_least_interval(name: str) -> None:
     (part,) = parts(name, "ordinary")
-    assert type(part.statistic) in ONE_BY_ONE
+    assert isinstance(part.statistic, ONE_BY_ONE)
     law = exact_law(part, 0.8)
     assert law is not None
     assert law >= 0.8
@@ -112,3 +113,19 @@ def test_a_whole_release_has_the_law_of_the_draws() -> None:
     law = 1 - 2 * beyond(DiscreteLaplace(Fraction(1)), 3)
     assert at_most(400, law, covered) > ALARM / 2
     assert at_least(400, law, covered) > ALARM / 2
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda p: p["x"].value_counts(delta=1e-6),
+        lambda p: p.groupby("x", delta=1e-6).size(),
+        lambda p: p.groupby("x", delta=1e-6)["y"].sum(bounds=(0, 1)),
+    ],
+)
+def test_errors_of_labels_found_are_known_before(ask: Any) -> None:
+    dp.session(epsilon=3, delta="0.01")
+    asked = ask(pd.DataFrame({"x": ["a"] * 80, "y": [0.5] * 80}).dp)
+    found = dp.record(asked.release(epsilon=1))
+    assert asked.expected_error(epsilon=1) == found.error().iloc[0]
+    assert len(dp.ledger().entries()) == 1

@@ -187,19 +187,6 @@ def test_the_width_of_a_sum_of_huge_and_of_no_noise() -> None:
     assert 20 < wide / 2**60 < 60  # √2·10·2.6 = 37
 
 
-@pytest.mark.statistical
-def test_all_intervals_of_a_table_with_margins_cover_together() -> None:
-    """2,000 releases at nominal 0.95: fewer than 1,850 covered has probability 7e-7 (binomial).
-    Power: widths for one number alone would cover about half."""
-    asked = FRAME.dp.crosstab("sex", "educ", keys=keys_of("sex", "educ"), margins=True)
-    truth = as_pandas("sex", "educ", margins=True).to_numpy()
-    covered = 0
-    for _ in range(2000):
-        ends = dp.record(asked.release(epsilon=1)).interval().to_numpy()
-        covered += bool(((ends[:, ::2] <= truth) & (truth <= ends[:, 1::2])).all())
-    assert covered >= 1850
-
-
 BROKEN: dict[str, Callable[[Any], Any]] = {
     "list of keys": lambda p: p.crosstab("sex", "educ", keys=[("f", 9)]),
     "extra keys": lambda p: p.crosstab("sex", "educ", keys=KEYS),
@@ -422,23 +409,20 @@ def test_without_noise_it_is_the_sorted_counts() -> None:
 
 
 @pytest.mark.statistical
-def test_popularity_is_far_nearer_than_counts_and_its_intervals_hold() -> None:
+def test_popularity_is_far_nearer_than_counts() -> None:
     """A thousand keys of which most are rare, 60 releases. Squared error: 1841 expected for noisy
     counts; here 100 with a standard deviation of 22 a release (150 measured), so that a mean
-    of 300 is beyond 60 standard errors. Coverage at nominal 0.95 over 60 releases:
-    fewer than 45 covered has probability 3e-8 (binomial)."""
+    of 300 is beyond 60 standard errors."""
     counts = np.sort(np.random.default_rng(3).zipf(2.0, 1000).clip(1, 500))[::-1]
     series = pd.Series(np.repeat(np.arange(1000), counts), name="x")
-    asked, errors, covered = series.dp.popularity(keys=range(1000)), [], 0
+    asked, errors = series.dp.popularity(keys=range(1000)), []
     for _ in range(60):
         found = asked.release(epsilon=1)
         errors.append(((found.to_numpy() - counts) ** 2).sum())
         ends = dp.record(found).interval()
-        covered += bool(((ends["lower"] <= counts) & (counts <= ends["upper"])).all())
         assert (ends["lower"] <= found).all()
         assert (found <= ends["upper"]).all()
     assert np.mean(errors) < 300
-    assert covered >= 45
 
 
 # --- many keys, and few likes ---------------------------------------------------------------------
