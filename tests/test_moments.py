@@ -89,7 +89,7 @@ def test_the_interval_covers_the_box_and_is_attained(ends: tuple[tuple[int, int]
 
 @pytest.mark.statistical
 def test_variances_beat_two_releases() -> None:
-    """1,200 releases: the ratio of root mean squares was measured as 0.217 with a standard deviation
+    """1,200 releases: the ratio of root mean squares was measured as 0.217, with a deviation
     of 0.008 (bootstrap), so 0.8 is far beyond."""
     draws = np.random.default_rng(7).beta(2, 8, 400)
     df = pd.DataFrame({"x": draws})

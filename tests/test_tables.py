@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from operations import integers
 
 import dppandas as dp
-from dppandas.mechanisms import DiscreteLaplace
+from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dppandas.rows import tables
 from dppandas.statistics.tables import descending
 
@@ -161,21 +161,28 @@ def test_intervals_of_shares_hold_over_the_whole_box(normalize: str) -> None:
                 assert low <= share <= high, (noisy, exact)
 
 
-def sum_law(scale: Fraction, terms: int) -> np.ndarray:
+def sum_law(noise: DiscreteLaplace | DiscreteGaussian, terms: int) -> np.ndarray:
     """P[the sum of so many noises = z] for z = -400, …, 400."""
-    one = np.array([float(laplace_pmf(scale, z)) for z in range(-400, 401)])
+    places = range(-400, 401)
+    if isinstance(noise, DiscreteLaplace):
+        one = np.array([float(laplace_pmf(noise.scale, z)) for z in places])
+    else:
+        one = np.exp(-(np.array(places) ** 2) / (2 * float(noise.sigma2)))
+        one /= one.sum()
     law = one
     for _ in range(terms - 1):
         law = np.convolve(law, one, mode="same")
     return law
 
 
+@pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(10), Fraction(1, 3)])
 @pytest.mark.parametrize("terms", [2, 5, 20])
-def test_the_width_of_a_sum_holds_and_is_of_use(scale: Fraction, terms: int) -> None:
-    law, places = sum_law(scale, terms), np.abs(np.arange(-400, 401))
+def test_the_width_of_a_sum_holds_and_is_of_use(kind: Any, scale: Fraction, terms: int) -> None:
+    noise = kind(scale)
+    law, places = sum_law(noise, terms), np.abs(np.arange(-400, 401))
     for risk in (0.05, 0.001, 1e-6):
-        width = DiscreteLaplace(scale).half_width_of_sum(risk, terms)
+        width = noise.half_width_of_sum(risk, terms)
         assert law[places > width].sum() <= risk
         least = next(w for w in range(400) if law[places > w].sum() <= risk)
         assert width <= 1.8 * least + 3
@@ -183,6 +190,7 @@ def test_the_width_of_a_sum_holds_and_is_of_use(scale: Fraction, terms: int) -> 
 
 def test_the_width_of_a_sum_of_huge_and_of_no_noise() -> None:
     assert DiscreteLaplace(Fraction(0)).half_width_of_sum(0.05, 9) == 0
+    assert DiscreteGaussian(Fraction(0)).half_width_of_sum(0.05, 9) == 0
     wide = DiscreteLaplace(Fraction(2**60)).half_width_of_sum(0.05, 100)
     assert 20 < wide / 2**60 < 60  # √2·10·2.6 = 37
 
