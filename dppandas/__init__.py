@@ -33,7 +33,7 @@ The map of the house, each room importing only those above it:
 `query`            frozen descriptions: sources and queries
 `spending`         what all charges together cost one unit
 `store`, `durable` where entries live: in memory, in a file
-`views`            how they look
+`charts`, `views`  how they look
 `ledger`           charges; the only yes
 `session`          the current ledger and the sources it holds
 `results`          released values that know their error and their record

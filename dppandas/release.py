@@ -41,6 +41,8 @@ def release_all(asked: Sequence[tuple[Query, Engine, bool]]) -> list[Record]:
     """The same for several queries: all of them are charged, or none."""
     running = session()
     prepared = [_prepared(running, *each) for each in asked]
+    for each in prepared:
+        running.ledger.remember(each.query)
     before = [running.ledger.answer(p.draft.key, p.query.asked.draw) for p in prepared]
     to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
     bought = iter(_bought(running, to_pay))
