@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path as File
 from typing import Any, TypeVar
@@ -379,6 +380,7 @@ def _exact(loss: Loss) -> list[str]:
     return [f"{part.numerator}/{part.denominator}" for part in parts]
 
 
+@lru_cache(maxsize=1024)
 def _loss(epsilon: str, delta: str, rho: str) -> Loss:
     return Loss(Epsilon(epsilon), Delta(delta), Rho(rho))
 

@@ -38,9 +38,12 @@ def summary(ledger: Ledger) -> str:
     return " · ".join(said) + ended
 
 
-def text(ledger: Ledger, last: int | None = SHOWN) -> str:
-    """The ledger for a terminal: its last charges, or all (None)."""
-    charges = ledger.charges(last)
+def text(ledger: Ledger, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
+    """The ledger for a terminal: its last charges, or all (None).
+
+    charges : these, where a view has read them already.
+    """
+    charges = ledger.charges(last) if charges is None else charges
     lines = [f"dppandas ledger · {summary(ledger)}"]
     if ledger.budget is not None:
         filled = round(30 * float(ledger.spent / ledger.budget))
@@ -141,30 +144,27 @@ _STYLE = """
 _COLOURS = ("#1b7f79", "#c2571a", "#5b5fc7", "#8a6d1d", "#a3386c", "#3f7d2e", "#5a6b7b", "#b03030")
 
 
-def html(ledger: Ledger, steps: Steps | None = None, charges: Sequence[Entry] | None = None) -> str:
-    """The ledger for a notebook: a bar, the sources, a chart and the newest releases.
-
-    steps, charges : what a view has followed and read already.
-    """
-    charges = ledger.charges(SHOWN) if charges is None else charges
-    hidden = ledger.store.count() - len(charges)
-    return framed(
-        f"<style>{_STYLE}</style>",
-        head(ledger, steps or Steps()),
-        table(ledger, charges),
-        _note(f"and {hidden} earlier: dp.ledger().to_frame()") if hidden > 0 else "",
-        *notes(ledger, charges),
-    )
+def html(ledger: Ledger) -> str:
+    """The ledger for a notebook: a bar, the sources, a chart and the newest releases."""
+    charges = ledger.charges(SHOWN)
+    return still(ledger, head(ledger, Steps()), releases(ledger, charges), len(charges))
 
 
-def framed(*parts: str) -> str:
-    """Parts of a ledger's picture as one."""
-    return f'<div class="dppandas-ledger">{"".join(parts)}</div>'
+def still(ledger: Ledger, head: str, releases: str, shown: int) -> str:
+    """A picture that nobody can turn the pages of, of its parts and so many releases."""
+    hidden = ledger.store.count() - shown
+    rest = _note(f"and {hidden} earlier: dp.ledger().to_frame()") if hidden > 0 else ""
+    return styled(head + releases + rest)
+
+
+def framed(part: str) -> str:
+    """A part of a ledger's picture."""
+    return f'<div class="dppandas-ledger">{part}</div>'
 
 
 def styled(part: str) -> str:
     """A part that brings the style of all along."""
-    return framed(f"<style>{_STYLE}</style>", part)
+    return framed(f"<style>{_STYLE}</style>{part}")
 
 
 def head(ledger: Ledger, steps: Steps) -> str:
@@ -178,26 +178,20 @@ def head(ledger: Ledger, steps: Steps) -> str:
     )
 
 
-def table(ledger: Ledger, charges: Sequence[Entry]) -> str:
-    """Some charges, the newest first."""
+def releases(ledger: Ledger, charges: Sequence[Entry]) -> str:
+    """Some charges, the newest first, what was answered again, and what marks mean."""
     if not charges:
         return _note("no releases yet")
     rows = "".join(_html_row(_row(ledger, entry)) for entry in reversed(charges))
-    return (
+    table = (
         '<div class="dp-scroll" tabindex="0" role="region" aria-label="releases"><table><thead><tr>'
         '<th class="dp-num">release</th><th>cell</th><th>query</th><th>source</th>'
         f"<th>{_counted(ledger)}</th><th>error (95 %)</th></tr></thead><tbody>{rows}</tbody>"
         "</table></div>"
     )
-
-
-def notes(ledger: Ledger, charges: Sequence[Entry]) -> list[str]:
-    """What was answered again, and what the marks mean."""
-    again = answered_again(ledger)
-    said = (
-        [f'<p class="dp-again"><b>answered again, free:</b> {escape(again)}</p>'] if again else []
-    )
-    return said + ([_note(ELSEWHERE)] if _is_elsewhere(ledger, charges) else [])
+    again = escape(answered_again(ledger))
+    said = f'<p class="dp-again"><b>answered again, free:</b> {again}</p>' if again else ""
+    return table + said + (_note(ELSEWHERE) if _is_elsewhere(ledger, charges) else "")
 
 
 def _note(said: str) -> str:

@@ -68,13 +68,14 @@ class View:
     def _drawn(self) -> Any:
         """Bring the widget up to date; the copy is HTML with a plain-text twin, as a terminal or a
         text export shows it."""
-        charges = self.ledger.charges(views.SHOWN)
-        self._head.value = _CONTROLS + views.styled(views.head(self.ledger, self._steps))
+        ledger, charges = self.ledger, self.ledger.charges(views.SHOWN)
+        head, newest = views.head(ledger, self._steps), views.releases(ledger, charges)
+        self._head.value = _CONTROLS + views.styled(head)
         self._what_if.update()
-        self._pages.update(charges)
-        copy = views.html(self.ledger, self._steps, charges)
+        self._pages.update(charges, newest)
+        copy = views.still(ledger, head, newest, len(charges))
         content = f'{_EITHER_OR}<div class="dppandas-copy">{copy}</div>'
-        return _Both.of(content, views.text(self.ledger))
+        return _Both.of(content, views.text(ledger, charges=charges))
 
 
 class Pages:
@@ -94,14 +95,13 @@ class Pages:
         self._bar = ipywidgets.HBox([self._older, self._newer, self._where])
         self.box = ipywidgets.VBox([self._table, self._bar])
 
-    def update(self, newest: list[Entry] | None = None) -> None:
-        """Draw the page that is looked at."""
-        ledger, number = self._ledger, self._ledger.store.count()
+    def update(self, charges: list[Entry], newest: str) -> None:
+        """The newest releases, and how they are drawn: shown, unless others are looked at."""
+        number = max(self._ledger.store.count(), charges[-1].number if charges else 0)
         if self._end is not None:
-            newest = ledger.charges(views.SHOWN, self._end + 1)
-        charges = ledger.charges(views.SHOWN) if newest is None else newest
-        drawn = [views.table(ledger, charges), *views.notes(ledger, charges)]
-        self._table.value = views.framed(*drawn)
+            charges = self._ledger.charges(views.SHOWN, self._end + 1)
+            newest = views.releases(self._ledger, charges)
+        self._table.value = views.framed(newest)
         self._bar.layout.display = None if number > views.SHOWN else "none"
         if charges:
             first, last = charges[0].number, charges[-1].number
@@ -113,7 +113,8 @@ class Pages:
         number = self._ledger.store.count()
         end = max((self._end or number) + by, min(views.SHOWN, number))
         self._end = None if end >= number else end
-        self.update()
+        charges = self._ledger.charges(views.SHOWN)
+        self.update(charges, views.releases(self._ledger, charges))
 
 
 class _Both(HTML):
