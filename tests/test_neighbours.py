@@ -61,6 +61,7 @@ from dppandas.statistics import (
     Sparse,
     Statistic,
     Sum,
+    TrimmedMean,
     Truncation,
     Unique,
     Unknown,
@@ -297,6 +298,11 @@ def some_smooth_quantile(rng: random.Random) -> SmoothQuantile:
     return SmoothQuantile(Cells(), Layout(integer=False), (operand,), (bounds(rng),), (share,))
 
 
+def some_trimmed_mean(rng: random.Random) -> TrimmedMean:
+    operand, within, trim = operands(rng)[0], bounds(rng), rng.choice([0, 1, 3, 50])
+    return TrimmedMean(Cells(), Layout(integer=False), (operand,), (within,), trim=trim)
+
+
 def some_distinct(rng: random.Random) -> Distinct:
     return Distinct(cells(rng), Layout(integer=True))
 
@@ -343,6 +349,7 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Popularity: some_popularity,
     Scores: some_scores,
     SmoothQuantile: some_smooth_quantile,
+    TrimmedMean: some_trimmed_mean,
     Distance: some_distance,
     Proposed: some_proposed,
     Sum: some_sum,
