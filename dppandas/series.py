@@ -58,8 +58,8 @@ class PrivateSeries(PrivateColumn, Answers):
         if name.startswith("_"):
             raise AttributeError(name)
         answers = (
-            "count, sum, mean, trimmed_mean, var, std, value_counts, mode, hist, popularity, nunique, unique, "
-            "cov, corr, agg, describe, clipped and suggest_bounds"
+            "count, sum, mean, trimmed_mean, var, std, value_counts, mode, hist, popularity, "
+            "nunique, unique, cov, corr, agg, describe, clipped and suggest_bounds"
         )
         raise refusals.refuse("private columns", name, answers)
 

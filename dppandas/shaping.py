@@ -413,7 +413,8 @@ def trim_of(trim: object) -> int:
     if trim is None:
         raise MissingArgument(
             "trim= is needed: how many of the smallest and as many of the largest values are left "
-            f"out, a public whole number such as 25. dppandas never reads it from the data. {NOTHING}"
+            "out, a public whole number such as 25. dppandas never reads it from the data. "
+            f"{NOTHING}"
         )
     is_int = isinstance(trim, int | np.integer) and not isinstance(trim, bool)
     if not is_int or not 0 <= trim <= MOST_TRIMMED:  # type: ignore[operator]
