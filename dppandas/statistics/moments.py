@@ -283,7 +283,7 @@ class Variance(Statistic):
                     self._shown(most, fewest, bounds, grid),
                 )
             )
-        return intervals
+        return _around(Variance.estimate(self, noisy), intervals)
 
     def _shown(self, share: Fraction, values: Fraction, bounds: Bounds, grid: Grid) -> float:
         """A share of (U-L)² as a variance or deviation of so many values, on the grid."""
@@ -335,10 +335,17 @@ class Moments(Variance):
             most = [_mean(2 * high[2] + b, 2 * low[0] + b, bounds) for b in (low[1], high[1])]
             known = sum(high) > 0
             means.append((min(least), max(most)) if known else (bounds.lower, bounds.upper))
-        return [*counts, *means, *super().intervals(noisy, half_width)]
+        found = [*counts, *means, *super().intervals(noisy, half_width)]
+        return _around(self.estimate(noisy), found)
 
     def per_row(self, half_width: int) -> float | None:
         return None
+
+
+def _around(answers: Sequence[float], intervals: Sequence[Interval]) -> list[Interval]:
+    """Intervals that hold their answers: of sums far below 0 an answer is cut off elsewhere."""
+    pairs = zip(answers, intervals, strict=True)
+    return [(min(low, answer), max(high, answer)) for answer, (low, high) in pairs]
 
 
 def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[np.int64]:
