@@ -18,6 +18,7 @@ from .budget import (
     Loss,
     More,
     Rho,
+    known_only,
     parse_budget,
     parse_delta,
     parse_epsilon,
@@ -149,6 +150,7 @@ class Terms:
 
     def asked(self, epsilon: object, **more: Unpack[More]) -> Asked:
         """What a release may cost in this session, or why it may not."""
+        known_only(more)
         delta, rho, noise = more.get("delta"), more.get("rho"), more.get("mechanism")
         if epsilon is not None and rho is not None:
             raise QueryError(f"epsilon= and rho= are two ways to say one thing. {NOTHING}")
