@@ -129,6 +129,8 @@ class PrivateColumn(Rows):
         for side in (left, right):
             if isinstance(side, Literal) and not isinstance(side.value, NUMBERS):
                 raise QueryError(f"{side} is no number.")
+            if isinstance(side, Literal):
+                querystring.operand(side)
         return self._new(rows.Arithmetic(operation, left, right))
 
     def __add__(self, other: Any) -> Self:

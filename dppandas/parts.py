@@ -348,5 +348,7 @@ def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
         raise QueryError("missing values are no key here: fillna gives them a value.")
     keys = Keys.parse(list(arg), ["map"]).labels
     values = [rows.plain_or_missing(value) for value in arg.values()]
-    plain = tuple(None if v is None else querystring.literal(v).value for v in values)
+    plain = tuple(
+        None if v is None else querystring.operand(querystring.literal(v)).value for v in values
+    )
     return Mapped(expression, keys, plain, others_stay)

@@ -21,7 +21,7 @@ import pandas as pd
 from . import querystring, rows
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
-from .domain import Bounds, Keys
+from .domain import Bounds, Grid, Keys
 from .errors import LineageError, MissingArgument, QueryError, is_one_of, shown
 from .rows import Column, Expression, Literal
 from .statistics import Cells, Count, Layout, Statistic, Unknown
@@ -280,9 +280,9 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
         return Bounds.parse(bounds, str(name))
     if isinstance(declared, Bounds):
         return declared
-    if isinstance(declared, Keys) and all(isinstance(k, NUMBERS) for k in declared.labels):
-        numbers = [float(label) for label in declared.labels]
-        return Bounds.parse((min(numbers), max(numbers)), str(name))
+    spanned = rows.spanned(declared) if isinstance(declared, Keys) else None
+    if spanned is not None:
+        return spanned
     if expression.is_truth:
         return Bounds(0.0, 1.0)
     raise MissingArgument(
@@ -365,6 +365,7 @@ def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
     for bound in bounds:
         if bound.upper - bound.lower > 2.0**500:
             raise QueryError(f"bounds {bound} are too far apart to square. Nothing was charged.")
+        Grid.anchored(bound)  # refuses what is too narrow
     return int(ddof)
 
 
@@ -409,7 +410,7 @@ def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:
     """The step of a coarser grid: a power of two that divides all bounds."""
     if step is None:
         return None
-    if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < float(step) < 2.0**900:
+    if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < step < 2.0**900:
         raise QueryError(f"step={shown(step)} must be a number such as 1. Nothing was charged.")
     exact = Fraction(float(step))
     ends = [Fraction(end) / exact for bound in bounds for end in (bound.lower, bound.upper)]

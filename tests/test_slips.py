@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -77,6 +76,72 @@ def test_a_release_takes_what_it_knows(name: str, slip: dict[str, Any], p: Any) 
     said = refused(lambda _: asked(*first, epsilon=1, **slip), p, repr(next(iter(slip))))
     assert "charged" in said
     assert ("Did you mean mechanism=" in said) == ("mechanizm" in slip)
+
+
+NARROW = [(0, 1e-308), (-1e-300, 1e-300), (5e-324, 1e-323)]
+HUGE = pd.DataFrame({"g": ["a", "b"], "v": pd.Series([10**400, 1], dtype=object)})
+
+#: What can't be computed, whatever the rows are.
+HOPELESS: dict[str, tuple[Ask, str]] = {
+    **{
+        f"{what} in {bounds}": (
+            lambda p, what=what, bounds=bounds: getattr(p[["x", "y"]], what)(
+                bounds=bounds, epsilon=1
+            ),
+            "too narrow",
+        )
+        for what in ("cov", "corr", "var", "mean", "sum", "median", "describe")
+        for bounds in NARROW
+    },
+    "a pair": (lambda p: p["x"].cov(p["y"], bounds=NARROW[0], epsilon=1), "too narrow"),
+    "a pair's corr": (lambda p: p["x"].corr(p["y"], bounds=NARROW[1], epsilon=1), "too narrow"),
+    "Gaussian": (
+        lambda p: p[["x", "y"]].corr(bounds=NARROW[1], epsilon=1, delta=1e-6, mechanism="gaussian"),
+        "too narrow",
+    ),
+    "a map": (lambda p: p["g"].map({"a": 10**400, "b": 1}).sum(bounds=(0, 9), epsilon=1), "larger"),
+    "a replacement": (lambda p: p["x"].replace({1: 10**400}).sum(epsilon=1), "larger"),
+    "a table": (lambda p: p.merge(HUGE, on="g")["v"].sum(bounds=(0, 9), epsilon=1), "larger"),
+    "a sum": (lambda p: (p["x"] + 10**400).sum(bounds=(0, 9), epsilon=1), "larger"),
+    "a power": (lambda p: (-(10**400)) ** p["x"], "larger"),
+    "a query": (lambda p: p.query(f"x + {'9' * 400} > 1"), "larger"),
+    "a key": (
+        lambda p: dp.protect(ROWS.copy(), "d", domain={"x": [1, 10**400]})["x"].sum(epsilon=1),
+        "bounds=",
+    ),
+    "a step": (lambda p: p["x"].median(step=10**400, epsilon=1), "step="),
+    "a score": (
+        lambda p: dp.choose(
+            ROWS, ["a"], score=lambda d, c: int((d["zz"] == c).sum()), sensitivity=1, epsilon=1
+        ),
+        "KeyError: 'zz'",
+    ),
+    "a score of one candidate": (
+        lambda p: dp.choose(ROWS, [1, 0], score=lambda d, c: len(d) // c, sensitivity=1, epsilon=1),
+        "ZeroDivisionError",
+    ),
+    "a distance": (lambda p: dp.distance_to(ROWS, lambda d: nowhere, epsilon=1), "NameError"),  # type: ignore[name-defined] # noqa: F821
+    "a proposed value": (
+        lambda p: dp.propose_test_release(ROWS, lambda d: d.x.iloc[0], most, epsilon=1, delta=1e-6),
+        "IndexError",
+    ),
+    "a proposal's distance": (
+        lambda p: dp.propose_test_release(ROWS, most, lambda d: int("x"), epsilon=1, delta=1e-6),
+        "ValueError: invalid literal",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOPELESS)
+def test_what_fails_whatever_the_rows_are_is_refused_before_the_charge(name: str, p: Any) -> None:
+    ask, match = HOPELESS[name]
+    refused(ask, p, match)
+
+
+def test_large_numbers_may_still_be_compared(p: Any) -> None:
+    assert p[p["x"] < 10**400].count(epsilon=1) > 200
+    assert p.query(f"x < {'9' * 400}").count(epsilon=1) > 200
+    assert p["x"].where(p["x"] > 2, 10**400).mean(bounds=(0, 5), epsilon=1) > 2
 
 
 @pytest.mark.parametrize("paid", [{}, {"epsilon": 1, "delta": 1e-6}])
