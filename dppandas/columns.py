@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from . import querystring, rows
-from .domain import Keys
+from .domain import Keys, is_hashable
 from .errors import LineageError, QueryError, is_one_of, shown
 from .parts import TextMethods, TimeMethods, cast, edges_of, mapped, number
 from .rows import (
@@ -321,6 +321,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             news = value if isinstance(value, list | tuple) else [value] * len(olds)
             if len(olds) != len(news):
                 raise QueryError("replace needs as many new values as old ones.")
+            if not all(map(is_hashable, olds)):
+                raise QueryError(
+                    f"replace takes plain values, not {shown(to_replace)}. Nothing was computed or "
+                    "charged."
+                )
             to_replace = dict(zip(olds, news, strict=True))
         elif value is not None:
             raise QueryError("replace takes a dict, or old values and value=: not both.")
@@ -363,6 +368,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     def rename(self, name: Any) -> Self:
         """Under another name. *Stability*: 1."""
+        if not is_hashable(name):
+            raise QueryError(f"{shown(name)} can't name a column. Nothing was computed or charged.")
         return type(self)(self._root, name, self._expression, self._where)
 
     def copy(self, deep: bool = True) -> Self:

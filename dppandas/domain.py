@@ -249,7 +249,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
                 )
             if isinstance(part, complex | np.complexfloating):
                 raise QueryError(f"{example}; a complex number can't be a label.")
-            if not _is_hashable(part):
+            if not is_hashable(part):
                 raise QueryError(f"{example}; a {type(part).__name__} can't be a label.")
     seen: dict[Any, int] = {}
     for position, label in enumerate(labels):
@@ -268,7 +268,8 @@ def _holds_missing(part: Any) -> bool:
     return is_missing(part)
 
 
-def _is_hashable(part: Any) -> bool:
+def is_hashable(part: Any) -> bool:
+    """Whether a value can be looked up."""
     try:
         hash(part)  # a tuple claims that it can be, whatever it holds
     except TypeError:

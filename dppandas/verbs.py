@@ -13,6 +13,7 @@ import pandas as pd
 
 from . import querystring, rows
 from .columns import kept
+from .domain import is_hashable
 from .errors import LineageError, QueryError, caller, is_one_of, shown
 from .publics import public_table
 from .rows import Column, Expression, Literal
@@ -124,7 +125,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         renamed: dict[Any, Expression] = {}
         for name, expression in self._columns.items():
             new = columns.get(name, name) if isinstance(columns, Mapping) else columns(name)
-            if not isinstance(new, Hashable):
+            if not is_hashable(new):
                 raise QueryError(f"{shown(new)} can't name a column.")
             if new in renamed:
                 raise QueryError(f"two columns would be called {shown(new)}.")

@@ -144,6 +144,73 @@ def test_large_numbers_may_still_be_compared(p: Any) -> None:
     assert p["x"].where(p["x"] > 2, 10**400).mean(bounds=(0, 5), epsilon=1) > 2
 
 
+#: Arguments of pandas that are not taken here, or things where names belong.
+FOREIGN: dict[str, tuple[Ask, str]] = {
+    "expand": (lambda p: p["g"].str.split(",", expand=True), "split: .*'expand'.*It takes pat"),
+    "a case": (lambda p: p["g"].str.lower(1), "lower: .*It takes nothing"),
+    "a test": (lambda p: p["g"].str.isdigit(1), "isdigit: .*It takes nothing"),
+    "a language": (lambda p: p["when"].dt.month_name("de"), "month_name: .*It takes nothing"),
+    "nothing in a list": (lambda p: p["x"].isin(), "isin: missing.*'values'"),
+    "no query": (lambda p: p.query(), "query: missing.*'expr'"),
+    "a loss by position": (lambda p: p["x"].mean().release(5), "release: too many positional"),
+    "a loss of several": (lambda p: p["x"].describe().release(5), "release: too many positional"),
+    "an argument of copy": (lambda p: p.copy(deep=True, memo=1), "copy: .*'memo'"),
+    "of a function": (lambda p: dp.concat(p, axis=1, keys=2), "concat: .*It takes frames"),
+    "of protect": (lambda p: dp.protect(ROWS.copy(), nme="t"), "protect: "),
+    "of an error": (lambda p: dp.cut(p["x"], [0, 1], retbins=True), "cut: .*'retbins'"),
+    "a frame replaced": (lambda p: p.replace(ROWS), "replace takes plain values"),
+    "a list replaced": (lambda p: p["x"].replace([[1]], 2), "replace takes plain values"),
+    "a list as name": (lambda p: p["x"].rename(["a"]), "can't name a column"),
+    "a tuple as name": (lambda p: p.rename(columns={"x": ([],)}), "can't name a column"),
+    "a frame across": (lambda p: p.pivot_table(columns=ROWS), "by name, and a DataFrame"),
+    "a frame down": (lambda p: p.crosstab(ROWS, "g"), "by name, and a DataFrame"),
+    "a frame of values": (lambda p: p.pivot_table(ROWS, "g"), "by name, and a DataFrame"),
+    "a plain column": (lambda p: p.groupby(ROWS["g"]), "by name, and a Series"),
+    "a private column": (lambda p: p.groupby(p["x"] > 1), r"by name: .*\.assign"),
+    "private columns": (lambda p: p.crosstab("g", [p["x"] > 1]), r"by name: .*\.assign"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_python_or_pandas_would_say_is_said_in_our_words(name: str, p: Any) -> None:
+    ask, match = FOREIGN[name]
+    refused(ask, p, match)
+
+
+def test_an_error_of_the_callers_own_function_stays_what_it_is(p: Any) -> None:
+    with pytest.raises(TypeError, match="own words"):
+        p.pipe(_in_own_words)
+    with pytest.raises(TypeError, match="positional argument"):
+        p.pipe(lambda: None)
+
+
+def _in_own_words(frame: Any) -> Any:
+    raise TypeError("own words")
+
+
+@pytest.mark.parametrize("ask", [
+    lambda p: p["x"].describe().expected_error(epsilon=1),
+    lambda p: p["x"].agg(["mean", "count"]).idxmax(epsilon=1),
+    lambda p: p.agg({"x": ["mean", "count"]}).nlargest(1, epsilon=1),
+])  # fmt: skip
+def test_several_answers_say_that_they_are_several(ask: Ask, p: Any) -> None:
+    said = refused(ask, p, "of several answers", AttributeError)
+    assert "dp.records" in said
+    assert "Together" not in said
+
+
+def test_smooth_quantiles_know_no_error_before(p: Any) -> None:
+    dp.allow_experimental()
+    refused(lambda p: p["x"].median(method="smooth").expected_error(epsilon=1), p, "smooth sensi")
+
+
+def test_the_record_of_several_answers_is_several(p: Any) -> None:
+    for several in (p["x"].agg(["mean", "count"], epsilon=1), p[["x"]].describe(epsilon=1)):
+        with pytest.raises(dp.RecordError, match=r"dp\.records\(result\)"):
+            dp.record(several)
+        assert len(dp.records(several)) == 2
+
+
 @pytest.mark.parametrize("paid", [{}, {"epsilon": 1, "delta": 1e-6}])
 def test_functions_of_the_package_take_what_they_know(paid: dict[str, Any], p: Any) -> None:
     for ask in (

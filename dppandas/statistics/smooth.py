@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..accounting import Asked
-from ..errors import RecordError
+from ..errors import QueryError, RecordError
 from ..mechanisms import Mechanism, Sensitivity
 from ..selection import Ranks
 from ..smoothing import PolyPlace
@@ -48,6 +48,9 @@ class SmoothQuantile(Quantiles):
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
         raise RecordError(self.no_interval)
+
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        raise QueryError(f"{self.no_interval} Nothing was computed or charged.")
 
     def expected_at(self, law: Any, confidence: float) -> str:
         return ""
