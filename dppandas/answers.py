@@ -17,7 +17,7 @@ import pandas as pd
 
 from .budget import More, gives_loss
 from .domain import Bounds, Grid
-from .errors import QueryError, is_one_of, shown
+from .errors import MissingArgument, QueryError, is_one_of, shown
 from .rows import Expression
 from .shaping import (
     Rows,
@@ -71,6 +71,15 @@ class Answers(Rows):
     def _numbers(self, bounds: object) -> tuple[tuple[Expression, ...], tuple[Bounds, ...]]:
         """The operands, and the bounds that a call or the domain gives for each."""
         operands: Mapping[Any, Expression] = self._operands()
+        if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
+            known = {*operands, *self._columns, *self._root.engine.columns}
+            silent = [name for name in operands if name not in bounds]
+            strange = [name for name in bounds if name not in known]
+            if silent and strange:
+                raise MissingArgument(
+                    f"bounds= has no entry for {silent[0]!r}, but one for {strange[0]!r}, which is "
+                    "no column. Nothing was computed or charged."
+                )
         parsed = (bounds_of(self._root, n, e, bounds) for n, e in operands.items())
         return tuple(operands.values()), tuple(parsed)
 
@@ -127,8 +136,8 @@ class Answers(Rows):
         """The sum of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values count as nothing.
 
-        bounds : (lower, upper), public facts, for all columns, or a dict of them; else the declared
-            domain's.
+        bounds : (lower, upper), public facts, for all columns, or a dict of them; for columns that
+            it doesn't name, the declared domain's. What `suggest_bounds` released is one, too.
         weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
 
         *Guarantee*: differential privacy of the unit; sensitivity max(|lower|, |upper|) a row and

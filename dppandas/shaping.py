@@ -272,10 +272,8 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
     declared = root.declared(expression)
     if isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels):
         raise QueryError(f"{name!r} is declared as text, which has no sum or mean.")
-    if isinstance(bounds, Mapping):
-        if name not in bounds:
-            raise MissingArgument(f"bounds= has no entry for {name!r}. Nothing was charged.")
-        bounds = bounds[name]
+    if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
+        bounds = bounds.get(name)
     if bounds is not None:
         return Bounds.parse(bounds, str(name))
     if isinstance(declared, Bounds):
@@ -287,9 +285,9 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
         return Bounds(0.0, 1.0)
     raise MissingArgument(
         f"bounds= is needed for {name!r}: the range into which values are clipped, such as "
-        "bounds=(0, 60), or a domain declared in dp.protect (which holds for the frame that "
-        "it returned, not for df.dp). dppandas never reads it from the "
-        "data, for the largest value is somebody's. Nothing was computed or charged."
+        "bounds=(0, 60), or (0, 1) for what is True or False; or a domain declared in dp.protect "
+        "(which holds for the frame that it returned, not for df.dp). dppandas never reads it from "
+        "the data, for the largest value is somebody's. Nothing was computed or charged."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -209,6 +210,69 @@ def test_the_record_of_several_answers_is_several(p: Any) -> None:
         with pytest.raises(dp.RecordError, match=r"dp\.records\(result\)"):
             dp.record(several)
         assert len(dp.records(several)) == 2
+
+
+@pytest.mark.parametrize("ask", [
+    lambda p: p["f"].sum(epsilon=1),
+    lambda p: p.groupby("g")["f"].sum(epsilon=1),
+    lambda p: p["f"].mean(epsilon=1),
+])  # fmt: skip
+def test_what_may_be_truth_values_is_told_their_bounds(ask: Ask, p: Any) -> None:
+    refused(ask, p, r"\(0, 1\) for what is True or False", dp.MissingArgument)
+
+
+def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: None) -> None:
+    both = p[["x", "f"]].mean(bounds={"f": (0, 1)}, epsilon=1)
+    assert both.tolist() == pytest.approx([2, 2 / 3])
+    assert "(0, 5)" in str(p["x"].mean(bounds={"y": (0, 1)}))
+    several = p.agg({"x": "mean", "f": ["mean", "sum"]}, bounds={"f": (0, 1)}, epsilon=1)
+    assert several.loc["mean", "x"] == pytest.approx(2)
+    table = p.groupby("g")[["x", "f"]].sum(bounds={"f": (0, 1)}, epsilon=1)
+    assert table["x"].tolist() == [400, 200]
+    pair = p[["x", "f"]].corr(bounds={"f": (0, 1)}, epsilon=1)
+    assert pair.shape == (2, 2)
+
+
+@pytest.mark.parametrize(("ask", "match"), [
+    (lambda p: p[["x", "f"]].mean(bounds={"x": (0, 1)}, epsilon=1), "needed for 'f'"),
+    (lambda p: p[["x", "y"]].mean(bounds={"X": (0, 1)}, epsilon=1), "for 'X', which is no column"),
+    (lambda p: p["x"].mean(bounds={"z": (0, 1)}, epsilon=1), "for 'z', which is no column"),
+])  # fmt: skip
+def test_bounds_of_other_names_are_refused(ask: Ask, match: str, p: Any) -> None:
+    refused(ask, p, match, dp.MissingArgument)
+
+
+def test_suggested_bounds_are_bounds(p: Any, exact: None) -> None:
+    found = ROWS.dp["x"].suggest_bounds(epsilon=1)
+    assert found.tolist()[:2] == [0.5, 4]
+    pair = tuple(found[:2])
+    for bounds in (found, found[:2], dict(found[:2]), {"lower": np.float64(0.5), "upper": 4}):
+        assert str(p["x"].mean(bounds=bounds)) == str(p["x"].mean(bounds=pair))
+        assert str(p["x"].sum(bounds={"x": bounds})) == str(p["x"].sum(bounds=pair))
+    q = dp.protect(ROWS.copy(), "t", domain={"x": found})
+    assert "(0.5, 4)" in str(q["x"].mean())
+    named = dp.protect(pd.DataFrame({"lower": [1], "upper": [2]}), "u")
+    assert "mean of lower" in str(named.mean(bounds={"lower": (0, 1), "upper": (0, 2)}))
+
+
+@pytest.mark.parametrize("bounds", [
+    pd.Series({"lower": np.nan, "upper": np.nan, "clipped": np.nan}),
+    pd.Series({"lower": 3.0, "upper": 1.0}),
+    pd.Series({"upper": 3.0, "lower": 1.0}),
+    pd.Series([1.0, 3.0]),
+    pd.Series({"lower": "a", "upper": "b"}),
+    pd.Series({"lower": True, "upper": 2}, dtype=object),
+    {"lower": 1, "upper": None},
+    {"lower": 1},
+])  # fmt: skip
+def test_what_is_no_pair_of_numbers_is_no_bounds(bounds: Any, p: Any) -> None:
+    refused(lambda p: p["f"].mean(bounds=bounds, epsilon=1), p, "bounds")
+
+
+def test_a_column_of_a_source_is_no_bounds(p: Any) -> None:
+    rows = pd.DataFrame({"v": [0.0, 5.0]}, index=["lower", "upper"])
+    dp.protect(rows, "v")
+    refused(lambda p: p["x"].mean(bounds=rows["v"], epsilon=1), p, "not a Series")
 
 
 @pytest.mark.parametrize("paid", [{}, {"epsilon": 1, "delta": 1e-6}])
