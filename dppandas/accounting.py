@@ -6,7 +6,7 @@ zero-concentrated privacy, whose ρ add up while queries are chosen by what came
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Unpack
 
@@ -51,6 +51,7 @@ class Asked:
     delta: Delta = NO_DELTA
     rho: Rho | None = None
     noise: str = "laplace"
+    chosen: bool = field(default=False, compare=False)  # whether the caller said which noise
 
     def allows(self, loss: Loss) -> bool:
         """Whether a release that was calibrated for this costs no more."""
@@ -68,6 +69,12 @@ class Asked:
         """
         rho = self.rho if loss.rho and self.rho is not None else loss.rho
         return Loss(loss.epsilon, self.delta if loss.delta else loss.delta, rho)
+
+    @property
+    def misnames_noise(self) -> bool:
+        """Whether the caller said of a choice, which has no noise, that it is Gaussian, or in ρ
+        that it is anything."""
+        return self.chosen and (self.noise == "gaussian" or self.rho is not None)
 
     def __str__(self) -> str:
         return str(Loss(self.epsilon or Epsilon(0), self.delta, self.rho or Rho(0)))
@@ -164,11 +171,11 @@ class Terms:
         share = self._delta(delta)
         if rho is not None:
             kind = "gaussian" if noise is None else str(noise)
-            return Asked(self.measure, None, share, parse_rho(rho), kind)
+            return Asked(self.measure, None, share, parse_rho(rho), kind, noise is not None)
         kind = "laplace" if noise is None else str(noise)
         if kind == "gaussian":
             self._check_gaussian(share)
-        return Asked(self.measure, parse_epsilon(epsilon), share, None, kind)
+        return Asked(self.measure, parse_epsilon(epsilon), share, None, kind, noise is not None)
 
     def _delta(self, delta: object) -> Delta:
         if delta is None:

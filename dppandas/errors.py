@@ -23,10 +23,13 @@ All refusals but the last two come before the ledger is touched and before any d
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import inspect
 import numbers
+import sys
+import warnings
 from collections.abc import Callable, Collection
 from fractions import Fraction
 from types import FrameType
@@ -188,6 +191,22 @@ def _misfit(function: Callable[..., Any], args: Any, kwargs: Any) -> str:
             "charged."
         )
     return ""
+
+
+def caution(message: str) -> None:
+    """A `UserWarning` at the line that called into the package.
+
+    It comes with an answer that is paid for, which no filter that raises may take away.
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _is_ours(frame):
+        level, frame = level + 1, frame.f_back
+    with contextlib.suppress(UserWarning):
+        warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
 
 
 _CALLED = quiet(quiet).__code__

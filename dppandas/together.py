@@ -22,7 +22,7 @@ from .budget import (
     parse_epsilon,
     parse_rho,
 )
-from .errors import MissingArgument, QueryError, UnsupportedVerb, shown
+from .errors import MissingArgument, QueryError, UnsupportedVerb, caution, shown
 from .release import release_all
 from .session import session
 from .unreleased import Private, Unreleased
@@ -51,6 +51,9 @@ class Together(Private):
         queries = [p._query(a) for p, a in zip(self._parts.values(), losses, strict=True)]
         records = dict(zip(self._parts, release_all(queries), strict=True))
         combined = self._combine({name: each.estimate() for name, each in records.items()})
+        for warned in dict.fromkeys(part._caution for part in self._parts.values()):
+            if warned:
+                caution(warned)
         return results.gathered(combined, {_title(name): each for name, each in records.items()})
 
     def __getattr__(self, name: str) -> NoReturn:

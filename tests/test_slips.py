@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -273,6 +275,76 @@ def test_a_column_of_a_source_is_no_bounds(p: Any) -> None:
     rows = pd.DataFrame({"v": [0.0, 5.0]}, index=["lower", "upper"])
     dp.protect(rows, "v")
     refused(lambda p: p["x"].mean(bounds=rows["v"], epsilon=1), p, "not a Series")
+
+
+def warned(ask: Ask, p: Any) -> list[str]:
+    """Where a call warns."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with contextlib.suppress(dp.QueryError, dp.BudgetExceeded):
+            ask(p)
+    return [each.filename for each in seen if "somebody's" in str(each.message)]
+
+
+@pytest.mark.parametrize("ask", [
+    lambda p: p["x"].min(epsilon=1),
+    lambda p: p["x"].max().release(epsilon=1),
+    lambda p: p["x"].quantile(0, epsilon=1),
+    lambda p: p[["x", "y"]].quantile([0, 0.5], epsilon=1),
+    lambda p: p.groupby("g")["x"].max(epsilon=1),
+    lambda p: p["x"].agg("min", epsilon=1),
+    lambda p: p["x"].agg(["min", "max", "mean"], epsilon=1),
+    lambda p: p["x"].agg(["min", "mean"]).release(epsilon=1),
+    lambda p: p.pivot_table("x", "g", aggfunc="max", epsilon=1),
+])  # fmt: skip
+def test_extremes_warn_once_with_the_answer_at_the_callers_line(ask: Ask, p: Any) -> None:
+    assert warned(ask, p) == [__file__]
+    dp.reset()
+    dp.session(epsilon=2)
+    q = dp.protect(ROWS.copy(), "q", domain=DOMAIN)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # takes no answer away
+        ask(q)
+
+
+@pytest.mark.parametrize("ask", [
+    lambda p: p["x"].min(),
+    lambda p: p["x"].agg(["min", "mean"]),
+    lambda p: p["x"].agg(["min", "kurt"], epsilon=1),
+    lambda p: p["x"].min(epsilon=-1),
+    lambda p: p["x"].min(epsilon=50, bounds=(2, 1)),
+    lambda p: p["x"].median(epsilon=1),
+    lambda p: p["x"].describe(epsilon=1),
+])  # fmt: skip
+def test_what_answers_no_extreme_does_not_warn(ask: Ask, p: Any) -> None:
+    assert warned(ask, p) == []
+
+
+def test_what_the_budget_refuses_does_not_warn(p: Any) -> None:
+    p.count(epsilon=64)
+    assert warned(lambda p: p["x"].max(epsilon=60), p) == []
+
+
+CHOSEN: dict[str, Ask] = {
+    "median": lambda p: p["x"].median,
+    "max": lambda p: p["x"].max,
+    "idxmax": lambda p: p["g"].value_counts().idxmax,
+    "mode": lambda p: p["g"].mode,
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_what_is_chosen_has_no_noise_to_name(name: str, p: Any) -> None:
+    ask = CHOSEN[name]
+    refused(lambda p: ask(p)(epsilon=1, delta=1e-6, mechanism="gaussian"), p, "leave mechanism")
+    dp.reset()
+    dp.session(rho=1, delta=1e-6)
+    q = dp.protect(ROWS.copy(), "q", domain=DOMAIN)
+    for noise in ("gaussian", "laplace"):
+        refused(lambda q, n=noise: ask(q)(rho=0.1, mechanism=n), q, "leave mechanism")
+    ask(q)(rho=0.1)
+    ask(q)(epsilon=0.1)
+    assert len(dp.ledger().entries()) == 2
 
 
 @pytest.mark.parametrize("paid", [{}, {"epsilon": 1, "delta": 1e-6}])
