@@ -396,6 +396,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             values, list | tuple | set | frozenset | range | pd.Index | np.ndarray
         ):
             raise QueryError("isin takes a list of plain values.")
+        if any(rows.plain_or_missing(value) is None for value in values):
+            raise QueryError(
+                "a missing value is in no list: ask .isna(), as in p['x'].isin([1]) | "
+                "p['x'].isna(). Nothing was computed or charged."
+            )
         labels = tuple(querystring.literal(value).value for value in values)
         return self._new(rows.IsIn(self._expression, labels))
 

@@ -227,13 +227,15 @@ def _pick(keys: Mapping[Any, Any], column: str) -> Any:
     return keys[column]
 
 
+#: What has no labels in order; a frame would list its columns.
+_UNLISTED = (str, bytes, set, frozenset, Mapping, pd.DataFrame)
+
+
 def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     example = f"keys= of {named} must be a list of labels, such as [9, 12, 14]"
     if depth > 1:
         example = f"keys= of {named} must be a list of tuples, or a dict with a list for each"
-    if isinstance(value, str | bytes | set | frozenset | Mapping) or not isinstance(
-        value, Iterable
-    ):
+    if isinstance(value, _UNLISTED) or not isinstance(value, Iterable):
         raise QueryError(f"{example}; not {type(value).__name__}. Nothing was charged.")
     if SOURCE_ATTR in getattr(value, "attrs", ()):
         raise QueryError(

@@ -22,7 +22,7 @@ from . import querystring, rows
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
 from .domain import Bounds, Grid, Keys
-from .errors import LineageError, MissingArgument, QueryError, is_one_of, shown
+from .errors import LineageError, MissingArgument, QueryError, UnknownColumn, is_one_of, shown
 from .rows import Column, Expression, Literal
 from .statistics import Cells, Count, Layout, Statistic, Unknown
 from .unreleased import Private, Root, Unreleased, UnreleasedKeys
@@ -68,6 +68,7 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
         given = {
             k: v for k, v in kwargs.items() if k in signature.parameters or not _is_harmless(k, v)
         }
+        unknown: list[str] = []
         try:
             unknown = [name for name in given if takes_more and name not in known]
             if unknown:
@@ -75,9 +76,13 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
             bound = signature.bind(*args, **given).arguments
         except TypeError as error:
             takes = ", ".join(name for name in list(known)[1:])
-            by_name = (
-                ": epsilon, keys and bounds by name" if "epsilon" in signature.parameters else ""
-            )
+            named = [n for n in ("epsilon", "keys", "bounds") if n in signature.parameters]
+            by_name = f": {' and '.join(named)} by name" if named else ""
+            if "func" in known and unknown and isinstance(given[unknown[0]], tuple):
+                by_name += (
+                    ". Named aggregation is not supported: ask agg({'x': 'mean'}), and rename what "
+                    "it returns"
+                )
             raise QueryError(
                 f"{method.__name__}: {error}. It takes {takes}{by_name}. "
                 "Nothing was computed or charged."
@@ -127,9 +132,21 @@ class Rows(Private):
                 "there are no columns to answer for; select some. Nothing was charged."
             )
 
+    def _found_column(self, name: Any) -> Expression:
+        """The column of a name; where that is the index's, what to do about it."""
+        try:
+            return querystring.lookup(name, self._columns)
+        except UnknownColumn as error:
+            if name not in self._root.levels:
+                raise
+            raise UnknownColumn(
+                f"{error} {shown(name)} is of the index, which has no part in answers: start from "
+                f"df.reset_index(). {NOTHING}"
+            ) from None
+
     def _cells(self, names: Sequence[Any], keys: object) -> Cells:
         self._some_columns()
-        by = [querystring.lookup(name, self._columns) for name in names]
+        by = [self._found_column(name) for name in names]
         if keys is None:
             declared = [declared_keys(self._root, n, e) for n, e in zip(names, by, strict=True)]
             parsed = declared[0]
@@ -331,10 +348,11 @@ def weights_of(of: Rows, weights: object, bounds: object) -> Weights | None:
     elif isinstance(weights, Hashable) and weights in of._columns:
         expression, name = of._columns[weights], weights
     else:
+        alone = "a column alone has no others by name" if hasattr(of, "_expression") else ""
         raise QueryError(
             f"weights={shown(weights)} must be a private column of these rows, as in "
-            "weights=frame['w'], or the name of one that was not selected away. Nothing was "
-            "computed or charged."
+            f"weights=frame['w'], or the name of one that was not selected away"
+            f"{alone and f': {alone}'}. Nothing was computed or charged."
         )
     if bounds is None and not isinstance(of._root.declared(expression), Bounds | Keys):
         raise MissingArgument(

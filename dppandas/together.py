@@ -121,7 +121,9 @@ def shares_of(names: Sequence[Name], weights: object) -> dict[Name, Fraction]:
     if not isinstance(weights, Mapping):
         raise QueryError(
             f"weights={shown(weights)} must be a dict of shares by statistic, such as "
-            "{'mean': 2, 'count': 1}. Nothing was computed or charged."
+            "{'mean': 2, 'count': 1}: agg divides epsilon by them. Weights of rows are for one "
+            "statistic alone, as in mean(weights=frame['w'], weight_bounds=…). Nothing was "
+            "computed or charged."
         )
     found: dict[Name, Fraction] = {}
     used = set()

@@ -34,6 +34,7 @@ class Root:
     data: object = field(repr=False)
     row_level_declared: bool = False
     refusal: str = ""  # why nothing may be released from here
+    levels: tuple[Any, ...] = ()  # what the index of the table is called
     branches: int = 1  # how many rows one row of the source becomes
 
     def declared(self, expression: Expression) -> Declaration | None:

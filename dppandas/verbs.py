@@ -72,7 +72,7 @@ class Verbs(Rows):
                 "index a private frame by a column name, a list of names, or a private mask such "
                 "as frame[frame['age'] > 30]; rows can't be chosen by position or by plain values."
             )
-        expression = querystring.lookup(key, self._columns)
+        expression = self._found_column(key)
         return PrivateSeries(self._root, key, expression, self._where)
 
     # row by row

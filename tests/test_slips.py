@@ -342,9 +342,73 @@ def test_what_is_chosen_has_no_noise_to_name(name: str, p: Any) -> None:
     q = dp.protect(ROWS.copy(), "q", domain=DOMAIN)
     for noise in ("gaussian", "laplace"):
         refused(lambda q, n=noise: ask(q)(rho=0.1, mechanism=n), q, "leave mechanism")
-    ask(q)(rho=0.1)
-    ask(q)(epsilon=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ask(q)(rho=0.1)
+        ask(q)(epsilon=0.1)
     assert len(dp.ledger().entries()) == 2
+
+
+INDEXED = ROWS.set_index("g")
+
+#: What a message says to do.
+ADVICE: dict[str, tuple[Ask, str]] = {
+    "distinct by group": (lambda p: p.groupby("g")["y"].nunique(epsilon=1), "by group ask value_c"),
+    "named aggregation": (
+        lambda p: p.groupby("g").agg(m=("x", "mean"), epsilon=1), r"Named aggreg.*agg\(\{'x'",
+    ),
+    "an unknown option": (lambda p: p["x"].agg("mean", foo=1), "mechanism: epsilon and bounds by"),
+    "an option of keys": (lambda p: p["g"].mode(foo=1), "mechanism: epsilon and keys by name"),
+    "an option of size": (lambda p: p.size(foo=1), "mechanism: epsilon by name"),
+    "an index": (lambda p: INDEXED.dp.groupby("g", keys=["a"]), "reset_index"),
+    "an index of a source": (lambda p: dp.protect(INDEXED.copy(), "i")["g"], "reset_index"),
+    "an index counted": (lambda p: INDEXED.dp.value_counts(["g"], keys=["a"]), "no column 'g'"),
+    "half a bin": (lambda p: p["x"].hist(bins=2.5, range=(0, 5)), "bins=2.5 must be a whole"),
+    "as many bins as fit": (lambda p: p["x"].hist("auto", range=(0, 5)), "bins='auto' must be"),
+    "no bins": (lambda p: p["x"].hist(bins=None, range=(0, 5)), "bins=None must be"),
+    "true bins": (lambda p: p["x"].hist(bins=True, range=(0, 5)), "bins=True must be"),
+    "a missing value": (lambda p: p["x"].isin([1, np.nan]), r"isna\(\)"),
+    "a missing time": (lambda p: p["when"].isin([pd.NaT]), r"isna\(\)"),
+    "rows that nobody drops": (lambda p: p.truncated(epsilon=1), "max_rows drops none"),
+    "a frame of keys": (
+        lambda p: p["g"].value_counts(keys=pd.DataFrame({"g": ["a", "b"]}), epsilon=1), "DataFrame",
+    ),
+    "a frame as domain": (
+        lambda p: dp.protect(ROWS.copy(), "d", domain={"g": pd.DataFrame({"g": ["a"]})}), "DataFra",
+    ),
+    "two lines": (lambda p: dp.protect(ROWS.copy(), "s\nrelease 99"), "name=.*one line"),
+    "a bell": (lambda p: dp.protect(ROWS.copy(), "s\x07"), "name=.*one line"),
+    "a reversal": (lambda p: dp.protect(ROWS.copy(), "s\u202e"), "name=.*one line"),
+    "a novel": (lambda p: dp.protect(ROWS.copy(), "s" * 201), "at most 200"),
+    "a version of two lines": (
+        lambda p: dp.protect(ROWS.copy(), "t", version="1\n2"), "version=.*one line",
+    ),
+    "weights by name": (lambda p: p["x"].mean(weights="y", epsilon=1), r"\['w'\].*column alone"),
+    "weights of rows": (
+        lambda p: p[["x", "y"]].agg(["mean"], weights="y", epsilon=1), "divides epsilon.*weight_bounds",
+    ),
+    "weights of a column": (
+        lambda p: p["x"].agg(["mean", "sum"], weights=p["y"], epsilon=1), "divides epsilon",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_messages_say_what_to_do(name: str, p: Any) -> None:
+    ask, match = ADVICE[name]
+    refused(ask, p, match)
+
+
+def test_names_of_any_script_are_fine() -> None:
+    dp.protect(ROWS.copy(), "Größe 大きさ, 2025 – v1", version="é 2")
+    dp.protect(ROWS.copy(), "s" * 200)
+
+
+def test_every_answer_is_named_where_an_unknown_one_is_refused(p: Any) -> None:
+    for face in (p, p["x"], p.groupby("g")):
+        said = refused(lambda _, face=face: face.kurtosis, p, "They answer", AttributeError)
+        for name in ("median", "quantile", "min", "max", "agg"):
+            assert name in said
 
 
 @pytest.mark.parametrize("paid", [{}, {"epsilon": 1, "delta": 1e-6}])
