@@ -385,7 +385,7 @@ ADVICE: dict[str, tuple[Ask, str]] = {
     ),
     "weights by name": (lambda p: p["x"].mean(weights="y", epsilon=1), r"\['w'\].*column alone"),
     "weights of rows": (
-        lambda p: p[["x", "y"]].agg(["mean"], weights="y", epsilon=1), "divides epsilon.*weight_bounds",
+        lambda p: p[["x", "y"]].agg(["mean"], weights="y", epsilon=1), "divides epsilon.*weight_b",
     ),
     "weights of a column": (
         lambda p: p["x"].agg(["mean", "sum"], weights=p["y"], epsilon=1), "divides epsilon",
