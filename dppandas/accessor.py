@@ -20,6 +20,8 @@ from .series import PrivateSeries
 from .session import Holding, Known, Session, is_passing, known_sources, session
 from .unreleased import Root
 
+#: Of a source, and of a version of it.
+LONGEST_NAME = 200
 #: Fingerprints are compared within this process, and mean nothing to another.
 _KEY = sampling.key()
 
@@ -61,10 +63,7 @@ ask .release(epsilon=…)>
     """
     if not isinstance(df, pd.DataFrame):
         raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
-    if not isinstance(name, str) or not name.strip() or name == UNNAMED:
-        raise QueryError(f"name={shown(name)} must be a string that names the source.")
-    if version is not None and not isinstance(version, str):
-        raise QueryError(f"version={shown(version)} must be a string.")
+    _check_names(name, version)
     columns = list(df.columns)  # on a line of its own: a traceback shows what its line names
     _once(columns)
     owner = Unit.parse(unit, max_rows, columns)
@@ -93,8 +92,22 @@ ask .release(epsilon=…)>
         )
     if not is_passing():
         df.attrs[SOURCE_ATTR] = Token(holding.source.id)
-    root = Root(holding.source, holding.engine, holding.engine)
+    root = Root(holding.source, holding.engine, holding.engine, levels=_levels(df))
     return PrivateFrame(root, {name: Column(name) for name in columns})
+
+
+def _check_names(name: Any, version: Any) -> None:
+    """Refuse what the ledger couldn't print as the name of a source."""
+    if not isinstance(name, str) or not name.strip() or name == UNNAMED:
+        raise QueryError(f"name={shown(name)} must be a string that names the source.")
+    if version is not None and not isinstance(version, str):
+        raise QueryError(f"version={shown(version)} must be a string.")
+    for argument, said in (("name", name), ("version", version or "")):
+        if len(said) > LONGEST_NAME or not said.isprintable():
+            raise QueryError(
+                f"{argument}={shown(said)} must be one line of at most {LONGEST_NAME} characters, "
+                "for the ledger prints it. Nothing was computed or charged."
+            )
 
 
 def _difference(before: dict[str, object], now: dict[str, object]) -> str:
@@ -138,6 +151,11 @@ def _once(names: list[Any]) -> None:
     twice = sorted({str(name) for name in names if names.count(name) > 1})
     if twice:
         raise QueryError(f"columns named twice can't be told apart: {twice}. Rename them first.")
+
+
+def _levels(df: pd.DataFrame) -> tuple[Any, ...]:
+    """What the index is called, which is as public as the names of columns."""
+    return tuple(name for name in df.index.names if name is not None)
 
 
 def _own_copy(df: pd.DataFrame) -> pd.DataFrame:
@@ -200,7 +218,7 @@ def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int = 1) -> PrivateFram
             )
     # A copy, so that the columns stay those that were checked, whatever happens to the frame.
     engine = PandasEngine(df.copy(deep=False), source.unit, sampling.key())
-    root = Root(source, engine, df, row_level, refusal)
+    root = Root(source, engine, df, row_level, refusal, _levels(df))
     return PrivateFrame(root, {name: Column(name) for name in columns})
 
 

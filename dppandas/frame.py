@@ -89,7 +89,8 @@ class PrivateFrame(Verbs, Crossing):
         if name.startswith("_"):
             raise AttributeError(name)
         answers = (
-            "count, size, sum, mean, var, std, cov, corr, value_counts, idxmax, agg, describe, "
+            "count, size, sum, mean, var, std, median, quantile, min, max, cov, corr, "
+            "value_counts, idxmax, agg, describe, "
         )
         answers += "crosstab, pivot_table, groupby, per_unit and truncated"
         raise refusals.refuse("private frames", name, answers, self._columns)
@@ -118,6 +119,12 @@ class PrivateFrame(Verbs, Crossing):
         *Guarantee*: epsilon-differential privacy of the unit, with ℓ1 sensitivity `counted`
         (docs/proofs/units.md).
         """
+        if self._root.source.unit.column is None:
+            raise QueryError(
+                "each row is one unit here, and max_rows drops none: truncated() is for a source "
+                'with a unit column, dp.protect(df, …, unit="person_id"). Nothing was computed or '
+                "charged."
+            )
         most = self._root.source.unit.max_rows
         name = next(n for n in ("rows", "rows_") if n != self._root.source.unit.column)
         per_unit = self.per_unit().agg(**{name: "size"})

@@ -47,7 +47,10 @@ class PrivateGroupBy(Answers):
             return self[name]
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = "size, count, sum, mean, var, std, value_counts and (a unit's) nunique"
+        answers = (
+            "size, count, sum, mean, var, std, median, quantile, min, max, agg, value_counts and "
+            "(a unit's) nunique"
+        )
         raise refusals.refuse("private groups", name, answers, self._columns)
 
     def _operands(self) -> dict[Any, Expression]:
@@ -148,7 +151,11 @@ class PrivateGroupBy(Answers):
         """
         if self._selected is None or isinstance(self._selected, list):
             raise QueryError('select the unit column: groupby(…)["person_id"].nunique(…).')
-        distinct_units(self._root, self._columns[self._selected])
+        distinct_units(
+            self._root, self._columns[self._selected],
+            "by group ask value_counts(keys=[…]) of it, or nunique(keys=[…]) of one group's rows, "
+            "kept by query",
+        )  # fmt: skip
         statistic = Distinct(self._groups, self._shape(integer=True))
         return self._answer(statistic, self._titled("nunique"), epsilon, **more)
 

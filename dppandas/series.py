@@ -58,8 +58,9 @@ class PrivateSeries(PrivateColumn, Answers):
         if name.startswith("_"):
             raise AttributeError(name)
         answers = (
-            "count, sum, mean, trimmed_mean, var, std, value_counts, mode, hist, popularity, "
-            "nunique, unique, cov, corr, agg, describe, clipped and suggest_bounds"
+            "count, sum, mean, trimmed_mean, var, std, median, quantile, min, max, value_counts, "
+            "mode, hist, popularity, nunique, unique, cov, corr, agg, describe, clipped and "
+            "suggest_bounds"
         )
         raise refusals.refuse("private columns", name, answers)
 
@@ -341,7 +342,8 @@ class PrivateSeries(PrivateColumn, Answers):
         is_unit = self._expression == Column(self._root.source.unit.column)
         declared = self._root.declared(self._expression)
         if keys is None and (is_unit or not isinstance(declared, Keys)):
-            distinct_units(self._root, self._expression)
+            otherwise = "declare keys and ask nunique(keys=[…])"
+            distinct_units(self._root, self._expression, otherwise)
             units = Distinct(Cells(), Layout(integer=True))
             return self._answer(units, f"nunique of {self._expression}", epsilon, **more)
         cells = self._cells([self.name], keys)
@@ -377,7 +379,7 @@ class PrivateSeries(PrivateColumn, Answers):
         """Bounds for a column whose range nobody knows: powers of two (or 0) around the values,
         and the share of values that they clip: a float Series under "lower", "upper", "clipped".
 
-        ``bounds=tuple(found[:2])`` uses them. With probability 0.975 they reach no further than
+        ``bounds=found`` uses them. With probability 0.975 they reach no further than
         the closest such bounds around all values, and each power of two (from 2^(e-1) to 2^e)
         outside them has no more than 2w values, where w is the width of noise that
         ``dp.record(found).expected`` states doubled: about 24/epsilon values. Numbers below 2^-64
@@ -487,7 +489,12 @@ class PrivateSeries(PrivateColumn, Answers):
         return self._answer(Count(cells, layout), what, epsilon, **more)
 
     def _edges(self, bins: Any, within: Any) -> tuple[float, ...]:
-        if isinstance(bins, bool) or not isinstance(bins, int | np.integer):
+        if bins is None or isinstance(bins, bool | float | np.floating | str):
+            raise QueryError(
+                f"bins={shown(bins)} must be a whole number of bins, or a list of edges. Nothing "
+                "was computed or charged."
+            )
+        if not isinstance(bins, int | np.integer):
             if within is not None:
                 raise QueryError("bins= as a list of edges needs no range=. Nothing was charged.")
             edges = edges_of(bins)
@@ -547,14 +554,14 @@ class PrivateSeries(PrivateColumn, Answers):
         return self._answer(statistic, what, epsilon, UnreleasedMode, **more)
 
 
-def distinct_units(root: Root, expression: Expression) -> None:
+def distinct_units(root: Root, expression: Expression, otherwise: str) -> None:
     """Refuse to count distinct values of anything but the unit."""
     unit = root.source.unit.column
     if unit is None or expression != Column(unit):
         what = f"the unit {unit!r}" if unit is not None else "a unit column, which dp.protect names"
         raise QueryError(
             f"nunique counts the values of {what}: which values another column has is private; "
-            "declare keys and ask nunique(keys=[…]). Nothing was computed or charged."
+            f"{otherwise}. Nothing was computed or charged."
         )
 
 

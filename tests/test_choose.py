@@ -113,10 +113,10 @@ def test_the_rows_are_read_after_the_charge_alone() -> None:
         return 0
 
     asked = dp.choose(FRAME, [1, 2], score=score, sensitivity=1)
-    assert charged == [(0, 0)]
+    assert charged == [(0, 0), (0, 0)]
     assert "nothing computed" in repr(asked)
     asked.release(epsilon=1)
-    assert charged[1:] == [(5, 1), (5, 1)]
+    assert charged[2:] == [(5, 1), (5, 1)]
 
 
 BROKEN: dict[str, Callable[[], Any]] = {
