@@ -349,6 +349,10 @@ class Answers(Rows):
         """An answer taken apart: what it says of each column."""
         raise NotImplementedError
 
+    def _level(self, value: Any, place: int, levels: int) -> Any:
+        """One of the levels that an answer has in the place of one entry."""
+        return value.iloc[place]
+
     def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
         """What several statistics say of columns, as pandas lays it out; flat: one of each."""
         raise NotImplementedError
@@ -439,12 +443,8 @@ class Answers(Rows):
         freedom = checked_ddof(1, parsed)
         if any(bound.lower == bound.upper for bound in parsed):
             raise QueryError("describe needs bounds with an upper above the lower.")
-        shape, names = self._shape(integer=False), list(DESCRIBED[0][0])
-        rows = pd.Index(names)
-        if shape.is_scalar:
-            layout = Layout(integer=False, index=rows, name=next(iter(self._operands())))
-        else:
-            layout = Layout(integer=False, index=rows, columns=shape.index)
+        rows = list(DESCRIBED[0][0])
+        layout = with_levels(self._shape(integer=False), rows, self._operands(), self._groups)
         statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
         return self._answer(statistic, self._titled("count, mean, std", parsed))
 
@@ -467,10 +467,12 @@ class Answers(Rows):
         }
 
         def combined(values: dict[Name, Any]) -> Any:
-            return pd.concat(
-                value.astype("float64").set_axis(pd.Index(list(rows)), axis=0)
-                for (rows, *_), value in zip(DESCRIBED, values.values(), strict=True)
-            )
+            found: dict[Name, Any] = {}
+            for (rows, *_), value in zip(DESCRIBED, values.values(), strict=True):
+                for place, row in enumerate(rows):
+                    entries = self._by_column(self._level(value, place, len(rows)))
+                    found.update({(column, row): entry for column, entry in entries.items()})
+            return self._gathered(found, False)
 
         return together(parts, shares, combined, epsilon, **more)
 

@@ -85,6 +85,9 @@ class PrivateGroupBy(Answers):
             return {name: value[name] for name in value.columns}
         return {self._selected: value}
 
+    def _level(self, value: Any, place: int, levels: int) -> Any:
+        return value.iloc[place::levels].set_axis(index(self._groups, self._names), axis=0)
+
     def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
         one = self._selected is not None and not isinstance(self._selected, list)
         columns = list(dict.fromkeys(column for column, _ in values))
@@ -110,6 +113,24 @@ class PrivateGroupBy(Answers):
         """
         layout = Layout(integer=True, index=index(self._groups, self._names))
         return self._answer(Count(self._groups, layout), self._by_group("size"), epsilon, **more)
+
+    @asks
+    def describe(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """pandas' eight figures of each group, clipped to bounds: a DataFrame with a row a group,
+        and for several columns eight columns for each. See `PrivateSeries.describe`.
+
+        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly,
+        and groups are disjoint (docs/proofs/variances.md, docs/proofs/quantiles.md).
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "x": [1, 2] * 99}).dp
+        >>> told = p.groupby("g", keys=["a", "b"])["x"].describe(bounds=(0, 4), epsilon=1)
+        >>> told.index.tolist(), told.columns.tolist()[:3]
+        (['a', 'b'], ['count', 'mean', 'std'])
+        """
+        return self._described(bounds, epsilon, **more)
 
     @asks
     def value_counts(
