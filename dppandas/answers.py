@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self, Unpack
 
-import pandas as pd
-
 from .budget import More, gives_loss
 from .domain import Bounds, Grid
 from .errors import QueryError, is_one_of, shown
@@ -30,7 +28,18 @@ from .shaping import (
     weights_of,
     with_levels,
 )
-from .statistics import Cells, Count, Layout, Mean, Moments, Quantiles, Sum, Variance, WeightedMean
+from .statistics import (
+    Cells,
+    Count,
+    Covariance,
+    Layout,
+    Mean,
+    Moments,
+    Quantiles,
+    Sum,
+    Variance,
+    WeightedMean,
+)
 from .together import Name, shares_of, together
 from .unreleased import Unreleased
 
@@ -336,6 +345,15 @@ class Answers(Rows):
         public_step = step_of(step, parsed)
         statistic = Quantiles(self._groups, shape, operands, parsed, shares, public_step)
         what = what if public_step is None else f"{what} (step {public_step:g})"
+        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
+
+    def _covariances(
+        self, what: str, ddof: object, bounds: object, epsilon: object, **more: Unpack[More]
+    ) -> Any:
+        operands, parsed = self._numbers(bounds)
+        names, freedom = list(self._operands()), checked_ddof(ddof, parsed)
+        layout = with_levels(self._shape(integer=False), names, names, self._groups)
+        statistic = Covariance(self._groups, layout, operands, parsed, freedom, what == "corr")
         return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
 
     # several answers at once

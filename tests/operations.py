@@ -135,6 +135,15 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
     ),
+    "group hist": lambda p: p.groupby("group", keys=GROUPS)["number"].hist(bins=3, range=(0, 10)),
+    "group nunique of keys": lambda p: p.groupby("code", keys=CODES)["group"].nunique(keys=GROUPS),
+    "group cov": lambda p: p.groupby("group", keys=GROUPS)[["number", "code"]].cov(bounds=BOUNDS),
+    "group corr": lambda p: p.groupby(["group", "yes"], keys=BY_GROUP)[
+        ["number", "code", "no"]
+    ].corr(bounds=BOUNDS),
+    "group moments": lambda p: p.groupby("code", keys=CODES)[["number", "no"]]._moments(
+        bounds=BOUNDS
+    ),
     "cov": lambda p: p[["number", "code"]].cov(bounds=BOUNDS),
     "cov of three": lambda p: p[["number", "code", "yes"]].cov(bounds=BOUNDS, ddof=0),
     "corr": lambda p: p[["number", "code", "yes", "no", "group"]].corr(bounds=BOUNDS),

@@ -211,7 +211,7 @@ def some_covariance(rng: random.Random) -> Covariance:
     chosen = [rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5))]
     limits = tuple(bounds(rng) for _ in chosen)
     return Covariance(
-        Cells(), Layout(integer=False), tuple(chosen), limits, 1, correlation, pair=pair
+        cells(rng), Layout(integer=False), tuple(chosen), limits, 1, correlation, pair=pair
     )
 
 
@@ -312,7 +312,8 @@ def some_present(rng: random.Random) -> Present:
     made = cells(rng)
     while made.keys is None:
         made = cells(rng)
-    return Present(made, Layout(integer=True))
+    groups = rng.choice([n for n in range(1, len(made) + 1) if not len(made) % n])
+    return Present(made, Layout(integer=True), groups=groups)
 
 
 def some_magnitudes(rng: random.Random) -> Magnitudes:
