@@ -284,7 +284,7 @@ def test_gaussian_noise_spends_its_delta() -> None:
 def test_numbers_of_every_kind_know_their_error_under_gaussian_noise(ask: Any) -> None:
     dp.session(rho=1, delta=1e-6)
     record = dp.record(ask())
-    values = np.ravel(record.estimate())
+    values = np.ravel(record.estimate())  # ten deviations of noise from where ends are cut off
     low, high = np.reshape(record.interval(0.5), (len(values), 2)).T
     lowest, highest = np.reshape(record.interval(0.99), (len(values), 2)).T
     assert (low <= values).all()
