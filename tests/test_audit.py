@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from operations import EVERY, released
+from operations import EVERY, SCHEMA, released
 
 import dppandas as dp
 from dppandas import sampling
@@ -314,18 +314,7 @@ def test_a_result_is_frozen_and_readable() -> None:
 
 # --- neighbours -----------------------------------------------------------------------------------
 
-PEOPLE = pd.DataFrame(
-    {
-        "number": np.arange(12) * 1.5 - 3,
-        "group": list("abcx") * 3,
-        "code": [1, 2, 3, 9] * 3,
-        "yes": [True, False] * 6,
-        "no": [False, True, True] * 4,
-        "when": pd.date_range("2020-01-01", periods=12, tz="UTC"),
-        "level": pd.Categorical(["low", "high", None] * 4),
-        "owner": [1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6],
-    }
-)
+PEOPLE = SCHEMA.assign(level=pd.Categorical(["low", "high", None] * 4))
 
 
 def cell(value: Any) -> str:

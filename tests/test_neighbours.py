@@ -23,6 +23,7 @@ from operations import (
     GROUPS,
     OF_UNITS,
     OPERATIONS,
+    SCHEMA,
     SELECTIONS,
     UNKNOWN,
     integers,
@@ -490,17 +491,6 @@ def test_rows_without_a_unit_count_for_nothing(missing: Any) -> None:
         assert found(made, None, table([*nobody, *others], "object"), Unit("owner", 2)) == before
 
 
-SCHEMA = pd.DataFrame(
-    {
-        "number": np.arange(12) * 1.5 - 3,
-        "group": list("abcx") * 3,
-        "code": [1, 2, 3, 9] * 3,
-        "yes": [True, False] * 6,
-        "no": [False, True, True] * 4,
-        "when": pd.date_range("2020-01-01", periods=12, tz="UTC"),
-        "owner": [1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6],
-    }
-)
 #: Operations that share their pairs of neighbours, for a pair costs more than a release.
 BATCHES = [[*OPERATIONS, *SELECTIONS][i::6] for i in range(6)]
 #: What is asked, whose rows they are, and how many of a unit are used: each operation twice.
