@@ -314,7 +314,8 @@ def test_a_result_is_frozen_and_readable() -> None:
 
 # --- neighbours -----------------------------------------------------------------------------------
 
-PEOPLE = SCHEMA.assign(level=pd.Categorical(["low", "high", None] * 4))
+PEOPLE = SCHEMA.copy()
+PEOPLE.insert(6, "level", pd.Categorical(["low", "high", None] * 4))
 
 
 def cell(value: Any) -> str:
