@@ -40,6 +40,8 @@ VERBS: dict[str, tuple[str, str]] = {
                     ("a function of your own could look at other rows",
                      "use arithmetic, where, map with a dict, .str and .dt, agg with names, or "
                      "per_unit().agg()")),
+    "trimmed_mean": ("it is answered for one column at a time, of all its rows",
+                     'choose them, as in frame.query("age > 30")["income"].trimmed_mean(…)'),
     "qcut": ("its edges would be read from the data", _BINS),
     **dict.fromkeys(("sem", "skew", "kurt", "mad", "idxmin", "argmax", "argmin", "prod", "product"),
                     ("it is not among the answers of this version", "ask count, sum, mean, "

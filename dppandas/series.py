@@ -17,7 +17,7 @@ from .columns import PrivateColumn
 from .domain import Bounds, Keys
 from .errors import QueryError, is_one_of, quiet, shown
 from .rows import Column, Expression, Outside
-from .shaping import asks, bounds_of, checked_ddof, index, pearson, quantiles_of
+from .shaping import asks, bounds_of, checked_ddof, index, pearson, quantiles_of, trim_of
 from .statistics import (
     Cells,
     Count,
@@ -28,6 +28,7 @@ from .statistics import (
     Popularity,
     Present,
     SmoothQuantile,
+    TrimmedMean,
     Unique,
 )
 from .together import Name
@@ -46,8 +47,8 @@ class PrivateSeries(PrivateColumn, Answers):
         if name.startswith("_"):
             raise AttributeError(name)
         answers = (
-            "count, sum, mean, var, std, value_counts, mode, hist, popularity, nunique, unique, "
-            "cov, corr, agg, describe, clipped and suggest_bounds"
+            "count, sum, mean, trimmed_mean, var, std, value_counts, mode, hist, popularity, "
+            "nunique, unique, cov, corr, agg, describe, clipped and suggest_bounds"
         )
         raise refusals.refuse("private columns", name, answers)
 
@@ -171,6 +172,45 @@ class PrivateSeries(PrivateColumn, Answers):
         statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)
         said = what if what == "median" else f"{what} {label:g}"
         return self._answer(statistic, self._titled(f"smooth {said}", parsed), epsilon, **more)
+
+    @asks
+    def trimmed_mean(
+        self,
+        *,
+        trim: object = None,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The mean of the values without the smallest and the largest: a float, with noise that is
+        the wider the more a few rows could change it. Missing values are left out, others clipped
+        to bounds. With 2·trim values or fewer, noise around the middle of the bounds.
+
+        trim : how many rows are left out at each end, a public number: not a share, for how many
+            there are is private. Where bounds are far beyond the values, take some
+            (5/epsilon)·ln(how many times wider they are); times max_rows where units have several
+            rows. With fewer `mean` is better.
+
+        There is neither an error nor an interval: both would tell what is private. Experimental
+        (`dp.allow_experimental`): its noise is made of floats, of whose rounding nothing is proven.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are; of real
+        numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007). The bound on it
+        where rows are added and removed is derived in docs/proofs/smooth.md.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> dp.allow_experimental()
+        >>> incomes = pd.Series([20, 30, 40] * 300 + [10**6] * 9)
+        >>> m = incomes.dp.trimmed_mean(trim=99, bounds=(0, 10**6), epsilon=1)
+        >>> bool(abs(m - 30) < 10)
+        True
+        """
+        cut = trim_of(trim)
+        operands, parsed = self._numbers(bounds)
+        layout = self._shape(integer=False)
+        statistic = TrimmedMean(self._groups, layout, operands, parsed, trim=cut)
+        title = self._titled(f"trimmed mean ({cut} rows at each end)", parsed)
+        return self._answer(statistic, title, epsilon, **more)
 
     @asks
     def clipped(

@@ -34,6 +34,9 @@ R = TypeVar("R")
 #: Each quantile is a choice of its own, which takes time whatever the data are.
 MOST_QUANTILES = 1000
 
+#: Rows cut at one end: as many as a unit may have.
+MOST_TRIMMED = 2**31
+
 #: Options of pandas' methods, with the one value that asks for nothing else than we do.
 _HARMLESS = {
     "axis": 0,
@@ -403,6 +406,23 @@ def _share(q: object) -> Fraction:
     if not 0 <= share <= 1 or share.denominator > 10**20:
         raise QueryError(f"{hint}. Nothing was charged.")
     return share
+
+
+def trim_of(trim: object) -> int:
+    """How many rows are cut at each end."""
+    if trim is None:
+        raise MissingArgument(
+            "trim= is needed: how many of the smallest and as many of the largest values are left "
+            "out, a public whole number such as 25. dppandas never reads it from the data. "
+            f"{NOTHING}"
+        )
+    is_int = isinstance(trim, int | np.integer) and not isinstance(trim, bool)
+    if not is_int or not 0 <= trim <= MOST_TRIMMED:  # type: ignore[operator]
+        raise QueryError(
+            f"trim={shown(trim)} must be a whole number of rows from 0 to 2^31, to be left out at "
+            f"each end; how many rows there are is private, so it is no share of them. {NOTHING}"
+        )
+    return int(trim)  # type: ignore[call-overload, no-any-return]
 
 
 def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:

@@ -566,6 +566,8 @@ def test_what_anybody_can_see_must_not_depend_on_rows(monkeypatch: pytest.Monkey
         ("another result", lambda p: [p.count(epsilon=1)] * seen[0]),
         ("another query", lambda p: p[p["code"] > p.count(epsilon=1) + seen[0]].count(epsilon=1)),
         ("another query", lambda p: [p.count(epsilon=1), p.count(epsilon=1 + seen[0])]),
+        ("another query", lambda p: p["code"].var(
+            (p.count(epsilon=1) + seen[0]) % 2, bounds=(0, 9), epsilon=1)),  # of the same name
     ]  # fmt: skip
     for words, op in expected:
         found = check_sensitivity(op, PEOPLE, pairs=4)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from ..domain import Bounds, Grid
 from ..rows import Chunk, Expression
 from ..vectors import Mask
-from .base import Interval, Partial, Statistic, masked, sum_by
+from .base import Interval, Partial, Statistic, sum_by
 from .moments import on_grid
 
 Integers = npt.NDArray[np.int64]
@@ -98,7 +99,7 @@ class Covariance(Statistic):
             for operand, grid in zip(self.operands, map(Grid.anchored, self.bounds), strict=True)
         ]
         cells = len(self.cells)
-        codes = masked(self.cells.codes(chunk), keep, cells)
+        codes = self.cells.codes(chunk)  # what isn't kept has no share anywhere
         found = np.zeros((cells, self.states_of_all), dtype=np.int64)
         for first in range(0, chunk.rows, ROWS):
             these = slice(first, first + ROWS)
@@ -212,24 +213,65 @@ class Covariance(Statistic):
         widths = (Fraction(b.upper) - Fraction(b.lower) for b in (self.bounds[i], self.bounds[j]))
         return float(share * math.prod(widths))
 
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """What each can be over the box of all sums, and what is released."""
-        return [ends for cell in self._by_cell(noisy) for ends in self._intervals(cell, half_width)]
+    def _summed(self, noisy: Sequence[int], law: Any, risk: float) -> dict[tuple[int, ...], Box]:
+        """The same, where each entry is one sum of noisy integers with public weights, and a bound
+        on the sum of their noises: all entries that are looked at hold but for the risk."""
+        needed = {tuple(sorted({i, j})) for i, j in self._entries() if i != j or self._diagonal}
+        entries = sum(int(self.nodes ** len(who)) for who in needed)
+        found = {}
+        for who, (sums, _) in self._boxes(noisy, 0).items():
+            if who not in needed:
+                continue
+            blocks = [block for block in self.blocks if {*who} <= {*block}]
+            terms = sum(int(self.states ** (len(block) - len(who))) for block in blocks)
+            if terms == 1:
+                width = law.half_width(1 - risk / entries)
+            else:
+                width = law.half_width_of_sum(risk / entries, terms)
+            w = Fraction(width, len(blocks))
+            found[who] = tuple([max(x + end, Fraction(0)) for x in sums] for end in (-w, w))
+        return found  # type: ignore[return-value]
 
-    def _intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        boxes, released = self._boxes(noisy, half_width), self._estimate(noisy)
-        guesses = self._boxes(noisy, 0) if half_width else boxes
+    @property
+    def _diagonal(self) -> bool:
+        """Whether columns are looked at by themselves."""
+        return not (self.pair or self.correlation)
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        """What each can be over the box of all noisy integers, and what is released."""
+        return [
+            ends
+            for cell in self._by_cell(noisy)
+            for ends in self._over(self._boxes(cell, half_width), cell)
+        ]
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        """Over the box of integers of a pair; of a table over that of their sums, in which most of
+        the noise cancels. The tables of all cells share the risk."""
+        if self.pair:
+            return super().intervals_at(noisy, law, confidence)
+        risk = (1 - confidence) / len(self.cells)
+        return [
+            ends
+            for cell in self._by_cell(noisy)
+            for ends in self._over(self._summed(cell, law, risk), cell)
+        ]
+
+    def _over(self, boxes: dict[tuple[int, ...], Box], noisy: Sequence[int]) -> list[Interval]:
+        released, guesses = self._estimate(noisy), self._boxes(noisy, 0)
         intervals = []
         for value, (i, j) in zip(released, self._entries(), strict=True):
-            box, guess = self._of_both(boxes, i, j), self._of_both(guesses, i, j)[0]
-            low, high = self._range(box, guess, i, j)
+            low, high = self._range(boxes, guesses, i, j)
             ends = self._shown(low, i, j), self._shown(high, i, j)
             intervals.append((min(ends[0], value), max(ends[1], value)))
         return intervals
 
-    def _range(self, box: Box, guess: Table, i: int, j: int) -> tuple[Fraction, Fraction]:
+    def _range(
+        self, boxes: dict[tuple[int, ...], Box], guesses: dict[tuple[int, ...], Box], i: int, j: int
+    ) -> tuple[Fraction, Fraction]:
         if self.correlation and i == j:
             return Fraction(1), Fraction(1)
+        box, guess = self._of_both(boxes, i, j), self._of_both(guesses, i, j)[0]
         low, high = _variances(box, guess) if i == j else _covariances(box, guess, self.nodes)
         if self.correlation:
             lows, highs, centres = _sides(box[0]), _sides(box[1]), _sides(guess)
