@@ -41,6 +41,7 @@ The map of the house, each room importing only those above it:
 `periods`          groups by periods of a public range
 `refusals`         verbs that aren't row-wise, and what to do instead
 `publics`, `parts` public tables to merge with; ``.str`` and ``.dt``
+`bins`             the public bins of a histogram
 `answers`          what columns, frames and groups all answer
 `columns`          what private columns are computed from, row by row
 `series`, `groups` the pandas-shaped face: a column, groups,

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self, Unpack
 
-import pandas as pd
-
 from .budget import More, gives_loss
 from .domain import Bounds, Grid
 from .errors import MissingArgument, QueryError, is_one_of, shown
@@ -29,7 +27,18 @@ from .shaping import (
     weights_of,
     with_levels,
 )
-from .statistics import Cells, Count, Layout, Mean, Moments, Quantiles, Sum, Variance, WeightedMean
+from .statistics import (
+    Cells,
+    Count,
+    Covariance,
+    Layout,
+    Mean,
+    Moments,
+    Quantiles,
+    Sum,
+    Variance,
+    WeightedMean,
+)
 from .together import Name, shares_of, together
 from .unreleased import Unreleased, UnreleasedExtreme
 
@@ -348,6 +357,15 @@ class Answers(Rows):
         what = what if public_step is None else f"{what} (step {public_step:g})"
         return self._answer(statistic, self._titled(what, parsed), epsilon, kind, **more)
 
+    def _covariances(
+        self, what: str, ddof: object, bounds: object, epsilon: object, **more: Unpack[More]
+    ) -> Any:
+        operands, parsed = self._numbers(bounds)
+        names, freedom = list(self._operands()), checked_ddof(ddof, parsed)
+        layout = with_levels(self._shape(integer=False), names, names, self._groups)
+        statistic = Covariance(self._groups, layout, operands, parsed, freedom, what == "corr")
+        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
+
     # several answers at once
 
     @property
@@ -358,6 +376,10 @@ class Answers(Rows):
     def _by_column(self, value: Any) -> dict[Any, Any]:
         """An answer taken apart: what it says of each column."""
         raise NotImplementedError
+
+    def _level(self, value: Any, place: int, levels: int) -> Any:
+        """One of the levels that an answer has in the place of one entry."""
+        return value.iloc[place]
 
     def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
         """What several statistics say of columns, as pandas lays it out; flat: one of each."""
@@ -449,12 +471,8 @@ class Answers(Rows):
         freedom = checked_ddof(1, parsed)
         if any(bound.lower == bound.upper for bound in parsed):
             raise QueryError("describe needs bounds with an upper above the lower.")
-        shape, names = self._shape(integer=False), list(DESCRIBED[0][0])
-        rows = pd.Index(names)
-        if shape.is_scalar:
-            layout = Layout(integer=False, index=rows, name=next(iter(self._operands())))
-        else:
-            layout = Layout(integer=False, index=rows, columns=shape.index)
+        rows = list(DESCRIBED[0][0])
+        layout = with_levels(self._shape(integer=False), rows, self._operands(), self._groups)
         statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
         return self._answer(statistic, self._titled("count, mean, std", parsed))
 
@@ -477,10 +495,12 @@ class Answers(Rows):
         }
 
         def combined(values: dict[Name, Any]) -> Any:
-            return pd.concat(
-                value.astype("float64").set_axis(pd.Index(list(rows)), axis=0)
-                for (rows, *_), value in zip(DESCRIBED, values.values(), strict=True)
-            )
+            found: dict[Name, Any] = {}
+            for (rows, *_), value in zip(DESCRIBED, values.values(), strict=True):
+                for place, row in enumerate(rows):
+                    entries = self._by_column(self._level(value, place, len(rows)))
+                    found.update({(column, row): entry for column, entry in entries.items()})
+            return self._gathered(found, False)
 
         return together(parts, shares, combined, epsilon, **more)
 

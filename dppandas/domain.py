@@ -253,19 +253,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     if len(labels) > MOST_KEYS:
         raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}. Nothing was charged.")
     for label in labels:
-        parts = label if isinstance(label, tuple) and depth > 1 else (label,)
-        if len(parts) != depth:
-            raise QueryError(f"{example}; a {type(label).__name__} is not a tuple of {depth}.")
-        for part in parts:
-            if _holds_missing(part):
-                raise QueryError(
-                    f"{example}; missing values are no label: pass dropna=False to value_counts "
-                    "to count them in a cell of their own. Nothing was charged."
-                )
-            if isinstance(part, complex | np.complexfloating):
-                raise QueryError(f"{example}; a complex number can't be a label.")
-            if not is_hashable(part):
-                raise QueryError(f"{example}; a {type(part).__name__} can't be a label.")
+        _check_label(label, example, depth)
     seen: dict[Any, int] = {}
     for position, label in enumerate(labels):
         first = seen.setdefault(label, position)
@@ -275,6 +263,22 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
                 "once. Nothing was charged."
             )
     return labels
+
+
+def _check_label(label: Any, example: str, depth: int) -> None:
+    parts = label if isinstance(label, tuple) and depth > 1 else (label,)
+    if len(parts) != depth:
+        raise QueryError(f"{example}; a {type(label).__name__} is not a tuple of {depth}.")
+    for part in parts:
+        if _holds_missing(part):
+            raise QueryError(
+                f"{example}; missing values are no label: pass dropna=False to value_counts "
+                "to count them in a cell of their own. Nothing was charged."
+            )
+        if isinstance(part, complex | np.complexfloating):
+            raise QueryError(f"{example}; a complex number can't be a label.")
+        if not is_hashable(part):
+            raise QueryError(f"{example}; a {type(part).__name__} can't be a label.")
 
 
 def _holds_missing(part: Any) -> bool:

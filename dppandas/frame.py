@@ -24,8 +24,8 @@ from .periods import grouped, is_grouper
 from .querystring import lookup
 from .rows import Expression
 from .series import PrivateSeries
-from .shaping import asks, checked_ddof, listed, once, pearson, true, weights_of
-from .statistics import Cells, Count, Covariance, Layout, Sum, Truncation
+from .shaping import asks, listed, once, pearson, true, weights_of
+from .statistics import Cells, Count, Layout, Sum, Truncation
 from .tables import PerUnit
 from .together import Name, by_row
 from .unknown import Undeclared, UnknownGroups
@@ -313,15 +313,6 @@ class PrivateFrame(Verbs, Crossing):
         """
         pearson(method)
         return self._covariances("corr", 1, bounds, epsilon, **more)
-
-    def _covariances(
-        self, what: str, ddof: object, bounds: object, epsilon: object, **more: Unpack[More]
-    ) -> Any:
-        operands, parsed = self._numbers(bounds)
-        freedom = checked_ddof(ddof, parsed)
-        layout = Layout(integer=False, index=self.columns, columns=self.columns)
-        statistic = Covariance(Cells(), layout, operands, parsed, freedom, what == "corr")
-        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
 
     @asks
     def idxmax(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import builtins
-import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, Unpack
 
-import numpy as np
 import pandas as pd
 
 from . import refusals
 from .answers import Answers
+from .bins import binned
 from .budget import NO_DELTA, More, parse_delta
 from .columns import PrivateColumn
 from .domain import Bounds, Keys
-from .errors import MissingArgument, QueryError, is_one_of, quiet, shown
-from .parts import edges_of
-from .rows import (
-    Column,
-    Cut,
-    Expression,
-    Outside,
-)
+from .errors import QueryError, is_one_of, quiet, shown
+from .rows import Column, Expression, Outside
 from .shaping import asks, bounds_of, checked_ddof, index, pearson, quantiles_of, trim_of
 from .statistics import (
     Cells,
@@ -41,9 +33,6 @@ from .statistics import (
 )
 from .together import Name
 from .unreleased import Root, UnreleasedLabels, UnreleasedMode
-
-#: Of a histogram.
-MOST_BINS = 1_000_000
 
 
 class PrivateSeries(PrivateColumn, Answers):
@@ -339,11 +328,7 @@ class PrivateSeries(PrivateColumn, Answers):
         >>> 0 <= n <= 3
         True
         """
-        is_unit = self._expression == Column(self._root.source.unit.column)
-        declared = self._root.declared(self._expression)
-        if keys is None and (is_unit or not isinstance(declared, Keys)):
-            otherwise = "declare keys and ask nunique(keys=[…])"
-            distinct_units(self._root, self._expression, otherwise)
+        if counts_units(self._root, self._expression, keys):
             units = Distinct(Cells(), Layout(integer=True))
             return self._answer(units, f"nunique of {self._expression}", epsilon, **more)
         cells = self._cells([self.name], keys)
@@ -478,43 +463,10 @@ class PrivateSeries(PrivateColumn, Answers):
         >>> ages.dp.hist(bins=4, range=(0, 100), epsilon=1).index[-1]
         Interval(75.0, 100.0, closed='left')
         """
-        edges = self._edges(bins, range)
-        intervals = tuple(pd.IntervalIndex.from_breaks(edges, closed="left"))
-        cut_up = Cut(self._expression, edges, intervals, right=False, include_highest=True)
-        cells = Cells((cut_up,), Keys(intervals))
+        cells, said = binned(self._root, self.name, self._expression, bins, range)
         layout = Layout(integer=True, index=index(cells, [self.name]), name="count")
-        what = (
-            f"hist of {self._expression} ({len(intervals)} bins in {edges[0]:g} to {edges[-1]:g})"
-        )
+        what = f"hist of {self._expression} ({said})"
         return self._answer(Count(cells, layout), what, epsilon, **more)
-
-    def _edges(self, bins: Any, within: Any) -> tuple[float, ...]:
-        if bins is None or isinstance(bins, bool | float | np.floating | str):
-            raise QueryError(
-                f"bins={shown(bins)} must be a whole number of bins, or a list of edges. Nothing "
-                "was computed or charged."
-            )
-        if not isinstance(bins, int | np.integer):
-            if within is not None:
-                raise QueryError("bins= as a list of edges needs no range=. Nothing was charged.")
-            edges = edges_of(bins)
-        else:
-            if not 1 <= bins <= MOST_BINS:
-                raise QueryError(f"bins={shown(bins)} must lie between 1 and {MOST_BINS:,}.")
-            try:
-                bounds = bounds_of(self._root, self.name, self._expression, within)
-            except MissingArgument:
-                raise MissingArgument(
-                    f"range= is needed for bins={int(bins)} of {self.name!r}: (lower, upper), or a "
-                    "list of edges as bins=. dppandas never reads it from the data. Nothing was "
-                    "computed or charged."
-                ) from None
-            edges = tuple(np.linspace(bounds.lower, bounds.upper, int(bins) + 1).tolist())
-            if any(a >= b for a, b in itertools.pairwise(edges)):
-                raise QueryError(f"{bounds} is too narrow for {int(bins)} bins.")
-        if not all(map(math.isfinite, edges)):
-            raise QueryError("the edges of bins must be finite. Nothing was charged.")
-        return edges
 
     @asks
     def popularity(
@@ -554,15 +506,19 @@ class PrivateSeries(PrivateColumn, Answers):
         return self._answer(statistic, what, epsilon, UnreleasedMode, **more)
 
 
-def distinct_units(root: Root, expression: Expression, otherwise: str) -> None:
-    """Refuse to count distinct values of anything but the unit."""
+def counts_units(root: Root, expression: Expression, keys: object) -> bool:
+    """Whether nunique counts units, and not declared keys. Refuses where it could be neither."""
     unit = root.source.unit.column
-    if unit is None or expression != Column(unit):
+    is_unit = unit is not None and expression == Column(unit)
+    if keys is not None or (not is_unit and isinstance(root.declared(expression), Keys)):
+        return False
+    if not is_unit:
         what = f"the unit {unit!r}" if unit is not None else "a unit column, which dp.protect names"
         raise QueryError(
             f"nunique counts the values of {what}: which values another column has is private; "
-            f"{otherwise}. Nothing was computed or charged."
+            "declare keys and ask nunique(keys=[…]). Nothing was computed or charged."
         )
+    return True
 
 
 @quiet

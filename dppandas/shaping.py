@@ -461,14 +461,18 @@ def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:
 
 
 def with_levels(
-    shape: Layout, labels: float | Sequence[float] | None, names: Iterable[Any], cells: Cells
+    shape: Layout,
+    labels: float | Sequence[Hashable] | None,
+    names: Iterable[Any],
+    cells: Cells,
 ) -> Layout:
-    """How pandas lays out quantiles: a list of them is the index, or its last level."""
+    """How pandas lays out quantiles: a list of them is the index, or its last level. Likewise
+    other answers with several rows for each."""
     if labels is None or (shape.index is None and isinstance(labels, float)):
         return shape
     if isinstance(labels, float):
         return shape if cells.keys is not None else replace(shape, name=labels)
-    levels: pd.Index[Any] = pd.Index(np.array(labels, dtype=np.float64))
+    levels: pd.Index[Any] = pd.Index(list(labels), tupleize_cols=False)
     if shape.index is None:
         return replace(shape, index=levels, name=next(iter(names)))
     if cells.keys is None:

@@ -25,6 +25,19 @@ WEIGHTS = {"weight_bounds": (0.5, 3)}
 DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
 BY_GROUP = {"group": GROUPS, "yes": [False, True]}
 
+#: A few rows of the schema, some of them of one owner.
+SCHEMA = pd.DataFrame(
+    {
+        "number": np.arange(12) * 1.5 - 3,
+        "group": list("abcx") * 3,
+        "code": [1, 2, 3, 9] * 3,
+        "yes": [True, False] * 6,
+        "no": [False, True, True] * 4,
+        "when": pd.date_range("2020-01-01", periods=12, tz="UTC"),
+        "owner": [1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6],
+    }
+)
+
 LEVELS = pd.DataFrame(
     {"group": ["a", "a", "b"], "code": [1, 2, 1], "grade": ["low", "high", "low"]}
 )
@@ -134,6 +147,15 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
+    ),
+    "group hist": lambda p: p.groupby("group", keys=GROUPS)["number"].hist(bins=3, range=(0, 10)),
+    "group nunique of keys": lambda p: p.groupby("code", keys=CODES)["group"].nunique(keys=GROUPS),
+    "group cov": lambda p: p.groupby("group", keys=GROUPS)[["number", "code"]].cov(bounds=BOUNDS),
+    "group corr": lambda p: p.groupby(["group", "yes"], keys=BY_GROUP)[
+        ["number", "code", "no"]
+    ].corr(bounds=BOUNDS),
+    "group moments": lambda p: p.groupby("code", keys=CODES)[["number", "no"]]._moments(
+        bounds=BOUNDS
     ),
     "cov": lambda p: p[["number", "code"]].cov(bounds=BOUNDS),
     "cov of three": lambda p: p[["number", "code", "yes"]].cov(bounds=BOUNDS, ddof=0),

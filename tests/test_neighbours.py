@@ -24,6 +24,7 @@ from operations import (
     GROUPS,
     OF_UNITS,
     OPERATIONS,
+    SCHEMA,
     SELECTIONS,
     UNKNOWN,
     VOUCHED,
@@ -216,7 +217,7 @@ def some_covariance(rng: random.Random) -> Covariance:
     chosen = [rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5))]
     limits = tuple(bounds(rng) for _ in chosen)
     return Covariance(
-        Cells(), Layout(integer=False), tuple(chosen), limits, 1, correlation, pair=pair
+        cells(rng), Layout(integer=False), tuple(chosen), limits, 1, correlation, pair=pair
     )
 
 
@@ -322,7 +323,8 @@ def some_present(rng: random.Random) -> Present:
     made = cells(rng)
     while made.keys is None:
         made = cells(rng)
-    return Present(made, Layout(integer=True))
+    groups = rng.choice([n for n in range(1, len(made) + 1) if not len(made) % n])
+    return Present(made, Layout(integer=True), groups=groups)
 
 
 def some_magnitudes(rng: random.Random) -> Magnitudes:
@@ -500,17 +502,6 @@ def test_rows_without_a_unit_count_for_nothing(missing: Any) -> None:
         assert found(made, None, table([*nobody, *others], "object"), Unit("owner", 2)) == before
 
 
-SCHEMA = pd.DataFrame(
-    {
-        "number": np.arange(12) * 1.5 - 3,
-        "group": list("abcx") * 3,
-        "code": [1, 2, 3, 9] * 3,
-        "yes": [True, False] * 6,
-        "no": [False, True, True] * 4,
-        "when": pd.date_range("2020-01-01", periods=12, tz="UTC"),
-        "owner": [1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6],
-    }
-)
 #: Operations that share their pairs of neighbours, for a pair costs more than a release.
 BATCHES = [[*OPERATIONS, *SELECTIONS][i::6] for i in range(6)]
 #: What is asked, whose rows they are, and how many of a unit are used: each operation twice.
