@@ -179,7 +179,7 @@ class PrivateGroupBy(Answers):
         >>> import pandas as pd
         >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "x": [1, 3] * 99}).dp
         >>> p.groupby("g", keys=["a", "b"])["x"].hist(bins=[0, 2, 4], epsilon=1).index[0]
-        ('a', Interval(0, 2, closed='left'))
+        ('a', Interval(0.0, 2.0, closed='left'))
         """
         column = self._one("hist")
         inner, said = binned(self._root, column, self._columns[column], bins, range)
