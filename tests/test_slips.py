@@ -353,7 +353,7 @@ INDEXED = ROWS.set_index("g")
 
 #: What a message says to do.
 ADVICE: dict[str, tuple[Ask, str]] = {
-    "distinct by group": (lambda p: p.groupby("g")["y"].nunique(epsilon=1), "by group ask value_c"),
+    "distinct by group": (lambda p: p.groupby("g")["y"].nunique(epsilon=1), "declare keys and ask"),
     "named aggregation": (
         lambda p: p.groupby("g").agg(m=("x", "mean"), epsilon=1), r"Named aggreg.*agg\(\{'x'",
     ),
