@@ -29,8 +29,11 @@ The map of the house, each room importing only those above it:
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
 `progress`         blocks of work on all cores
 `engines`          where chunks of rows come from, and how their integers are added
+`canonical`        one text for each value: which queries are equal
 `query`            frozen descriptions: sources and queries
-`store`, `views`   entries, and how they look
+`spending`         what all charges together cost one unit
+`store`, `durable` where entries live: in memory, in a file
+`views`            how they look
 `ledger`           charges; the only yes
 `session`          the current ledger and the sources it holds
 `results`          released values that know their error and their record
@@ -49,6 +52,7 @@ The map of the house, each room importing only those above it:
 `verbs`, `tables`  what makes other rows, and tables, of private ones,
 `crosstabs`        tables of two sides,
 `frame`            and a table
+`fingerprints`     whether data changed under one version: for `protect` alone
 `accessor`         `df.dp`, `private`, `protect`
 `choices`          selections by a score of the caller's own
 `distances`        how far rows are from changing a caller's value; what is far is told
@@ -78,6 +82,7 @@ from .errors import (
     ReleaseFailed,
     SessionError,
     SourceError,
+    StoreError,
     UnknownColumn,
     UnsupportedExpression,
     UnsupportedVerb,
@@ -114,6 +119,7 @@ __all__ = [
     "Session",
     "SessionError",
     "SourceError",
+    "StoreError",
     "TestedValue",
     "UnknownColumn",
     "UnknownGroups",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from . import sampling
+from . import fingerprints, sampling
 from .domain import SOURCE_ATTR, Unit, parse_domain
 from .engines import contents
 from .engines.pandas import PandasEngine
@@ -18,6 +18,7 @@ from .query import UNNAMED, Source, Token
 from .rows import Column
 from .series import PrivateSeries
 from .session import Holding, Known, Session, is_passing, known_sources, session
+from .store import Registered
 from .unreleased import Root
 
 #: Of a source, and of a version of it.
@@ -45,7 +46,9 @@ def protect(
         hash of their own contents. Rows with a missing unit are dropped.
     domain : public facts: a dict of column to (lower, upper) or to a list of keys. They are never
         read from the data, and used where a call gives none.
-    version : what you call this state of the data.
+    version : what you call this state of the data: change it whenever the data change. A session
+        with a store needs it, for there the same query of the same version is answered once, and
+        given again after a restart.
 
     What follows from the private frame by its own verbs is row-wise, and its lineage *verified*;
     but *asserted* if plain pandas made ``df`` from the frame of a source protected before.
@@ -61,9 +64,7 @@ def protect(
     <unreleased mean of age in (17, 60), from doctest (verified): nothing computed or charged; \
 ask .release(epsilon=…)>
     """
-    if not isinstance(df, pd.DataFrame):
-        raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
-    _check_names(name, version)
+    _check_names(df, name, version)
     columns = list(df.columns)  # on a line of its own: a traceback shows what its line names
     _once(columns)
     owner = Unit.parse(unit, max_rows, columns)
@@ -81,7 +82,7 @@ ask .release(epsilon=…)>
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
-        engine = PandasEngine(own, owner, sampling.key())
+        engine = PandasEngine(own, owner, _registered(running, name, owner, version, own))
         holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
         known_sources[holding.source.id] = Known(holding.source, facts, tuple(columns))
     if _difference(holding.terms, terms) or holding.fingerprint != facts:
@@ -96,8 +97,10 @@ ask .release(epsilon=…)>
     return PrivateFrame(root, {name: Column(name) for name in columns})
 
 
-def _check_names(name: Any, version: Any) -> None:
-    """Refuse what the ledger couldn't print as the name of a source."""
+def _check_names(df: object, name: object, version: object) -> None:
+    """Refuse what isn't a table, and what the ledger couldn't print as the name of a source."""
+    if not isinstance(df, pd.DataFrame):
+        raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
     if not isinstance(name, str) or not name.strip() or name == UNNAMED:
         raise QueryError(f"name={shown(name)} must be a string that names the source.")
     if version is not None and not isinstance(version, str):
@@ -108,6 +111,41 @@ def _check_names(name: Any, version: Any) -> None:
                 f"{argument}={shown(said)} must be one line of at most {LONGEST_NAME} characters, "
                 "for the ledger prints it. Nothing was computed or charged."
             )
+
+
+def _registered(
+    running: Session, name: str, owner: Unit, version: str | None, own: pd.DataFrame
+) -> bytes:
+    """The key that chooses rows of a source, as the session's store knows it."""
+    store = running.ledger.store
+    if store.identity and version is None:
+        raise SourceError(
+            f"version= is needed: this session's ledger outlives the data, and answers {name!r} "
+            f'again as long as its version is the same. Say version="1", and another '
+            "whenever the data change. Nothing was computed or charged."
+        )
+    _check_version(running, name, version, own)
+    mine = Registered(name, f"{owner} ({owner.column!r}, {owner.max_rows})", sampling.key())
+    known = store.register(mine)
+    if known.unit != mine.unit:
+        raise SourceError(
+            f"the ledger knows {name!r} as protecting {known.unit}, not {mine.unit}. Use the same "
+            "unit, or another name. Nothing was computed or charged."
+        )
+    return known.key
+
+
+def _check_version(running: Session, name: str, version: str | None, own: pd.DataFrame) -> None:
+    """Refuse other data under a version that was protected before, where a ledger outlives them."""
+    ledger = running.ledger.store.identity
+    if ledger and not fingerprints.is_as_before(
+        (ledger, name, str(version)), lambda key: contents.fingerprint(own, key)
+    ):
+        raise SourceError(
+            f"the data of {name!r} are not those that were protected as version {version!r}: what "
+            "was answered of those would be given again for these. Say another version=. Nothing "
+            "was computed or charged."
+        )
 
 
 def _difference(before: dict[str, object], now: dict[str, object]) -> str:

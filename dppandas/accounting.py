@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from . import conversions
 from .budget import (
@@ -51,7 +51,10 @@ class Asked:
     delta: Delta = NO_DELTA
     rho: Rho | None = None
     noise: str = "laplace"
+    draw: int = 1  # which answer of equal queries; 0 for another than all that were given
     chosen: bool = field(default=False, compare=False)  # whether the caller said which noise
+
+    not_asked: ClassVar = ("draw", "chosen")  # equal queries may differ in it
 
     def allows(self, loss: Loss) -> bool:
         """Whether a release that was calibrated for this costs no more."""
@@ -168,14 +171,16 @@ class Terms:
                 f"this session counts ε, and can't count rho=. Give epsilon=, or start one with "
                 f"dp.session(rho=…, delta=…). {NOTHING}"
             )
+        draw = 0 if _parse_fresh(more.get("fresh")) else 1
         share = self._delta(delta)
         if rho is not None:
             kind = "gaussian" if noise is None else str(noise)
-            return Asked(self.measure, None, share, parse_rho(rho), kind, noise is not None)
+            return Asked(self.measure, None, share, parse_rho(rho), kind, draw, noise is not None)
         kind = "laplace" if noise is None else str(noise)
         if kind == "gaussian":
             self._check_gaussian(share)
-        return Asked(self.measure, parse_epsilon(epsilon), share, None, kind, noise is not None)
+        exact = parse_epsilon(epsilon)
+        return Asked(self.measure, exact, share, None, kind, draw, noise is not None)
 
     def _delta(self, delta: object) -> Delta:
         if delta is None:
@@ -205,3 +210,9 @@ class Terms:
             raise QueryError(f"in a session that counts ρ give rho= for Gaussian noise. {NOTHING}")
         if not share:
             raise MissingArgument(f"delta= is needed for Gaussian noise: delta=1e-7. {NOTHING}")
+
+
+def _parse_fresh(fresh: object) -> bool:
+    if fresh is None or isinstance(fresh, bool):
+        return bool(fresh)
+    raise QueryError(f"fresh={shown(fresh)} must be True or False. {NOTHING}")

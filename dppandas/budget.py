@@ -46,11 +46,14 @@ class More(TypedDict, total=False):
     delta : in a session that has a δ: what the release may spend of it.
     rho : in a session that counts ρ, in the place of epsilon.
     mechanism : "laplace" or "gaussian", for the noise of numbers.
+    fresh : True draws and pays anew for what was answered before; without it the same query of the
+        same version of a source is answered again, at no cost.
     """
 
     delta: object
     rho: object
     mechanism: object
+    fresh: object
 
 
 def known_only(more: More) -> None:

@@ -13,7 +13,8 @@
     ├── SourceError                      a source's name, data or terms don't fit the session
     ├── SessionError                     sessions, budgets and who may release
     │   ├── BudgetExceeded               the ledger said no; carries .requested and .remaining
-    │   └── WorkerProcessError           a forked or worker process on a memory ledger
+    │   ├── WorkerProcessError           a forked or worker process on a memory ledger
+    │   └── StoreError (OSError)         a ledger's file can't be read or written
     ├── RecordError (LookupError)        no release record belongs to this object
     ├── ReleaseFailed (RuntimeError)     reading the data failed after the charge
     └── InternalError (RuntimeError)     a bug in dppandas: please report it
@@ -120,6 +121,10 @@ class BudgetExceeded(SessionError):
 
 class WorkerProcessError(SessionError):
     """A forked or worker process tried to release on a memory ledger."""
+
+
+class StoreError(SessionError, OSError):
+    """A ledger's file can't be read or written. Nothing was computed or released."""
 
 
 class RecordError(DPError, LookupError):

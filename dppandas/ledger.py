@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
-from collections.abc import Callable
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NoReturn
 
 import pandas as pd
 
-from . import views
+from . import sampling, views
 from .accounting import Measure, Terms
 from .budget import Epsilon, Loss
-from .errors import BudgetExceeded, SessionError
-from .store import Entry, MemoryStore, Store
+from .errors import BudgetExceeded, SessionError, StoreError
+from .query import Query
+from .store import Answer, Entry, MemoryStore, Store
 
 Observer = Callable[["Ledger"], None]
 
@@ -50,6 +54,7 @@ class Ledger:
     def __init__(self, terms: Terms | None = None, store: Store | None = None) -> None:
         self._terms = terms or Terms()
         self._store: Store = store or MemoryStore()
+        self._replays: list[Entry] = []
         self._observers: list[Observer] = []
         self._closed = False
 
@@ -66,7 +71,7 @@ class Ledger:
     @property
     def spent(self) -> Epsilon:
         """Σε of all entries, or Σρ."""
-        return self._first(self._store.spent)
+        return self._first(self.loss)
 
     @property
     def remaining(self) -> Epsilon | None:
@@ -77,12 +82,12 @@ class Ledger:
     @property
     def loss(self) -> Loss:
         """All that is spent, with the δ."""
-        return self._store.spent
+        return self._store.spending.total
 
     @property
     def left(self) -> Loss | None:
         """All that is left, with the δ; None without a limit."""
-        return None if self._terms.limit is None else self._terms.limit - self._store.spent
+        return None if self._terms.limit is None else self._terms.limit - self.loss
 
     def _first(self, loss: Loss) -> Epsilon:
         return loss.rho if self._terms.measure is Measure.ZCDP else loss.epsilon
@@ -92,18 +97,27 @@ class Ledger:
         """Whether dp.reset() has ended the session of this ledger."""
         return self._closed
 
-    def entries(self) -> list[Entry]:
-        """The charges, oldest first."""
-        return self._store.entries()
+    @property
+    def store(self) -> Store:
+        """Where the entries live."""
+        return self._store
+
+    def entries(self, last: int | None = None) -> list[Entry]:
+        """The charges, and what this kernel was answered again for nothing, oldest first; or the
+        last so many."""
+        found = [*self._store.entries(last), *self._replays]
+        if self._replays:
+            found.sort(key=lambda entry: entry.time)
+        return found if last is None else found[-last:]
+
+    def count(self) -> int:
+        """How many entries there are."""
+        return self._store.count() + len(self._replays)
 
     def by_source(self) -> dict[str, Epsilon]:
-        """Σε (or Σρ) for each source's name, in order of first use: for the eye only, for the limit
-        caps the sum."""
-        sums: dict[str, Epsilon] = {}
-        for entry in self.entries():
-            spent = self._first(entry.loss)
-            sums[entry.source] = type(spent)(sums.get(entry.source, 0) + spent)
-        return sums
+        """What a unit of each source has spent of ε (or ρ), in order of first use: for the eye
+        only, for the limit caps the sum."""
+        return {name: self._first(loss) for name, loss in self._store.spending.by_source().items()}
 
     def to_frame(self) -> pd.DataFrame:
         """One row a release: an ordinary DataFrame. What is not counted has no column.
@@ -164,31 +178,57 @@ class Ledger:
     def charge(self, *drafts: Entry) -> list[Entry]:
         """Append charges, or raise and leave all as it was: all of them or none. Only `release`
         calls this."""
+        self._refuse_if_closed()
         whole = sum((draft.loss for draft in drafts), Loss())
-        entries = self._store.add(drafts, lambda spent: self._check(whole, spent))
+        entries = self._store.add(drafts, lambda _, after: self._check(whole, after))
         self._notify()
         return entries
 
-    def settle(self, entry: Entry, status: str) -> None:
-        """Note what became of a charge."""
-        self._store.settle(entry.number, status)
+    def settle(self, entry: Entry, status: str, noisy: Sequence[Any] | None = None) -> int:
+        """Note what became of a charge; what was released is kept for equal queries. Returns which
+        draw of its query it is; 0 if it isn't kept."""
+        try:
+            draw = self._store.settle(entry.number, status, noisy)
+        except StoreError as error:  # the answer is paid for, and must not be lost by this
+            warnings.warn(f"the answer could not be kept: {error}", RuntimeWarning, stacklevel=2)
+            draw = 0
+        self._notify()
+        return draw
+
+    def answer(self, key: str, draw: int) -> Answer | None:
+        """What an equal query was answered before."""
+        self._refuse_if_closed()
+        return self._store.answer(key, draw) if key and draw else None
+
+    def replayed(self, answer: Answer) -> None:
+        """Note that it was given again. That costs nothing, and is noted by this kernel alone: a
+        ledger's file stays as it is when a notebook is run again."""
+        again = replace(
+            answer.entry, time=time.time(), cell=_current_cell(), loss=Loss(), status="replayed",
+            kernel=kernel(),
+        )  # fmt: skip
+        self._replays.append(again)
         self._notify()
 
-    def _check(self, asked: Loss, spent: Loss) -> None:
+    def _refuse_if_closed(self) -> None:
         if self._closed:
             raise SessionError(
                 "the session of this ledger was ended by dp.reset(); nothing was computed or "
                 "charged. Start again with dp.session(epsilon=…)."
             )
+
+    def _check(self, asked: Loss, after: Loss) -> None:
+        self._refuse_if_closed()
         limit = self._terms.limit
-        if limit is None or (spent + asked).within(limit):
+        if limit is None or after.within(limit):
             return
-        rest = limit - spent
+        rest = asked - (after - limit)  # what this could have asked: more than is left of the sum,
+        # where it asks for a part of a source and others have spent more
         parts = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
         name = next(n for n in parts if getattr(asked, n) > getattr(rest, n))
         symbol = parts[name]
         wanted, left, whole = (getattr(each, name) for each in (asked, rest, limit))
-        count = len(self._store.entries())
+        count = self._store.count()
         way_out = f"Lower {name}= to at most {left}" if left else "Nothing more can be released"
         noun = "release" if count == 1 else "releases"
         raise BudgetExceeded(
@@ -202,6 +242,12 @@ class Ledger:
         """End the ledger for good; it can still be read."""
         self._closed = True
         self._notify()
+        self._store.close()
+
+    def poll(self) -> None:
+        """Tell observers if another process has written in the meantime."""
+        if not self._closed and self._store.has_changed():
+            self._notify()
 
     def observe(self, observer: Observer) -> None:
         """Call ``observer(ledger)`` after each change."""
@@ -233,10 +279,20 @@ class Ledger:
         return views.html(self)
 
 
-def draft(
-    source: str, lineage: str, what: str, loss: Loss, mechanism: str, scale: str, error: str
-) -> Entry:
+def draft(query: Query, loss: Loss, mechanism: str, scale: str, error: str, key: str) -> Entry:
     """An entry that has not been charged yet."""
+    source = query.source
     return Entry(
-        0, time.time(), source, lineage, what, loss, mechanism, scale, error, _current_cell()
-    )
+        0, time.time(), source.name, source.lineage, str(query), loss, mechanism, scale, error,
+        _current_cell(), version=source.version, unit=str(source.unit), key=key, kernel=kernel(),
+    )  # fmt: skip
+
+
+def kernel() -> str:
+    """A name for this process, to tell its charges from those of others."""
+    return _kernel(os.getpid())
+
+
+@lru_cache(maxsize=1)
+def _kernel(process: int) -> str:
+    return sampling.identifier()

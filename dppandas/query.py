@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import canonical
 from .accounting import Asked
 from .budget import Loss
 from .domain import Declaration, Unit
@@ -52,6 +53,7 @@ class Source:
     version: str | None = None
     verified: bool = False
     trusted: str = ""  # what else the caller vouches for
+    made: str | None = ""  # of which table of the source: a name of how it was made; None: unknown
 
     @property
     def lineage(self) -> str:
@@ -88,6 +90,21 @@ class Query:
         if self.select:
             return selecting(self.asked, self.moved, self.select)
         return self.statistic.mechanism(self.asked, self.moved)
+
+    @property
+    def key(self) -> str:
+        """What equal queries share: of the same version of a source, the same rows, statistic,
+        mechanism and loss, however they are written. "" for one that is always drawn anew: what
+        the caller vouches for, dppandas can't know to be the same."""
+        source = self.source
+        if not source.verified or source.trusted or source.made is None:
+            return ""
+        unit = (source.unit.column, source.unit.max_rows)
+        asked = (self.where, self.branches, self.statistic, self.asked, self.select)
+        try:
+            return canonical.key(source.name, source.version, unit, source.made, *asked)
+        except canonical.NoText:
+            return ""
 
     def loss(self, mechanism: Mechanism) -> Loss:
         """The exact loss that the mechanism really has on this query."""

@@ -21,7 +21,7 @@ from .results import Record
 from .rows import Chunk
 from .session import Session, session
 from .statistics.base import Over
-from .store import Entry
+from .store import Answer, Entry
 from .totals import Gathering
 
 Recorder = Callable[[Query, Mechanism, Any], Sequence[int]]
@@ -41,6 +41,23 @@ def release_all(asked: Sequence[tuple[Query, Engine, bool]]) -> list[Record]:
     """The same for several queries: all of them are charged, or none."""
     running = session()
     prepared = [_prepared(running, *each) for each in asked]
+    before = [running.ledger.answer(p.draft.key, p.query.asked.draw) for p in prepared]
+    to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
+    bought = iter(_bought(running, to_pay))
+    records = []
+    for each, answer in zip(prepared, before, strict=True):
+        if answer is None:
+            records.append(next(bought))
+        else:
+            running.ledger.replayed(answer)
+            records.append(results.record_of(each.query, each.mechanism, answer))
+    return records
+
+
+def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Record]:
+    """The records of what is charged now."""
+    if not prepared:
+        return []
     entries = running.ledger.charge(*(each.draft for each in prepared))
     records: list[Record] = []
     for each, entry in zip(prepared, entries, strict=True):
@@ -53,8 +70,11 @@ def release_all(asked: Sequence[tuple[Query, Engine, bool]]) -> list[Record]:
                 f"reading the data for '{each.query}' failed. Its charge of {entry.loss} stays. "
                 f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
             )
-        records.append(results.record_of(each.query, each.mechanism, entry, noisy))
-        running.ledger.settle(entry, "released" if recorder.get() is None else "recorded")
+        is_real = recorder.get() is None
+        draw = running.ledger.settle(
+            entry, "released" if is_real else "recorded", noisy if is_real else None
+        )
+        records.append(results.record_of(each.query, each.mechanism, Answer(entry, noisy, draw)))
     return records
 
 
@@ -79,11 +99,9 @@ def _prepared(
         raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
     charged = query.asked.charged(loss)
     expected = results.expected_error(query, mechanism)
-    source = query.source
-    entry = draft(
-        source.name, source.lineage, str(query), charged, mechanism.name,
-        f"{float(mechanism.scale):.6g}", expected
-    )  # fmt: skip
+    key = query.key if running.replays else ""
+    scale = f"{float(mechanism.scale):.6g}"
+    entry = draft(query, charged, mechanism.name, scale, expected, key)
     return _Prepared(query, engine, mechanism, entry)
 
 

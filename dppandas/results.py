@@ -19,7 +19,7 @@ from .mechanisms import Mechanism, Selection
 from .query import Query, Token
 from .statistics import Layout, Statistic
 from .statistics.base import short
-from .store import Entry
+from .store import Answer
 
 CONFIDENCE = 0.95
 _ATTR = "dppandas.release"
@@ -47,6 +47,7 @@ class Record:
     cell: int | None
     time: float
     statistic: Statistic
+    draw: int  # which answer of equal queries; 0 where none is kept
     _law: Mechanism
     _noisy: tuple[Any, ...]
 
@@ -277,8 +278,9 @@ def _expected(statistic: Statistic, mechanism: Mechanism) -> str:
     return statistic.expected_at(mechanism, CONFIDENCE)
 
 
-def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[Any]) -> Record:
+def record_of(query: Query, mechanism: Mechanism, answer: Answer) -> Record:
     """The record of a release."""
+    entry = answer.entry
     record = Record(
         id=sampling.identifier(),
         number=entry.number,
@@ -294,7 +296,8 @@ def record_of(query: Query, mechanism: Mechanism, entry: Entry, noisy: Sequence[
         time=entry.time,
         statistic=query.statistic,
         _law=mechanism,
-        _noisy=tuple(noisy),
+        draw=answer.draw,
+        _noisy=tuple(answer.noisy),
     )
     _records[record.id] = record
     return record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +10,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import durable
 from .accounting import Measure, Terms
 from .budget import Epsilon
 from .engines.pandas import PandasEngine
 from .errors import LineageError, QueryError, SessionError, SourceError, quiet, shown
 from .ledger import Ledger
 from .query import UNNAMED, Source
+from .store import Store
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,17 @@ class Session:
     """A budget that caps the sum over all sources, and the sources protected under it."""
 
     def __init__(
-        self, terms: Terms | None, strict: bool = False, experimental: bool = False
+        self,
+        terms: Terms | None,
+        strict: bool = False,
+        experimental: bool = False,
+        store: Store | None = None,
+        replays: bool = True,
     ) -> None:
-        self.ledger = Ledger(terms)
+        self.ledger = Ledger(terms, store)
         self.strict = strict
         self.experimental = experimental
+        self.replays = replays
         self.holdings: dict[str, Holding] = {}
 
     @property
@@ -145,6 +154,7 @@ def session(
     delta_releases: object = None,
     accounting: object = None,
     strict: bool | None = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> Session:
     """Start a session with a budget, or get the running one.
 
@@ -161,6 +171,10 @@ def session(
         the default.
     strict : True refuses releases of asserted lineage: then only what starts from `dp.protect` and
         goes on by the private frame's own verbs is answered. A running session keeps what it has.
+    store : a file that keeps the ledger, on a local disk: it outlives the kernel, and several
+        kernels may share it. A new one needs a budget; one that exists has its own, and another is
+        refused. What was answered is answered again at no cost, after a restart too. Without it
+        the ledger lives in memory.
 
     Called again with the same budget (a cell run again) it returns the running session and resets
     nothing. A budget given to a session that has none counts what was released before. Another
@@ -183,14 +197,23 @@ def session(
         raise SessionError(f"strict={shown(strict)} must be True or False.")
     terms = Terms.parse(epsilon, delta, rho, delta_releases, accounting)
     # One line, or an interrupt could leave the lock behind: see `store`.
-    with _lock: return _started(slot, terms, strict)  # noqa: E701  # fmt: skip
+    with _lock: return _started(slot, terms, strict, store)  # noqa: E701  # fmt: skip
 
 
-def _started(slot: _Slot, terms: Terms | None, strict: bool | None) -> Session:
+def _started(
+    slot: _Slot, terms: Terms | None, strict: bool | None, store: str | os.PathLike[str] | None
+) -> Session:
     running = slot.session
     if running is None:
-        slot.session = running = Session(terms, bool(strict))
+        file = None if store is None else durable.SqliteStore(store, terms)
+        terms = terms if file is None else file.terms
+        slot.session = running = Session(terms, bool(strict), store=file)
         return running
+    if store is not None and not _is_kept_in(running, store):
+        raise SessionError(
+            "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
+            "you go on with another ledger. Nothing was charged."
+        )
     if strict is not None and strict != running.strict:
         raise SessionError(
             f"a session with strict={running.strict} is running. Go on with it, or end it for good "
@@ -204,6 +227,11 @@ def _started(slot: _Slot, terms: Terms | None, strict: bool | None) -> Session:
             "it, or end it for good with dp.reset(): what it released stays released."
         )
     return running
+
+
+def _is_kept_in(running: Session, path: str | os.PathLike[str]) -> bool:
+    file = running.ledger.store
+    return isinstance(file, durable.SqliteStore) and file.path == durable.checked_path(path)
 
 
 @quiet
@@ -270,7 +298,8 @@ def scratch() -> Iterator[Session]:
     swapped for them too, what they release would be charged to a ledger that nobody reads. What
     was protected here is forgotten, however the block ends. What is experimental may be audited.
     """
-    slot = _Slot(Session(Terms(Measure.APPROXIMATE), experimental=True), passing=True)
+    terms = Terms(Measure.APPROXIMATE)
+    slot = _Slot(Session(terms, experimental=True, replays=False), passing=True)
     token = _slot.set(slot)
     try:
         yield session()

@@ -1,4 +1,4 @@
-"""Where the entries of a ledger live."""
+"""Where the entries of a ledger live: the protocol, and entries in memory."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .budget import Epsilon, Loss
 from .errors import WorkerProcessError
+from .spending import Path, Spending
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge, and what became of it. Public facts and noisy answers only."""
+    """One charge, and what became of it. Public facts only."""
 
     number: int
     time: float
@@ -27,7 +28,12 @@ class Entry:
     scale: str
     error: str
     cell: int | None
-    status: str = "charged"  # then "released", or "failed"
+    status: str = "charged"  # then "released", or "failed"; "replayed" for an answer given again
+    version: str | None = None
+    unit: str = ""
+    path: Path = ()  # the parts of the source that it reads, from outside in
+    key: str = ""  # what equal queries share; "" where each draws and pays
+    kernel: str = ""  # who charged it
 
     @property
     def epsilon(self) -> Epsilon:
@@ -35,25 +41,73 @@ class Entry:
         return self.loss.epsilon
 
 
+class Answer(NamedTuple):
+    """What a charge has bought: the noisy integers, and which draw of its query they are."""
+
+    entry: Entry
+    noisy: Sequence[Any]
+    draw: int
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A source as a store knows it. The key chooses the rows that max_rows keeps."""
+
+    name: str
+    unit: str
+    key: bytes
+
+
+#: Called with what all charges cost before and after some more: raises to refuse them.
+Check = Callable[[Loss, Loss], None]
+
+
 class Store(Protocol):
     """Keeps entries, in order, and lets nobody write between a check and what it allows."""
 
-    def add(self, drafts: Sequence[Entry], check: Callable[[Loss], None]) -> list[Entry]:
-        """Append all, after ``check(spent)`` did not raise; they are safe when this returns."""
+    def add(self, drafts: Sequence[Entry], check: Check) -> list[Entry]:
+        """Append all, unless ``check(before, after)`` raises; they are safe when this returns."""
         ...
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         """Call ``action(spent)`` while nobody can charge."""
         ...
 
-    def settle(self, number: int, status: str) -> None:
-        """Note what became of a charge; the charge itself never changes."""
+    def settle(self, number: int, status: str, noisy: Sequence[Any] | None = None) -> int:
+        """Note what became of a charge; the charge itself never changes. What was released is kept
+        for its key. Returns which draw of its query this is, from 1; 0 if it isn't kept."""
         ...
 
-    def entries(self) -> list[Entry]: ...
+    def answer(self, key: str, draw: int) -> Answer | None:
+        """The answer kept for a key: of the first draw, the second, …"""
+        ...
+
+    def register(self, source: Registered) -> Registered:
+        """Note a source, or give it as it is known already."""
+        ...
+
+    def entries(self, last: int | None = None) -> list[Entry]:
+        """All entries, or the last so many; oldest first."""
+        ...
+
+    def count(self) -> int:
+        """How many entries there are."""
+        ...
 
     @property
-    def spent(self) -> Loss: ...
+    def spending(self) -> Spending: ...
+
+    def has_changed(self) -> bool:
+        """Whether another process wrote since this was last asked."""
+        ...
+
+    def close(self) -> None: ...
+
+    @property
+    def identity(self) -> str:
+        """What tells it from all others, if it outlives the data that a process holds, so that
+        their versions must be named; "" if it doesn't."""
+        ...
 
 
 #: The process that imported dppandas. A fork of it is another, even for sessions that it opens.
@@ -63,47 +117,75 @@ _PROCESS = os.getpid()
 class MemoryStore:
     """Entries in the memory of one process, and only of that one."""
 
+    identity = ""
+
     def __init__(self) -> None:
         self._entries: list[Entry] = []
-        self._spent = Loss()
+        self._spending = Spending()
+        self._answers: dict[str, list[tuple[int, Sequence[Any]]]] = {}
+        self._sources: dict[str, Registered] = {}
         self._lock = threading.Lock()
 
-    def add(self, drafts: Sequence[Entry], check: Callable[[Loss], None]) -> list[Entry]:
+    def add(self, drafts: Sequence[Entry], check: Check) -> list[Entry]:
         self._same_process()
         # With a lock go blocks of one line, here and below: an interrupt between the last line of
         # a block and its end, where Python unlocks, would leave it locked for good.
         with self._lock: return self._added(drafts, check)  # noqa: E701  # fmt: skip
 
-    def _added(self, drafts: Sequence[Entry], check: Callable[[Loss], None]) -> list[Entry]:
-        check(self._spent)
+    def _added(self, drafts: Sequence[Entry], check: Check) -> list[Entry]:
+        after = self._spending.plus(((each.source, each.path), each.loss) for each in drafts)
+        check(self._spending.total, after.total)
         first = len(self._entries) + 1
         entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
-        for entry in entries:
-            self._spent = self._spent + entry.loss  # first, so that an interrupt here
-            self._entries.append(entry)  # can only count too much
+        self._spending = after  # first, so that an interrupt here can only count too much
+        self._entries += entries
         return entries
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
-        with self._lock: action(self._spent)  # noqa: E701  # fmt: skip
+        with self._lock: action(self._spending.total)  # noqa: E701  # fmt: skip
 
-    def settle(self, number: int, status: str) -> None:
-        with self._lock: self._settled(number, status)  # noqa: E701  # fmt: skip
+    def settle(self, number: int, status: str, noisy: Sequence[Any] | None = None) -> int:
+        with self._lock: return self._settled(number, status, noisy)  # noqa: E701  # fmt: skip
 
-    def _settled(self, number: int, status: str) -> None:
-        entry = self._entries[number - 1]
-        self._entries[number - 1] = replace(entry, status=status)
+    def _settled(self, number: int, status: str, noisy: Sequence[Any] | None) -> int:
+        entry = self._entries[number - 1] = replace(self._entries[number - 1], status=status)
+        if noisy is None or not entry.key:
+            return 0
+        kept = self._answers.setdefault(entry.key, [])
+        kept.append((number, noisy))
+        return len(kept)
 
-    def entries(self) -> list[Entry]:
-        return list(self._entries)
+    def answer(self, key: str, draw: int) -> Answer | None:
+        kept = self._answers.get(key, [])
+        if not 1 <= draw <= len(kept):
+            return None
+        number, noisy = kept[draw - 1]
+        return Answer(self._entries[number - 1], noisy, draw)
+
+    def register(self, source: Registered) -> Registered:
+        return self._sources.setdefault(source.name, source)
+
+    def entries(self, last: int | None = None) -> list[Entry]:
+        return list(self._entries if last is None else self._entries[-last:] if last else [])
+
+    def count(self) -> int:
+        return len(self._entries)
 
     @property
-    def spent(self) -> Loss:
-        return self._spent
+    def spending(self) -> Spending:
+        return self._spending
+
+    def has_changed(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        pass
 
     def _same_process(self) -> None:
         if os.getpid() != _PROCESS or multiprocessing.parent_process() is not None:
             raise WorkerProcessError(
                 "this is a forked or worker process, and a ledger in memory belongs to the main "
                 "process: copies of it would each grant the whole budget. Release in the main "
-                "process. Nothing was computed or charged."
+                'process, or keep the ledger in a file: dp.session(epsilon=…, store="my.ledger"). '
+                "Nothing was computed or charged."
             )

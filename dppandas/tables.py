@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Generic, NoReturn, TypeVar
 
-from . import querystring, refusals, rows
+from . import canonical, querystring, refusals, rows
 from .domain import Unit
 from .engines import AGGREGATES
 from .errors import LineageError, QueryError, is_one_of, quiet, shown
@@ -69,7 +69,8 @@ charged; ask .release(epsilon=…)>
         for expression, _ in asked.values():
             if expression is not None:
                 rows.check(expression, root.source.domain)
-        source = replace(root.source, unit=Unit(unit, 1), domain={})
+        made = _name_of(root.source.made, frame._where, root.branches, asked)
+        source = replace(root.source, unit=Unit(unit, 1), domain={}, made=made)
         engine = root.engine.per_unit(frame._where, root.branches, asked)
         new_root = replace(root, source=source, engine=engine, data=engine, branches=1)
         return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
@@ -78,6 +79,14 @@ charged; ask .release(epsilon=…)>
         if name.startswith("_"):
             raise AttributeError(name)
         raise refusals.refuse("rows for each unit", name, "agg(spend=('amount', 'sum'))")
+
+
+def _name_of(*steps: Any) -> str | None:
+    """A name of how a table was made, so that answers from another aren't taken for its own."""
+    try:
+        return None if steps[0] is None else canonical.key(*steps)
+    except canonical.NoText:
+        return None
 
 
 @quiet

@@ -36,7 +36,7 @@ def summary(ledger: Ledger) -> str:
 
 def text(ledger: Ledger) -> str:
     """The ledger for a terminal."""
-    entries = ledger.entries()
+    entries = ledger.entries(SHOWN)
     lines = [f"dppandas ledger · {summary(ledger)}"]
     if ledger.budget is not None:
         filled = round(30 * float(ledger.spent / ledger.budget))
@@ -46,12 +46,12 @@ def text(ledger: Ledger) -> str:
     sources = ledger.by_source()
     lines.append("by source: " + ", ".join(f"{name} {spent}" for name, spent in sources.items()))
     head = ("release", "cell", "source", _counted(ledger), "error (95 %)", "query")
-    rows = [head, *(_row(entry, head[3]) for entry in entries[-SHOWN:])]
+    rows = [head, *(_row(entry, head[3]) for entry in entries)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head) - 1)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
-    return "\n".join(lines + _earlier(entries))
+    return "\n".join(lines + _earlier(ledger))
 
 
 def _counted(ledger: Ledger) -> str:
@@ -61,14 +61,17 @@ def _counted(ledger: Ledger) -> str:
 
 def _row(entry: Entry, counted: str = "ε") -> tuple[str, ...]:
     cell = "" if entry.cell is None else f"[{entry.cell}]"
-    failed = "" if entry.status == "released" else f" ({entry.status}, no answer)"
+    failed = _NO_ANSWER.get(entry.status, f" ({entry.status}, no answer)")
     source = f"{entry.source} ({entry.lineage})"
     loss = str(entry.epsilon if counted == "ε" else entry.loss)
     return str(entry.number), cell, source, loss, entry.error, entry.what + failed
 
 
-def _earlier(entries: list[Entry]) -> list[str]:
-    hidden = len(entries) - SHOWN
+_NO_ANSWER = {"released": "", "replayed": " (replayed: free)"}
+
+
+def _earlier(ledger: Ledger) -> list[str]:
+    hidden = ledger.count() - SHOWN
     return [f"and {hidden} earlier: dp.ledger().to_frame()"] if hidden > 0 else []
 
 
@@ -95,7 +98,7 @@ _COLOURS = ("#1b7f79", "#c2571a", "#5b5fc7", "#8a6d1d", "#a3386c", "#3f7d2e", "#
 
 def html(ledger: Ledger) -> str:
     """The ledger for a notebook: a bar, the sources and the newest releases."""
-    entries = ledger.entries()
+    entries = ledger.entries(SHOWN)
     parts = [
         f"<style>{_STYLE}</style>",
         f'<div class="dppandas-ledger"><p class="dp-sum"><b>Privacy ledger</b> · '
@@ -104,7 +107,7 @@ def html(ledger: Ledger) -> str:
     ]
     if entries:
         counted = _counted(ledger)
-        rows = "".join(_html_row(entry, counted) for entry in reversed(entries[-SHOWN:]))
+        rows = "".join(_html_row(entry, counted) for entry in reversed(entries))
         parts.append(
             '<div class="dp-scroll"><table><thead><tr><th class="dp-num">release</th>'
             f"<th>cell</th><th>query</th><th>source</th><th>{counted}</th><th>error (95 %)</th>"
@@ -112,7 +115,7 @@ def html(ledger: Ledger) -> str:
         )
     else:
         parts.append('<p class="dp-note">no releases yet</p>')
-    parts += [f'<p class="dp-note">{escape(line)}</p>' for line in _earlier(entries)]
+    parts += [f'<p class="dp-note">{escape(line)}</p>' for line in _earlier(ledger)]
     return "".join([*parts, "</div>"])
 
 

@@ -357,9 +357,9 @@ ADVICE: dict[str, tuple[Ask, str]] = {
     "named aggregation": (
         lambda p: p.groupby("g").agg(m=("x", "mean"), epsilon=1), r"Named aggreg.*agg\(\{'x'",
     ),
-    "an unknown option": (lambda p: p["x"].agg("mean", foo=1), "mechanism: epsilon and bounds by"),
-    "an option of keys": (lambda p: p["g"].mode(foo=1), "mechanism: epsilon and keys by name"),
-    "an option of size": (lambda p: p.size(foo=1), "mechanism: epsilon by name"),
+    "an unknown option": (lambda p: p["x"].agg("mean", foo=1), ": epsilon and bounds by name"),
+    "an option of keys": (lambda p: p["g"].mode(foo=1), ": epsilon and keys by name"),
+    "an option of size": (lambda p: p.size(foo=1), ": epsilon by name"),
     "an index": (lambda p: INDEXED.dp.groupby("g", keys=["a"]), "reset_index"),
     "an index of a source": (lambda p: dp.protect(INDEXED.copy(), "i")["g"], "reset_index"),
     "an index counted": (lambda p: INDEXED.dp.value_counts(["g"], keys=["a"]), "no column 'g'"),

@@ -52,6 +52,8 @@ class And(Truth):
     left: Expression
     right: Expression
 
+    commutes = True
+
     def truth(self, chunk: Chunk) -> Mask:
         return self.left.truth(chunk) & self.right.truth(chunk)
 
@@ -63,6 +65,8 @@ class And(Truth):
 class Or(Truth):
     left: Expression
     right: Expression
+
+    commutes = True
 
     def truth(self, chunk: Chunk) -> Mask:
         return self.left.truth(chunk) | self.right.truth(chunk)

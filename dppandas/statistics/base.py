@@ -130,6 +130,9 @@ class Statistic(ABC):
     cells: Cells
     layout: Layout
 
+    #: What doesn't change the integers: queries that differ in it alone are equal.
+    not_asked: ClassVar[tuple[str, ...]] = ("layout",)
+
     def __init_subclass__(cls, registered: bool = True) -> None:
         if registered:
             REGISTRY.append(cls)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,8 @@ class Covariance(Statistic):
     ddof: int = 1
     correlation: bool = False
     pair: bool = False  # one number for two columns, not a table
+
+    not_asked: ClassVar = ("layout", "ddof")
 
     @property
     def blocks(self) -> tuple[tuple[int, ...], ...]:

@@ -224,6 +224,8 @@ class Variance(Clipped):
     ddof: int = 1
     root: bool = False  # the standard deviation
 
+    not_asked: ClassVar = ("layout", "ddof", "root")
+
     @property
     def size(self) -> int:
         return 3 * len(self.cells) * len(self.operands)

@@ -1,0 +1,172 @@
+"""One text for each value: what tells equal queries, and what a store keeps of an answer.
+
+The text of a query depends on what is asked alone: not on the process, the order of arguments of
+``and``, the labels' layout or the version of pandas. Where a value has no such text, `NoText` is
+raised, and the query is none that could be answered from a store.
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from fractions import Fraction
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pandas as pd
+
+#: Counted up when equal queries get other texts.
+FORM = 1
+
+
+class NoText(TypeError):
+    """A value that has no canonical text."""
+
+
+def key(*parts: Any) -> str:
+    """A short name of some values: equal for equal ones, and for no others."""
+    said = text((FORM, *parts)).encode("utf-8", "surrogatepass")
+    return blake2b(said, digest_size=16).hexdigest()
+
+
+def text(value: Any) -> str:
+    """The canonical text of a value made of public facts."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    said = _PLAIN.get(type(value))
+    if said is not None:
+        return str(said(value))
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, Fraction):  # ε, δ and ρ too
+        return f"q{value.numerator}/{value.denominator}"
+    if isinstance(value, datetime.tzinfo):
+        return f"z{text(str(value))}"
+    if isinstance(value, tuple | list):
+        return "(" + ",".join(map(text, value)) + ")"
+    if isinstance(value, Mapping):
+        return "{" + ",".join(sorted(f"{text(k)}:{text(v)}" for k, v in value.items())) + "}"
+    if isinstance(value, frozenset | set):
+        return "{" + ",".join(sorted(map(text, value))) + "}"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufSU":
+        return f"a{value.dtype.kind}{value.shape}{text(value.ravel().tolist())}"
+    if is_dataclass(value) and not isinstance(value, type):
+        return _fields(value)
+    raise NoText(f"a {type(value).__name__} has no canonical text")
+
+
+def _fields(value: Any) -> str:
+    """A dataclass by its name and the fields that tell it from others; parts in any order where
+    the order means nothing."""
+    name = type(value).__name__
+    hidden = getattr(value, "not_asked", ())
+    if getattr(value, "commutes", False):
+        said = sorted({text(part) for part in _flat(value, type(value))})
+        if len(said) == 1:
+            return said[0]
+    else:
+        said = [text(getattr(value, f.name)) for f in fields(value) if f.name not in hidden]
+    return f"{name}({','.join(said)})"
+
+
+def _flat(value: Any, kind: Any) -> list[Any]:
+    """``(a and b) and c`` is ``a and b and c``."""
+    if type(value) is not kind:
+        return [value]
+    return [part for f in fields(value) for part in _flat(getattr(value, f.name), kind)]
+
+
+def _instant(value: Any) -> str:
+    stamp = pd.Timestamp(value)
+    return f"t{stamp.isoformat()}{text(stamp.tz)}"
+
+
+_PLAIN: dict[type, Any] = {
+    type(None): lambda _: "none",
+    bool: lambda v: f"b{int(v)}",
+    int: lambda v: f"i{v:x}",
+    float: lambda v: f"f{v.hex()}",
+    complex: lambda v: f"c{v.real.hex()},{v.imag.hex()}",
+    str: lambda v: f"s{json.dumps(v)}",
+    bytes: lambda v: f"y{v.hex()}",
+    Decimal: lambda v: f"d{v}",
+    UUID: lambda v: f"u{v}",
+    pd.Timestamp: _instant,
+    datetime.datetime: _instant,
+    datetime.date: lambda v: f"D{v.isoformat()}",
+    datetime.time: lambda v: f"h{v.isoformat()}",
+    datetime.timedelta: lambda v: f"T{pd.Timedelta(v).isoformat()}",
+    pd.Timedelta: lambda v: f"T{v.isoformat()}",
+    pd.Interval: lambda v: f"I{v.closed}{text((v.left, v.right))}",
+    pd.Period: lambda v: f"P{v.freqstr}{v.ordinal}",
+    slice: lambda v: f"S{text((v.start, v.stop, v.step))}",
+}
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def to_json(noisy: Any) -> Any:
+    """What was released, in what JSON knows; `from_json` gives it back. Lists become tuples."""
+    if isinstance(noisy, np.generic):
+        noisy = noisy.item()
+    if type(noisy) in (str, bool, type(None)):
+        return noisy
+    if type(noisy) is int:
+        return noisy if abs(noisy) < 2**53 else {"int": hex(noisy)}
+    if isinstance(noisy, tuple | list):
+        return [to_json(each) for each in noisy]
+    kind = _KINDS.get(type(noisy))
+    if kind is None:
+        raise NoText(f"a {type(noisy).__name__} can't be kept")
+    name, said, _ = kind
+    return {name: said(noisy)}
+
+
+def from_json(kept: Any) -> Any:
+    """See `to_json`."""
+    if isinstance(kept, list):
+        return tuple(from_json(each) for each in kept)
+    if isinstance(kept, dict):
+        ((name, said),) = kept.items()
+        return _READERS[name](said)
+    return kept
+
+
+def _fraction(value: Fraction) -> str:
+    return f"{value.numerator}/{value.denominator}"
+
+
+def _count(value: Any) -> list[Any]:
+    zone = getattr(value, "tz", None)
+    return [int(value.asm8.view("i8")), value.unit, None if zone is None else str(zone)]
+
+
+def _then(said: list[Any]) -> Any:
+    count, unit, zone = said
+    stamp = pd.Timestamp(np.datetime64(count, unit))
+    return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
+
+
+def _for_long(said: list[Any]) -> Any:
+    return pd.Timedelta(np.timedelta64(said[0], said[1]))
+
+
+#: Type, name, to text, and back.
+_KINDS: dict[type, tuple[str, Any, Any]] = {
+    float: ("float", float.hex, float.fromhex),
+    Fraction: ("fraction", _fraction, Fraction),
+    Decimal: ("decimal", str, Decimal),
+    UUID: ("uuid", str, UUID),
+    bytes: ("bytes", bytes.hex, bytes.fromhex),
+    pd.Timestamp: ("time", _count, _then),
+    pd.Timedelta: ("duration", _count, _for_long),
+    datetime.date: ("date", datetime.date.isoformat, datetime.date.fromisoformat),
+}
+_READERS = {name: reader for name, _, reader in _KINDS.values()} | {"int": lambda s: int(s, 16)}

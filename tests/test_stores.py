@@ -1,0 +1,513 @@
+"""Where entries live: one contract for all stores, and what only a file has to stand."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas import durable
+from dppandas.accounting import Terms
+from dppandas.budget import Delta, Epsilon, Loss
+from dppandas.durable import SqliteStore
+from dppandas.spending import Part
+from dppandas.store import Entry, MemoryStore, Registered, Store
+
+TERMS = Terms(limit=Loss(Epsilon(2)))
+DRAFT = Entry(
+    number=0, time=1.5, source="people", lineage="verified", what="count",
+    loss=Loss(Epsilon(1, 10)), mechanism="discrete Laplace", scale="10", error="± 30",
+    cell=3, version="1", unit="each row", path=(Part("sex", "f", 1),), key="k", kernel="here",
+)  # fmt: skip
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "a.ledger", TERMS)
+
+
+def agreed(before: Loss, after: Loss) -> None:
+    pass
+
+
+def test_entries_are_numbered_and_given_back_as_they_were(store: Store) -> None:
+    other = replace(DRAFT, loss=Loss(Epsilon(1, 3), Delta(1, 10**6)), cell=None, path=())
+    entries = store.add([DRAFT, other], agreed)
+    assert [e.number for e in entries] == [1, 2]
+    assert store.entries() == entries == [replace(DRAFT, number=1), replace(other, number=2)]
+    assert store.entries(last=1) == entries[1:]
+    assert store.entries(last=0) == []
+    assert store.count() == 2
+
+
+def test_what_is_spent_is_exact_and_known_before_and_after(store: Store) -> None:
+    seen: list[tuple[Loss, Loss]] = []
+    third = replace(DRAFT, loss=Loss(Epsilon(1, 3)))
+    for _ in range(3):
+        store.add([third], lambda before, after: seen.append((before, after)))
+    sums = [Loss(Epsilon(i, 3)) for i in range(4)]
+    assert seen == list(itertools.pairwise(sums))
+    assert store.spending.total == Loss(Epsilon(1))
+
+
+def test_a_check_that_raises_leaves_all_as_it_was(store: Store) -> None:
+    store.add([DRAFT], agreed)
+
+    def refuse(before: Loss, after: Loss) -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        store.add([DRAFT, DRAFT], refuse)
+    assert store.count() == 1
+    assert store.spending.total == DRAFT.loss
+    assert [e.number for e in store.add([DRAFT], agreed)] == [2]
+
+
+def test_parts_are_charged_once(store: Store) -> None:
+    man = replace(DRAFT, path=(Part("sex", "m", 1),))
+    store.add([DRAFT, man], agreed)
+    assert store.spending.total == DRAFT.loss
+
+
+def test_an_outcome_is_noted_and_an_answer_kept_for_its_key(store: Store) -> None:
+    first, second, third = store.add([DRAFT, DRAFT, replace(DRAFT, key="")], agreed)
+    assert store.answer("k", 1) is None
+    assert store.settle(second.number, "released", [3, -4]) == 1
+    assert store.settle(third.number, "released", [5]) == 0
+    assert store.settle(first.number, "failed") == 0
+    assert [e.status for e in store.entries()] == ["failed", "released", "released"]
+    answer = store.answer("k", 1)
+    assert answer is not None
+    assert (answer.entry.number, list(answer.noisy), answer.draw) == (2, [3, -4], 1)
+    assert store.answer("k", 2) is None
+    assert store.answer("", 1) is None
+    assert store.answer("k", 0) is None
+
+
+def test_whole_numbers_of_any_size_and_labels_of_any_kind_are_kept(store: Store) -> None:
+    noisy = [
+        2**70,
+        -(2**53),
+        0,
+        ("a", (3,)),
+        (1.5, (2,)),
+        (pd.Timestamp("2020-01-01", tz="UTC"), (1,)),
+    ]
+    (entry,) = store.add([DRAFT], agreed)
+    store.settle(entry.number, "released", noisy)
+    answer = store.answer("k", 1)
+    assert answer is not None
+    assert list(answer.noisy) == noisy
+
+
+def test_a_source_is_known_from_its_first_time_on(store: Store) -> None:
+    first = Registered("people", "each row", b"1")
+    assert store.register(first) == first
+    assert store.register(Registered("people", "each id", b"2")) == first
+
+
+def test_many_threads_are_granted_what_is_there_and_no_more(store: Store) -> None:
+    granted: list[int] = []
+
+    def within(before: Loss, after: Loss) -> None:
+        if after.epsilon > 2:
+            raise ValueError
+
+    def work() -> None:
+        for _ in range(10):
+            with contextlib.suppress(ValueError):
+                granted.append(store.add([DRAFT], within)[0].number)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert sorted(granted) == list(range(1, 21))
+
+
+# --- a file ---------------------------------------------------------------------------------------
+
+
+def people(version: str = "1", **terms: Any) -> Any:
+    df = pd.DataFrame({"a": range(100), "g": list("ab") * 50, "u": [i // 4 for i in range(100)]})
+    return dp.protect(df, name="people", version=version, domain={"g": ["a", "b"]}, **terms)
+
+
+def test_a_ledger_outlives_its_kernel(tmp_path: Path) -> None:
+    file = tmp_path / "fair.ledger"
+    dp.session(epsilon=1, store=file)
+    answer = people().count(epsilon=0.25)
+    dp.reset()
+    assert os.listdir(tmp_path) == ["fair.ledger"]  # nothing beside it
+    running = dp.session(store=file)
+    assert (running.budget, running.spent) == (1, Fraction(1, 4))
+    assert people().count(epsilon=0.25) == answer
+    assert running.spent == Fraction(1, 4)
+    with pytest.raises(dp.BudgetExceeded, match=r"asks for ε = 0.8; 0.75 of 1 is left"):
+        people().size(epsilon=0.8)
+
+
+@pytest.mark.parametrize("other", [{"epsilon": 2}, {"epsilon": 1, "delta": 1e-6}])
+def test_another_budget_is_refused_and_changes_nothing(tmp_path: Path, other: Any) -> None:
+    file = tmp_path / "a.ledger"
+    dp.session(epsilon=1, store=file)
+    dp.reset()
+    before = file.read_bytes()
+    with pytest.raises(dp.SessionError, match="has a budget of ε = 1, not"):
+        dp.session(store=file, **other)
+    assert file.read_bytes() == before
+    assert dp.session(epsilon=1, store=file).budget == 1
+
+
+def test_another_unit_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    people(unit="u", max_rows=2)
+    dp.reset()
+    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    for other in ({"unit": "u", "max_rows": 3}, {}):
+        with pytest.raises(dp.SourceError, match="the ledger knows 'people' as protecting"):
+            people(**other)
+    people(unit="u", max_rows=2)
+
+
+def test_a_store_needs_versions(tmp_path: Path) -> None:
+    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    with pytest.raises(dp.SourceError, match="version= is needed"):
+        dp.protect(pd.DataFrame({"a": [1]}), name="people")
+
+
+def test_a_new_version_is_asked_anew_and_inherits_what_is_spent(tmp_path: Path) -> None:
+    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    people().count(epsilon=0.5)
+    dp.reset()
+    dp.session(store=tmp_path / "a.ledger")
+    people(version="2").count(epsilon=0.25)
+    assert dp.ledger().by_source() == {"people": Fraction(3, 4)}
+
+
+def test_the_same_rows_of_a_unit_are_kept_after_a_restart(tmp_path: Path, exact: None) -> None:
+    sums = []
+    for _ in range(3):
+        dp.session(epsilon=10, store=tmp_path / "a.ledger")
+        sums.append(people(unit="u", max_rows=2)["a"].sum(bounds=(0, 100), epsilon=1, fresh=True))
+        dp.reset()
+    assert sums[0] == sums[1] == sums[2]
+
+
+def test_a_running_session_is_gone_on_with_where_its_ledger_is_kept(tmp_path: Path) -> None:
+    running = dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    assert dp.session(epsilon=1, store=str(tmp_path / "a.ledger")) is running
+    assert dp.session() is running
+    with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
+        dp.session(store=tmp_path / "b.ledger")
+    dp.reset()
+    dp.session(epsilon=1)
+    with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
+        dp.session(store=tmp_path / "a.ledger")
+
+
+def bad_paths(tmp_path: Path) -> list[tuple[object, str]]:
+    (tmp_path / "text.ledger").write_text("not a database at all\n" * 100)
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE t (x)")
+    other.close()
+    return [
+        (tmp_path, "is a folder"),
+        (tmp_path / "none" / "a.ledger", "there is no folder"),
+        (tmp_path / "text.ledger", "damaged, or no ledger"),
+        (tmp_path / "other.db", "no ledger of dppandas"),
+        (3, "must be the path of a file"),
+        ("", "must be the path of a file"),
+        (True, "must be the path of a file"),
+    ]
+
+
+def test_a_path_that_holds_no_ledger_is_refused(tmp_path: Path) -> None:
+    for path, said in bad_paths(tmp_path):
+        before = sorted(p.name for p in tmp_path.iterdir())
+        with pytest.raises(dp.SessionError, match=said):
+            dp.session(epsilon=1, store=path)  # type: ignore[arg-type]
+        assert sorted(p.name for p in tmp_path.iterdir()) == before
+        assert dp.ledger().budget is None  # no session was left behind
+        dp.reset()
+
+
+def test_a_new_ledger_needs_a_budget(tmp_path: Path) -> None:
+    with pytest.raises(dp.SessionError, match="a new one needs a budget"):
+        dp.session(store=tmp_path / "a.ledger")
+    assert list(tmp_path.iterdir()) == []
+
+
+def corrupt(file: Path) -> None:
+    whole = bytearray(file.read_bytes())
+    whole[4096:] = os.urandom(len(whole) - 4096)
+    file.write_bytes(whole)
+
+
+def test_a_damaged_file_is_told_and_nothing_is_released(tmp_path: Path) -> None:
+    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    people().count(epsilon=0.5)
+    dp.reset()
+    corrupt(tmp_path / "a.ledger")
+    with pytest.raises(dp.StoreError, match="damaged"):
+        dp.session(epsilon=1, store=tmp_path / "a.ledger")
+
+
+def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
+    SqliteStore(tmp_path / "a.ledger", TERMS).close()
+    db = sqlite3.connect(tmp_path / "a.ledger")
+    db.execute(f"PRAGMA user_version = {durable.SCHEMA + 1}")
+    db.close()
+    with pytest.raises(dp.StoreError, match="newer dppandas"):
+        SqliteStore(tmp_path / "a.ledger", TERMS)
+
+
+def test_a_file_of_schema_1_is_brought_up_to_date(tmp_path: Path) -> None:
+    file = tmp_path / "a.ledger"
+    store = SqliteStore(file, TERMS)
+    store.add([DRAFT, replace(DRAFT, path=()), replace(DRAFT, source="others")], agreed)
+    spending, entries = store.spending, store.entries()
+    store.close()
+    db = sqlite3.connect(file)
+    db.execute("DROP TABLE spending")
+    db.execute("PRAGMA user_version = 1")
+    db.close()
+    again = SqliteStore(file, TERMS)
+    assert (again.spending.losses, again.entries()) == (spending.losses, entries)
+    assert again.terms == TERMS
+
+
+def test_a_file_that_can_only_be_read_still_replays_and_charges_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.ledger"
+    dp.session(epsilon=1, store=file)
+    answer = people().count(epsilon=0.5)
+    dp.reset()
+    before = file.read_bytes()
+    monkeypatch.setattr(durable, "_is_writable", lambda path: False)  # root may write everywhere
+    dp.session(store=file)
+    assert people().count(epsilon=0.5) == answer
+    with pytest.raises(dp.StoreError, match="can only be read here"):
+        people().size(epsilon=0.1)
+    with pytest.raises(dp.StoreError, match="can only be read here"):
+        dp.protect(pd.DataFrame({"a": [1]}), name="new", version="1")
+    dp.reset()
+    assert file.read_bytes() == before
+
+
+def test_a_full_disk_releases_nothing_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    frame = people()
+    frame.count(epsilon=0.25)
+    store = dp.ledger().store
+    assert isinstance(store, SqliteStore)
+    db = store._connection()
+    pages = db.execute("PRAGMA page_count").fetchone()[0]
+    db.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own "database or disk is full"
+
+    def fill() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a charge may fit, and its answer not
+            for _ in range(200):
+                frame.size(epsilon="0.001", fresh=True)
+
+    with pytest.raises(dp.StoreError, match="no room left"):
+        fill()
+    spent = dp.ledger().spent
+    assert spent == sum(e.epsilon for e in dp.ledger().entries())
+    db.execute("PRAGMA max_page_count = 1000000")
+    frame["g"].value_counts(epsilon=0.25)
+    assert dp.ledger().spent == spent + Fraction(1, 4)
+
+
+def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    frame = people()
+
+    def fails(*args: object) -> int:
+        raise dp.StoreError("no room left")
+
+    monkeypatch.setattr(SqliteStore, "settle", fails)
+    with pytest.warns(RuntimeWarning, match="could not be kept: no room left"):
+        assert isinstance(frame.count(epsilon=0.5), int)
+
+
+def test_an_interrupted_charge_leaves_the_store_usable(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "a.ledger", TERMS)
+
+    def interrupt(before: Loss, after: Loss) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.add([DRAFT], interrupt)
+    assert store.add([DRAFT], agreed)[0].number == 1
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+#: What a process of its own does; children are forked after the import.
+WORK = """
+    import os, sys
+    import dppandas as dp
+    from dppandas.store import Entry
+    from dppandas.budget import Epsilon, Loss
+    from dppandas.ledger import Ledger
+    from dppandas.durable import SqliteStore
+
+    def entry(loss="1/100"):
+        return Entry(0, 0.0, "people", "verified", "count", Loss(Epsilon(loss)), "m", "1", "", None)
+
+    def ledger():
+        store = SqliteStore(sys.argv[1])
+        return Ledger(store.terms, store)
+"""
+
+
+def script(body: str) -> str:
+    return textwrap.dedent(WORK) + textwrap.dedent(body)
+
+
+def run(body: str, file: Path, *more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script(body), str(file), *more], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_no_acknowledged_charge_is_lost_when_processes_are_killed_at_any_moment(
+    tmp_path: Path,
+) -> None:
+    """200 children, forked after the import, each killed while it charges."""
+    file = tmp_path / "a.ledger"
+    SqliteStore(file, Terms(limit=Loss(Epsilon(10**6)))).close()
+    parent = run(
+        """
+        import random, signal, time
+        for child in range(200):
+            reader, writer = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                os.close(reader)
+                mine = ledger()
+                while True:
+                    number = mine.charge(entry())[0].number
+                    os.write(writer, b"%d\\n" % number)
+            os.close(writer)
+            first = os.read(reader, 65536)  # it has charged once; now at any moment
+            time.sleep(random.random() * 0.01)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            while True:
+                more = os.read(reader, 65536)
+                if not more:
+                    break
+                first += more
+            os.close(reader)
+            whole = first[: first.rfind(b"\\n") + 1]
+            sys.stdout.write(whole.decode())
+        """,
+        file,
+    )
+    told, _ = parent.communicate(timeout=300)
+    assert parent.returncode == 0
+    acknowledged = [int(line) for line in told.split()]
+    assert len(set(acknowledged)) == len(acknowledged) >= 200
+    store = SqliteStore(file)
+    entries = store.entries()
+    assert [e.number for e in entries] == list(range(1, len(entries) + 1))
+    assert set(acknowledged) <= {e.number for e in entries}
+    assert len(entries) - len(acknowledged) <= 200  # at most one each that wasn't told any more
+    assert store.spending.total == Loss(Epsilon(len(entries), 100))
+    assert store._connection().execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def test_eight_processes_are_granted_exactly_what_is_affordable(tmp_path: Path) -> None:
+    file = tmp_path / "a.ledger"
+    SqliteStore(file, Terms(limit=Loss(Epsilon(1)))).close()
+    body = """
+        mine, granted = ledger(), 0
+        try:
+            while True:
+                mine.charge(entry())
+                granted += 1
+        except dp.BudgetExceeded:
+            print(granted)
+    """
+    running = [run(body, file) for _ in range(8)]
+    granted = [int(each.communicate(timeout=120)[0]) for each in running]
+    assert sum(granted) == 100
+    assert SqliteStore(file).spending.total == Loss(Epsilon(1))
+
+
+def test_a_connection_is_opened_again_after_a_fork(tmp_path: Path) -> None:
+    file = tmp_path / "a.ledger"
+    SqliteStore(file, TERMS).close()
+    body = """
+        mine = ledger()
+        mine.charge(entry())
+        for _ in range(3):
+            pid = os.fork()
+            if pid == 0:
+                mine.charge(entry())
+                os._exit(0)
+            assert os.waitpid(pid, 0)[1] == 0
+            mine.charge(entry())
+        print(mine.spent)
+    """
+    assert run(body, file).communicate(timeout=60)[0] == "0.07\n"
+
+
+def test_another_kernels_charges_are_seen(tmp_path: Path) -> None:
+    running = dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    seen: list[Fraction] = []
+    running.ledger.observe(lambda ledger: seen.append(ledger.spent))
+    running.ledger.poll()
+    assert seen == []
+    assert run("ledger().charge(entry())", tmp_path / "a.ledger").wait(timeout=60) == 0
+    running.ledger.poll()
+    running.ledger.poll()
+    assert seen == [Fraction(1, 100)]
+    (entry,) = running.ledger.entries()
+    assert entry.number == 1
+
+
+def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
+    file = tmp_path / "a.ledger"
+    store = SqliteStore(file, TERMS)
+    process = run("ledger().charge(entry()); print('done')", file)
+
+    def slowly(before: Loss, after: Loss) -> None:
+        time.sleep(3)
+
+    store.add([DRAFT], slowly)
+    assert process.communicate(timeout=60)[0] == "done\n"
+    assert store.count() == 2
+
+
+def test_two_kernels_may_open_a_new_file_at_once(tmp_path: Path) -> None:
+    body = """
+        from dppandas.accounting import Terms
+        store = SqliteStore(sys.argv[1], Terms(limit=Loss(Epsilon(1))))
+        Ledger(store.terms, store).charge(entry())
+    """
+    running = [run(body, tmp_path / "a.ledger") for _ in range(6)]
+    assert [each.wait(timeout=60) for each in running] == [0] * 6
+    assert SqliteStore(tmp_path / "a.ledger").count() == 6
