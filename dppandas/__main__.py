@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser(
         "verify",
         help="compute the chain of hashes and all totals anew",
-        epilog="Returns 0 if nothing deviates, 1 if something does, 2 if there is no ledger to read.",
+        epilog="Returns 0 if nothing deviates, 1 if something does, 2 if there is no ledger.",
     )
     check.add_argument("file", metavar="FILE", help="the ledger")
     check.add_argument(

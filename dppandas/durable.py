@@ -290,7 +290,11 @@ class SqliteStore:
 #: Connections of a parent process, never to be touched.
 _FORKED: list[sqlite3.Connection] = []
 
-_PUT = "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?, ?)"
+#: Where a place is known, its row stays where it is: sources are told in the order of first use.
+_PUT = (
+    "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
+    "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
+)
 _DRAWS = "SELECT count(*) FROM events WHERE kind = 'outcome' AND key = ?"
 
 

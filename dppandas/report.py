@@ -12,8 +12,10 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING
 
 from .accounting import Measure
+from .budget import NO_EPSILON, Epsilon, Loss
 from .durable import SqliteStore
-from .errors import QueryError, StoreError, shown as quoted
+from .errors import QueryError, StoreError
+from .errors import shown as quoted
 from .statement import Statement, as_json, moment, part, version
 from .store import Entry
 
@@ -32,12 +34,19 @@ _OUTCOMES = {
 def html(said: Statement) -> str:
     """The page: what is promised, what was spent on what, and what that rests on."""
     body = "\n".join(
-        [*_opening(said), *_promise(said), *_spent(said), *_releases(said), *_rests(said), *_check(said)]
+        [
+            *_opening(said),
+            *_promise(said),
+            *_spent(said),
+            *_releases(said),
+            *_rests(said),
+            *_check(said),
+        ]
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "style-src 'unsafe-inline'\">\n"
         '<meta name="color-scheme" content="light dark">\n'
         f'<meta name="generator" content="dppandas {version()}">\n'
@@ -51,6 +60,10 @@ def shown(text: object) -> str:
     direction of what follows."""
     seen = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
     return escape("".join(seen), quote=True)
+
+
+def _ledger(said: Statement) -> str:
+    return f"the ledger {shown(said.file)}" if said.file else "a ledger in memory"
 
 
 def _of(said: Statement) -> str:
@@ -75,8 +88,8 @@ def _opening(said: Statement) -> list[str]:
     return [
         "<h1>Privacy statement</h1>",
         _p(
-            f"What the ledger{_of(said)} records: {answers}{when}. Each is listed below with the "
-            f"privacy that it cost. Dates are in UTC. Written by dppandas {version()}.",
+            f"What {_ledger(said)} records: {answers}{when}. Each is listed below "
+            f"with the privacy that it cost. Dates are in UTC. Written by dppandas {version()}.",
             "lead",
         ),
     ]
@@ -158,7 +171,7 @@ def _measure(said: Statement) -> list[str]:
                 f"{before}its probability is at most {_factor(epsilon)} times what it would be if "
                 "any one unit had been left out of the data, and at least one over that."
             ),
-            _p(f"For k units together it is k·ε: for three, ε = {type(epsilon)(3 * epsilon)}."),
+            _p(f"For k units together ε counts k times: for three it is {Epsilon(3 * epsilon)}."),
         ]
     if terms.measure is Measure.APPROXIMATE:
         return [
@@ -171,9 +184,9 @@ def _measure(said: Statement) -> list[str]:
                 f"{before}its probability is at most {_factor(limit.epsilon)} times what it would "
                 f"be if any one unit had been left out of the data, plus {limit.delta}."
             ),
-            _p("For k units together it is k·ε, with k·e<sup>(k−1)ε</sup>·δ in the place of δ."),
+            _p("For k units together these are k·ε and k·e<sup>(k−1)ε</sup>·δ."),
         ]
-    epsilon = terms.epsilon or Fraction(0)
+    epsilon = terms.epsilon or NO_EPSILON
     return [
         _p(
             f"<strong>ρ = {limit.rho}</strong>, zero-concentrated differential privacy, which "
@@ -187,7 +200,7 @@ def _measure(said: Statement) -> list[str]:
         _p(
             "This ε is that of the whole budget, which was fixed beforehand. None is told of what "
             "is spent so far: at a moment that the answers chose it would prove nothing. For k "
-            "units together it is k²·ρ."
+            "units together ρ counts k² times."
         ),
     ]
 
@@ -212,7 +225,7 @@ def _table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()
 ) -> str:
     """Cells are HTML. The first of each row names it."""
-    kinds = [' class="number"' if head in numbers else "" for head in heads]
+    kinds = [f' class="{k}"' if (k := _kind(head, numbers)) else "" for head in heads]
     head = "".join(f'<th scope="col"{k}>{h}</th>' for h, k in zip(heads, kinds, strict=True))
     lines = []
     for first, *others in rows:
@@ -226,25 +239,35 @@ def _table(
     )
 
 
-def _losses(said: Statement, loss: object) -> list[str]:
-    return [shown(getattr(loss, name)) for name in said.counted]
+def _kind(head: str, numbers: Sequence[str]) -> str:
+    return "number" if head in numbers else head if head in ("query", "date", "lineage") else ""
+
+
+def _losses(said: Statement, loss: Loss) -> list[str]:
+    return [str(getattr(loss, name)) for name in said.counted]
+
+
+def _sums(said: Statement, loss: Loss) -> list[str]:
+    """Exactly, and what has no decimal as one too."""
+    sums = [getattr(loss, name) for name in said.counted]
+    return [f"{s} <small>≈ {float(s):.6g}</small>" if "/" in str(s) else str(s) for s in sums]
 
 
 def _spent(said: Statement) -> list[str]:
     symbols = [_SYMBOLS[name] for name in said.counted]
     limit, left = said.terms.limit, said.left
-    rows = [["spent", *_losses(said, said.spent)]]
+    rows = [["spent", *_sums(said, said.spent)]]
     if limit is not None and left is not None:
-        rows = [["budget", *_losses(said, limit)], *rows, ["left", *_losses(said, left)]]
+        rows = [["budget", *_sums(said, limit)], *rows, ["left", *_sums(said, left)]]
     parts = ['<h2 id="budget">What was spent</h2>', *_bar(said)]
-    parts.append(_table("Budget", ["", *symbols], rows, symbols))
+    parts.append(_table("Budget", ["sum", *symbols], rows, symbols))
     if said.sources:
         heads = ["source", "unit", "version", "lineage", "releases", *symbols]
         sources = [
             [
                 shown(source.name), *(shown(", ".join(filter(None, each))) or "none" for each in
                 (source.units, source.versions, source.lineages)),
-                str(source.releases), *_losses(said, source.spent),
+                str(source.releases), *_sums(said, source.spent),
             ]
             for source in said.sources
         ]  # fmt: skip
@@ -311,9 +334,9 @@ _WORDS = (
     "they were asked; only the answer itself was made by dppandas. “Caller-scored” adds that the "
     "analyst vouches for how much one unit moves a score.",
     "<strong>Error</strong>: with 95 % confidence the answer lies this close to the exact one on "
-    "the same rows. Only noise counts, not what clipping to public bounds changed. “n” is the number "
-    "of rows; “gap” and “ranks” say how far what was selected may be from the best. — where only "
-    "the answer can tell.",
+    "the same rows. Only noise counts, not what clipping to public bounds changed. “n” is the "
+    "number of rows; “gap” and “ranks” say how far what was selected may be from the best; “—” "
+    "stands where only the answer can tell.",
     "<strong>Mechanism</strong>: the law of the noise, or of the selection, and its scale on the "
     "grid of whole numbers that all noise is added on.",
     "<strong>Outcome</strong>: a charge is written before data are read and never taken back, so "
@@ -334,7 +357,7 @@ def _rests(said: Statement) -> list[str]:
         )
     return [
         '<h2 id="rests">What the promise rests on</h2>',
-        _p("dppandas computes losses and noise. These it can't check, and the publisher vouches for:"),
+        _p("dppandas computes losses and noise. The publisher vouches for what it can't check:"),
         _list(
             [
                 "Bounds, keys and other public facts in the queries were known without the data.",
@@ -357,9 +380,9 @@ def _check(said: Statement) -> list[str]:
     return [
         '<h2 id="check">How to check it</h2>',
         _p(
-            "The entries of the ledger's file are chained: each carries the hash of the one before. "
-            f"The last hash at the time of this statement is <code class=\"hash\">{shown(said.head)}"
-            "</code>. Who holds the file compares it with"
+            "The entries of the ledger's file are chained: each carries the hash of the one before "
+            "it. The last hash at the time of this statement is "
+            f'<code class="hash">{shown(said.head)}</code>. Who holds the file compares it with'
         ),
         f"<pre><code>dppandas verify {shown(said.file)} --head {shown(said.head)}</code></pre>",
         _p(
@@ -392,7 +415,8 @@ table{border-collapse:collapse;font-size:.875rem;line-height:1.4}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{text-align:left;vertical-align:top;padding:.35rem .9rem .35rem 0;font-weight:400;
  border-bottom:1px solid var(--line);overflow-wrap:anywhere;min-width:3.5rem}
-td:nth-child(3){min-width:11rem}
+td.query{min-width:12rem}
+td.date,td.lineage{white-space:nowrap}
 thead th{font-weight:600;border-bottom:2px solid var(--line);white-space:nowrap}
 tbody tr:nth-child(even){background:var(--band)}
 .number{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}
@@ -406,6 +430,7 @@ pre{max-width:100%;white-space:pre-wrap;overflow-wrap:anywhere;background:var(--
 @media print{:root{color-scheme:light;--ink:#000;--soft:#333;--paper:#fff;--line:#999;
  --band:#fff;--mark:#000}
  body{font-size:10pt}main{max-width:none;padding:0}.scroll{overflow:visible}
- table{font-size:8pt;width:100%}thead{display:table-header-group}tr{break-inside:avoid}
+ table{font-size:7pt}td,th{min-width:0;padding-right:.5rem}td.query{min-width:8rem}
+ thead th{white-space:normal;overflow-wrap:normal}thead{display:table-header-group}tr{break-inside:avoid}
  h2{break-after:avoid}.bar{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """

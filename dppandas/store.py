@@ -95,7 +95,7 @@ class Store(Protocol):
         ...
 
     def sealed(self) -> tuple[list[Entry], str]:
-        """All entries and, of the same moment, the hash that they end in: "" where there is none."""
+        """All entries, and the hash that they end in at the same moment; "" where there is none."""
         ...
 
     @property

@@ -214,7 +214,14 @@ class _Reader:
             take(number, release, key, json.loads(text))
         except _Wrong as wrong:
             self.note(number, str(wrong))
-        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
+        except (
+            ValueError,
+            TypeError,
+            LookupError,
+            ArithmeticError,
+            AttributeError,
+            RecursionError,
+        ):
             self.is_whole = self.is_whole and kind != "charge"
             self.note(number, f"what it says of the {_WORDS[kind]} can't be read")
 
@@ -317,8 +324,8 @@ def _readable(entry: Entry) -> None:
     """Its types, which JSON doesn't check."""
     said = (
         entry.source, entry.lineage, entry.what, entry.mechanism, entry.scale, entry.error,
-        entry.unit, entry.key, entry.kernel, entry.version or "", *(p.partition for p in entry.path),
-        *(p.key for p in entry.path),
+        entry.unit, entry.key, entry.kernel, entry.version or "",
+        *(p.partition for p in entry.path), *(p.key for p in entry.path),
     )  # fmt: skip
     whole = [0 if entry.cell is None else entry.cell, *(p.rows for p in entry.path)]
     is_said = all(isinstance(each, str) for each in said)
