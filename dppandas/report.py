@@ -58,7 +58,10 @@ def html(said: Statement) -> str:
 def shown(text: object) -> str:
     """Text of any origin: no markup, and no sign that can't be seen, such as one that turns the
     direction of what follows."""
-    seen = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+    text = str(text)
+    if text.isprintable():
+        return escape(text, quote=True)
+    seen = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return escape("".join(seen), quote=True)
 
 
@@ -431,6 +434,7 @@ pre{max-width:100%;white-space:pre-wrap;overflow-wrap:anywhere;background:var(--
  --band:#fff;--mark:#000}
  body{font-size:10pt}main{max-width:none;padding:0}.scroll{overflow:visible}
  table{font-size:7pt}td,th{min-width:0;padding-right:.5rem}td.query{min-width:8rem}
- thead th{white-space:normal;overflow-wrap:normal}thead{display:table-header-group}tr{break-inside:avoid}
+ thead th{white-space:normal;overflow-wrap:normal}thead{display:table-header-group}
+ tr{break-inside:avoid}
  h2{break-after:avoid}.bar{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """

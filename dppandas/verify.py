@@ -23,6 +23,10 @@ from .errors import QueryError, StoreError, shown
 from .spending import Path, Place, Spending
 from .store import Entry
 
+#: What reading something else than was written may raise.
+_UNREADABLE = (
+    ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
+)  # fmt: skip
 #: What may become of a charge.
 OUTCOMES = ("released", "failed", "recorded")
 
@@ -123,6 +127,7 @@ class _Reader:
         self.terms: Terms | None = None
         self.sources: list[str] = []
         self.charges: dict[int, Entry] = {}  # by release
+        self.last = 0  # release
         self.charged_by: dict[int, int] = {}  # the event of each
         self.outcomes: set[int] = set()
         self.numbers: dict[str, int] = {}  # of the events, by hash
@@ -136,7 +141,7 @@ class _Reader:
         for part in (self._pages, self._tables, self._events, self._totals):
             try:
                 part(db)
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, *_UNREADABLE) as error:
                 self.is_whole = False
                 self.note(None, f"{_PARTS[part.__name__]} can't be read: {error}")
 
@@ -214,14 +219,7 @@ class _Reader:
             take(number, release, key, json.loads(text))
         except _Wrong as wrong:
             self.note(number, str(wrong))
-        except (
-            ValueError,
-            TypeError,
-            LookupError,
-            ArithmeticError,
-            AttributeError,
-            RecursionError,
-        ):
+        except _UNREADABLE:
             self.is_whole = self.is_whole and kind != "charge"
             self.note(number, f"what it says of the {_WORDS[kind]} can't be read")
 
@@ -242,7 +240,8 @@ class _Reader:
     def _charge(self, number: int, release: int | None, key: str | None, body: Any) -> None:
         entry = durable.entry_of(release or 0, body, "charged")
         _readable(entry)
-        expected = max(self.charges, default=0) + 1
+        expected = self.last + 1
+        self.last = entry.number
         self.charges[entry.number] = entry
         self.charged_by[entry.number] = number
         _unless(key is None, "a charge is filed under no key")
