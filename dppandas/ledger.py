@@ -170,7 +170,9 @@ class Ledger:
         said["time"] = pd.DatetimeIndex(times).as_unit("ns").tz_localize("UTC")
         index = pd.Index([e.number for e in entries], dtype="int64", name="release")
         texts = {name: object for name in said if not entries and name not in _TYPED}
-        return pd.DataFrame({**said}, index=index).astype(texts)
+        for name in said.keys() - set(_TYPED):
+            said[name] = list(map(_whole, said[name]))
+        return pd.DataFrame(said, index=index).astype(texts)
 
     @quiet
     def export(self, path: str | os.PathLike[str]) -> None:
@@ -318,6 +320,11 @@ readers, .json for programs, .csv for a table.
 
     def _repr_html_(self) -> str:
         return views.html(self)
+
+
+def _whole(text: str) -> str:
+    """Half a sign, which a label may be, is more than pandas' text can hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def draft(query: Query, loss: Loss, mechanism: str, scale: str, error: str, key: str) -> Entry:

@@ -108,7 +108,7 @@ def written(ledger: Ledger, path: object) -> None:
     else:
         text = ledger.exact_frame().to_csv(lineterminator="\n")
     try:
-        # A label may hold half a sign, which no file can: as JSON writes it.
+        # A label may hold half a sign, which no file can: told as JSON writes it.
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     except OSError as error:
         told = StoreError(f"{str(file)!r} can't be written: {error.strerror or error}.")
