@@ -316,6 +316,20 @@ def test_damaged_pages_are_told(file: Path) -> None:
     assert __main__.main(["verify", str(file)]) == 1
 
 
+def test_an_index_that_says_something_else_is_told(file: Path) -> None:
+    """The events are as they were; SQLite's own check alone can tell."""
+    db = sqlite3.connect(file)
+    (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'sources'").fetchone()
+    (size,) = db.execute("PRAGMA page_size").fetchone()
+    db.close()
+    whole = bytearray(file.read_bytes())
+    page = whole[(root - 1) * size : root * size]
+    assert page.count(b"people") == 1
+    whole[(root - 1) * size : root * size] = page.replace(b"people", b"qeople")
+    file.write_bytes(whole)
+    assert "the database is damaged: row" in told(file)
+
+
 def test_any_byte_of_an_event_counts(file: Path) -> None:
     """Whatever letter of whatever column of whatever event is another one."""
     db = sqlite3.connect(file, isolation_level=None)
