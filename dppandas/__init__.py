@@ -54,6 +54,7 @@ The map of the house, each room importing only those above it:
 `verbs`, `tables`  what makes other rows, and tables, of private ones,
 `crosstabs`        tables of two sides,
 `frame`            and a table
+`fingerprints`     whether data changed under one version: for `protect` alone
 `accessor`         `df.dp`, `private`, `protect`
 `choices`          selections by a score of the caller's own
 `distances`        how far rows are from changing a caller's value; what is far is told

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from . import sampling
+from . import fingerprints, sampling
 from .domain import SOURCE_ATTR, Unit, parse_domain
 from .engines import contents
 from .engines.pandas import PandasEngine
@@ -62,12 +62,7 @@ def protect(
     <unreleased mean of age in (17, 60), from doctest (verified): nothing computed or charged; \
 ask .release(epsilon=…)>
     """
-    if not isinstance(df, pd.DataFrame):
-        raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
-    if not isinstance(name, str) or not name.strip() or name == UNNAMED:
-        raise QueryError(f"name={shown(name)} must be a string that names the source.")
-    if version is not None and not isinstance(version, str):
-        raise QueryError(f"version={shown(version)} must be a string.")
+    _check_names(df, name, version)
     columns = list(df.columns)  # on a line of its own: a traceback shows what its line names
     _once(columns)
     owner = Unit.parse(unit, max_rows, columns)
@@ -85,7 +80,7 @@ ask .release(epsilon=…)>
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
-        engine = PandasEngine(own, owner, _registered(running, name, owner, version))
+        engine = PandasEngine(own, owner, _registered(running, name, owner, version, own))
         holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
         known_sources[holding.source.id] = Known(holding.source, facts, tuple(columns))
     if _difference(holding.terms, terms) or holding.fingerprint != facts:
@@ -100,15 +95,27 @@ ask .release(epsilon=…)>
     return PrivateFrame(root, {name: Column(name) for name in columns})
 
 
-def _registered(running: Session, name: str, owner: Unit, version: str | None) -> bytes:
+def _check_names(df: object, name: object, version: object) -> None:
+    if not isinstance(df, pd.DataFrame):
+        raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
+    if not isinstance(name, str) or not name.strip() or name == UNNAMED:
+        raise QueryError(f"name={shown(name)} must be a string that names the source.")
+    if version is not None and not isinstance(version, str):
+        raise QueryError(f"version={shown(version)} must be a string.")
+
+
+def _registered(
+    running: Session, name: str, owner: Unit, version: str | None, own: pd.DataFrame
+) -> bytes:
     """The key that chooses rows of a source, as the session's store knows it."""
     store = running.ledger.store
-    if store.requires_versions and version is None:
+    if store.identity and version is None:
         raise SourceError(
             f"version= is needed: this session's ledger outlives the data, and answers {name!r} "
             f'again as long as its version is the same. Say version="1", and another '
             "whenever the data change. Nothing was computed or charged."
         )
+    _check_version(running, name, version, own)
     mine = Registered(name, f"{owner} ({owner.column!r}, {owner.max_rows})", sampling.key())
     known = store.register(mine)
     if known.unit != mine.unit:
@@ -117,6 +124,19 @@ def _registered(running: Session, name: str, owner: Unit, version: str | None) -
             "unit, or another name. Nothing was computed or charged."
         )
     return known.key
+
+
+def _check_version(running: Session, name: str, version: str | None, own: pd.DataFrame) -> None:
+    """Refuse other data under a version that was protected before, where a ledger outlives them."""
+    ledger = running.ledger.store.identity
+    if ledger and not fingerprints.is_as_before(
+        (ledger, name, str(version)), lambda key: contents.fingerprint(own, key)
+    ):
+        raise SourceError(
+            f"the data of {name!r} are not those that were protected as version {version!r}: what "
+            "was answered of those would be given again for these. Say another version=. Nothing "
+            "was computed or charged."
+        )
 
 
 def _difference(before: dict[str, object], now: dict[str, object]) -> str:

@@ -46,6 +46,8 @@ def text(value: Any) -> str:
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, Fraction):  # ε, δ and ρ too
         return f"q{value.numerator}/{value.denominator}"
+    if isinstance(value, datetime.tzinfo):
+        return f"z{text(str(value))}"
     if isinstance(value, tuple | list):
         return "(" + ",".join(map(text, value)) + ")"
     if isinstance(value, Mapping):
@@ -66,6 +68,8 @@ def _fields(value: Any) -> str:
     hidden = getattr(value, "not_asked", ())
     if getattr(value, "commutes", False):
         said = sorted({text(part) for part in _flat(value, type(value))})
+        if len(said) == 1:
+            return said[0]
     else:
         said = [text(getattr(value, f.name)) for f in fields(value) if f.name not in hidden]
     return f"{name}({','.join(said)})"
@@ -80,7 +84,7 @@ def _flat(value: Any, kind: Any) -> list[Any]:
 
 def _instant(value: Any) -> str:
     stamp = pd.Timestamp(value)
-    return f"t{stamp.isoformat()}[{stamp.tz}]"
+    return f"t{stamp.isoformat()}{text(stamp.tz)}"
 
 
 _PLAIN: dict[type, Any] = {

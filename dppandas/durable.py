@@ -25,7 +25,7 @@ from hashlib import sha256
 from pathlib import Path as File
 from typing import Any, TypeVar
 
-from . import canonical
+from . import canonical, sampling
 from .accounting import Measure, Terms
 from .budget import Delta, Epsilon, Loss, Rho
 from .errors import SessionError, StoreError, shown
@@ -66,8 +66,6 @@ CREATE TABLE spending (
 
 class SqliteStore:
     """Entries in one SQLite file. Not for network file systems, whose locks can't be relied on."""
-
-    requires_versions = True
 
     def __init__(
         self, path: str | os.PathLike[str], terms: Terms | None = None, reading: bool = False
@@ -175,6 +173,11 @@ class SqliteStore:
     @property
     def spending(self) -> Spending:
         return self._read(spending_kept)
+
+    @property
+    def identity(self) -> str:
+        """What tells this ledger from all others."""
+        return str(json.loads(self._read(lambda db: _one(db, _OPENED)))["id"])
 
     def has_changed(self) -> bool:
         now: int = self._read(lambda db: _one(db, "SELECT max(number) FROM events"))
@@ -295,6 +298,7 @@ _PUT = (
     "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
     "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
 )
+_OPENED = "SELECT body FROM events WHERE kind = 'opened'"
 _DRAWS = "SELECT count(*) FROM events WHERE kind = 'outcome' AND key = ?"
 
 
@@ -369,7 +373,8 @@ def _create(db: sqlite3.Connection, terms: Terms | None) -> None:
     create_tables(db)
     db.execute(f"PRAGMA application_id = {APPLICATION}")
     db.execute(f"PRAGMA user_version = {SCHEMA}")
-    _append(db, "opened", terms_body(terms or Terms()), None, None)
+    body = {**terms_body(terms or Terms()), "id": sampling.identifier()}
+    _append(db, "opened", body, None, None)
 
 
 def create_tables(db: sqlite3.Connection) -> None:
@@ -476,7 +481,7 @@ def terms_body(terms: Terms) -> dict[str, Any]:
 
 
 def _terms(db: sqlite3.Connection) -> Terms:
-    return terms_of(json.loads(_one(db, "SELECT body FROM events WHERE kind = 'opened'")))
+    return terms_of(json.loads(_one(db, _OPENED)))
 
 
 def terms_of(body: dict[str, Any]) -> Terms:

@@ -108,8 +108,9 @@ class Store(Protocol):
     def close(self) -> None: ...
 
     @property
-    def requires_versions(self) -> bool:
-        """Whether it outlives the data that a process holds, so that these must be named."""
+    def identity(self) -> str:
+        """What tells it from all others, if it outlives the data that a process holds, so that
+        their versions must be named; "" if it doesn't."""
         ...
 
 
@@ -120,7 +121,7 @@ _PROCESS = os.getpid()
 class MemoryStore:
     """Entries in the memory of one process, and only of that one."""
 
-    requires_versions = False
+    identity = ""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []

@@ -155,7 +155,12 @@ class Unreleased(Private):
             rows.check(expression, domain)
 
     def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
-        return release(*self._query(session().terms.asked(epsilon, **more), select))
+        asked = session().terms.asked(epsilon, **self._completed(more))
+        return release(*self._query(asked, select))
+
+    def _completed(self, more: More) -> More:
+        """With what was said of the loss when this was asked for."""
+        return more
 
     def _query(self, asked: Asked, select: int = 0) -> tuple[Query, Engine, bool]:
         root = self._root
@@ -201,10 +206,10 @@ class Unreleased(Private):
     ) -> float:
         """The largest error that a release would have, free: public facts decide it.
 
-        Of counts and sums in their own unit, of quantiles in ranks, of a mode the gap. Of a mean or
-        variance to first order, and only with ``expected_rows``: about how many rows (for a
-        weighted one, what total weight) it is taken over, from public knowledge. Of other ratios
-        only the answer knows: `QueryError`.
+        Of counts and sums in their own unit, of quantiles in ranks, of a mode the gap; by keys that
+        nobody declared, of each label by itself. Of a mean or variance to first order, and only
+        with ``expected_rows``: about how many rows (for a weighted one, what total weight) it is
+        taken over, from public knowledge. Of other ratios only the answer knows: `QueryError`.
 
         *Guarantee*: no row is read and nothing is charged.
 
@@ -218,7 +223,8 @@ class Unreleased(Private):
             isinstance(expected_rows, NUMBERS) and 0 < expected_rows < float("inf")
         ):
             raise QueryError(f"expected_rows={shown(expected_rows)} must be a number above 0.")
-        query, _, _ = self._query(session().terms.asked(epsilon, **more), self._selects)
+        asked = session().terms.asked(epsilon, **self._completed(more))
+        query, _, _ = self._query(asked, self._selects)
         law = query.mechanism()
         if self._selects:
             return law.gap(confidence, self._statistic.size)  # type: ignore[attr-defined,no-any-return]
@@ -315,11 +321,9 @@ class UnreleasedMode(Unreleased):
 class UnreleasedKeys(Unreleased):
     """An answer by keys that nobody declared: which are told is part of the answer."""
 
-    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
+    def _completed(self, more: More) -> More:
         known = self._statistic.delta if isinstance(self._statistic, Sparse) else None
-        if known and more.get("delta") is None:
-            more["delta"] = known
-        return super()._ask(epsilon, select, **more)
+        return {**more, "delta": known} if known and more.get("delta") is None else more
 
     @property
     def _can_select(self) -> bool:

@@ -20,6 +20,12 @@ settings.load_profile("dppandas")
 
 
 @pytest.fixture(autouse=True)
+def own_configuration(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any) -> None:
+    """No test writes to the configuration of the user who runs it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("configuration")))
+
+
+@pytest.fixture(autouse=True)
 def fresh_session() -> Iterator[None]:
     """No test inherits a budget, or a token that pandas kept in some frame's attrs."""
     dp.reset()

@@ -478,6 +478,14 @@ def test_the_module_runs_in_a_terminal_without_greek(file: Path) -> None:
     assert (ran.returncode, ran.stdout) == (2, "")
 
 
+def test_sources_are_told_in_the_order_of_first_use(file: Path) -> None:
+    store = SqliteStore(file)
+    for source in ("others", "people"):
+        store.add([replace(DRAFT, source=source)], lambda before, after: None)
+    assert list(store.spending.by_source()) == ["people", "others"]
+    assert told(file) == ""
+
+
 # --- the limit at every moment --------------------------------------------------------------------
 
 LOSSES = st.builds(lambda e, d: Loss(Epsilon(e), Delta(d)), st.integers(0, 4), st.integers(0, 1))

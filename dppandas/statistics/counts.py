@@ -36,6 +36,7 @@ class Count(Statistic):
     at_most: int | None = None
     hashed: tuple[Any, ...] = ()
 
+    not_asked: ClassVar = ("layout", "share_of")
     selectable: ClassVar[bool] = True
 
     @property

@@ -214,6 +214,8 @@ class Variance(Statistic):
     ddof: int = 1
     root: bool = False  # the standard deviation
 
+    not_asked: ClassVar = ("layout", "ddof", "root")
+
     @property
     def grids(self) -> tuple[Grid, ...]:
         return tuple(Grid.anchored(bounds) for bounds in self.bounds)

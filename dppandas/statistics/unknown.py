@@ -233,6 +233,12 @@ class Unknown(Sparse):
         inner, flat = self._told(noisy)
         return inner.errors_at(flat, law.values, confidence) if flat else []
 
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        """Of one label: how many are told is private."""
+        if self.inner is None:
+            return float(law.half_width(confidence))
+        return self.inner.error_before(law.values, confidence, rows)
+
     def expected_at(self, law: Any, confidence: float) -> str:
         """Of one label."""
         if self.inner is None:

@@ -1,0 +1,308 @@
+"""The same query of the same version is answered once, and given again for nothing."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from operations import OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released
+
+import dppandas as dp
+from dppandas import canonical
+from dppandas.budget import Epsilon
+from dppandas.query import Query
+from dppandas.release import recorder
+from dppandas.rows import And, Column, Compare, Literal, Or
+
+
+def table() -> pd.DataFrame:
+    return pd.DataFrame({"a": range(100), "b": range(0, 200, 2), "g": list("abcd") * 25})
+
+
+DOMAIN = {"g": ["a", "b", "c", "d"], "a": (0, 100)}
+
+
+def people(**terms: Any) -> Any:
+    return dp.protect(table(), name="people", domain=DOMAIN, **terms)
+
+
+@pytest.fixture(autouse=True)
+def budget() -> None:
+    dp.session(epsilon=1000)
+
+
+def statuses() -> list[str]:
+    return [entry.status for entry in dp.ledger().entries()]
+
+
+def test_a_cell_run_again_gives_the_same_and_costs_nothing() -> None:
+    first = people()["a"].mean(epsilon=0.5)
+    again = people()["a"].mean(epsilon=0.5)
+    assert again == first
+    assert dp.ledger().spent == Fraction(1, 2)
+    assert statuses() == ["released", "replayed"]
+    told = dp.ledger().to_frame()
+    assert told["status"].tolist() == ["released", "replayed"]
+    assert told["epsilon"].tolist() == [0.5, 0.0]
+    assert told.index.tolist() == [1, 1]
+    assert "replayed: free" in repr(dp.ledger())
+    assert dp.record(again).number == dp.record(first).number
+    assert dp.record(again).interval() == dp.record(first).interval()
+
+
+def test_fresh_draws_anew_and_pays() -> None:
+    p = people()
+    # 24 numbers of scale 1000: all equal with a probability below 1e-70
+    draws = [p[["a"] * 1].sum(epsilon="0.001", fresh=True)["a"] for _ in range(24)]
+    assert len(set(draws)) > 1
+    assert dp.ledger().spent == Fraction(24, 1000)
+    assert p[["a"]].sum(epsilon="0.001")["a"] == draws[0]
+    assert [dp.record(p[["a"]].sum(epsilon="0.001")).draw] == [1]
+
+
+@pytest.mark.parametrize("bad", [1, "yes", np.True_, pd.NA])
+def test_fresh_is_true_or_false(bad: object) -> None:
+    with pytest.raises(dp.QueryError, match="fresh="):
+        people().count(epsilon=1, fresh=bad)
+    assert dp.ledger().spent == 0
+
+
+SAME: list[tuple[Any, Any]] = [
+    (lambda p: p.query("a > 3 and b < 9").count, lambda p: p[p["a"] > 3].query("b < 9").count),
+    (lambda p: p.query("b < 9").query("a > 3").count, lambda p: p.query("a > 3 and b < 9").size),
+    (lambda p: p.query("a > 3 and a > 3").count, lambda p: p.query("a > 3").count),
+    (lambda p: p["g"].value_counts(sort=False).release, lambda p: p["g"].value_counts().release),
+    (lambda p: p["g"].value_counts(normalize=True).release, lambda p: p.value_counts("g").release),
+    (lambda p: p.rename(columns={"a": "z"})["z"].sum, lambda p: p["a"].sum),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(SAME)))
+def test_equal_queries_are_known_however_they_are_written(number: int) -> None:
+    one, other = SAME[number]
+    one(people())(epsilon=1)
+    other(people())(epsilon=1)
+    assert statuses() == ["released", "replayed"], dp.ledger()
+
+
+OTHER: list[Any] = [
+    lambda p: p.count(epsilon=1),
+    lambda p: p.count(epsilon=2),
+    lambda p: p["a"].count(epsilon=1),
+    lambda p: p["b"].count(epsilon=1),
+    lambda p: p.query("a > 3").count(epsilon=1),
+    lambda p: p.query("a >= 3").count(epsilon=1),
+    lambda p: p.query("a > 3 or b > 3").count(epsilon=1),
+    lambda p: p.query("a > 3 and b > 3").count(epsilon=1),
+    lambda p: p.query("not a > 3").count(epsilon=1),
+    lambda p: p.query("b == '3'").count(epsilon=1),
+    lambda p: p.query("b == 3").count(epsilon=1),
+    lambda p: p.query("b == 3.0").count(epsilon=1),
+    lambda p: p["g"].value_counts(epsilon=1),
+    lambda p: p["g"].value_counts(keys=["b", "a", "c", "d"], epsilon=1),
+    lambda p: p["g"].value_counts(keys=["a", "b", "c"], epsilon=1),
+    lambda p: p["g"].value_counts(dropna=False, epsilon=1),
+    lambda p: p["g"].value_counts().idxmax(epsilon=1),
+    lambda p: p["a"].sum(epsilon=1),
+    lambda p: p["a"].sum(bounds=(0, 50), epsilon=1),
+    lambda p: p["a"].mean(epsilon=1),
+    lambda p: p["a"].var(epsilon=1),
+    lambda p: p["a"].median(epsilon=1),
+    lambda p: p["a"].quantile(0.25, epsilon=1),
+    lambda p: p["a"].quantile([0.25, 0.5], epsilon=1),
+    lambda p: p.groupby("g")["a"].mean(epsilon=1),
+    lambda p: p.sample(frac=0.5).count(epsilon=1),
+    lambda p: p.sample(frac=0.5).sample(frac=0.5).count(epsilon=1),
+    lambda p: dp.concat([p, p]).count(epsilon=1),
+    lambda p: p["g"].map({"a": 1}).count(epsilon=1),
+    lambda p: p["g"].map({"b": 1}).count(epsilon=1),
+    lambda p: p.merge(pd.DataFrame({"g": ["a"], "z": [1]}), on="g", how="inner").count(epsilon=1),
+    lambda p: p.merge(pd.DataFrame({"g": ["b"], "z": [1]}), on="g", how="inner").count(epsilon=1),
+]
+
+
+def test_other_queries_are_told_apart() -> None:
+    for ask in OTHER:
+        ask(people())
+    assert statuses() == ["released"] * len(OTHER)
+    keys = [entry.key for entry in dp.ledger().entries()]
+    assert len(set(keys)) == len(keys)
+
+
+def test_tables_of_one_row_a_unit_are_told_apart() -> None:
+    p = dp.protect(table(), name="units", unit="b", domain=DOMAIN)
+    for how in ("sum", "max"):
+        p.per_unit().agg(n=("a", how))["n"].mean(bounds=(0, 9), epsilon=1)
+        p.query("a > 3").per_unit().agg(n=("a", how))["n"].mean(bounds=(0, 9), epsilon=1)
+        p.per_unit().agg(n=("a", how)).per_unit().agg(n=("n", "sum"))["n"].mean(
+            bounds=(0, 9), epsilon=1
+        )
+    assert statuses() == ["released"] * 6
+    p.per_unit().agg(n=("a", "max"))["n"].mean(bounds=(0, 9), epsilon=1)
+    assert statuses()[-1] == "replayed"
+
+
+def test_what_the_caller_vouches_for_is_always_drawn() -> None:
+    df = table()
+    for _ in range(2):
+        df.dp.count(epsilon=1)
+        dp.private(df, unit="b").count(epsilon=1)
+        dp.choose(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
+    dp.protect(df, name="people")
+    for _ in range(2):
+        df.dp.count(epsilon=1)  # the source's frame by its token: identity is no proof
+    assert statuses() == ["released"] * 8
+
+
+def test_another_version_is_another_question() -> None:
+    people(version="1").count(epsilon=1)
+    dp.reset()
+    dp.session(epsilon=1000)
+    people(version="2").count(epsilon=1)
+    assert statuses() == ["released"]
+
+
+def test_what_is_refused_notes_no_replay() -> None:
+    dp.reset()
+    dp.session(epsilon=1)
+    p = people()
+    p["a"].agg(["mean", "count"], epsilon=1)
+    p["a"].agg(["mean", "count"], epsilon=1)
+    assert statuses() == ["released"] * 2 + ["replayed"] * 2
+    with pytest.raises(dp.BudgetExceeded):
+        p["a"].agg(["mean", "median"], epsilon=1)  # the mean alone was there
+    assert statuses() == ["released"] * 2 + ["replayed"] * 2
+
+
+def test_a_charge_that_failed_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = people()
+    with monkeypatch.context() as broken:
+        broken.setattr(type(p._root.engine), "gather", lambda *a, **k: 1 / 0)
+        with pytest.raises(dp.ReleaseFailed):
+            p.count(epsilon=1)
+    p.count(epsilon=1)
+    p.count(epsilon=1)
+    assert statuses() == ["failed", "released", "replayed"]
+
+
+def test_an_audit_draws_each_time() -> None:
+    from dppandas.session import scratch
+
+    with scratch() as audit:
+        for _ in range(2):
+            people().count(epsilon=1)
+        assert [e.status for e in audit.ledger.entries()] == ["released"] * 2
+        token = recorder.set(lambda query, mechanism, exact: mechanism.blank(1))
+        people().count(epsilon=1)
+        recorder.reset(token)
+
+
+def schema() -> pd.DataFrame:
+    rows = range(240)
+    return pd.DataFrame(
+        {
+            "number": [i % 7 - 2.5 for i in rows], "group": ["abx"[i % 3] for i in rows],
+            "code": [i % 4 for i in rows], "yes": [i % 2 == 0 for i in rows],
+            "no": [i % 5 == 0 for i in rows], "owner": [i // 2 for i in rows],
+            "when": pd.date_range("2020-01-01", periods=240, freq="h", tz="UTC"),
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.* is a quantile")
+@pytest.mark.parametrize("name", [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN])
+def test_every_operation_is_answered_again_in_another_kernel(name: str, tmp_path: Path) -> None:
+    answers = []
+    for _ in range(2):
+        dp.reset()
+        dp.session(epsilon=100, delta=0.01, store=tmp_path / "a.ledger")
+        private = dp.protect(schema(), name="all", unit="owner", max_rows=2, version="1")
+        answers.append(released(name, private))
+    assert statuses() == ["released", "replayed"]
+    one, other = answers
+    if isinstance(one, pd.Series | pd.DataFrame):
+        testing: Any = pd.testing
+        (testing.assert_series_equal if isinstance(one, pd.Series) else testing.assert_frame_equal)(
+            one, other
+        )
+    elif isinstance(one, pd.Index):
+        pd.testing.assert_index_equal(one, other)
+    else:
+        assert one == other or one != one
+        assert type(one) is type(other)
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+PLAIN = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.binary(),
+    st.decimals(allow_nan=False, allow_infinity=False), st.fractions(), st.dates(), st.uuids(),
+    st.datetimes(min_value=datetime.datetime(1700, 1, 1), max_value=datetime.datetime(2200, 1, 1)),
+)  # fmt: skip
+
+
+NESTED = st.recursive(PLAIN, lambda inner: st.tuples(inner, inner))
+
+
+def _told_apart(value: Any) -> Any:
+    """What must be told apart: 1, 1.0, True and '1' are four."""
+    if isinstance(value, tuple):
+        return tuple(map(_told_apart, value))
+    if isinstance(value, float):
+        return "float", value.hex()
+    if isinstance(value, Decimal):
+        return "Decimal", str(value)
+    return type(value).__name__, repr(value)
+
+
+@given(NESTED, NESTED)
+def test_texts_are_equal_for_equal_values_only(one: Any, other: Any) -> None:
+    same = _told_apart(one) == _told_apart(other)
+    assert (canonical.text(one) == canonical.text(other)) == same
+
+
+@given(st.lists(PLAIN.filter(lambda v: not isinstance(v, datetime.datetime)), max_size=3))
+def test_what_is_kept_is_given_back(values: list[Any]) -> None:
+    import json
+
+    kept = json.loads(json.dumps(canonical.to_json(values)))
+    assert _told_apart(canonical.from_json(kept)) == _told_apart(tuple(values))
+
+
+def test_times_are_given_back_as_they_were() -> None:
+    values = (
+        pd.Timestamp("2020-01-01 10:00", tz="Europe/Berlin"),
+        pd.Timestamp("1600-01-01").as_unit("s"),
+        pd.Timestamp("2020-01-01 00:00:00.123456789"),
+        pd.Timedelta("1 days 00:00:01"),
+    )  # fmt: skip
+    back = canonical.from_json(canonical.to_json(values))
+    assert back == values
+    assert [getattr(b, "tz", None) for b in back] == [getattr(v, "tz", None) for v in values]
+
+
+A, B, C = (Compare(">", Column(name), Literal(1)) for name in "abc")
+
+
+def test_the_order_of_and_and_or_means_nothing_and_their_brackets_do() -> None:
+    assert canonical.text(And(And(A, B), C)) == canonical.text(And(C, And(B, And(A, A))))
+    assert canonical.text(Or(A, B)) == canonical.text(Or(B, A))
+    assert canonical.text(Or(And(A, B), C)) != canonical.text(And(Or(A, B), C))
+    assert canonical.text(Compare(">", A, B)) != canonical.text(Compare(">", B, A))
+
+
+def test_a_value_without_a_text_makes_a_query_that_is_never_answered_again() -> None:
+    with pytest.raises(canonical.NoText):
+        canonical.text((1, object()))
+    with pytest.raises(canonical.NoText):
+        canonical.to_json([object()])
+    assert canonical.text(Epsilon(1, 3)) == canonical.text(Fraction(1, 3))
+    assert Query.key.__doc__
