@@ -480,9 +480,9 @@ def test_the_module_runs_in_a_terminal_without_greek(file: Path) -> None:
 
 def test_sources_are_told_in_the_order_of_first_use(file: Path) -> None:
     store = SqliteStore(file)
-    for source in ("others", "people"):
+    for source in ("first", "second", "first"):
         store.add([replace(DRAFT, source=source)], lambda before, after: None)
-    assert list(store.spending.by_source()) == ["people", "others"]
+    assert list(store.spending.by_source()) == ["people", "first", "second"]
     assert told(file) == ""
 
 
