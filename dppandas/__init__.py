@@ -33,7 +33,10 @@ The map of the house, each room importing only those above it:
 `query`            frozen descriptions: sources and queries
 `spending`         what all charges together cost one unit
 `store`, `durable` where entries live: in memory, in a file
+`verify`           whether such a file says what was written into it
 `views`            how they look
+`statement`        what they promise, in figures and as JSON
+`report`           the same as a page to publish
 `ledger`           charges; the only yes
 `session`          the current ledger and the sources it holds
 `results`          released values that know their error and their record
@@ -59,6 +62,7 @@ The map of the house, each room importing only those above it:
 `consistency`      released tables made to agree, at no cost
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
+`__main__`         ``dppandas show``, ``verify`` and ``export`` in a terminal
 =================  ==========================================================================
 """
 

@@ -10,16 +10,20 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NoReturn
 
+import numpy as np
 import pandas as pd
 
-from . import sampling, views
+from . import report, sampling, statement, views
 from .accounting import Measure, Terms
 from .budget import Epsilon, Loss
-from .errors import BudgetExceeded, SessionError, StoreError
+from .errors import BudgetExceeded, SessionError, StoreError, quiet
 from .query import Query
 from .store import Answer, Entry, MemoryStore, Store
 
 Observer = Callable[["Ledger"], None]
+
+#: Columns of the table whose type doesn't follow from what is in them.
+_TYPED = ("cell", "epsilon", "rho", "delta", "time")
 
 CellFinder = Callable[[], int | None]
 
@@ -114,45 +118,84 @@ class Ledger:
         """How many entries there are."""
         return self._store.count() + len(self._replays)
 
+    @property
+    def replays(self) -> int:
+        """How often this kernel was answered again for nothing."""
+        return len(self._replays)
+
     def by_source(self) -> dict[str, Epsilon]:
         """What a unit of each source has spent of ε (or ρ), in order of first use: for the eye
         only, for the limit caps the sum."""
         return {name: self._first(loss) for name, loss in self._store.spending.by_source().items()}
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a release: an ordinary DataFrame. What is not counted has no column.
+        """One row a release: an ordinary DataFrame, the same columns for one measure always. What
+        is not counted has no column.
 
-        ``error`` is the error at 95 % that public facts decide beforehand, as text: "± 30"; for a
-        mean "≈ 211/n", to first order, of n values; "gap ≤ 43" for a selection; "" where only
-        the answer can tell (``dp.record(answer).error()``). ``time`` is in UTC.
+        ``release`` (the index) : its number; again where it was replayed, which costs 0.
+        ``cell`` : of the notebook. ``source``, ``version`` : "" for no version. ``part`` : of a
+        partition, "sex = f"; "" for the whole. ``lineage``, ``query``.
+        ``epsilon``, ``rho``, ``delta`` : what is counted, as floats; exact in `export`.
+        ``mechanism``, ``scale`` : the law of the noise, on the grid of whole numbers.
+        ``error`` : at 95 %, as public facts decide it beforehand, as text: "± 30"; for a mean
+        "≈ 211/n", to first order, of n values; "gap ≤ 43" for a selection; "" where only the
+        answer can tell (``dp.record(answer).error()``).
+        ``status`` : "released"; "failed", "recorded" or "charged" where there is no answer;
+        "replayed". ``unit`` : whom the promise protects. ``kernel`` : a name of the process.
+        ``time`` : in UTC.
         """
-        rows = [
-            {
-                "release": e.number,
-                "cell": e.cell,
-                "source": e.source,
-                "lineage": e.lineage,
-                "query": e.what,
-                "epsilon": float(e.loss.epsilon),
-                "rho": float(e.loss.rho),
-                "delta": float(e.loss.delta),
-                "mechanism": e.mechanism,
-                "scale": e.scale,
-                "error": e.error,
-                "status": e.status,
-                "time": pd.Timestamp(e.time, unit="s", tz="UTC"),
-            }
-            for e in self.entries()
-        ]
-        counted = {
-            Measure.PURE: ["epsilon"],
-            Measure.APPROXIMATE: ["epsilon", "delta"],
-            Measure.ZCDP: ["rho", "delta"],
-        }[self._terms.measure]
-        columns = ["release", "cell", "source", "lineage", "query", *counted, "mechanism"]
-        columns += ["scale", "error", "status", "time"]
-        frame = pd.DataFrame(rows, columns=columns)
-        return frame.astype({"cell": "Int64"}).set_index("release")
+        return self._frame(lambda loss, part: float(getattr(loss, part)), "float64")
+
+    def exact_frame(self) -> pd.DataFrame:
+        """`to_frame` with exact losses, as text that `fractions.Fraction` reads: "0.1", "1/3"."""
+        return self._frame(lambda loss, part: str(getattr(loss, part)), object)
+
+    def _frame(self, told: Callable[[Loss, str], Any], dtype: Any) -> pd.DataFrame:
+        entries = self.entries()
+        counted = statement.COUNTED[self._terms.measure]
+        said: dict[str, Any] = {
+            "cell": pd.array([e.cell for e in entries], dtype="Int64"),
+            "source": [e.source for e in entries],
+            "version": [e.version or "" for e in entries],
+            "part": [statement.part(e.path) for e in entries],
+            "lineage": [e.lineage for e in entries],
+            "query": [e.what for e in entries],
+        }
+        for part in counted:
+            said[part] = pd.array([told(e.loss, part) for e in entries], dtype=dtype)
+        for name in ("mechanism", "scale", "error", "status", "unit"):
+            said[name] = [getattr(e, name) for e in entries]
+        said["kernel"] = [e.kernel[:8] for e in entries]
+        times = np.array([round(e.time * 10**6) for e in entries], dtype="datetime64[us]")
+        said["time"] = pd.DatetimeIndex(times).as_unit("ns").tz_localize("UTC")
+        index = pd.Index([e.number for e in entries], dtype="int64", name="release")
+        texts = {name: object for name in said if not entries and name not in _TYPED}
+        for name in said.keys() - set(_TYPED):
+            said[name] = list(map(_whole, said[name]))
+        return pd.DataFrame(said, index=index).astype(texts)
+
+    @quiet
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write a privacy statement for publication, by the ending of the file's name.
+
+        ".html" : a page for readers, which needs nothing from anywhere: what is promised and to
+        whom, the budget, every release with its loss, error, mechanism and lineage, what that
+        rests on, and how to check it. ".json" : the same for programs, losses as exact text;
+        docs/adr/0013-audited.md has the keys. ".csv" : `to_frame` with exact losses.
+
+        A file that is there is replaced. Another ending raises `QueryError`; a folder, a missing
+        one or one without permission `StoreError`. The statement is of one moment, also while
+        others charge.
+
+        *Guarantee*: it holds public facts only: what the ledger holds, but for the noisy answers.
+
+        >>> import dppandas as dp
+        >>> dp.ledger().export("report.txt")
+        Traceback (most recent call last):
+        dppandas.errors.QueryError: path='report.txt': its ending says what is written: .html for \
+readers, .json for programs, .csv for a table.
+        """
+        report.written(self, path)
 
     def limit(self, terms: Terms) -> None:
         """Give an unlimited ledger a budget; what is spent counts."""
@@ -277,6 +320,11 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         return views.html(self)
+
+
+def _whole(text: str) -> str:
+    """Half a sign, which a label may be, is more than pandas' text can hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def draft(query: Query, loss: Loss, mechanism: str, scale: str, error: str, key: str) -> Entry:

@@ -34,14 +34,14 @@ def summary(ledger: Ledger) -> str:
     return " · ".join(said) + ended
 
 
-def text(ledger: Ledger) -> str:
-    """The ledger for a terminal."""
-    entries = ledger.entries(SHOWN)
+def text(ledger: Ledger, last: int | None = SHOWN) -> str:
+    """The ledger for a terminal: its last releases, or all (None)."""
+    entries = ledger.entries(last)
     lines = [f"dppandas ledger · {summary(ledger)}"]
     if ledger.budget is not None:
         filled = round(30 * float(ledger.spent / ledger.budget))
         lines.append("[" + "#" * filled + "." * (30 - filled) + "]")
-    if not entries:
+    if not entries and last != 0:
         return "\n".join([*lines, "no releases yet"])
     sources = ledger.by_source()
     lines.append("by source: " + ", ".join(f"{name} {spent}" for name, spent in sources.items()))
@@ -51,7 +51,7 @@ def text(ledger: Ledger) -> str:
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
-    return "\n".join(lines + _earlier(ledger))
+    return "\n".join(lines + _earlier(ledger, ledger.count() if last is None else last))
 
 
 def _counted(ledger: Ledger) -> str:
@@ -70,8 +70,8 @@ def _row(entry: Entry, counted: str = "ε") -> tuple[str, ...]:
 _NO_ANSWER = {"released": "", "replayed": " (replayed: free)"}
 
 
-def _earlier(ledger: Ledger) -> list[str]:
-    hidden = ledger.count() - SHOWN
+def _earlier(ledger: Ledger, last: int = SHOWN) -> list[str]:
+    hidden = ledger.count() - last
     return [f"and {hidden} earlier: dp.ledger().to_frame()"] if hidden > 0 else []
 
 
