@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import results
+from .budget import Loss
 from .engines import Engine
 from .errors import InternalError, ReleaseFailed
 from .ledger import draft
@@ -24,6 +25,8 @@ from .statistics.base import Over
 from .store import Answer, Entry
 from .totals import Gathering
 
+#: What queries cost together, by query.
+Prices = Callable[[Sequence[tuple[Query, Mechanism]]], list[Loss]]
 Recorder = Callable[[Query, Mechanism, Any], Sequence[int]]
 
 #: Set by dppandas.audit only, to look at sensitivities. It is handed the exact integers, and what
@@ -37,12 +40,18 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
     return record
 
 
-def release_all(asked: Sequence[tuple[Query, Engine, bool]]) -> list[Record]:
-    """The same for several queries: all of them are charged, or none."""
+def release_all(
+    asked: Sequence[tuple[Query, Engine, bool]], prices: Prices | None = None
+) -> list[Record]:
+    """The same for several queries: all of them are charged, or none. ``prices`` says what those
+    that must be paid for cost, where that is less than each by itself."""
     running = session()
     prepared = [_prepared(running, *each) for each in asked]
     before = [running.ledger.answer(p.draft.key, p.query.asked.draw) for p in prepared]
     to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
+    if prices is not None and to_pay:
+        losses = prices([(each.query, each.mechanism) for each in to_pay])
+        to_pay = [p.at(loss) for p, loss in zip(to_pay, losses, strict=True)]
     bought = iter(_bought(running, to_pay))
     records = []
     for each, answer in zip(prepared, before, strict=True):
@@ -86,6 +95,11 @@ class _Prepared:
     engine: Engine
     mechanism: Mechanism
     draft: Entry
+
+    def at(self, loss: Loss) -> _Prepared:
+        """The same at another price: a share of what it costs together with others."""
+        name = f"{self.draft.mechanism}, in a batch"
+        return replace(self, draft=replace(self.draft, loss=loss, mechanism=name))
 
 
 def _prepared(
