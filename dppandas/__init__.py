@@ -36,7 +36,10 @@ The map of the house, each room importing only those above it:
 `views`            how they look
 `ledger`           charges; the only yes
 `session`          the current ledger and the sources it holds
+`splits`           a loss shared over the releases of a block
 `results`          released values that know their error and their record
+`within`           asked by error: the least loss that keeps it
+`previews`         what a block would release, and at what price
 `release`          the one door
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss
@@ -90,9 +93,11 @@ from .errors import (
 from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
+from .previews import Preview, preview
 from .results import Record, TestedValue, record, records
 from .series import PrivateSeries, cut
 from .session import Session, allow_experimental, ledger, reset, session
+from .splits import Split, split
 from .tables import PerUnit, concat
 from .unknown import UnknownGroups, unique
 from .unreleased import Unreleased
@@ -107,6 +112,7 @@ __all__ = [
     "LineageError",
     "MissingArgument",
     "PerUnit",
+    "Preview",
     "PrivateFrame",
     "PrivateGroupBy",
     "PrivateSeries",
@@ -118,6 +124,7 @@ __all__ = [
     "Session",
     "SessionError",
     "SourceError",
+    "Split",
     "StoreError",
     "TestedValue",
     "UnknownColumn",
@@ -134,6 +141,7 @@ __all__ = [
     "cut",
     "distance_to",
     "ledger",
+    "preview",
     "private",
     "propose_test_release",
     "protect",
@@ -141,6 +149,7 @@ __all__ = [
     "records",
     "reset",
     "session",
+    "split",
     "unique",
 ]
 

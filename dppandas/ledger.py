@@ -144,11 +144,7 @@ class Ledger:
             }
             for e in self.entries()
         ]
-        counted = {
-            Measure.PURE: ["epsilon"],
-            Measure.APPROXIMATE: ["epsilon", "delta"],
-            Measure.ZCDP: ["rho", "delta"],
-        }[self._terms.measure]
+        counted = self._terms.measure.counted
         columns = ["release", "cell", "source", "lineage", "query", *counted, "mechanism"]
         columns += ["scale", "error", "status", "time"]
         frame = pd.DataFrame(rows, columns=columns)

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, Unpack
 import numpy as np
 import pandas as pd
 
-from . import querystring, rows
+from . import querystring, rows, splits
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
 from .domain import Bounds, Keys
@@ -89,7 +89,12 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
                     f"{flag}={shown(bound[flag])} must be True or False; labels are given by name, "
                     "as in keys=[…]. Nothing was computed or charged."
                 )
-        return method(*args, **given)  # type: ignore[arg-type]
+        if splits.running() is None:
+            return method(*args, **given)  # type: ignore[arg-type]
+        with splits.inside() as is_outermost:
+            answer: Any = method(*args, **given)  # type: ignore[arg-type]
+        is_left = is_outermost and isinstance(answer, Private) and answer._is_answer
+        return answer.release() if is_left else answer  # type: ignore[no-any-return]
 
     return checked
 

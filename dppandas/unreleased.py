@@ -11,18 +11,17 @@ from typing import Any, ClassVar, NoReturn, Unpack
 import numpy as np
 import pandas as pd
 
-from . import results, rows
+from . import results, rows, splits, within
 from .accounting import NOTHING, Asked
-from .budget import More
+from .budget import Cost, More
 from .domain import Declaration
 from .engines import Engine
-from .errors import LineageError, PrivateValueError, QueryError, quiet, shown
+from .errors import BudgetExceeded, LineageError, PrivateValueError, QueryError, quiet, shown
 from .query import Query, Source
 from .release import release
 from .rows import Expression
 from .session import session
 from .statistics import Sparse, Statistic
-from .vectors import NUMBERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +52,9 @@ class Private:
 
     #: Above that of pandas' objects, whose operators then leave the answer, a refusal, to us.
     __pandas_priority__ = 10_000
+
+    #: Whether it is an answer that `release` gives.
+    _is_answer: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Whatever a caller can call is quiet."""
@@ -147,6 +149,8 @@ class Unreleased(Private):
     _statistic: Statistic
     _what: str
 
+    _is_answer: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         domain = self._root.source.domain
         if self._where is not None:
@@ -155,7 +159,22 @@ class Unreleased(Private):
             rows.check(expression, domain)
 
     def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
-        return release(*self._query(session().terms.asked(epsilon, **more), select))
+        with splits.share(epsilon, more) as (epsilon, more):
+            return self._asked_alone(epsilon, select, **more)
+
+    def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> results.Record:
+        goal, rest = within.parsed(epsilon, more)
+        if goal is None:
+            return release(*self._query(session().terms.asked(epsilon, **rest), select))
+
+        def query(asked: Asked) -> Query:
+            return self._query(asked, select)[0]
+
+        asked = goal.solved(query, **rest)
+        try:
+            return release(*self._query(asked, select))
+        except BudgetExceeded as error:
+            raise goal.too_dear(error, query, asked) from None
 
     def _query(self, asked: Asked, select: int = 0) -> tuple[Query, Engine, bool]:
         root = self._root
@@ -197,7 +216,7 @@ class Unreleased(Private):
         epsilon: object = None,
         confidence: float = results.CONFIDENCE,
         expected_rows: float | None = None,
-        **more: Unpack[More],
+        **more: Unpack[Cost],
     ) -> float:
         """The largest error that a release would have, free: public facts decide it.
 
@@ -214,15 +233,9 @@ class Unreleased(Private):
         30
         """
         confidence = results.parse_confidence(confidence)
-        if expected_rows is not None and not (
-            isinstance(expected_rows, NUMBERS) and 0 < expected_rows < float("inf")
-        ):
-            raise QueryError(f"expected_rows={shown(expected_rows)} must be a number above 0.")
+        rows = results.parse_rows(expected_rows)
         query, _, _ = self._query(session().terms.asked(epsilon, **more), self._selects)
-        law = query.mechanism()
-        if self._selects:
-            return law.gap(confidence, self._statistic.size)  # type: ignore[attr-defined,no-any-return]
-        return self._statistic.error_before(law, confidence, expected_rows)
+        return results.error_before(query, confidence, rows)
 
     _selects: ClassVar[int] = 0
 
@@ -269,7 +282,6 @@ class Unreleased(Private):
         entries = statistic.size
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= entries:
             raise QueryError(f"n={shown(n)} must be a whole number from 1 to {entries}.")
-        session().terms.asked(epsilon, **more)
         if statistic.cells.keys is None:
             return pd.Index(self._select(epsilon, int(n), f"nlargest({n})", **more).estimate())
         if statistic.layout.columns is not None:

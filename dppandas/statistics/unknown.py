@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from .. import labels
-from ..accounting import Asked
+from ..accounting import NOTHING, Asked
 from ..budget import NO_DELTA, Delta
-from ..errors import InternalError
+from ..errors import InternalError, QueryError
 from ..mechanisms import DiscreteLaplace, Mechanism, Sensitivity, additive
 from ..rows import Chunk, Expression
 from ..thresholds import KeyedNoise, PartitionSelection, Threshold, Told, loss_asked
@@ -233,6 +233,15 @@ class Unknown(Sparse):
         inner, flat = self._told(noisy)
         return inner.errors_at(flat, law.values, confidence) if flat else []
 
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        """Of the count of one label."""
+        if self.inner is None:
+            return float(law.half_width(confidence))
+        raise QueryError(
+            "the errors of all labels told hold together, and how many are told only the answer "
+            f"knows: ask its .error(). {NOTHING}"
+        )
+
     def expected_at(self, law: Any, confidence: float) -> str:
         """Of one label."""
         if self.inner is None:
@@ -292,6 +301,9 @@ class Unique(Sparse):
 
     def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
         return [0] * len(noisy)
+
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        raise QueryError(f"labels told without numbers have no error. {NOTHING}")
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """From how many units on a label is told."""

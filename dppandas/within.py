@@ -1,0 +1,148 @@
+"""Asked by error: the least loss that keeps it.
+
+An answer's error before its release is a function of public facts and of the loss. Among losses of
+three significant digits the least is found whose error is small enough: the same for equal calls,
+whatever the budget and the data are, so that an answer is given again as any other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Unpack, cast
+
+from . import results
+from .accounting import NOTHING, Asked, Measure
+from .budget import LARGEST, SMALLEST, Cost, Epsilon, More, parse_budget
+from .errors import BudgetExceeded, MissingArgument, QueryError
+from .query import Query
+from .session import session
+
+#: Of a loss: rounded up to as many digits it is at most 1 % larger.
+_DIGITS = 3
+_EACH = 9 * 10 ** (_DIGITS - 1)  # so many decimals of three digits lie below ten times the first
+_LOWEST = -15  # 10^-15 is less than any loss that is looked at
+_PLACES = range(18 * _EACH)
+
+#: From which loss to which is searched. An ε of 64 is a ρ of at most 64, and Gaussian noise as
+#: wide as that of the least ε is a ρ of about 2^-41.
+_FIRST = {"epsilon": SMALLEST, "rho": Fraction(1, 2**41)}
+
+
+def _decimal(place: int) -> Fraction:
+    """The decimals of three digits in order: 1.00, 1.01, …, 9.99, 10.0, … times 10^-15."""
+    power, digits = divmod(place, _EACH)
+    tens = _LOWEST + power - _DIGITS + 1
+    return Fraction(10) ** tens * (10 ** (_DIGITS - 1) + digits)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The largest error that an answer may have, how surely, and over about how many rows."""
+
+    within: Fraction
+    confidence: float
+    rows: float | None
+
+    def solved(self, query: Callable[[Asked], Query], **more: Unpack[Cost]) -> Asked:
+        """The least loss that keeps the error of a query, as the running session counts it.
+
+        Where ρ is counted that is a ρ, for Gaussian noise; or an ε if the answer, or mechanism=,
+        asks for Laplace noise, which is charged its own ρ.
+        """
+        terms = session().terms
+        ways = ["epsilon"]
+        if terms.measure is Measure.ZCDP and more.get("mechanism") != "laplace":
+            ways = ["rho"] if more.get("mechanism") is not None else ["rho", "epsilon"]
+
+        def asked(way: str, loss: Fraction) -> Asked:
+            if way == "epsilon":
+                return terms.asked(Epsilon(loss), **more)
+            return terms.asked(None, **cast(Cost, {**more, "rho": loss}))
+
+        *others, last = ways
+        for way in others:
+            try:
+                query(asked(way, LARGEST)).mechanism()
+            except QueryError:
+                continue
+            last = way
+        return self._least(lambda loss: asked(last, loss), query, last)
+
+    def _least(
+        self, asked: Callable[[Fraction], Asked], query: Callable[[Asked], Query], way: str
+    ) -> Asked:
+        best = self._error(query(asked(LARGEST)))
+        if best > self.within:
+            raise QueryError(
+                f"within={_plain(self.within)} is less than any {way}= allows here: the least "
+                f"error, at {way}={_plain(LARGEST)}, is {best} with {self.confidence:.4g} "
+                f"confidence. {NOTHING}"
+            )
+        first, last = (bisect_left(_PLACES, x, key=_decimal) for x in (_FIRST[way], LARGEST))
+        found = bisect_left(
+            range(first, last),
+            True,
+            key=lambda place: self._error(query(asked(_decimal(place)))) <= self.within,
+        )
+        return asked(_decimal(first + found))
+
+    def _error(self, query: Query) -> float:
+        try:
+            return results.error_before(query, self.confidence, self.rows)
+        except MissingArgument:
+            raise
+        except QueryError as error:
+            raise QueryError(
+                f"within= can't be promised for {query.what}: {error} Give epsilon= instead."
+            ) from None
+
+    def too_dear(
+        self, error: BudgetExceeded, query: Callable[[Asked], Query], asked: Asked
+    ) -> BudgetExceeded:
+        """What to say where the budget can't pay for it."""
+        goal = f"within={_plain(self.within)} with {self.confidence:.4g} confidence"
+        costs = f"{goal} costs more than is left: {error.args[0].split(' Lower ')[0]}"
+        return BudgetExceeded(
+            costs + self._enough(error.requested, error.remaining, query, asked),
+            requested=error.requested,
+            remaining=error.remaining,
+        )
+
+    def _enough(
+        self,
+        wanted: Fraction,
+        left: Fraction,
+        query: Callable[[Asked], Query],
+        asked: Asked,
+    ) -> str:
+        """What error the rest of the budget would buy, if it is counted as this was asked."""
+        way = "epsilon" if asked.rho is None else "rho"
+        if wanted != getattr(asked, way) or left < _FIRST[way] * 2:
+            return " See dp.ledger()."
+        most = _decimal(bisect_right(_PLACES, left, key=_decimal) - 1)
+        kind = type(getattr(asked, way))
+        less = self._error(query(replace(asked, **{way: kind(most)})))
+        return f" What is left is enough for within={less}."
+
+
+def parsed(epsilon: object, more: More) -> tuple[Goal | None, Cost]:
+    """The error that a call asks for, if it does, and what else it says."""
+    if more.get("within") is None:
+        return None, more
+    if epsilon is not None or more.get("rho") is not None:
+        raise QueryError(f"within= finds the loss: leave epsilon= and rho= out. {NOTHING}")
+    said = more.get("confidence")
+    goal = Goal(
+        parse_budget(more["within"], "within"),
+        results.CONFIDENCE if said is None else results.parse_confidence(said),
+        results.parse_rows(more.get("expected_rows")),
+    )
+    rest = {k: v for k, v in more.items() if k not in ("within", "confidence", "expected_rows")}
+    return goal, cast(Cost, rest)
+
+
+def _plain(value: Fraction) -> str:
+    return str(Epsilon(value))
