@@ -62,12 +62,7 @@ def protect(
     <unreleased mean of age in (17, 60), from doctest (verified): nothing computed or charged; \
 ask .release(epsilon=…)>
     """
-    if not isinstance(df, pd.DataFrame):
-        raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
-    if not isinstance(name, str) or not name.strip() or name == UNNAMED:
-        raise QueryError(f"name={shown(name)} must be a string that names the source.")
-    if version is not None and not isinstance(version, str):
-        raise QueryError(f"version={shown(version)} must be a string.")
+    _check_names(df, name, version)
     columns = list(df.columns)  # on a line of its own: a traceback shows what its line names
     _once(columns)
     owner = Unit.parse(unit, max_rows, columns)
@@ -85,8 +80,7 @@ ask .release(epsilon=…)>
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
-        engine = PandasEngine(own, owner, _registered(running, name, owner, version))
-        _check_version(running, name, version, own)
+        engine = PandasEngine(own, owner, _registered(running, name, owner, version, own))
         holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
         known_sources[holding.source.id] = Known(holding.source, facts, tuple(columns))
     if _difference(holding.terms, terms) or holding.fingerprint != facts:
@@ -101,7 +95,18 @@ ask .release(epsilon=…)>
     return PrivateFrame(root, {name: Column(name) for name in columns})
 
 
-def _registered(running: Session, name: str, owner: Unit, version: str | None) -> bytes:
+def _check_names(df: object, name: object, version: object) -> None:
+    if not isinstance(df, pd.DataFrame):
+        raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
+    if not isinstance(name, str) or not name.strip() or name == UNNAMED:
+        raise QueryError(f"name={shown(name)} must be a string that names the source.")
+    if version is not None and not isinstance(version, str):
+        raise QueryError(f"version={shown(version)} must be a string.")
+
+
+def _registered(
+    running: Session, name: str, owner: Unit, version: str | None, own: pd.DataFrame
+) -> bytes:
     """The key that chooses rows of a source, as the session's store knows it."""
     store = running.ledger.store
     if store.identity and version is None:
@@ -110,6 +115,7 @@ def _registered(running: Session, name: str, owner: Unit, version: str | None) -
             f'again as long as its version is the same. Say version="1", and another '
             "whenever the data change. Nothing was computed or charged."
         )
+    _check_version(running, name, version, own)
     mine = Registered(name, f"{owner} ({owner.column!r}, {owner.max_rows})", sampling.key())
     known = store.register(mine)
     if known.unit != mine.unit:

@@ -277,6 +277,14 @@ class DiscreteGaussian:
         """
         return _gaussian_half_width(self.sigma2, confidence, entries) if self.sigma2 else 0
 
+    def half_width_of_sum(self, risk: float, terms: int) -> int:
+        """A w with P[the sum of so many noises is beyond ±w] ≤ risk, of Chernoff's bound.
+
+        E[exp(tZ)] ≤ exp(t²σ²/2), so that P[|sum| ≥ m] ≤ 2 exp(-m²/(2σ² · terms)).
+        """
+        least = math.sqrt(self.sigma2 * 2 * terms) * math.sqrt(math.log(2 / risk))
+        return max(0, math.ceil(least * (1 + 2.0**-30)) - 1)
+
 
 @lru_cache(maxsize=4096)
 def _gaussian_half_width(sigma2: Fraction, confidence: float, entries: int) -> int:

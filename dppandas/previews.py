@@ -21,7 +21,6 @@ from .results import PREVIEW, Record
 from .spending import Spending
 from .store import Answer, Entry
 
-
 _NONE = Fraction(0)
 
 

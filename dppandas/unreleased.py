@@ -159,7 +159,7 @@ class Unreleased(Private):
             rows.check(expression, domain)
 
     def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
-        with splits.share(epsilon, more) as (epsilon, more):
+        with splits.share(epsilon, self._completed(more)) as (epsilon, more):
             return self._asked_alone(epsilon, select, **more)
 
     def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> results.Record:
@@ -175,6 +175,10 @@ class Unreleased(Private):
             return release(*self._query(asked, select))
         except BudgetExceeded as error:
             raise goal.too_dear(error, query, asked) from None
+
+    def _completed(self, more: More) -> More:
+        """With what was said of the loss when this was asked for."""
+        return more
 
     def _query(self, asked: Asked, select: int = 0) -> tuple[Query, Engine, bool]:
         root = self._root
@@ -220,10 +224,10 @@ class Unreleased(Private):
     ) -> float:
         """The largest error that a release would have, free: public facts decide it.
 
-        Of counts and sums in their own unit, of quantiles in ranks, of a mode the gap. Of a mean or
-        variance to first order, and only with ``expected_rows``: about how many rows (for a
-        weighted one, what total weight) it is taken over, from public knowledge. Of other ratios
-        only the answer knows: `QueryError`.
+        Of counts and sums in their own unit, of quantiles in ranks, of a mode the gap; by keys that
+        nobody declared, of each label by itself. Of a mean or variance to first order, and only
+        with ``expected_rows``: about how many rows (for a weighted one, what total weight) it is
+        taken over, from public knowledge. Of other ratios only the answer knows: `QueryError`.
 
         *Guarantee*: no row is read and nothing is charged.
 
@@ -234,7 +238,8 @@ class Unreleased(Private):
         """
         confidence = results.parse_confidence(confidence)
         rows = results.parse_rows(expected_rows)
-        query, _, _ = self._query(session().terms.asked(epsilon, **more), self._selects)
+        asked = session().terms.asked(epsilon, **self._completed({**more}))
+        query, _, _ = self._query(asked, self._selects)
         return results.error_before(query, confidence, rows)
 
     _selects: ClassVar[int] = 0
@@ -327,11 +332,9 @@ class UnreleasedMode(Unreleased):
 class UnreleasedKeys(Unreleased):
     """An answer by keys that nobody declared: which are told is part of the answer."""
 
-    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
+    def _completed(self, more: More) -> More:
         known = self._statistic.delta if isinstance(self._statistic, Sparse) else None
-        if known and more.get("delta") is None:
-            more["delta"] = known
-        return super()._ask(epsilon, select, **more)
+        return {**more, "delta": known} if known and more.get("delta") is None else more
 
     @property
     def _can_select(self) -> bool:

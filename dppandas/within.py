@@ -19,11 +19,11 @@ from .budget import LARGEST, SMALLEST, Cost, Epsilon, More, parse_budget
 from .errors import BudgetExceeded, MissingArgument, QueryError
 from .query import Query
 from .session import session
+from .statistics import Unknown
 
-#: Of a loss: rounded up to as many digits it is at most 1 % larger.
-_DIGITS = 3
-_EACH = 9 * 10 ** (_DIGITS - 1)  # so many decimals of three digits lie below ten times the first
-_LOWEST = -15  # 10^-15 is less than any loss that is looked at
+#: Losses of three digits, at most 1 % above what would be enough: so many lie between a power of
+#: ten and the next.
+_EACH = 900
 _PLACES = range(18 * _EACH)
 
 #: From which loss to which is searched. An ε of 64 is a ρ of at most 64, and Gaussian noise as
@@ -32,10 +32,9 @@ _FIRST = {"epsilon": SMALLEST, "rho": Fraction(1, 2**41)}
 
 
 def _decimal(place: int) -> Fraction:
-    """The decimals of three digits in order: 1.00, 1.01, …, 9.99, 10.0, … times 10^-15."""
+    """Decimals of three digits in order: 1.00, 1.01, …, 9.99, 10.0, … times 10^-15."""
     power, digits = divmod(place, _EACH)
-    tens = _LOWEST + power - _DIGITS + 1
-    return Fraction(10) ** tens * (10 ** (_DIGITS - 1) + digits)
+    return Fraction((100 + digits) * 10**power, 10**17)
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,11 @@ class Goal:
 
     def _error(self, query: Query) -> float:
         try:
+            if isinstance(query.statistic, Unknown) and query.statistic.inner is not None:
+                raise QueryError(
+                    "the errors of all labels told hold together, and how many are told only the "
+                    f"answer knows. {NOTHING}"
+                )
             return results.error_before(query, self.confidence, self.rows)
         except MissingArgument:
             raise

@@ -83,19 +83,6 @@ def test_answer_and_interval_are_never_below_zero(
     assert found.error() == 3
 
 
-@pytest.mark.statistical
-def test_intervals_of_distances_cover() -> None:
-    """2,000 releases at ε = 1 of distances 0 and 5: fewer than 1,843 intervals that cover have a
-    probability below 5e-7 each if 95 % do (Chernoff's bound, with relative entropy). Power: if
-    90 % did, it would fail with probability above 0.999."""
-    q, p = 1842 / 2000, 0.95
-    assert 2000 * (q * math.log(q / p) + (1 - q) * math.log((1 - q) / (1 - p))) > -math.log(5e-7)
-    for true in (0, 5):
-        releases = (dp.distance_to(VOTES, lambda rows, d=true: d, epsilon=1) for _ in range(2000))
-        covered = sum(low <= true <= high for low, high in (each.interval() for each in releases))
-        assert covered >= 1843
-
-
 # --- the threshold, by hand and by brute force ----------------------------------------------------
 
 

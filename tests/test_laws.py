@@ -48,13 +48,13 @@ from dppandas.accounting import Terms
 from dppandas.budget import Epsilon, Loss
 from dppandas.domain import Bounds, Grid, Unit
 from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, Table
-from dppandas.ledger import Ledger, draft
+from dppandas.ledger import Ledger
 from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
 from dppandas.rows import Column
 from dppandas.selection import ExponentialQuantiles
 from dppandas.statistics import REGISTRY, Cells, Layout, Sum, quantiles
 from dppandas.statistics.counts import SHARE_STEP
-from dppandas.store import MemoryStore
+from dppandas.store import Entry, MemoryStore
 from dppandas.totals import Total
 
 CANARY = "canary-5b0f"
@@ -464,7 +464,7 @@ def test_threads_never_spend_more_than_the_budget() -> None:
         granted = 0
         for _ in range(40):
             try:
-                private.count(epsilon=Fraction(1, 128))
+                private.count(epsilon=Fraction(1, 128), fresh=True)
                 granted += 1
             except dp.BudgetExceeded:
                 pass
@@ -477,14 +477,18 @@ def test_threads_never_spend_more_than_the_budget() -> None:
     assert [e.number for e in entries] == list(range(1, 129))
 
 
+def drafted(epsilon: str) -> Entry:
+    return Entry(0, 0.0, "s", "asserted", "q", Loss(Epsilon(epsilon)), "m", "1", "", None)
+
+
 def test_nobody_writes_between_a_check_and_its_charge() -> None:
     # a check that lets other threads run finds any gap between itself and what it allows
     memory, granted = MemoryStore(), []
-    half = draft("s", "asserted", "q", Loss(Epsilon("0.5")), "m", "1", "")
+    half = drafted("0.5")
 
-    def check(spent: Loss) -> None:
+    def check(before: Loss, after: Loss) -> None:
         time.sleep(0.002)
-        if spent.epsilon + half.epsilon > 1:
+        if after.epsilon > 1:
             raise ValueError("no more")
 
     def charge(_: int) -> None:
@@ -502,13 +506,13 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
     admitted = threading.Event()
     check = Ledger._check
 
-    def slow(self: Any, asked: Any, spent: Any) -> None:
-        check(self, asked, spent)
+    def slow(self: Any, asked: Any, after: Any) -> None:
+        check(self, asked, after)
         admitted.set()
         time.sleep(0.05)
 
     monkeypatch.setattr(Ledger, "_check", slow)
-    five = draft("s", "asserted", "q", Loss(Epsilon(5)), "m", "1", "")
+    five = drafted("5")
     thread = threading.Thread(target=ledger.charge, args=(five,))
     thread.start()
     admitted.wait()

@@ -595,21 +595,6 @@ def test_a_median_is_as_near_as_published() -> None:
     assert np.mean(errors) < 0.0040
 
 
-@pytest.mark.statistical
-def test_rank_errors_cover() -> None:
-    """Three at once at nominal 0.5, 300 releases: fewer than 105 hold with probability 1e-7."""
-    rng, shares, held = np.random.default_rng(6), [0.2, 0.5, 0.7], 0
-    for _ in range(300):
-        values = np.sort(rng.integers(0, 40, 500))
-        found = pd.Series(values).dp.quantile(shares, bounds=(0, 40), epsilon=1)
-        points = np.round(found.to_numpy(), 6)
-        below, up_to = (np.searchsorted(values, points, side) for side in ("left", "right"))
-        target = np.array(shares) * 500
-        off = np.maximum(0, np.maximum(below - target, target - up_to))
-        held += bool((off <= dp.record(found).error(0.5).to_numpy()).all())
-    assert held >= 105
-
-
 # --- a coarser grid -------------------------------------------------------------------------------
 
 

@@ -549,32 +549,6 @@ def test_a_record_belongs_to_its_answer_and_intervals_hold_a_row() -> None:
         dp.record(found + 1)
 
 
-@pytest.mark.statistical
-@pytest.mark.usefixtures("approximate")
-def test_intervals_of_counts_cover_each_label() -> None:
-    """Of 2,000 labels of 40 rows each a nominal 5 % at most may be told with an interval that
-    misses: 152 or more have probability 3e-7 (binomial). Power: a width of 1 in the place of 3
-    misses with 0.20, so 152 or more but with probability 1e-9."""
-    values = pd.Series(np.arange(2000).repeat(40))
-    found = values.dp.value_counts(epsilon=1, delta=DELTA)
-    intervals = dp.record(found).interval()
-    missed = ((intervals["lower"] > 40) | (intervals["upper"] < 40)).sum()
-    assert missed < 152
-
-
-@pytest.mark.statistical
-@pytest.mark.usefixtures("approximate")
-def test_intervals_of_means_cover_all_labels_together() -> None:
-    """400 releases of three means at nominal 0.95: below 356 with probability 7e-7."""
-    df = pd.DataFrame({"x": ["a", "b", "c"] * 100, "y": np.linspace(0, 1, 300)})
-    truth = df.groupby("x")["y"].mean()
-    groups, covered = df.dp.groupby("x", delta=DELTA)["y"], 0
-    for _ in range(400):
-        found = dp.record(groups.mean(bounds=(0, 1), epsilon=1)).interval()
-        covered += ((found["lower"] <= truth) & (truth <= found["upper"])).all()
-    assert covered >= 356
-
-
 REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "neither keys nor delta": (
         lambda p: p["x"].value_counts(epsilon=1), dp.MissingArgument, r"keys= is needed.*delta=…",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -196,21 +196,56 @@ class Covariance(Statistic):
         widths = (Fraction(b.upper) - Fraction(b.lower) for b in (self.bounds[i], self.bounds[j]))
         return float(share * math.prod(widths))
 
+    def _summed(self, noisy: Sequence[int], law: Any, risk: float) -> dict[tuple[int, ...], Box]:
+        """The same, where each entry is one sum of noisy integers with public weights, and a bound
+        on the sum of their noises: all entries that are looked at hold but for the risk."""
+        needed = {tuple(sorted({i, j})) for i, j in self._entries() if i != j or self._diagonal}
+        entries = sum(int(self.nodes ** len(who)) for who in needed)
+        found = {}
+        for who, (sums, _) in self._boxes(noisy, 0).items():
+            if who not in needed:
+                continue
+            blocks = [block for block in self.blocks if {*who} <= {*block}]
+            terms = sum(int(self.states ** (len(block) - len(who))) for block in blocks)
+            if terms == 1:
+                width = law.half_width(1 - risk / entries)
+            else:
+                width = law.half_width_of_sum(risk / entries, terms)
+            w = Fraction(width, len(blocks))
+            found[who] = tuple([max(x + end, Fraction(0)) for x in sums] for end in (-w, w))
+        return found  # type: ignore[return-value]
+
+    @property
+    def _diagonal(self) -> bool:
+        """Whether columns are looked at by themselves."""
+        return not (self.pair or self.correlation)
+
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """What each can be over the box of all sums, and what is released."""
-        boxes, released = self._boxes(noisy, half_width), self.estimate(noisy)
-        guesses = self._boxes(noisy, 0) if half_width else boxes
+        """What each can be over the box of all noisy integers, and what is released."""
+        return self._over(self._boxes(noisy, half_width), noisy)
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        """Over the box of integers of a pair; of a table over that of their sums, in which most of
+        the noise cancels."""
+        if self.pair:
+            return super().intervals_at(noisy, law, confidence)
+        return self._over(self._summed(noisy, law, 1 - confidence), noisy)
+
+    def _over(self, boxes: dict[tuple[int, ...], Box], noisy: Sequence[int]) -> list[Interval]:
+        released, guesses = self.estimate(noisy), self._boxes(noisy, 0)
         intervals = []
         for value, (i, j) in zip(released, self._entries(), strict=True):
-            box, guess = self._of_both(boxes, i, j), self._of_both(guesses, i, j)[0]
-            low, high = self._range(box, guess, i, j)
+            low, high = self._range(boxes, guesses, i, j)
             ends = self._shown(low, i, j), self._shown(high, i, j)
             intervals.append((min(ends[0], value), max(ends[1], value)))
         return intervals
 
-    def _range(self, box: Box, guess: Table, i: int, j: int) -> tuple[Fraction, Fraction]:
+    def _range(
+        self, boxes: dict[tuple[int, ...], Box], guesses: dict[tuple[int, ...], Box], i: int, j: int
+    ) -> tuple[Fraction, Fraction]:
         if self.correlation and i == j:
             return Fraction(1), Fraction(1)
+        box, guess = self._of_both(boxes, i, j), self._of_both(guesses, i, j)[0]
         low, high = _variances(box, guess) if i == j else _covariances(box, guess, self.nodes)
         if self.correlation:
             lows, highs, centres = _sides(box[0]), _sides(box[1]), _sides(guess)

@@ -234,13 +234,10 @@ class Unknown(Sparse):
         return inner.errors_at(flat, law.values, confidence) if flat else []
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        """Of the count of one label."""
+        """Of one label: how many are told is private."""
         if self.inner is None:
             return float(law.half_width(confidence))
-        raise QueryError(
-            "the errors of all labels told hold together, and how many are told only the answer "
-            f"knows: ask its .error(). {NOTHING}"
-        )
+        return self.inner.error_before(law.values, confidence, rows)
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """Of one label."""

@@ -1,0 +1,554 @@
+"""How often intervals and errors hold: many draws of each operation's answer, against the truth.
+
+    python tests/draws.py        prints the table, with how much more than 95 % is covered
+
+Rows are read once for each operation and table. Then noise comes from the mechanism itself, as in
+a release, and the statistic makes intervals of it: what is left out are the ledger and pandas.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+from operations import BOUNDS, CODES, DELTA, GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN
+from operations import released as _released
+
+import dppandas as dp
+from dppandas import conversions
+from dppandas.intervals import DIGITS
+from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace, Selection
+from dppandas.query import Query
+from dppandas.release import recorder
+from dppandas.selection import ExponentialQuantiles
+from dppandas.statistics import Count, Mean, Statistic, Sum, Variance, WeightedMean
+from dppandas.statistics.covariance import Covariance
+from dppandas.statistics.distances import Distance
+from dppandas.statistics.presence import Present
+from dppandas.statistics.quantiles import Quantiles
+from dppandas.statistics.ranges import CELLS, Magnitudes, edges
+from dppandas.statistics.tables import Contingency
+from dppandas.statistics.units import Distinct
+from dppandas.statistics.unknown import Sparse, Unknown
+
+CONFIDENCE = 0.95
+#: A test fails where what is seen has less probability than this.
+ALARM = 1e-6
+#: Pandas' floats and the public grids differ by less than this, and intervals are far wider.
+NEAR = 1e-6
+#: How many draws: of single integers, of ratios, of ranks, of covariances, and of large tables.
+SINGLE, RATIOS, RANKS, SLOW, SLOWEST = 1000, 300, 100, 60, 15
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+DAYS = np.array(["2020-01-01", "2020-01-02T12", "NaT", "2020-01-04"], dtype="datetime64[ns]")
+
+
+def _table(rows: int, numbers: Sequence[float]) -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    return pd.DataFrame(
+        {
+            "number": np.resize(np.asarray(numbers, dtype="float64"), rows),
+            "group": np.resize(np.array(["a", "b", "a", None, "d", "a"], dtype=object), rows),
+            "code": rng.choice([1, 2, 2, 3, 9], rows),
+            "yes": rng.random(rows) < 0.7,
+            "no": rng.random(rows) < 0.1,
+            "when": pd.DatetimeIndex(np.resize(DAYS, rows)).tz_localize("UTC"),
+            "owner": rng.integers(0, max(1, rows // 2), rows),
+        }
+    )
+
+
+@lru_cache
+def tables() -> dict[str, pd.DataFrame]:
+    """Ordinary rows, values that all lie on the bounds, two rows and none."""
+    numbers = np.random.default_rng(7).normal(2, 4, 240)
+    numbers[::9] = math.nan
+    ends = _table(240, [*BOUNDS, BOUNDS[1]])
+    ends["code"] = np.resize([1, 3], 240)
+    return {
+        "ordinary": _table(240, numbers),
+        "ends": ends,
+        "two rows": _table(2, [3.25, math.nan]),
+        "none": _table(0, []),
+    }
+
+
+# --- what is drawn --------------------------------------------------------------------------------
+
+#: Releases that are no line of `OPERATIONS`: of several parts, or of callers' functions.
+MORE: dict[str, Callable[[Any], Any]] = {
+    "agg": lambda p: p[["number", "code"]].agg(
+        {"number": ["mean", "median", "sum"], "code": ["count", "std"]}, bounds=BOUNDS, epsilon=1
+    ),
+    "describe": lambda p: p[["number", "code"]].describe(bounds=BOUNDS, epsilon=1),
+    "choose": lambda p: dp.choose(
+        p, CODES, score=lambda rows, code: int((rows["code"] == code).sum()), sensitivity=1,
+        epsilon=1,
+    ),
+    "distance": lambda p: dp.distance_to(p, lambda rows: len(rows) // 4, epsilon=1),
+    "test": lambda p: dp.propose_test_release(
+        p, lambda rows: "a", lambda rows: len(rows) // 4, epsilon=1, delta=DELTA
+    ),
+    "smooth median": lambda p: p["number"].median(bounds=BOUNDS, method="smooth", epsilon=1),
+}  # fmt: skip
+
+EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN, *MORE]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One release: what was asked, by which mechanism, and what is exact."""
+
+    query: Query
+    law: Any
+    exact: Any
+
+    @property
+    def statistic(self) -> Any:
+        return self.query.statistic
+
+    def gaussian(self) -> Part:
+        """The same with Gaussian noise."""
+        moved = self.query.moved.l2squared
+        return Part(self.query, DiscreteGaussian.calibrate(moved, Fraction(1, 2)), self.exact)
+
+    def draws(self, number: int) -> Iterator[Any]:
+        """So many answers, of fresh noise."""
+        if type(self.law) not in (DiscreteLaplace, DiscreteGaussian):
+            yield from (self.law.release(self.exact) for _ in range(number))
+            return
+        noisy = self.law.release([int(x) for x in self.exact] * number)
+        size = len(self.exact)
+        yield from (noisy[i * size : (i + 1) * size] for i in range(number))
+
+
+def parts(name: str, table: str) -> list[Part]:
+    """The releases of an operation over a table, read once."""
+    dp.reset()
+    dp.session(epsilon=1000, delta="0.01")
+    dp.allow_experimental()
+    frame, found = tables()[table].copy(), list[Part]()
+    of_units = name in OF_UNITS
+    private = dp.private(frame, unit="owner", max_rows=3) if of_units else frame.dp
+
+    def record(query: Query, law: Any, exact: Any) -> Any:
+        found.append(Part(query, law, exact))
+        return law.release(exact)
+
+    token = recorder.set(record)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if name in MORE:
+                MORE[name](frame if name in ("choose", "distance", "test") else private)
+            else:
+                _released(name, private)
+    finally:
+        recorder.reset(token)
+        dp.reset()
+    return found
+
+
+# --- what is true ---------------------------------------------------------------------------------
+
+
+def exact_answer(part: Part, noisy: Any) -> list[float]:
+    """What the answer would be without noise; of labels, of those that were told."""
+    statistic, exact = part.statistic, part.exact
+    if isinstance(statistic, Sparse):
+        known = {repr(label): (label, integers) for label, integers in exact.values()}
+        return list(statistic.estimate([known[repr(label)] for label, _ in noisy]))
+    if isinstance(statistic, Magnitudes):
+        return _bounds_answer(exact, statistic._range(noisy))
+    return list(statistic.estimate(exact))
+
+
+def _bounds_answer(exact: Sequence[int], found: tuple[int, int] | None) -> list[float]:
+    """The edges around all values, and which share of them the bounds that were found clip."""
+    cells = np.flatnonzero(exact)
+    if not len(cells):
+        return [math.nan] * 3
+    low = -math.inf if cells[0] == 0 else edges(int(cells[0]))[0]
+    high = math.inf if cells[-1] == CELLS - 1 else edges(int(cells[-1]))[1]
+    first, last = found or (0, CELLS)
+    return [low, high, 1 - sum(exact[first : last + 1]) / sum(exact)]
+
+
+def in_pandas(name: str, table: str) -> list[float] | None:
+    """What pandas says, if the table knows how to ask it."""
+    if name not in PANDAS:
+        return None
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return PANDAS[name](tables()[table])
+
+
+def clipped(column: pd.Series[Any], low: float = BOUNDS[0], high: float = BOUNDS[1]) -> Any:
+    return column.astype("float64").clip(low, high)
+
+
+def _flat(table: Any) -> list[float]:
+    return list(np.asarray(table, dtype="float64").reshape(-1))
+
+
+def _by(df: pd.DataFrame, name: str, keys: Sequence[Any], values: Any, how: str) -> list[float]:
+    """By group, column by column, in the order of keys."""
+    found = values.groupby(df[name]).agg(how).reindex(keys)
+    return _flat(found.fillna(0) if how in ("sum", "count", "size") else found)
+
+
+def _weighted(df: pd.DataFrame) -> tuple[Any, Any]:
+    weights = df["code"].astype("float64").clip(0.5, 3)
+    return weights, clipped(df["number"])
+
+
+#: What pandas says on clipped values, for at least one operation of each statistic.
+PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
+    "count": lambda d: [len(d)],
+    "count of columns": lambda d: _flat(d[["number", "group", "when"]].count()),
+    "sum of True": lambda d: [d["yes"].sum(), d["no"].sum(), 0],
+    "sum": lambda d: [clipped(d["number"]).sum()],
+    "sum of columns": lambda d: [clipped(d[c]).sum() for c in ("number", "code")],
+    "mean": lambda d: [clipped(d["number"]).mean()],
+    "value_counts": lambda d: _flat(d["group"].value_counts().reindex(GROUPS).fillna(0)),
+    "proportions": lambda d: _flat(
+        d.loc[d["group"].isin(GROUPS), "group"].value_counts(normalize=True).reindex(GROUPS)
+        .fillna(0 if len(d) else math.nan)
+    ),
+    "group sum": lambda d: _flat(
+        clipped(d["number"]).groupby([d["group"], d["code"]]).sum()
+        .reindex(pd.MultiIndex.from_product([GROUPS, CODES])).fillna(0)
+    ),
+    "group mean": lambda d: _by(
+        d, "code", CODES, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"
+    ),
+    "var": lambda d: [clipped(d["number"]).var()],
+    "std of columns": lambda d: [clipped(d[c]).std(ddof=0) for c in ("number", "code")],
+    "group std": lambda d: _by(d, "group", GROUPS, clipped(d["number"]), "std"),
+    "crosstab": lambda d: _crosstab(d),
+    "hist": lambda d: _flat(np.histogram(d["number"].dropna(), 3, (0, 10))[0]),
+    "popularity": lambda d: sorted(
+        d["group"].value_counts().reindex(GROUPS).fillna(0), reverse=True
+    ),
+    "nunique of keys": lambda d: [d.loc[d["group"].isin(GROUPS), "group"].nunique()],
+    "cov of three": lambda d: _flat(_three(d).cov(ddof=0)) if len(d) > 2 else [math.nan] * 9,
+    "cov": lambda d: _flat(_three(d)[["number", "code"]].cov()),
+    "corr of a pair": lambda d: [
+        clipped(d["number"] + d["code"]).corr(clipped(d["yes"]))
+        if len(d) > 2 else math.nan
+    ],
+    "cov of a pair": lambda d: [
+        clipped(d["number"]).cov(clipped(d["code"])) if len(d) > 2 else math.nan
+    ],
+    "weighted sum": lambda d: [float((_weighted(d)[0] * _weighted(d)[1]).sum())],
+    "weighted mean": lambda d: [
+        _mean(clipped(d[c]), _weighted(d)[0]) for c in ("number", "yes")
+    ],
+    "moments": lambda d: [
+        getattr(clipped(d[c]), how)() for how in ("count", "mean", "std")
+        for c in ("number", "code")
+    ],
+    "nunique": lambda d: [d["owner"].nunique()] if len(d) < 9 else [math.nan],
+    "kept and dropped": lambda d: _kept(d["owner"].value_counts()),
+}  # fmt: skip
+
+
+def _three(df: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({c: clipped(df[c]) for c in ("number", "code", "yes")})
+
+
+def _mean(values: Any, weights: Any) -> float:
+    there = values.notna()
+    return (
+        float((values * weights)[there].sum() / weights[there].sum()) if there.any() else math.nan
+    )
+
+
+def _kept(rows: Any) -> list[float]:
+    kept = rows.clip(upper=3).sum() / rows.sum() if len(rows) else math.nan
+    return [kept, 1 - kept]
+
+
+def _crosstab(df: pd.DataFrame) -> list[float]:
+    counts = pd.crosstab(df["group"], df["code"]) if len(df) else pd.DataFrame()
+    counts = counts.reindex(index=GROUPS, columns=CODES).fillna(0)
+    counts["All"] = counts.sum(axis=1)
+    counts.loc["All"] = counts.sum()
+    return _flat(counts)
+
+
+# --- how often it holds ---------------------------------------------------------------------------
+
+
+@dataclass
+class Held:
+    """Of how many draws all intervals (errors, errors told before) of an answer held."""
+
+    name: str
+    table: str
+    noise: str
+    confidence: float
+    draws: int = 0
+    intervals: int | None = None
+    errors: int | None = None
+    before: int | None = None
+    law: float | None = None  # the exact probability, where each interval has its own integer
+
+    @property
+    def counts(self) -> list[int]:
+        return [c for c in (self.intervals, self.errors, self.before) if c is not None]
+
+
+#: Answers of which each number is one integer, whose interval hangs on no other.
+ONE_BY_ONE = Count | Sum | Distinct | Present | Distance | Contingency
+
+
+def number_of_draws(part: Part) -> int:
+    statistic, is_selection = part.statistic, isinstance(part.law, Selection)
+    if isinstance(statistic, Contingency) and statistic.margins:
+        return RANKS
+    if type(statistic) in get_args(ONE_BY_ONE) or is_selection:
+        return SINGLE
+    if isinstance(statistic, Covariance):
+        return SLOW if statistic.size <= 64 else SLOWEST
+    return RANKS if isinstance(statistic, Quantiles) else RATIOS
+
+
+def held(
+    name: str, table: str, part: Part, confidence: float, draws: int | None = None
+) -> Held | None:
+    """What many draws say of one release; None for what has neither interval nor error."""
+    noise = "Gaussian" if isinstance(part.law, DiscreteGaussian) else ""
+    found = Held(name, table, noise, confidence, draws or number_of_draws(part))
+    if isinstance(part.law, Selection):
+        return _selections(found, part)
+    if isinstance(part.law, ExponentialQuantiles):
+        return _ranks(found, part)
+    if part.statistic.no_interval:
+        return None
+    return _numbers(found, part)
+
+
+def _numbers(found: Held, part: Part) -> Held | None:
+    statistic, law = part.statistic, part.law
+    before = known_before(part, found.confidence)
+    tells_errors = _tells_errors(part)
+    by_label = isinstance(statistic, Sparse) and getattr(statistic, "inner", None) is None
+    if by_label and not hasattr(law, "half_width"):
+        return None  # labels alone
+    others = in_pandas(found.name, found.table)
+    # intervals of counts are cut at 0, and answers are not; of nothing the answer is the middle
+    outright = not isinstance(statistic, ONE_BY_ONE | Sparse | Magnitudes)
+    outright &= found.table in ("ordinary", "ends") and len(statistic.cells) == 1
+    counts = np.zeros(3, dtype=int)
+    for noisy in part.draws(found.draws):
+        truth = exact_answer(part, noisy)
+        ends = statistic.intervals_at(noisy, law, found.confidence)
+        inside = [_inside(*pair) for pair in zip(truth, ends, strict=True)]
+        if others is not None:
+            inside += [_inside(*pair) for pair in zip(others, ends, strict=True)]
+        if outright:
+            pairs = zip(statistic.estimate(noisy), ends, strict=True)
+            assert all(_inside(*pair) for pair in pairs), "an answer outside of its interval"
+        near, early = [True], [True]
+        if tells_errors or before is not None:
+            values = zip(statistic.estimate(noisy), truth, strict=True)
+            off = [abs(value - true) for value, true in values]
+        if tells_errors:
+            errors = statistic.errors_at(noisy, law, found.confidence)
+            near = [not gap > error + NEAR for gap, error in zip(off, errors, strict=True)]
+        if before is not None:
+            early = [not gap > before + NEAR for gap in off]
+        if by_label:  # each by itself; one that isn't told misses nothing
+            silent = len(part.exact) - len(noisy)
+            counts += [silent + sum(each) for each in (inside, near, early)]
+        else:
+            counts += [all(inside), all(near), all(early)]
+    found.draws *= len(part.exact) if by_label else 1
+    if not found.draws:
+        return None
+    found.intervals = int(counts[0])
+    found.errors = int(counts[1]) if tells_errors else None
+    found.before = None if before is None else int(counts[2])
+    found.law = exact_law(part, found.confidence)
+    return found
+
+
+def _tells_errors(part: Part) -> bool:
+    """Whether errors are more than how far the ends of the intervals are, which needs no draws."""
+    own = type(part.statistic).errors_at is not Statistic.errors_at
+    return own or part.statistic.error(1) is not None
+
+
+def _inside(true: float, ends: tuple[float, float]) -> bool:
+    """What isn't defined can't be missed."""
+    near = NEAR * (1 + abs(true)) if math.isfinite(true) else 0.0
+    return true != true or ends[0] - near <= true <= ends[1] + near
+
+
+def known_before(part: Part, confidence: float) -> float | None:
+    """The error that public facts tell before a release; of ratios over so many rows as there are,
+    where these are enough for a first order to do."""
+    try:
+        rows = _rows(part)
+        known = part.statistic.error_before(part.law, confidence, rows if rows >= 100 else None)
+    except dp.DPError:
+        return None
+    return float(known)
+
+
+def _rows(part: Part) -> float:
+    """Over how many rows, or which total weight, the smallest ratio is taken."""
+    statistic = part.statistic
+    if isinstance(statistic, Unknown) and statistic.inner is not None:
+        raise dp.QueryError("of each label by itself, while draws are of all together.")
+    if isinstance(statistic, WeightedMean):
+        step = statistic.weight_grid.step
+        return float(min((a + b) * step for a, b, _ in statistic._sums(part.exact)))
+    if isinstance(statistic, Mean):
+        grids = itertools.cycle(statistic.grids)
+        sums = statistic._sums(part.exact)
+        return float(min((a + b) / grid.high for (a, b, _), grid in zip(sums, grids, strict=False)))
+    if isinstance(statistic, Variance):
+        return float(min(sum(b) / grid.high for b, _, grid in statistic._sums(part.exact)))
+    return 0.0
+
+
+def _selections(found: Held, part: Part) -> Held:
+    """How far what was selected lies below the best that was left."""
+    gap = part.statistic.error(part.law.gap(found.confidence, part.statistic.size))
+    scores = [part.statistic.estimate([int(x)] * len(part.exact))[0] for x in part.exact]
+    found.errors = 0
+    for chosen in part.draws(found.draws):
+        left = dict(enumerate(scores))
+        off = []
+        for place in chosen:
+            off.append(max(left.values()) - left.pop(place))
+        found.errors += max(off) <= gap + NEAR
+    found.before = found.errors
+    return found
+
+
+def _ranks(found: Held, part: Part) -> Held:
+    """How many rows lie between what was chosen and the quantile."""
+    statistic, law = part.statistic, part.law
+    errors = law.rank_errors(found.confidence)
+    columns = len(statistic.operands)
+    found.errors = 0
+    for points in part.draws(found.draws):
+        holds = True
+        for i, (point, error) in enumerate(zip(points, errors, strict=True)):
+            cell, within = divmod(i, len(statistic.quantiles) * columns)
+            ranks = part.exact[within % columns][cell]
+            target = statistic.quantiles[within // columns] * int(ranks.below[-1])
+            below, up_to = ranks.mass(point, 1), ranks.mass(point + 1, 1)
+            holds &= max(0, below - target, target - up_to) <= error
+        found.errors += holds
+    found.before = found.errors
+    return found
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+
+def beyond(law: Any, width: int) -> float:
+    """P[Z > width]: the law of the noise, exactly."""
+    if isinstance(law, DiscreteGaussian):
+        tail = conversions.discrete_gaussian_tail(law.sigma2, width + 1, DIGITS)
+        return float(tail.high)
+    rate = 1 / float(law.scale)
+    return math.exp(-rate * (width + 1)) / (1 + math.exp(-rate))
+
+
+def exact_law(part: Part, confidence: float) -> float | None:
+    """The probability that all intervals hold, where each is around an integer of its own: no less
+    than the confidence, and less than it were they narrower by 1 on either side."""
+    statistic, law = part.statistic, part.law
+    if type(statistic) not in get_args(ONE_BY_ONE) or type(law) not in (
+        DiscreteLaplace,
+        DiscreteGaussian,
+    ):
+        return None
+    size = len(part.exact)
+    if getattr(statistic, "share_of", 0) or getattr(statistic, "share", "") or not law.scale:
+        return None
+    truth = statistic.estimate(part.exact)
+    if len(truth) != size:  # margins
+        return None
+    width = law.half_width(confidence, size)
+    assert (1 - 2 * beyond(law, width)) ** size >= confidence - 1e-9
+    assert (1 - 2 * beyond(law, width - 1)) ** size < confidence or width == 0
+    far, chance = 1000 * (width + 1), 1.0
+    exact = [int(x) for x in part.exact]
+    probes = (width, -width, width + 1, -width - 1, far, -far)
+    answers = [statistic.intervals_at([x + z for x in exact], law, confidence) for z in probes]
+    for i, true in enumerate(truth):
+        right, left, over, under, above, below = (e[i][0] <= true <= e[i][1] for e in answers)
+        assert right
+        assert left
+        assert (over, under) == (above, below)  # beyond ±w all noise misses, or none where cut
+        chance *= 1 - beyond(law, width) * ((not above) + (not below))
+    return chance
+
+
+def log_binomial(n: int, p: float, k: int) -> float:
+    choose = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    if p in (0, 1):
+        return 0.0 if k == n * p else -math.inf
+    return choose + k * math.log(p) + (n - k) * math.log1p(-p)
+
+
+def at_most(n: int, p: float, k: int) -> float:
+    """P[X ≤ k] for X binomial(n, p)."""
+    return min(1.0, math.fsum(math.exp(log_binomial(n, p, i)) for i in range(k + 1)))
+
+
+def at_least(n: int, p: float, k: int) -> float:
+    return min(1.0, math.fsum(math.exp(log_binomial(n, p, i)) for i in range(k, n + 1)))
+
+
+def all_held(name: str) -> list[Held]:
+    """An operation over all tables, with both noises, and at two confidences."""
+    found = []
+    for table in tables():
+        for part in parts(name, table):
+            asked = [(part, CONFIDENCE)]
+            if table == "ordinary":
+                asked.append((part, 0.5))
+                if type(part.law) is DiscreteLaplace:
+                    asked.append((part.gaussian(), CONFIDENCE))
+            found += [held(name, table, each, confidence) for each, confidence in asked]
+    return [each for each in found if each is not None]
+
+
+def main() -> None:
+    """A line for each operation: how often at least, over tables, noises and parts at 95 %."""
+    print("| operation | intervals | errors | errors told before | exact law |")
+    print("|---|---|---|---|---|")
+    for name in sys.argv[1:] or EVERY:
+        known = [each for each in all_held(name) if each.confidence == CONFIDENCE]
+        cells = [name]
+        for what in ("intervals", "errors", "before", "law"):
+            values = [
+                value if what == "law" else value / each.draws
+                for each in known
+                for value in [getattr(each, what)]
+                if value is not None
+            ]
+            cells.append(f"{min(values):.3f} to {max(values):.3f}" if values else "")
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
