@@ -152,6 +152,8 @@ class Record:
 
     def _lines(self) -> list[tuple[str, str, str]]:
         """Name, answer and interval of each number, in declared order."""
+        if self.preview:
+            return []
         if isinstance(self._law, Selection):
             return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
         names = self._layout.labels()

@@ -93,8 +93,10 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
             return method(*args, **given)  # type: ignore[arg-type]
         with splits.inside() as is_outermost:
             answer: Any = method(*args, **given)  # type: ignore[arg-type]
-        is_left = is_outermost and isinstance(answer, Private) and answer._is_answer
-        return answer.release() if is_left else answer  # type: ignore[no-any-return]
+        if not (is_outermost and isinstance(answer, Private) and answer._is_answer):
+            return answer  # type: ignore[no-any-return]
+        said = {name: given[name] for name in More.__annotations__ if name in given}
+        return answer.release(**said)  # type: ignore[attr-defined, no-any-return]
 
     return checked
 

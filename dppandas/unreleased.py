@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import Any, ClassVar, NoReturn, Unpack
+from typing import Any, ClassVar, NoReturn, Unpack, cast
 
 import numpy as np
 import pandas as pd
@@ -238,7 +238,7 @@ class Unreleased(Private):
         """
         confidence = results.parse_confidence(confidence)
         rows = results.parse_rows(expected_rows)
-        asked = session().terms.asked(epsilon, **self._completed({**more}))
+        asked = session().terms.asked(epsilon, **self._completed(cast(More, more)))
         query, _, _ = self._query(asked, self._selects)
         return results.error_before(query, confidence, rows)
 

@@ -7,6 +7,7 @@ whatever the budget and the data are, so that an answer is given again as any ot
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,11 +25,11 @@ from .statistics import Unknown
 #: Losses of three digits, at most 1 % above what would be enough: so many lie between a power of
 #: ten and the next.
 _EACH = 900
-_PLACES = range(18 * _EACH)
+_PLACES = range(19 * _EACH)
 
-#: From which loss to which is searched. An ε of 64 is a ρ of at most 64, and Gaussian noise as
-#: wide as that of the least ε is a ρ of about 2^-41.
-_FIRST = {"epsilon": SMALLEST, "rho": Fraction(1, 2**41)}
+#: From which loss to which is searched. For one number Gaussian noise of ρ = ε²/2 is as wide as
+#: Laplace noise of ε.
+_RANGE = {"epsilon": (SMALLEST, LARGEST), "rho": (SMALLEST**2 / 2, LARGEST**2 / 2)}
 
 
 def _decimal(place: int) -> Fraction:
@@ -41,7 +42,7 @@ def _decimal(place: int) -> Fraction:
 class Goal:
     """The largest error that an answer may have, how surely, and over about how many rows."""
 
-    within: Fraction
+    within: float
     confidence: float
     rows: float | None
 
@@ -64,7 +65,7 @@ class Goal:
         *others, last = ways
         for way in others:
             try:
-                query(asked(way, LARGEST)).mechanism()
+                query(asked(way, _RANGE[way][1])).mechanism()
             except QueryError:
                 continue
             last = way
@@ -73,14 +74,15 @@ class Goal:
     def _least(
         self, asked: Callable[[Fraction], Asked], query: Callable[[Asked], Query], way: str
     ) -> Asked:
-        best = self._error(query(asked(LARGEST)))
+        least, largest = _RANGE[way]
+        best = self._error(query(asked(largest)))
         if best > self.within:
             raise QueryError(
-                f"within={_plain(self.within)} is less than any {way}= allows here: the least "
-                f"error, at {way}={_plain(LARGEST)}, is {best} with {self.confidence:.4g} "
+                f"within={self.within:.12g} is less than any {way}= allows here: the least "
+                f"error, at {way}={_plain(largest)}, is {best} with {self.confidence:.4g} "
                 f"confidence. {NOTHING}"
             )
-        first, last = (bisect_left(_PLACES, x, key=_decimal) for x in (_FIRST[way], LARGEST))
+        first, last = (bisect_left(_PLACES, x, key=_decimal) for x in (least, largest))
         found = bisect_left(
             range(first, last),
             True,
@@ -107,7 +109,7 @@ class Goal:
         self, error: BudgetExceeded, query: Callable[[Asked], Query], asked: Asked
     ) -> BudgetExceeded:
         """What to say where the budget can't pay for it."""
-        goal = f"within={_plain(self.within)} with {self.confidence:.4g} confidence"
+        goal = f"within={self.within:.12g} with {self.confidence:.4g} confidence"
         costs = f"{goal} costs more than is left: {error.args[0].split(' Lower ')[0]}"
         return BudgetExceeded(
             costs + self._enough(error.requested, error.remaining, query, asked),
@@ -124,7 +126,7 @@ class Goal:
     ) -> str:
         """What error the rest of the budget would buy, if it is counted as this was asked."""
         way = "epsilon" if asked.rho is None else "rho"
-        if wanted != getattr(asked, way) or left < _FIRST[way] * 2:
+        if wanted != getattr(asked, way) or left < _RANGE[way][0] * 2:
             return " See dp.ledger()."
         most = _decimal(bisect_right(_PLACES, left, key=_decimal) - 1)
         kind = type(getattr(asked, way))
@@ -140,12 +142,20 @@ def parsed(epsilon: object, more: More) -> tuple[Goal | None, Cost]:
         raise QueryError(f"within= finds the loss: leave epsilon= and rho= out. {NOTHING}")
     said = more.get("confidence")
     goal = Goal(
-        parse_budget(more["within"], "within"),
+        _number(parse_budget(more["within"], "within")),
         results.CONFIDENCE if said is None else results.parse_confidence(said),
         results.parse_rows(more.get("expected_rows")),
     )
     rest = {k: v for k, v in more.items() if k not in ("within", "confidence", "expected_rows")}
     return goal, cast(Cost, rest)
+
+
+def _number(value: Fraction) -> float:
+    """An error as floats tell it: what a result says of itself can be asked for."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _plain(value: Fraction) -> str:
