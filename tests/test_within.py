@@ -337,7 +337,9 @@ def test_less_than_any_loss_allows_names_the_least_error(terms: dict[str, Any]) 
 def test_a_budget_that_cant_pay_names_the_cost_and_what_it_can() -> None:
     dp.session(epsilon="0.1234")
     people = dp.protect(table(), "people")
-    with pytest.raises(dp.BudgetExceeded, match="asks for ε = 0.147; 0.1234 of 0.1234") as caught:
+    with pytest.raises(
+        dp.BudgetExceeded, match=r"asks for ε = 0\.147; 0\.1234 of 0\.1234"
+    ) as caught:
         people.count(within=20)
     assert (caught.value.requested, caught.value.remaining) == (
         Fraction("0.147"), Fraction("0.1234"),
@@ -354,8 +356,8 @@ def test_a_budget_that_cant_pay_names_the_cost_and_what_it_can() -> None:
 def test_the_loss_depends_on_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[Any] = []
     monkeypatch.setattr(PandasEngine, "_rows", lambda self: reads.append(self))
+    dp.session(epsilon="0.001")
     with pytest.raises(dp.BudgetExceeded):
-        dp.session(epsilon="0.001")
         table().dp["number"].median(bounds=(0, 9), within=1)
     assert reads == []
 
