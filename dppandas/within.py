@@ -27,15 +27,24 @@ from .statistics import Unknown
 _EACH = 900
 _PLACES = range(19 * _EACH)
 
-#: From which loss to which is searched. For one number Gaussian noise of ρ = ε²/2 is as wide as
-#: Laplace noise of ε.
-_RANGE = {"epsilon": (SMALLEST, LARGEST), "rho": (SMALLEST**2 / 2, LARGEST**2 / 2)}
-
 
 def _decimal(place: int) -> Fraction:
     """Decimals of three digits in order: 1.00, 1.01, …, 9.99, 10.0, … times 10^-15."""
     power, digits = divmod(place, _EACH)
     return Fraction((100 + digits) * 10**power, 10**17)
+
+
+def _last(most: Fraction) -> int:
+    """The place of the largest of them that is no larger."""
+    return bisect_right(_PLACES, most, key=_decimal) - 1
+
+
+#: From which place to which is searched. For one number Gaussian noise of ρ = ε²/2 is as wide as
+#: Laplace noise of ε.
+_RANGE = {
+    "epsilon": (_last(SMALLEST) + 1, _last(LARGEST)),
+    "rho": (_last(SMALLEST**2 / 2) + 1, _last(LARGEST**2 / 2)),
+}
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ class Goal:
         *others, last = ways
         for way in others:
             try:
-                query(asked(way, _RANGE[way][1])).mechanism()
+                query(asked(way, _decimal(_RANGE[way][1]))).mechanism()
             except QueryError:
                 continue
             last = way
@@ -74,21 +83,20 @@ class Goal:
     def _least(
         self, asked: Callable[[Fraction], Asked], query: Callable[[Asked], Query], way: str
     ) -> Asked:
-        least, largest = _RANGE[way]
-        best = self._error(query(asked(largest)))
+        first, last = _RANGE[way]
+
+        def error(place: int) -> float:
+            return self._error(query(asked(_decimal(place))))
+
+        best = error(last)
         if best > self.within:
             raise QueryError(
                 f"within={self.within:.12g} is less than any {way}= allows here: the least "
-                f"error, at {way}={_plain(largest)}, is {best} with {self.confidence:.4g} "
+                f"error, at {way}={_plain(_decimal(last))}, is {best} with {self.confidence:.4g} "
                 f"confidence. {NOTHING}"
             )
-        first, last = (bisect_left(_PLACES, x, key=_decimal) for x in (least, largest))
-        found = bisect_left(
-            range(first, last),
-            True,
-            key=lambda place: self._error(query(asked(_decimal(place)))) <= self.within,
-        )
-        return asked(_decimal(first + found))
+        enough = bisect_left(range(first, last), True, key=lambda p: error(p) <= self.within)
+        return asked(_decimal(first + enough))
 
     def _error(self, query: Query) -> float:
         try:
@@ -126,11 +134,11 @@ class Goal:
     ) -> str:
         """What error the rest of the budget would buy, if it is counted as this was asked."""
         way = "epsilon" if asked.rho is None else "rho"
-        if wanted != getattr(asked, way) or left < _RANGE[way][0] * 2:
+        place = _last(left)
+        if wanted != getattr(asked, way) or place < _RANGE[way][0]:
             return " See dp.ledger()."
-        most = _decimal(bisect_right(_PLACES, left, key=_decimal) - 1)
         kind = type(getattr(asked, way))
-        less = self._error(query(replace(asked, **{way: kind(most)})))
+        less = self._error(query(replace(asked, **{way: kind(_decimal(place))})))
         return f" What is left is enough for within={less}."
 
 

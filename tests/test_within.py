@@ -329,7 +329,9 @@ def test_less_than_any_loss_allows_names_the_least_error(terms: dict[str, Any]) 
         p.sum(bounds=(0, 9), within=1e-9)
     assert dp.ledger().entries() == []
     least = str(caught.value).split(" is ")[2].split()[0]
-    assert p.sum(bounds=(0, 9), within=least).error() == float(least)
+    most = p.sum(bounds=(0, 9), within=least)
+    assert most.error() == float(least)
+    assert max(dp.record(most).loss.epsilon, dp.record(most).loss.rho) in (64, 2040)
     with pytest.raises(dp.QueryError, match="is less than any"):
         p.sum(bounds=(0, 9), within=float(least) * 0.999)
 
@@ -337,9 +339,7 @@ def test_less_than_any_loss_allows_names_the_least_error(terms: dict[str, Any]) 
 def test_a_budget_that_cant_pay_names_the_cost_and_what_it_can() -> None:
     dp.session(epsilon="0.1234")
     people = dp.protect(table(), "people")
-    with pytest.raises(
-        dp.BudgetExceeded, match=r"asks for ε = 0\.147; 0\.1234 of 0\.1234"
-    ) as caught:
+    with pytest.raises(dp.BudgetExceeded, match=r"for ε = 0\.147; 0\.1234 of 0\.1234") as caught:
         people.count(within=20)
     assert (caught.value.requested, caught.value.remaining) == (
         Fraction("0.147"), Fraction("0.1234"),
