@@ -486,10 +486,10 @@ def test_a_release_is_one_charge_of_all_that_was_asked() -> None:
     people = dp.protect(df, "d", unit="who", max_rows=3)
     for ask in (
         lambda: people["x"].value_counts(epsilon=1, delta=DELTA),
-        lambda: people["x"].value_counts(delta=DELTA).release(epsilon=1),
-        lambda: people["x"].value_counts(delta="1e-9").release(epsilon=1, delta=DELTA),
+        lambda: people["x"].value_counts(delta=DELTA).release(epsilon=1, fresh=True),
+        lambda: people["x"].value_counts(delta="1e-9").release(epsilon=1, delta=DELTA, fresh=True),
         lambda: people.groupby("x", delta=DELTA).mean(bounds=(0, 1), epsilon=1),
-        lambda: people.groupby("x", delta=DELTA).size().release(epsilon=1),
+        lambda: people.groupby("x", delta=DELTA).size().release(epsilon=1, fresh=True),
         lambda: people["x"].unique(epsilon=1, delta=DELTA),
     ):
         before = dp.ledger().entries()
@@ -631,7 +631,7 @@ def test_refusals_charge_nothing(name: str) -> None:
         lambda p: p["x"].value_counts(epsilon=1, delta=DELTA),
         lambda p: p.value_counts(epsilon=1, delta=DELTA),
         lambda p: p.groupby("x", delta=DELTA)["y"].mean(bounds=(0, 1), epsilon=1),
-        lambda p: p.groupby("x", delta=DELTA).size().release(epsilon=1),
+        lambda p: p.groupby("x", delta=DELTA).size().release(epsilon=1, fresh=True),
         lambda p: p["x"].unique(epsilon=1, delta=DELTA),
     ],
 )
