@@ -211,5 +211,6 @@ def preview() -> Preview:
     (1.147, False, 'ε = 0.147', 0)
     >>> plan.to_frame()["error"].tolist()
     ['± 20', '≈ 363.9/n']
+    >>> dp.reset()
     """
     return Preview()

@@ -237,6 +237,7 @@ def split(
     ...     mean = people["age"].mean(bounds=(0, 99))
     >>> dp.record(n).loss.epsilon, dp.record(mean).loss.epsilon, session.spent
     (1/3, 2/3, 1)
+    >>> dp.reset()
     """
     if (epsilon is None) == (rho is None):
         raise MissingArgument(
