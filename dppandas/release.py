@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import results
+from . import previews, results
 from .engines import Engine
 from .errors import InternalError, ReleaseFailed
 from .ledger import draft
@@ -38,9 +38,12 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
 
 
 def release_all(asked: Sequence[tuple[Query, Engine, bool]]) -> list[Record]:
-    """The same for several queries: all of them are charged, or none."""
+    """The same for several queries: all of them are charged, or none; in a preview none."""
     running = session()
     prepared = [_prepared(running, *each) for each in asked]
+    planned = previews.running()
+    if planned is not None:
+        return [planned.add(running.ledger, p.query, p.mechanism, p.draft) for p in prepared]
     before = [running.ledger.answer(p.draft.key, p.query.asked.draw) for p in prepared]
     to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
     bought = iter(_bought(running, to_pay))
