@@ -42,12 +42,12 @@ class Measure(Enum):
         return "ρ" if self is Measure.ZCDP else "ε"
 
     @property
-    def counted(self) -> list[str]:
+    def counted(self) -> tuple[str, ...]:
         """The parts of a `Loss` that are counted."""
         return {
-            Measure.PURE: ["epsilon"],
-            Measure.APPROXIMATE: ["epsilon", "delta"],
-            Measure.ZCDP: ["rho", "delta"],
+            Measure.PURE: ("epsilon",),
+            Measure.APPROXIMATE: ("epsilon", "delta"),
+            Measure.ZCDP: ("rho", "delta"),
         }[self]
 
 
