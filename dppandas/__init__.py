@@ -39,7 +39,10 @@ The map of the house, each room importing only those above it:
 `report`           the same as a page to publish
 `ledger`           charges; the only yes
 `session`          the current ledger and the sources it holds
+`splits`           a loss shared over the releases of a block
 `results`          released values that know their error and their record
+`within`           asked by error: the least loss that keeps it
+`previews`         what a block would release, and at what price
 `release`          the one door
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss
@@ -97,9 +100,11 @@ from .errors import (
 from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
+from .previews import Preview, preview
 from .results import Record, TestedValue, record, records
 from .series import PrivateSeries, cut
 from .session import Session, allow_experimental, ledger, reset, session
+from .splits import Split, split
 from .tables import PerUnit, concat
 from .unknown import UnknownGroups, unique
 from .unreleased import Unreleased
@@ -115,6 +120,7 @@ __all__ = [
     "LineageError",
     "MissingArgument",
     "PerUnit",
+    "Preview",
     "PrivateFrame",
     "PrivateGroupBy",
     "PrivateSeries",
@@ -126,6 +132,7 @@ __all__ = [
     "Session",
     "SessionError",
     "SourceError",
+    "Split",
     "StoreError",
     "TestedValue",
     "UnknownColumn",
@@ -143,6 +150,7 @@ __all__ = [
     "cut",
     "distance_to",
     "ledger",
+    "preview",
     "private",
     "propose_test_release",
     "protect",
@@ -150,6 +158,7 @@ __all__ = [
     "records",
     "reset",
     "session",
+    "split",
     "unique",
 ]
 

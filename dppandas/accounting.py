@@ -41,6 +41,15 @@ class Measure(Enum):
         """Of what is counted first."""
         return "ρ" if self is Measure.ZCDP else "ε"
 
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The parts of a `Loss` that are counted."""
+        return {
+            Measure.PURE: ("epsilon",),
+            Measure.APPROXIMATE: ("epsilon", "delta"),
+            Measure.ZCDP: ("rho", "delta"),
+        }[self]
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -161,6 +170,7 @@ class Terms:
     def asked(self, epsilon: object, **more: Unpack[More]) -> Asked:
         """What a release may cost in this session, or why it may not."""
         known_only(more)
+        _refuse_errors(more)
         delta, rho, noise = more.get("delta"), more.get("rho"), more.get("mechanism")
         if epsilon is not None and rho is not None:
             raise QueryError(f"epsilon= and rho= are two ways to say one thing. {NOTHING}")
@@ -210,6 +220,21 @@ class Terms:
             raise QueryError(f"in a session that counts ρ give rho= for Gaussian noise. {NOTHING}")
         if not share:
             raise MissingArgument(f"delta= is needed for Gaussian noise: delta=1e-7. {NOTHING}")
+
+
+def _refuse_errors(more: More) -> None:
+    """Of what is asked by its error the loss is solved for first: see `within`."""
+    if more.get("within") is not None:
+        raise QueryError(
+            "within= is for one answer at a time, whose error is one number. Give epsilon=, or ask "
+            f"for each answer by itself. {NOTHING}"
+        )
+    lonely = [name for name in ("confidence", "expected_rows") if more.get(name) is not None]
+    if lonely:
+        raise QueryError(
+            f"{lonely[0]}= goes with within=, as in count(within=20, confidence=0.95). A released "
+            f"answer tells its error at any confidence: .error(0.9). {NOTHING}"
+        )
 
 
 def _parse_fresh(fresh: object) -> bool:

@@ -1,8 +1,9 @@
-"""Releases declared in advance and composed tightly, by dp_accounting's privacy loss distributions."""
+"""Releases declared in advance, composed tightly by dp_accounting."""
 
 from __future__ import annotations
 
 import importlib
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any, Unpack
 from . import results
 from .accounting import NOTHING, Measure
 from .budget import Delta, Epsilon, Loss, More, known_only, parse_delta, parse_epsilon
+from .engines import Engine
 from .errors import MissingArgument, QueryError, SessionError, quiet, shown
 from .mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism
 from .query import Query
@@ -99,16 +101,15 @@ class Batch:
         self._release(None if all(given) else self._largest())
 
     def _release(self, each: Epsilon | None) -> None:
-        queries = [
-            promised._asked._query(self._asked(promised, each)) for promised in self._promised
-        ]
+        queries = [self._query(promised, each) for promised in self._promised]
         records = release_all(queries, self._shares)
         for promised, record in zip(self._promised, records, strict=True):
             promised._record = record
 
-    def _asked(self, promised: Promised, each: Epsilon | None) -> Any:
+    def _query(self, promised: Promised, each: Epsilon | None) -> tuple[Query, Engine, bool]:
         epsilon = promised._epsilon if each is None else each
-        return session().terms.asked(epsilon, **promised._more)
+        asked = session().terms.asked(epsilon, **promised._more)
+        return promised._asked._query(asked, promised._asked._selects)
 
     def _largest(self) -> Epsilon:
         """The largest ε of each that the batch can pay, in so many steps."""
@@ -126,7 +127,7 @@ class Batch:
         return Epsilon(low * STEP)
 
     def _cost_at(self, each: Epsilon) -> Loss:
-        queries = [p._asked._query(self._asked(p, each))[0] for p in self._promised]
+        queries = [self._query(promised, each)[0] for promised in self._promised]
         return composed([(query, query.mechanism()) for query in queries], self._delta)
 
     def _shares(self, asked: Sequence[tuple[Query, Mechanism]]) -> list[Loss]:
@@ -171,8 +172,8 @@ def batch(*, epsilon: object = None, delta: object = None) -> Batch:
     if terms.measure is not Measure.APPROXIMATE:
         way = "dp.session(epsilon=2, delta=1e-5)"
         raise QueryError(
-            f"a batch needs a session that counts ε and δ: {way}. One that counts ρ composes tightly "
-            f"by itself, and whatever the answers are. {NOTHING}"
+            f"a batch needs a session that counts ε and δ: {way}. One that counts ρ composes "
+            f"tightly by itself, and whatever the answers are. {NOTHING}"
         )
     if epsilon is None or delta is None:
         raise MissingArgument(f"a batch takes epsilon= and delta=, as in dp.batch(epsilon=1, "
@@ -231,8 +232,10 @@ def composed(asked: Sequence[tuple[Query, Mechanism]], delta: Delta) -> Loss:
     if whole is None:
         return added
     # the accounting rounds up what it can't hold; the steps are far above the errors of floats
-    found = Fraction(whole.get_epsilon_for_delta(float(delta) * (1 - 1e-9)))
-    steps = -(-(found + STEP / 100) // STEP)
+    found = whole.get_epsilon_for_delta(float(delta) * (1 - 1e-9))
+    if not math.isfinite(found):  # what δ they have by themselves is more than the batch's
+        return added
+    steps = -(-(Fraction(found) + STEP / 100) // STEP)
     if added.epsilon <= steps * STEP and added.delta <= delta:
         return added
     return Loss(Epsilon(steps * STEP), delta)

@@ -40,7 +40,7 @@ class Epsilon(Fraction):
     __repr__ = __str__
 
 
-class More(TypedDict, total=False):
+class Cost(TypedDict, total=False):
     """What else than ``epsilon=`` may say what a release costs, and how.
 
     delta : in a session that has a δ: what the release may spend of it.
@@ -54,6 +54,20 @@ class More(TypedDict, total=False):
     rho: object
     mechanism: object
     fresh: object
+
+
+class More(Cost, total=False):
+    """The same, and what says it by the error.
+
+    within : in the place of epsilon, the largest error that the answer may have; the least loss
+        that keeps it is found from public facts, and charged.
+    confidence : with within, how surely: 0.95 without it.
+    expected_rows : with within, about how many rows a mean is taken over, from public knowledge.
+    """
+
+    within: object
+    confidence: object
+    expected_rows: object
 
 
 def known_only(more: More) -> None:
@@ -73,7 +87,8 @@ def known_only(more: More) -> None:
 def gives_loss(epsilon: object, more: More) -> bool:
     """Whether a call says what it may cost, and so is to be answered now."""
     known_only(more)
-    return epsilon is not None or more.get("rho") is not None
+    said = (epsilon, more.get("rho"), more.get("within"))
+    return any(each is not None for each in said)
 
 
 class Delta(Fraction):

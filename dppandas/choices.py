@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from . import results
+from . import results, splits
 from .accessor import private
 from .budget import More, gives_loss
 from .domain import Keys, some_names
@@ -99,7 +99,8 @@ def choose(
     what = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
     what += "a row as stated)"
     asked = UnreleasedChoice(root, source._where, statistic, what)
-    return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
+    is_asked = gives_loss(epsilon, more) or splits.answers()
+    return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
 def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from . import results
+from . import results, splits
 from .budget import More, gives_loss, parse_delta
 from .choices import shown_rows, tried, vouched
 from .errors import quiet
@@ -86,7 +86,8 @@ def distance_to(
     statistic = Distance(Cells(), Layout(integer=True), names, Measurer(distance))
     what = "distance by the caller's function (moved by 1 a row as stated)"
     asked = Unreleased(vouched(source), source._where, statistic, what)
-    return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
+    is_asked = gives_loss(epsilon, more) or splits.answers()
+    return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
 @quiet
@@ -147,4 +148,5 @@ def propose_test_release(
     )
     what = "test of the caller's value (distance moved by 1 a row as stated)"
     asked = UnreleasedProposal(vouched(source), source._where, statistic, what)
-    return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
+    is_asked = gives_loss(epsilon, more) or splits.answers()
+    return asked.release(epsilon=epsilon, **more) if is_asked else asked

@@ -13,7 +13,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 import pandas as pd
 
-from . import refusals
+from . import refusals, splits
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
 from .crosstabs import Crossing, names_of
@@ -329,7 +329,8 @@ class PrivateFrame(Verbs, Crossing):
         cats
         """
         scores = self.sum(bounds=bounds)
-        return scores.idxmax(epsilon=epsilon, **more) if gives_loss(epsilon, more) else scores
+        is_asked = gives_loss(epsilon, more) or splits.answers(depth=1)
+        return scores.idxmax(epsilon=epsilon, **more) if is_asked else scores
 
     @asks
     def value_counts(

@@ -152,7 +152,7 @@ class Ledger:
 
     def _frame(self, told: Callable[[Loss, str], Any], dtype: Any) -> pd.DataFrame:
         entries = self.entries()
-        counted = statement.COUNTED[self._terms.measure]
+        counted = self._terms.measure.counted
         said: dict[str, Any] = {
             "cell": pd.array([e.cell for e in entries], dtype="Int64"),
             "source": [e.source for e in entries],

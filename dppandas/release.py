@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import results
+from . import previews, results
 from .budget import Loss
 from .engines import Engine
 from .errors import InternalError, ReleaseFailed
@@ -43,15 +43,17 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
 def release_all(
     asked: Sequence[tuple[Query, Engine, bool]], prices: Prices | None = None
 ) -> list[Record]:
-    """The same for several queries: all of them are charged, or none. ``prices`` says what those
-    that must be paid for cost, where that is less than each by itself."""
+    """The same for several queries: all of them are charged, or none; in a preview none. ``prices``
+    says what those that must be paid for cost, where that is less than each by itself."""
     running = session()
     prepared = [_prepared(running, *each) for each in asked]
     before = [running.ledger.answer(p.draft.key, p.query.asked.draw) for p in prepared]
+    if prices is not None:
+        prepared = _at(prices, prepared, before)
+    planned = previews.running()
+    if planned is not None:
+        return [planned.add(running.ledger, p.query, p.mechanism, p.draft) for p in prepared]
     to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
-    if prices is not None and to_pay:
-        losses = prices([(each.query, each.mechanism) for each in to_pay])
-        to_pay = [p.at(loss) for p, loss in zip(to_pay, losses, strict=True)]
     bought = iter(_bought(running, to_pay))
     records = []
     for each, answer in zip(prepared, before, strict=True):
@@ -61,6 +63,16 @@ def release_all(
             running.ledger.replayed(answer)
             records.append(results.record_of(each.query, each.mechanism, answer))
     return records
+
+
+def _at(
+    prices: Prices, prepared: Sequence[_Prepared], before: Sequence[Answer | None]
+) -> list[_Prepared]:
+    """What was not answered before, at other prices."""
+    to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
+    losses = iter(prices([(p.query, p.mechanism) for p in to_pay]) if to_pay else [])
+    pairs = zip(prepared, before, strict=True)
+    return [p.at(next(losses)) if answer is None else p for p, answer in pairs]
 
 
 def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Record]:

@@ -9,9 +9,11 @@ from html import escape
 from typing import Any, cast
 from weakref import WeakValueDictionary
 
+import numpy as np
 import pandas as pd
 
 from . import sampling
+from .accounting import NOTHING
 from .budget import Epsilon, Loss
 from .domain import is_missing
 from .errors import QueryError, RecordError, quiet, shown
@@ -20,8 +22,11 @@ from .query import Query, Token
 from .statistics import Layout, Statistic
 from .statistics.base import short
 from .store import Answer
+from .vectors import NUMBERS
 
 CONFIDENCE = 0.95
+#: The status of an entry that was never charged.
+PREVIEW = "preview"
 _ATTR = "dppandas.release"
 _PARTS = "dppandas.releases"
 _records: WeakValueDictionary[str, Record] = WeakValueDictionary()
@@ -50,6 +55,7 @@ class Record:
     draw: int  # which answer of equal queries; 0 where none is kept
     _law: Mechanism
     _noisy: tuple[Any, ...]
+    preview: bool = False  # made of nothing in a `dppandas.preview`, and no answer
 
     @quiet
     def error(self, confidence: float = CONFIDENCE) -> Any:
@@ -139,13 +145,15 @@ class Record:
     def _facts(self) -> list[str]:
         error = f", {self.expected} (95 %)" if self.expected else ""
         return [
-            self.query,
+            f"{'preview, no answer: ' if self.preview else ''}{self.query}",
             f"source {self.source} ({self.lineage}), protecting {self.unit}",
             f"{self.mechanism}, scale {self.scale:.6g}, {self.loss}{error}",
         ]
 
     def _lines(self) -> list[tuple[str, str, str]]:
         """Name, answer and interval of each number, in declared order."""
+        if self.preview:
+            return []
         if isinstance(self._law, Selection):
             return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
         names = self._layout.labels()
@@ -201,7 +209,9 @@ class _Released:
         return _carrying, (type(self), plain(self), self._record)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        if self._record.statistic.no_interval:
+        if self._record.preview:
+            printer.text(f"preview, no answer ({self._record.expected or 'error unknown'})")
+        elif self._record.statistic.no_interval:
             expected = self._record.expected
             error = f" ({expected}, 95 %)" if expected else ""
             printer.text(short(cast(float, self)) + error)
@@ -221,14 +231,16 @@ class ReleasedText(_Released, str):
     """A released label."""
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"{str.__repr__(self)} ({self._record.expected}, 95 %)")
+        said = "preview, no answer" if self._record.preview else str.__repr__(self)
+        printer.text(f"{said} ({self._record.expected}, 95 %)")
 
 
 class ReleasedLabel(ReleasedInt):
     """A released label that is a whole number."""
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"{int(self)} ({self._record.expected}, 95 %)")
+        said = "preview, no answer" if self._record.preview else str(int(self))
+        printer.text(f"{said} ({self._record.expected}, 95 %)")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _carrying, (type(self), int(self), self._record)
@@ -266,6 +278,29 @@ def _carrying(kind: Any, value: Any, record: Record) -> Any:
     return result
 
 
+def error_before(query: Query, confidence: float, rows: float | None) -> float:
+    """The largest error that a release of a query would have, from public facts; `QueryError` where
+    these can't say. ``rows``: about how many a ratio is taken over."""
+    mechanism = query.mechanism()
+    if not isinstance(mechanism, Selection):
+        return query.statistic.error_before(mechanism, confidence, rows)
+    gap = query.statistic.error(mechanism.gap(confidence, query.statistic.size))
+    if gap is None:
+        raise QueryError(f"only the answer decides its gap. {NOTHING}")
+    return gap
+
+
+def parse_rows(rows: object) -> float | None:
+    """About how many rows there are: a number above 0, or None."""
+    if rows is None or (
+        isinstance(rows, NUMBERS)
+        and not isinstance(rows, bool | np.bool_)
+        and 0 < rows < float("inf")
+    ):
+        return cast("float | None", rows)
+    raise QueryError(f"expected_rows={shown(rows)} must be a number above 0. {NOTHING}")
+
+
 def expected_error(query: Query, mechanism: Mechanism) -> str:
     """The error at 95 % that public facts decide, in words; "" where they can't say."""
     return _expected(query.statistic, mechanism)
@@ -298,6 +333,7 @@ def record_of(query: Query, mechanism: Mechanism, answer: Answer) -> Record:
         _law=mechanism,
         draw=answer.draw,
         _noisy=tuple(answer.noisy),
+        preview=entry.status == PREVIEW,
     )
     _records[record.id] = record
     return record

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, Unpack
 import numpy as np
 import pandas as pd
 
-from . import querystring, rows
+from . import querystring, rows, splits
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
 from .domain import Bounds, Grid, Keys
@@ -97,7 +97,14 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
                     f"{flag}={shown(bound[flag])} must be True or False; labels are given by name, "
                     "as in keys=[…]. Nothing was computed or charged."
                 )
-        return method(*args, **given)  # type: ignore[arg-type]
+        if splits.running() is None:
+            return method(*args, **given)  # type: ignore[arg-type]
+        with splits.inside() as is_outermost:
+            answer: Any = method(*args, **given)  # type: ignore[arg-type]
+        if not (is_outermost and isinstance(answer, Private) and answer._is_answer):
+            return answer  # type: ignore[no-any-return]
+        said = {name: given[name] for name in More.__annotations__ if name in given}
+        return answer.release(**said)  # type: ignore[attr-defined, no-any-return]
 
     return checked
 

@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 #: Of the JSON's keys; counted up when one is renamed, removed or given another meaning.
 FORM = 1
 
-#: What is counted in a measure, and so has a column: names of the parts of a loss.
-COUNTED = {
-    Measure.PURE: ("epsilon",),
-    Measure.APPROXIMATE: ("epsilon", "delta"),
-    Measure.ZCDP: ("rho", "delta"),
-}
-
 
 @dataclass(frozen=True)
 class AskedSource:
@@ -71,7 +64,7 @@ class Statement:
     @property
     def counted(self) -> tuple[str, ...]:
         """The parts of a loss that this session counts."""
-        return COUNTED[self.terms.measure]
+        return self.terms.measure.counted
 
     @property
     def left(self) -> Loss | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn, Unpack
+from typing import Any, ClassVar, NoReturn, Unpack
 
 import pandas as pd
 
-from . import results
+from . import results, splits
 from .accounting import Asked
 from .budget import (
     Delta,
@@ -41,15 +41,18 @@ class Together(Private):
     _shares: tuple[Fraction, ...]
     _combine: Combine
 
+    _is_answer: ClassVar[bool] = True
+
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """All answers, in one table. Each has its own entry in the ledger and its own record.
 
         *Guarantee*: differential privacy of the unit with the sum of the losses, which is epsilon
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
         """
-        losses = split(self._shares, epsilon, **more)
-        queries = [p._query(a) for p, a in zip(self._parts.values(), losses, strict=True)]
-        records = dict(zip(self._parts, release_all(queries), strict=True))
+        with splits.share(epsilon, more) as (epsilon, more):
+            losses = split(self._shares, epsilon, **more)
+            queries = [p._query(a) for p, a in zip(self._parts.values(), losses, strict=True)]
+            records = dict(zip(self._parts, release_all(queries), strict=True))
         combined = self._combine({name: each.estimate() for name, each in records.items()})
         for warned in dict.fromkeys(part._caution for part in self._parts.values()):
             if warned:
@@ -107,8 +110,7 @@ def split(shares: Sequence[Fraction], epsilon: object, **more: Unpack[More]) -> 
             mine = left[name] if i == len(shares) - 1 else total * share
             part[name] = kinds[name](mine)
             left[name] -= mine
-        if "mechanism" in more:
-            part["mechanism"] = more["mechanism"]
+        part.update({name: more[name] for name in ("mechanism", "fresh") if name in more})
         asked.append(terms.asked(part.pop("epsilon", None), **part))
     return asked
 

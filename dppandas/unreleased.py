@@ -6,23 +6,30 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import Any, ClassVar, NoReturn, Unpack
+from typing import Any, ClassVar, NoReturn, Unpack, cast
 
 import numpy as np
 import pandas as pd
 
-from . import results, rows
+from . import results, rows, splits, within
 from .accounting import NOTHING, Asked
-from .budget import More
+from .budget import Cost, More
 from .domain import Declaration
 from .engines import Engine
-from .errors import LineageError, PrivateValueError, QueryError, caution, quiet, shown
+from .errors import (
+    BudgetExceeded,
+    LineageError,
+    PrivateValueError,
+    QueryError,
+    caution,
+    quiet,
+    shown,
+)
 from .query import Query, Source
 from .release import release
 from .rows import Expression
 from .session import session
 from .statistics import Sparse, Statistic
-from .vectors import NUMBERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +61,9 @@ class Private:
 
     #: Above that of pandas' objects, whose operators then leave the answer, a refusal, to us.
     __pandas_priority__ = 10_000
+
+    #: Whether it is an answer that `release` gives.
+    _is_answer: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Whatever a caller can call is quiet."""
@@ -148,6 +158,8 @@ class Unreleased(Private):
     _statistic: Statistic
     _what: str
 
+    _is_answer: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         domain = self._root.source.domain
         if self._where is not None:
@@ -156,8 +168,22 @@ class Unreleased(Private):
             rows.check(expression, domain)
 
     def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
-        asked = session().terms.asked(epsilon, **self._completed(more))
-        return release(*self._query(asked, select))
+        with splits.share(epsilon, self._completed(more)) as (epsilon, more):
+            return self._asked_alone(epsilon, select, **more)
+
+    def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> results.Record:
+        goal, rest = within.parsed(epsilon, more)
+        if goal is None:
+            return release(*self._query(session().terms.asked(epsilon, **rest), select))
+
+        def query(asked: Asked) -> Query:
+            return self._query(asked, select)[0]
+
+        asked = goal.solved(query, **rest)
+        try:
+            return release(*self._query(asked, select))
+        except BudgetExceeded as error:
+            raise goal.too_dear(error, query, asked) from None
 
     def _completed(self, more: More) -> More:
         """With what was said of the loss when this was asked for."""
@@ -213,7 +239,7 @@ class Unreleased(Private):
         epsilon: object = None,
         confidence: float = results.CONFIDENCE,
         expected_rows: float | None = None,
-        **more: Unpack[More],
+        **more: Unpack[Cost],
     ) -> float:
         """The largest error that a release would have, free: public facts decide it.
 
@@ -230,16 +256,10 @@ class Unreleased(Private):
         30
         """
         confidence = results.parse_confidence(confidence)
-        if expected_rows is not None and not (
-            isinstance(expected_rows, NUMBERS) and 0 < expected_rows < float("inf")
-        ):
-            raise QueryError(f"expected_rows={shown(expected_rows)} must be a number above 0.")
-        asked = session().terms.asked(epsilon, **self._completed(more))
+        rows = results.parse_rows(expected_rows)
+        asked = session().terms.asked(epsilon, **self._completed(cast(More, more)))
         query, _, _ = self._query(asked, self._selects)
-        law = query.mechanism()
-        if self._selects:
-            return law.gap(confidence, self._statistic.size)  # type: ignore[attr-defined,no-any-return]
-        return self._statistic.error_before(law, confidence, expected_rows)
+        return results.error_before(query, confidence, rows)
 
     _selects: ClassVar[int] = 0
 
@@ -286,7 +306,6 @@ class Unreleased(Private):
         entries = statistic.size
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= entries:
             raise QueryError(f"n={shown(n)} must be a whole number from 1 to {entries}.")
-        session().terms.asked(epsilon, **more)
         if statistic.cells.keys is None:
             return pd.Index(self._select(epsilon, int(n), f"nlargest({n})", **more).estimate())
         if statistic.layout.columns is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from fractions import Fraction
@@ -67,6 +68,12 @@ def test_what_a_batch_costs_is_the_exact_loss_and_hardly_more(number: int) -> No
     assert loss.epsilon <= Fraction(number, 10)
 
 
+def ask(*added: tuple[Any, Any], **terms: Any) -> list[batches.Promised]:
+    """A batch of unreleased answers, each with its ε or None."""
+    with dp.batch(**({"epsilon": 1, "delta": "1e-6"} | terms)) as asked:
+        return [asked.add(answer, epsilon=epsilon) for answer, epsilon in added]
+
+
 def _asked(epsilon: str) -> Any:
     return dp.session().terms.asked(epsilon)
 
@@ -116,6 +123,16 @@ def test_each_kind_of_answer_is_as_its_release_gives_it() -> None:
     assert dp.ledger().loss.within(dp.session().terms.limit)  # type: ignore[arg-type]
 
 
+def test_a_preview_tells_the_price_of_the_batch() -> None:
+    p = people()
+    with dp.preview() as plan:
+        ask(*((p.query(f"x > {i}").count(), None) for i in range(50)))
+    assert dp.ledger().entries() == []
+    assert plan.total <= 1
+    ask(*((p.query(f"x > {i}").count(), None) for i in range(50)))
+    assert dp.ledger().spent == plan.total
+
+
 def test_run_again_it_costs_nothing() -> None:
     for _ in range(2):
         with dp.batch(epsilon=1, delta="1e-6") as asked:
@@ -129,25 +146,20 @@ def test_run_again_it_costs_nothing() -> None:
 
 def test_what_it_cannot_pay_is_refused_whole() -> None:
     p = people()
-    asked = dp.batch(epsilon=1, delta="1e-6")
-    with (
-        pytest.raises(dp.QueryError, match=r"cost ε = 1.5 together, and the batch has ε = 1"),
-        asked,
-    ):
-        answer = asked.add(p.count(), epsilon="0.5")
-        asked.add(p.size(), epsilon=1)
-    with pytest.raises(dp.SessionError, match="answers when its block has ended"):
-        answer.result()
+    with pytest.raises(dp.QueryError, match=r"cost ε = 1.5 together, and the batch has ε = 1"):
+        ask((p.count(), "0.5"), (p.size(), 1))
+    assert dp.ledger().entries() == []
     dp.reset()
     dp.session(epsilon="0.5", delta="1e-3")
     p = people()
-    with pytest.raises(dp.BudgetExceeded), dp.batch(epsilon=1, delta="1e-6") as more:
-        more.add(p.count())
+    with pytest.raises(dp.BudgetExceeded):
+        ask((p.count(), None))
     assert dp.ledger().entries() == []
 
 
 def test_a_block_that_raises_asks_nothing() -> None:
-    with pytest.raises(ZeroDivisionError), dp.batch(epsilon=1, delta="1e-6") as asked:
+    asked = dp.batch(epsilon=1, delta="1e-6")
+    with contextlib.suppress(ZeroDivisionError), asked:
         answer = asked.add(people().count())
         1 / 0  # noqa: B018
     with pytest.raises(dp.SessionError, match="If the block raised, nothing was asked"):
@@ -162,18 +174,14 @@ def test_an_empty_block_is_nothing() -> None:
 
 
 def test_one_source_only() -> None:
-    asked = dp.batch(epsilon=1, delta="1e-6")
-    with pytest.raises(dp.QueryError, match="asks one source"), asked:
-        asked.add(people().count(), epsilon="0.1")
-        asked.add(people("others").count(), epsilon="0.1")
+    with pytest.raises(dp.QueryError, match="asks one source"):
+        ask((people().count(), "0.1"), (people("others").count(), "0.1"))
     assert dp.ledger().entries() == []
 
 
 def test_all_or_none_say_their_epsilon() -> None:
-    asked = dp.batch(epsilon=1, delta="1e-6")
-    with pytest.raises(dp.MissingArgument, match="or none of them"), asked:
-        asked.add(people().count(), epsilon="0.1")
-        asked.add(people().size())
+    with pytest.raises(dp.MissingArgument, match="or none of them"):
+        ask((people().count(), "0.1"), (people().size(), None))
     assert dp.ledger().entries() == []
 
 
