@@ -46,6 +46,7 @@ The map of the house, each room importing only those above it:
 `release`          the one door
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss
+`batches`          releases declared in advance, composed tightly
 `shaping`          from what pandas users write to statistics
 `periods`          groups by periods of a public range
 `refusals`         verbs that aren't row-wise, and what to do instead
@@ -74,6 +75,7 @@ from __future__ import annotations
 from typing import Any
 
 from .accessor import private, protect
+from .batches import Batch, batch
 from .choices import choose
 from .consistency import consistent
 from .distances import distance_to, propose_test_release
@@ -110,6 +112,7 @@ from .unreleased import Unreleased
 __version__ = "0.1.0"
 
 __all__ = [
+    "Batch",
     "BudgetExceeded",
     "DPError",
     "InternalError",
@@ -139,6 +142,7 @@ __all__ = [
     "UnsupportedVerb",
     "WorkerProcessError",
     "allow_experimental",
+    "batch",
     "choose",
     "concat",
     "consistent",

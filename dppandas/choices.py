@@ -36,7 +36,9 @@ class UnreleasedChoice(UnreleasedMode):
         *Guarantee*: epsilon-differential privacy of the unit, if the score is as sensitive as
         stated (McKenna and Sheldon, NeurIPS 2020; docs/proofs/choose.md).
         """
-        record = self._ask(epsilon, 1, **more)
+        return super().release(epsilon=epsilon, **more)
+
+    def _shaped(self, record: results.Record) -> Any:
         return results.label(record, record.estimate()[0])
 
 

@@ -36,7 +36,11 @@ class UnreleasedProposal(Unreleased):
         *Guarantee*: (epsilon, delta)-differential privacy of the unit, if value and distance are
         what the caller states (docs/proofs/propose_test_release.md).
         """
-        return results.tested(self._ask(epsilon, **more))
+        tested: TestedValue = super().release(epsilon=epsilon, **more)
+        return tested
+
+    def _shaped(self, record: results.Record) -> TestedValue:
+        return results.tested(record)
 
 
 @quiet

@@ -146,9 +146,9 @@ class Preview:
         index = pd.RangeIndex(1, len(rows) + 1, name="release")
         return pd.DataFrame(rows, columns=[*columns, "status"], index=index)
 
-    def _counted(self) -> list[str]:
+    def _counted(self) -> tuple[str, ...]:
         account = self._account
-        return ["epsilon"] if account is None else account.ledger.terms.measure.counted
+        return ("epsilon",) if account is None else account.ledger.terms.measure.counted
 
     def _summary(self) -> str:
         count = len(self._entries)

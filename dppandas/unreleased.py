@@ -221,10 +221,14 @@ class Unreleased(Private):
         *Guarantee*: epsilon-differential privacy of the source's unit, by the mechanism that
         the statistic asks for; noise is exact (docs/proofs/discrete_laplace.md).
         """
-        released = results.answer(self._ask(epsilon, **more))
+        released = self._shaped(self._ask(epsilon, self._selects, **more))
         if self._caution:
             caution(self._caution)
         return released
+
+    def _shaped(self, record: results.Record) -> Any:
+        """The answer that a record holds, as a release gives it."""
+        return results.answer(record)
 
     #: What to warn of with the answer, whatever it is.
     _caution: ClassVar[str] = ""
@@ -340,7 +344,10 @@ class UnreleasedMode(Unreleased):
         *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
         NeurIPS 2020; docs/proofs/permute_and_flip.md).
         """
-        return results.selected(self._ask(epsilon, 1, **more))
+        return super().release(epsilon=epsilon, **more)
+
+    def _shaped(self, record: results.Record) -> Any:
+        return results.selected(record)
 
     def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> results.Record:
         raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
@@ -384,4 +391,7 @@ class UnreleasedLabels(UnreleasedKeys):
         *Guarantee*: (epsilon, delta)-differential privacy of the unit
         (docs/proofs/partition_selection.md).
         """
-        return results.found(self._ask(epsilon, **more))
+        return super().release(epsilon=epsilon, **more)
+
+    def _shaped(self, record: results.Record) -> Any:
+        return results.found(record)
