@@ -24,7 +24,7 @@ The map of the house, each room importing only those above it:
 `mechanisms`       discrete Laplace and Gaussian, selections: calibrate, loss, accuracy
 `thresholds`       which labels that nobody declared may be told, under a δ
 `selection`        quantiles by the exponential mechanism
-`smoothing`        quantiles by smooth sensitivity
+`smoothing`        quantiles and trimmed means by smooth sensitivity
 `totals`           how the partials of chunks are put together
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
 `progress`         blocks of work on all cores
@@ -44,6 +44,7 @@ The map of the house, each room importing only those above it:
 `periods`          groups by periods of a public range
 `refusals`         verbs that aren't row-wise, and what to do instead
 `publics`, `parts` public tables to merge with; ``.str`` and ``.dt``
+`bins`             the public bins of a histogram
 `answers`          what columns, frames and groups all answer
 `columns`          what private columns are computed from, row by row
 `series`, `groups` the pandas-shaped face: a column, groups,

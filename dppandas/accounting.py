@@ -6,7 +6,7 @@ zero-concentrated privacy, whose ρ add up while queries are chosen by what came
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar, Unpack
 
@@ -18,6 +18,7 @@ from .budget import (
     Loss,
     More,
     Rho,
+    known_only,
     parse_budget,
     parse_delta,
     parse_epsilon,
@@ -51,8 +52,9 @@ class Asked:
     rho: Rho | None = None
     noise: str = "laplace"
     draw: int = 1  # which answer of equal queries; 0 for another than all that were given
+    chosen: bool = field(default=False, compare=False)  # whether the caller said which noise
 
-    not_asked: ClassVar = ("draw",)  # equal queries may differ in it
+    not_asked: ClassVar = ("draw", "chosen")  # equal queries may differ in it
 
     def allows(self, loss: Loss) -> bool:
         """Whether a release that was calibrated for this costs no more."""
@@ -70,6 +72,12 @@ class Asked:
         """
         rho = self.rho if loss.rho and self.rho is not None else loss.rho
         return Loss(loss.epsilon, self.delta if loss.delta else loss.delta, rho)
+
+    @property
+    def misnames_noise(self) -> bool:
+        """Whether the caller said of a choice, which has no noise, that it is Gaussian, or in ρ
+        that it is anything."""
+        return self.chosen and (self.noise == "gaussian" or self.rho is not None)
 
     def __str__(self) -> str:
         return str(Loss(self.epsilon or Epsilon(0), self.delta, self.rho or Rho(0)))
@@ -152,6 +160,7 @@ class Terms:
 
     def asked(self, epsilon: object, **more: Unpack[More]) -> Asked:
         """What a release may cost in this session, or why it may not."""
+        known_only(more)
         delta, rho, noise = more.get("delta"), more.get("rho"), more.get("mechanism")
         if epsilon is not None and rho is not None:
             raise QueryError(f"epsilon= and rho= are two ways to say one thing. {NOTHING}")
@@ -166,11 +175,12 @@ class Terms:
         share = self._delta(delta)
         if rho is not None:
             kind = "gaussian" if noise is None else str(noise)
-            return Asked(self.measure, None, share, parse_rho(rho), kind, draw)
+            return Asked(self.measure, None, share, parse_rho(rho), kind, draw, noise is not None)
         kind = "laplace" if noise is None else str(noise)
         if kind == "gaussian":
             self._check_gaussian(share)
-        return Asked(self.measure, parse_epsilon(epsilon), share, None, kind, draw)
+        exact = parse_epsilon(epsilon)
+        return Asked(self.measure, exact, share, None, kind, draw, noise is not None)
 
     def _delta(self, delta: object) -> Delta:
         if delta is None:

@@ -6,6 +6,7 @@ A loss is a rational number and stays one: ``Fraction(str(0.1)) * 3 == Fraction(
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 from dataclasses import dataclass
@@ -55,8 +56,23 @@ class More(TypedDict, total=False):
     fresh: object
 
 
+def known_only(more: More) -> None:
+    """Refuse what a release doesn't take: a slip of the pen would be charged, and do nothing."""
+    known = ["epsilon", *More.__annotations__]
+    for name in more:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean {near[0]}=?" if near else ""
+            raise QueryError(
+                f"got an unexpected keyword argument {name!r}.{hint} A release takes "
+                f"{', '.join(known)}; what is asked, such as bounds= and keys=, is said where the "
+                "question is put. Nothing was computed or charged."
+            )
+
+
 def gives_loss(epsilon: object, more: More) -> bool:
     """Whether a call says what it may cost, and so is to be answered now."""
+    known_only(more)
     return epsilon is not None or more.get("rho") is not None
 
 

@@ -24,8 +24,8 @@ from .partitions import cells_of, parts_of
 from .querystring import lookup
 from .rows import Expression
 from .series import PrivateSeries
-from .shaping import asks, checked_ddof, listed, once, pearson, true, weights_of
-from .statistics import Cells, Count, Covariance, Layout, Sum, Truncation
+from .shaping import asks, listed, once, pearson, true, weights_of
+from .statistics import Cells, Count, Layout, Sum, Truncation
 from .tables import PerUnit
 from .together import Name, by_row
 from .unknown import Undeclared, UnknownGroups
@@ -89,7 +89,8 @@ class PrivateFrame(Verbs, Crossing):
         if name.startswith("_"):
             raise AttributeError(name)
         answers = (
-            "count, size, sum, mean, var, std, cov, corr, value_counts, idxmax, agg, describe, "
+            "count, size, sum, mean, var, std, median, quantile, min, max, cov, corr, "
+            "value_counts, idxmax, agg, describe, "
         )
         answers += "crosstab, pivot_table, groupby, partition, per_unit and truncated"
         raise refusals.refuse("private frames", name, answers, self._columns)
@@ -118,6 +119,12 @@ class PrivateFrame(Verbs, Crossing):
         *Guarantee*: epsilon-differential privacy of the unit, with ℓ1 sensitivity `counted`
         (docs/proofs/units.md).
         """
+        if self._root.source.unit.column is None:
+            raise QueryError(
+                "each row is one unit here, and max_rows drops none: truncated() is for a source "
+                'with a unit column, dp.protect(df, …, unit="person_id"). Nothing was computed or '
+                "charged."
+            )
         most = self._root.source.unit.max_rows
         name = next(n for n in ("rows", "rows_") if n != self._root.source.unit.column)
         per_unit = self.per_unit().agg(**{name: "size"})
@@ -306,15 +313,6 @@ class PrivateFrame(Verbs, Crossing):
         """
         pearson(method)
         return self._covariances("corr", 1, bounds, epsilon, **more)
-
-    def _covariances(
-        self, what: str, ddof: object, bounds: object, epsilon: object, **more: Unpack[More]
-    ) -> Any:
-        operands, parsed = self._numbers(bounds)
-        freedom = checked_ddof(ddof, parsed)
-        layout = Layout(integer=False, index=self.columns, columns=self.columns)
-        statistic = Covariance(Cells(), layout, operands, parsed, freedom, what == "corr")
-        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
 
     @asks
     def idxmax(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:

@@ -355,8 +355,7 @@ def records(result: Any) -> dict[str, Record]:
     >>> sorted(dp.records(both)), dp.records(both)["count"].epsilon
     (['count', 'mean'], 0.5)
     """
-    is_table = isinstance(result, pd.Series | pd.DataFrame)
-    token = result.attrs.get(_PARTS) if is_table else None
+    token = _parts_of(result)
     if not isinstance(token, Token) or token.payload is None:
         raise RecordError(
             f"no release records belong to this {type(result).__name__}. dp.record() is for one "
@@ -366,6 +365,12 @@ def records(result: Any) -> dict[str, Record]:
     if not (type(released) is type(result) and released.equals(result)):
         raise RecordError("this was computed from releases; ask dp.records of the result itself.")
     return dict(found)
+
+
+def _parts_of(result: Any) -> Any:
+    """The token of a result of several parts."""
+    is_table = isinstance(result, pd.Series | pd.DataFrame)
+    return result.attrs.get(_PARTS) if is_table else None
 
 
 def label(record: Record, value: Any) -> Any:
@@ -393,6 +398,11 @@ def record(result: Any) -> Record:
     if isinstance(result, _Released | TestedValue):
         return result._record
     found = _found(result)
+    if found is None and isinstance(_parts_of(result), Token):
+        raise RecordError(
+            "these are several answers, each with a record of its own: dp.records(result) has them "
+            "by what was asked."
+        )
     if found is None:
         raise RecordError(
             f"no release record belongs to this {type(result).__name__}. Results of releases have "

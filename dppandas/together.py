@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any, NoReturn, Unpack
 
 import pandas as pd
 
@@ -22,7 +22,7 @@ from .budget import (
     parse_epsilon,
     parse_rho,
 )
-from .errors import MissingArgument, QueryError, shown
+from .errors import MissingArgument, QueryError, UnsupportedVerb, caution, shown
 from .release import release_all
 from .session import session
 from .unreleased import Private, Unreleased
@@ -51,7 +51,19 @@ class Together(Private):
         queries = [p._query(a) for p, a in zip(self._parts.values(), losses, strict=True)]
         records = dict(zip(self._parts, release_all(queries), strict=True))
         combined = self._combine({name: each.estimate() for name, each in records.items()})
+        for warned in dict.fromkeys(part._caution for part in self._parts.values()):
+            if warned:
+                caution(warned)
         return results.gathered(combined, {_title(name): each for name, each in records.items()})
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise UnsupportedVerb(
+            f"{name!r} of several answers that are not released yet. Release them together by "
+            ".release(epsilon=0.1), after which dp.records(result) knows the error of each; or ask "
+            f"each alone, which has an .{name} if it can. Nothing was computed or charged. {self!r}"
+        )
 
     def __repr__(self) -> str:
         asked = ", ".join(part._what for part in self._parts.values())
@@ -109,7 +121,9 @@ def shares_of(names: Sequence[Name], weights: object) -> dict[Name, Fraction]:
     if not isinstance(weights, Mapping):
         raise QueryError(
             f"weights={shown(weights)} must be a dict of shares by statistic, such as "
-            "{'mean': 2, 'count': 1}. Nothing was computed or charged."
+            "{'mean': 2, 'count': 1}: agg divides epsilon by them. Weights of rows are for one "
+            "statistic alone, as in mean(weights=frame['w'], weight_bounds=…). Nothing was "
+            "computed or charged."
         )
     found: dict[Name, Fraction] = {}
     used = set()

@@ -16,7 +16,7 @@ from .accounting import NOTHING, Asked
 from .budget import More
 from .domain import Declaration
 from .engines import Engine
-from .errors import LineageError, PrivateValueError, QueryError, quiet, shown
+from .errors import LineageError, PrivateValueError, QueryError, caution, quiet, shown
 from .query import Query, Source
 from .release import release
 from .rows import Expression
@@ -35,6 +35,7 @@ class Root:
     data: object = field(repr=False)
     row_level_declared: bool = False
     refusal: str = ""  # why nothing may be released from here
+    levels: tuple[Any, ...] = ()  # what the index of the table is called
     branches: int = 1  # how many rows one row of the source becomes
     grown: tuple[Any, ...] = ()  # and how
     path: Path = ()  # the parts that all its rows lie in, where what is asked of them is charged
@@ -198,7 +199,13 @@ class Unreleased(Private):
         *Guarantee*: epsilon-differential privacy of the source's unit, by the mechanism that
         the statistic asks for; noise is exact (docs/proofs/discrete_laplace.md).
         """
-        return results.answer(self._ask(epsilon, **more))
+        released = results.answer(self._ask(epsilon, **more))
+        if self._caution:
+            caution(self._caution)
+        return released
+
+    #: What to warn of with the answer, whatever it is.
+    _caution: ClassVar[str] = ""
 
     def expected_error(
         self,
@@ -296,6 +303,15 @@ class Unreleased(Private):
     def _menu(self) -> list[str]:
         more = [".idxmax(epsilon=…)", ".nlargest(n, epsilon=…)"] if self._can_select else []
         return [".release(epsilon=…)", *more]
+
+
+class UnreleasedExtreme(Unreleased):
+    """A quantile near an end of the values."""
+
+    _caution: ClassVar[str] = (
+        "the smallest or largest value is somebody's and can't be told: this answers with a "
+        "quantile near it. .error() says how many values may lie beyond."
+    )
 
 
 class UnreleasedMode(Unreleased):

@@ -13,6 +13,7 @@ import pandas as pd
 
 from . import querystring, rows
 from .columns import kept
+from .domain import is_hashable
 from .errors import LineageError, QueryError, caller, is_one_of, shown
 from .publics import public_table
 from .rows import Column, Expression, Literal
@@ -72,7 +73,7 @@ class Verbs(Rows):
                 "index a private frame by a column name, a list of names, or a private mask such "
                 "as frame[frame['age'] > 30]; rows can't be chosen by position or by plain values."
             )
-        expression = querystring.lookup(key, self._columns)
+        expression = self._found_column(key)
         return PrivateSeries(self._root, key, expression, self._where)
 
     # row by row
@@ -125,7 +126,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         renamed: dict[Any, Expression] = {}
         for name, expression in self._columns.items():
             new = columns.get(name, name) if isinstance(columns, Mapping) else columns(name)
-            if not isinstance(new, Hashable):
+            if not is_hashable(new):
                 raise QueryError(f"{shown(new)} can't name a column.")
             if new in renamed:
                 raise QueryError(f"two columns would be called {shown(new)}.")

@@ -148,9 +148,9 @@ class Statistic(ABC):
         """The most that one row adds to all integers together."""
 
     @property
-    @abstractmethod
     def linf(self) -> int:
-        """The most that one row adds to one integer."""
+        """The most that one row adds to one integer: never more than to all together."""
+        return self.l1
 
     @property
     def monotone(self) -> bool:

@@ -83,10 +83,6 @@ class Sparse(Statistic, registered=False):
     def l1(self) -> int:
         return 1
 
-    @property
-    def linf(self) -> int:
-        return 1
-
     def expressions(self) -> tuple[Expression, ...]:
         return self.by
 
