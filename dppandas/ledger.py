@@ -42,8 +42,8 @@ def attribute_to(finder: CellFinder | None) -> None:
 class Ledger:
     """What a session has spent, on what, and what is left: all exact.
 
-    *Guarantee*: Σε and Σδ, or Σρ and Σδ, over the entries that any one unit can have a row in, never
-    exceed the budget, whatever threads do and however queries are chosen (filters: basic
+    *Guarantee*: Σε and Σδ, or Σρ and Σδ, over the entries that any one unit can have a row in
+    never exceed the budget, whatever threads do and however queries are chosen (filters: basic
     composition, Rogers et al., NeurIPS 2016, Theorem 3.1; for ρ Feldman and Zrnic, NeurIPS 2021,
     and Whitehouse et al., ICML 2023; for parts docs/proofs/parallel.md). Entries
     are never removed and their charges never change.
