@@ -30,8 +30,8 @@ The map of the house, each room importing only those above it:
 `progress`         blocks of work on all cores
 `engines`          where chunks of rows come from, and how their integers are added
 `canonical`        one text for each value: which queries are equal
-`query`            frozen descriptions: sources and queries
 `spending`         what all charges together cost one unit
+`query`            frozen descriptions: sources and queries
 `store`, `durable` where entries live: in memory, in a file
 `verify`           whether such a file says what was written into it
 `views`            how they look
@@ -58,6 +58,7 @@ The map of the house, each room importing only those above it:
 `unknown`          groups of keys that nobody declared,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,
 `crosstabs`        tables of two sides,
+`partitions`       parts that are charged side by side,
 `frame`            and a table
 `fingerprints`     whether data changed under one version: for `protect` alone
 `accessor`         `df.dp`, `private`, `protect`

@@ -242,9 +242,9 @@ def composed(asked: Sequence[tuple[Query, Mechanism]], delta: Delta) -> Loss:
 
 
 def _refuse_several_places(queries: Sequence[Query]) -> None:
-    """Of two sources a person may be in one only, and would pay more than a share."""
-    if len({query.source.id for query in queries}) > 1:
-        raise QueryError(f"a batch asks one source: start one for each. {NOTHING}")
+    """Of two sources or parts a person may be in one only, and would pay more than a share."""
+    if len({(query.source.id, query.path) for query in queries}) > 1:
+        raise QueryError(f"a batch asks one source, in one part: start one for each. {NOTHING}")
 
 
 def _law(query: Query, mechanism: Mechanism) -> _Law:

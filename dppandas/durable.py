@@ -74,6 +74,7 @@ class SqliteStore:
         self._local = threading.local()
         self._seen: int | None = None
         self._reading = reading  # only to look at it: the file stays as it is
+        self._known: tuple[str, Spending] | None = None
         if reading and not self.path.exists():
             raise StoreError(f"there is no ledger at {str(self.path)!r}.")
         if not self.path.exists() and terms is None:
@@ -93,13 +94,14 @@ class SqliteStore:
 
     def add(self, drafts: Sequence[Entry], check: Check) -> list[Entry]:
         def added(db: sqlite3.Connection) -> list[Entry]:
-            before = spending_kept(db)
+            before = self._spending_of(db)
             after = before.plus(((each.source, each.path), each.loss) for each in drafts)
             check(before.total, after.total)
             first = _count(db) + 1
             entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
             for entry in entries:
                 _append(db, "charge", charge_body(entry), entry.number, None)
+            self._known = _last_charge(db), after
             changed = {(each.source, each.path) for each in entries}
             db.executemany(_PUT, [_spent_row(place, after.losses[place]) for place in changed])
             return entries
@@ -107,7 +109,7 @@ class SqliteStore:
         return self._write(added)
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
-        self._write(lambda db: action(spending_kept(db).total))
+        self._write(lambda db: action(self._spending_of(db).total))
 
     def settle(self, number: int, status: str, noisy: Sequence[Any] | None = None) -> int:
         def settled(db: sqlite3.Connection) -> int:
@@ -172,7 +174,15 @@ class SqliteStore:
 
     @property
     def spending(self) -> Spending:
-        return self._read(spending_kept)
+        return self._read(self._spending_of)
+
+    def _spending_of(self, db: sqlite3.Connection) -> Spending:
+        """Read anew only where somebody else has charged: the hash of the last charge stands for
+        all before it, and for nothing that was rolled back."""
+        last, known = _last_charge(db), self._known
+        if known is None or known[0] != last:
+            known = self._known = last, spending_kept(db)
+        return known[1]
 
     @property
     def identity(self) -> str:
@@ -367,6 +377,14 @@ def _one(db: sqlite3.Connection, sql: str, *values: Any) -> Any:
 
 def _count(db: sqlite3.Connection) -> int:
     return _one(db, "SELECT max(release) FROM events WHERE kind = 'charge'") or 0
+
+
+def _last_charge(db: sqlite3.Connection) -> str:
+    """The hash of the last charge; "" before the first."""
+    found = db.execute(
+        "SELECT hash FROM events WHERE kind = 'charge' ORDER BY release DESC LIMIT 1"
+    ).fetchone()
+    return found[0] if found else ""
 
 
 def _create(db: sqlite3.Connection, terms: Terms | None) -> None:

@@ -13,11 +13,12 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from . import report, sampling, statement, views
+from . import conversions, report, sampling, statement, views
 from .accounting import Measure, Terms
-from .budget import Epsilon, Loss
-from .errors import BudgetExceeded, SessionError, StoreError, quiet
+from .budget import Delta, Epsilon, Loss, Rho
+from .errors import BudgetExceeded, QueryError, SessionError, StoreError, quiet, shown
 from .query import Query
+from .spending import Spending
 from .store import Answer, Entry, MemoryStore, Store
 
 Observer = Callable[["Ledger"], None]
@@ -44,9 +45,10 @@ def attribute_to(finder: CellFinder | None) -> None:
 class Ledger:
     """What a session has spent, on what, and what is left: all exact.
 
-    *Guarantee*: Σε and Σδ, or Σρ and Σδ, over the entries never exceed the budget, whatever threads
-    do and however queries are chosen (filters: basic composition, Rogers et al., NeurIPS 2016,
-    Theorem 3.1; for ρ Feldman and Zrnic, NeurIPS 2021, and Whitehouse et al., ICML 2023). Entries
+    *Guarantee*: Σε and Σδ, or Σρ and Σδ, over the entries that any one unit can have a row in
+    never exceed the budget, whatever threads do and however queries are chosen (filters: basic
+    composition, Rogers et al., NeurIPS 2016, Theorem 3.1; for ρ Feldman and Zrnic, NeurIPS 2021,
+    and Whitehouse et al., ICML 2023; for parts docs/proofs/parallel.md). Entries
     are never removed and their charges never change.
 
     >>> import dppandas as dp
@@ -127,6 +129,39 @@ class Ledger:
         """What a unit of each source has spent of ε (or ρ), in order of first use: for the eye
         only, for the limit caps the sum."""
         return {name: self._first(loss) for name, loss in self._store.spending.by_source().items()}
+
+    def for_group(self, k: int) -> Loss:
+        """What all that is spent promises to groups of k units: a family, a team.
+
+        k : how many units, a whole number of at least 1.
+
+        Returns a `Loss`. Of ε: kε. Of ε and δ: kε and δ(e^(kε) - 1)/(e^ε - 1), rounded up; a δ of 1
+        promises nothing. Of ρ: k²ρ. Where δ was spent besides ρ, there is no such rule for both,
+        and the ρ of what is spent may not be told as an ε, for the answers may have decided where
+        it stopped: then it is the (ε, δ) that the *whole budget* means, taken to groups as above.
+
+        Raises `QueryError` for a k that is no whole number of at least 1.
+
+        *Guarantee*: adding or removing k units changes the odds of all answers together by at most
+        e^ε. So much for ε wherever the session stops; δ and ρ are those of a plan that stops here
+        whatever is answered (Vadhan, "The Complexity of Differential Privacy", 2017, Lemma 2.2; for
+        ρ Bun and Steinke, TCC 2016, Proposition 1.9; docs/proofs/parallel.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> dp.reset(); _ = dp.session(epsilon=2)
+        >>> n = pd.DataFrame({"x": [1, 2]}).dp.count(epsilon=0.1)
+        >>> print(dp.ledger().for_group(3))
+        ε = 0.3
+        """
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise QueryError(f"k={shown(k)} must be a whole number of at least 1.")
+        k, spent, whole = int(k), self.loss, self._terms.epsilon
+        if self._terms.measure is Measure.ZCDP:
+            if not spent.delta or whole is None:
+                return Loss(rho=Rho(k * k * spent.rho))
+            spent = Loss(whole, self._terms.all_delta)
+        delta = conversions.delta_for_group(spent.epsilon, spent.delta, k)
+        return Loss(Epsilon(k * spent.epsilon), Delta(delta))
 
     def to_frame(self) -> pd.DataFrame:
         """One row a release: an ordinary DataFrame, the same columns for one measure always. What
@@ -222,8 +257,10 @@ readers, .json for programs, .csv for a table.
         """Append charges, or raise and leave all as it was: all of them or none. Only `release`
         calls this."""
         self._refuse_if_closed()
-        whole = sum((draft.loss for draft in drafts), Loss())
-        entries = self._store.add(drafts, lambda _, after: self._check(whole, after))
+        charges = [((draft.source, draft.path), draft.loss) for draft in drafts]
+        asked = Spending().plus(charges).total
+        is_one = len({place for place, _ in charges}) == 1
+        entries = self._store.add(drafts, lambda _, after: self._check(asked, after, is_one))
         self._notify()
         return entries
 
@@ -260,19 +297,23 @@ readers, .json for programs, .csv for a table.
                 "charged. Start again with dp.session(epsilon=…)."
             )
 
-    def _check(self, asked: Loss, after: Loss) -> None:
+    def _check(self, asked: Loss, after: Loss, is_one: bool) -> None:
         self._refuse_if_closed()
         limit = self._terms.limit
         if limit is None or after.within(limit):
             return
-        rest = asked - (after - limit)  # what this could have asked: more than is left of the sum,
-        # where it asks for a part of a source and others have spent more
+        # What this could have asked at most. In a part of a source that is more than what is left
+        # of the sum if other parts have spent more, for only what goes beyond theirs was added.
+        rest = asked - (after - limit)
         parts = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
         name = next(n for n in parts if getattr(asked, n) > getattr(rest, n))
         symbol = parts[name]
         wanted, left, whole = (getattr(each, name) for each in (asked, rest, limit))
         count = self._store.count()
-        way_out = f"Lower {name}= to at most {left}" if left else "Nothing more can be released"
+        if is_one:
+            way_out = f"Lower {name}= to at most {left}" if left else "Nothing more can be released"
+        else:  # of several places at once; how much of each depends on what of the others
+            way_out = f"Lower {name}=, or ask for less at once"
         noun = "release" if count == 1 else "releases"
         raise BudgetExceeded(
             f"this release asks for {symbol} = {wanted}; {left} of {whole} is left after "
@@ -332,7 +373,8 @@ def draft(query: Query, loss: Loss, mechanism: str, scale: str, error: str, key:
     source = query.source
     return Entry(
         0, time.time(), source.name, source.lineage, str(query), loss, mechanism, scale, error,
-        _current_cell(), version=source.version, unit=str(source.unit), key=key, kernel=kernel(),
+        _current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
+        kernel=kernel(),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from .budget import Loss
 from .domain import Declaration, Unit
 from .mechanisms import Mechanism, Sensitivity, selecting
 from .rows import Expression
+from .spending import Path
 from .statistics import Statistic
 
 UNNAMED = "unnamed"
@@ -71,6 +72,7 @@ class Query:
     what: str
     select: int = 0  # how many labels to select; 0: release the numbers
     branches: int = 1  # how many rows one row of the source becomes
+    path: Path = ()  # the parts in which all rows asked lie: where it is charged
 
     def __str__(self) -> str:
         return self.what if self.where is None else f"{self.what} where {self.where}"

@@ -29,6 +29,7 @@ from .query import Query, Source
 from .release import release
 from .rows import Expression
 from .session import session
+from .spending import Path
 from .statistics import Sparse, Statistic
 
 
@@ -43,6 +44,8 @@ class Root:
     refusal: str = ""  # why nothing may be released from here
     levels: tuple[Any, ...] = ()  # what the index of the table is called
     branches: int = 1  # how many rows one row of the source becomes
+    grown: tuple[Any, ...] = ()  # and how
+    path: Path = ()  # the parts that all its rows lie in, where what is asked of them is charged
 
     def declared(self, expression: Expression) -> Declaration | None:
         """What the domain says of an expression, or what follows from it."""
@@ -192,8 +195,9 @@ class Unreleased(Private):
     def _query(self, asked: Asked, select: int = 0) -> tuple[Query, Engine, bool]:
         root = self._root
         query = Query(
-            root.source, self._where, self._statistic, asked, self._what, select, root.branches
-        )
+            root.source, self._where, self._statistic, asked, self._what, select, root.branches,
+            root.path,
+        )  # fmt: skip
         if root.refusal:
             raise LineageError(root.refusal)
         return query, root.engine, root.row_level_declared

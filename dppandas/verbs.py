@@ -19,6 +19,7 @@ from .publics import public_table
 from .rows import Column, Expression, Literal
 from .series import PrivateSeries
 from .shaping import Rows, asks, once, present, same_rows
+from .spending import Path
 from .totals import MOST_BRANCHES
 
 
@@ -287,9 +288,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                     where if max_items == 1 or not i else rows.both(where, rows.HasElement(here, i))
                 )
                 parts.append(({**columns, column: rows.Element(here, i)}, kept))
-        return self._branched(parts)
+        return self._branched(parts, (*self._root.grown, max_items))
 
-    def _branched(self, parts: Sequence[Parts]) -> Self:
+    def _branched(
+        self, parts: Sequence[Parts], grown: tuple[Any, ...], path: Path | None = None
+    ) -> Self:
         """The rows of several frames of one source, one below the other."""
         names = list(dict.fromkeys(name for columns, _ in parts for name in columns))
         columns = {
@@ -298,7 +301,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         }
         keeps = [rows.EVERY if where is None else where for _, where in parts]
         where = None if all(keep == rows.EVERY for keep in keeps) else rows.by_branch(keeps)
-        root = replace(self._root, branches=len(parts), data=object())
+        path = self._root.path if path is None else path
+        root = replace(self._root, branches=len(parts), grown=grown, path=path, data=object())
         frame = type(self)(root, columns, where)
         frame._selected = self._selected
         return frame

@@ -176,6 +176,11 @@ def test_an_empty_block_is_nothing() -> None:
 def test_one_source_only() -> None:
     with pytest.raises(dp.QueryError, match="asks one source"):
         ask((people().count(), "0.1"), (people("others").count(), "0.1"))
+    parts = people().partition("g", keys=["a", "b"])
+    with pytest.raises(dp.QueryError, match="in one part"):
+        ask((parts["a"].count(), "0.1"), (parts["b"].count(), "0.1"))
+    with pytest.raises(dp.QueryError, match="in one part"):
+        ask((parts["a"].count(), "0.1"), (people().count(), "0.1"))
     assert dp.ledger().entries() == []
 
 
