@@ -24,6 +24,7 @@ The map of the house, each room importing only those above it:
 `mechanisms`       discrete Laplace and Gaussian, selections: calibrate, loss, accuracy
 `thresholds`       which labels that nobody declared may be told, under a δ
 `selection`        quantiles by the exponential mechanism
+`joint`            the noise of several releases, joined
 `smoothing`        quantiles by smooth sensitivity
 `totals`           how the partials of chunks are put together
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
@@ -38,6 +39,7 @@ The map of the house, each room importing only those above it:
 `session`          the current ledger and the sources it holds
 `results`          released values that know their error and their record
 `release`          the one door
+`remeasure`        several releases of one query made one answer
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss
 `shaping`          from what pandas users write to statistics
@@ -89,6 +91,7 @@ from .errors import (
 from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
+from .remeasure import combine, refine
 from .results import Record, TestedValue, record, records
 from .series import PrivateSeries, cut
 from .session import Session, allow_experimental, ledger, reset, session
@@ -127,6 +130,7 @@ __all__ = [
     "WorkerProcessError",
     "allow_experimental",
     "choose",
+    "combine",
     "concat",
     "consistent",
     "crosstab",
@@ -138,6 +142,7 @@ __all__ = [
     "protect",
     "record",
     "records",
+    "refine",
     "reset",
     "session",
     "unique",

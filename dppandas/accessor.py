@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from . import sampling
+from . import hashing, sampling
 from .domain import SOURCE_ATTR, Unit, parse_domain
 from .engines import contents
 from .engines.pandas import PandasEngine
@@ -85,8 +85,8 @@ ask .release(epsilon=…)>
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
-        engine = PandasEngine(own, owner, _registered(running, name, owner, version))
-        holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
+        mine = _held(running, source, own, terms, facts)
+        holding = running.holdings.setdefault(name, mine)
         known_sources[holding.source.id] = Known(holding.source, facts, tuple(columns))
     if _difference(holding.terms, terms) or holding.fingerprint != facts:
         other = _difference(holding.terms, terms) or "other data"
@@ -98,6 +98,16 @@ ask .release(epsilon=…)>
         df.attrs[SOURCE_ATTR] = Token(holding.source.id)
     root = Root(holding.source, holding.engine, holding.engine)
     return PrivateFrame(root, {name: Column(name) for name in columns})
+
+
+def _held(
+    running: Session, source: Source, own: pd.DataFrame, terms: dict[str, object], facts: str
+) -> Holding:
+    """A source with its data. Each ledger has its own key of a source, of which the ledger's name
+    tells nothing."""
+    key = _registered(running, source.name, source.unit, source.version)
+    engine = PandasEngine(own, source.unit, key)
+    return Holding(source, engine, terms, facts, hashing.digest("ledger", key))
 
 
 def _registered(running: Session, name: str, owner: Unit, version: str | None) -> bytes:

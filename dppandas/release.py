@@ -50,7 +50,8 @@ def release_all(asked: Sequence[tuple[Query, Engine, bool]]) -> list[Record]:
             records.append(next(bought))
         else:
             running.ledger.replayed(answer)
-            records.append(results.record_of(each.query, each.mechanism, answer))
+            ledger = running.ledger_of(each.query.source)
+            records.append(results.record_of(each.query, each.mechanism, answer, ledger))
     return records
 
 
@@ -74,7 +75,8 @@ def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Record]:
         draw = running.ledger.settle(
             entry, "released" if is_real else "recorded", noisy if is_real else None
         )
-        records.append(results.record_of(each.query, each.mechanism, Answer(entry, noisy, draw)))
+        answer, ledger = Answer(entry, noisy, draw), running.ledger_of(each.query.source)
+        records.append(results.record_of(each.query, each.mechanism, answer, ledger))
     return records
 
 
