@@ -85,9 +85,7 @@ ask .release(epsilon=…)>
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
-        mine = _held(running, source, own, terms, facts)
-        holding = running.holdings.setdefault(name, mine)
-        known_sources[holding.source.id] = Known(holding.source, facts, tuple(columns))
+        holding = _held(running, source, own, terms, facts)
     if _difference(holding.terms, terms) or holding.fingerprint != facts:
         other = _difference(holding.terms, terms) or "other data"
         raise SourceError(
@@ -103,11 +101,14 @@ ask .release(epsilon=…)>
 def _held(
     running: Session, source: Source, own: pd.DataFrame, terms: dict[str, object], facts: str
 ) -> Holding:
-    """A source with its data. Each ledger has its own key of a source, of which the ledger's name
-    tells nothing."""
+    """Hold a source with its data. Each ledger has its own key of a source; its name, a keyed hash,
+    tells nothing of that."""
     key = _registered(running, source.name, source.unit, source.version)
     engine = PandasEngine(own, source.unit, key)
-    return Holding(source, engine, terms, facts, hashing.digest("ledger", key))
+    mine = Holding(source, engine, terms, facts, hashing.digest("ledger", key))
+    holding = running.holdings.setdefault(source.name, mine)
+    known_sources[holding.source.id] = Known(holding.source, facts, tuple(own.columns))
+    return holding
 
 
 def _registered(running: Session, name: str, owner: Unit, version: str | None) -> bytes:
