@@ -59,7 +59,7 @@ def joined_law(law: Joint) -> Counter[Fraction]:
     return Counter({Fraction(x, total): p for x, p in found.items()})
 
 
-def covered(law: Joint, w: int) -> float:
+def covered(law: Joint, w: float | Fraction) -> float:
     """P[what is joined lies within ±w of 0]; with a half, rounded the worse way."""
     known = joined_law(law).items()
     if law.whole:
@@ -67,21 +67,24 @@ def covered(law: Joint, w: int) -> float:
     return math.fsum(p for x, p in known if abs(x) <= w)
 
 
-@settings(max_examples=60)
+@settings(max_examples=100)
 @given(
     st.lists(st.sampled_from(LAWS), min_size=2, max_size=2),
     st.booleans(),
     st.sampled_from([0.5, 0.8, 0.95, 0.999]),
     st.sampled_from([1, 7]),
 )
-def test_half_widths_are_the_least_that_enumeration_allows(
+def test_half_widths_hold_and_are_the_least_but_for_a_step_of_the_lattice(
     laws: list[Any], whole: bool, confidence: float, entries: int
 ) -> None:
     law = Joint.of(laws, whole, entries)
     w = law.half_width(confidence, entries)
     each = confidence ** (1 / entries)
     assert covered(law, w) >= each - 1e-12
-    assert w == 0 or covered(law, w - 1) < each + 1e-5  # the slack for rounding, and no more
+    # One noise is moved up by less than a step, so what lies that near an edge may count as beyond.
+    step = math.sqrt(law.variance) * (8 - math.log(1 - each)) / joint.FINE
+    step += Fraction(1, sum(law.weights))
+    assert w == 0 or covered(law, w - 1 - step) < each + 1e-5
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -174,6 +177,9 @@ def test_sums_of_joined_noises_are_bounded() -> None:
             w = law.half_width_of_sum(risk, 3)
             assert math.fsum(p for x, p in three.items() if abs(x) > w) <= risk
             assert w < 3 * law.half_width(1 - risk / 3) + 3
+    # sums of rounded numbers: each may be a half off, and all of them the same way
+    rounds, plain = (Joint(tuple(laws), (1, 2), whole) for whole in (True, False))
+    assert rounds.half_width_of_sum(0.05, 7) == plain.half_width_of_sum(0.05, 7) + 3
     sure = Joint((laws[1], laws[1]), (1, 1), whole=False)  # type: ignore[arg-type]
     assert sure.half_width_of_sum(0.05, 100) <= 1.4 * 1.96 * math.sqrt(100 * 2.5)
 
