@@ -24,6 +24,7 @@ The map of the house, each room importing only those above it:
 `mechanisms`       discrete Laplace and Gaussian, selections: calibrate, loss, accuracy
 `thresholds`       which labels that nobody declared may be told, under a δ
 `selection`        quantiles by the exponential mechanism
+`joint`            the noise of several releases, joined
 `smoothing`        quantiles and trimmed means by smooth sensitivity
 `totals`           how the partials of chunks are put together
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
@@ -44,6 +45,7 @@ The map of the house, each room importing only those above it:
 `within`           asked by error: the least loss that keeps it
 `previews`         what a block would release, and at what price
 `release`          the one door
+`remeasure`        several releases of one query made one answer
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss
 `batches`          releases declared in advance, composed tightly
@@ -102,6 +104,7 @@ from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
 from .previews import Preview, preview
+from .remeasure import combine, refine
 from .results import Record, TestedValue, record, records
 from .series import PrivateSeries, cut
 from .session import Session, allow_experimental, ledger, reset, session
@@ -145,6 +148,7 @@ __all__ = [
     "allow_experimental",
     "batch",
     "choose",
+    "combine",
     "concat",
     "consistent",
     "crosstab",
@@ -157,6 +161,7 @@ __all__ = [
     "protect",
     "record",
     "records",
+    "refine",
     "reset",
     "session",
     "split",

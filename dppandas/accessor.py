@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from . import fingerprints, sampling
+from . import fingerprints, hashing, sampling
 from .domain import SOURCE_ATTR, Unit, parse_domain
 from .engines import contents
 from .engines.pandas import PandasEngine
@@ -82,9 +82,7 @@ ask .release(epsilon=…)>
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
-        engine = PandasEngine(own, owner, _registered(running, name, owner, version, own))
-        holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
-        known_sources[holding.source.id] = Known(holding.source, facts, tuple(columns))
+        holding = _held(running, source, own, terms, facts)
     if _difference(holding.terms, terms) or holding.fingerprint != facts:
         other = _difference(holding.terms, terms) or "other data"
         raise SourceError(
@@ -111,6 +109,19 @@ def _check_names(df: object, name: object, version: object) -> None:
                 f"{argument}={shown(said)} must be one line of at most {LONGEST_NAME} characters, "
                 "for the ledger prints it. Nothing was computed or charged."
             )
+
+
+def _held(
+    running: Session, source: Source, own: pd.DataFrame, terms: dict[str, object], facts: str
+) -> Holding:
+    """Hold a source with its data. Each ledger has its own key of a source; its name, a keyed hash,
+    tells nothing of that."""
+    key = _registered(running, source.name, source.unit, source.version, own)
+    engine = PandasEngine(own, source.unit, key)
+    mine = Holding(source, engine, terms, facts, hashing.digest("ledger", key))
+    holding = running.holdings.setdefault(source.name, mine)
+    known_sources[holding.source.id] = Known(holding.source, facts, tuple(own.columns))
+    return holding
 
 
 def _registered(

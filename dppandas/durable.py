@@ -228,8 +228,9 @@ class SqliteStore:
 
     def _refuse_other_databases(self, db: sqlite3.Connection) -> None:
         """Before anything of a file is changed."""
-        mark = _one(db, "PRAGMA application_id")
+        # In this order: another process may make a ledger of the empty file in between.
         is_empty = not _one(db, "SELECT count(*) FROM sqlite_master")
+        mark = _one(db, "PRAGMA application_id")
         if mark != APPLICATION and (mark or not is_empty):
             db.close()
             raise StoreError(

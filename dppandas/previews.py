@@ -58,7 +58,9 @@ class Preview:
             _current.reset(self._tokens[0])
             splits.current.reset(self._tokens[1])
 
-    def add(self, ledger: Ledger, query: Query, mechanism: Mechanism, draft: Entry) -> Record:
+    def add(
+        self, ledger: Ledger, query: Query, mechanism: Mechanism, draft: Entry, name: str
+    ) -> Record:
         """Note a release, and make a record of nothing that has its type and shape."""
         if self._is_over:
             raise SessionError(f"the preview that this runs in has ended. {NOTHING}")
@@ -76,7 +78,7 @@ class Preview:
         account.after = account.after.plus([((draft.source, draft.path), loss)])
         blank = mechanism.blank(query.statistic.size)
         entry = replace(draft, loss=loss, status=PREVIEW)
-        return results.record_of(query, mechanism, Answer(entry, blank, 0))
+        return results.record_of(query, mechanism, Answer(entry, blank, 0), name)
 
     def _was_answered(self, ledger: Ledger, key: str, draw: int) -> bool:
         """Whether it would be given again: by what the ledger keeps, and what the block buys."""

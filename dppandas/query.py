@@ -98,13 +98,22 @@ class Query:
         """What equal queries share: of the same version of a source, the same rows, statistic,
         mechanism and loss, however they are written. "" for one that is always drawn anew: what
         the caller vouches for, dppandas can't know to be the same."""
+        return self._named(self.asked)
+
+    @property
+    def question(self) -> str:
+        """What queries share that are equal but for mechanism and loss: releases of them are of the
+        same integers. "" where there is no key."""
+        return self._named(None)
+
+    def _named(self, asked: Asked | None) -> str:
         source = self.source
         if not source.verified or source.trusted or source.made is None:
             return ""
         unit = (source.unit.column, source.unit.max_rows)
-        asked = (self.where, self.branches, self.statistic, self.asked, self.select)
+        what = (self.where, self.branches, self.statistic, asked, self.select)
         try:
-            return canonical.key(source.name, source.version, unit, source.made, *asked)
+            return canonical.key(source.name, source.version, unit, source.made, *what)
         except canonical.NoText:
             return ""
 

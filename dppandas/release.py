@@ -52,7 +52,7 @@ def release_all(
         prepared = _at(prices, prepared, before)
     planned = previews.running()
     if planned is not None:
-        return [planned.add(running.ledger, p.query, p.mechanism, p.draft) for p in prepared]
+        return [_planned(planned, running, each) for each in prepared]
     to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
     bought = iter(_bought(running, to_pay))
     records = []
@@ -61,8 +61,14 @@ def release_all(
             records.append(next(bought))
         else:
             running.ledger.replayed(answer)
-            records.append(results.record_of(each.query, each.mechanism, answer))
+            ledger = running.ledger_of(each.query.source)
+            records.append(results.record_of(each.query, each.mechanism, answer, ledger))
     return records
+
+
+def _planned(plan: previews.Preview, running: Session, each: _Prepared) -> Record:
+    name = running.ledger_of(each.query.source)
+    return plan.add(running.ledger, each.query, each.mechanism, each.draft, name)
 
 
 def _at(
@@ -95,7 +101,8 @@ def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Record]:
         draw = running.ledger.settle(
             entry, "released" if is_real else "recorded", noisy if is_real else None
         )
-        records.append(results.record_of(each.query, each.mechanism, Answer(entry, noisy, draw)))
+        answer, ledger = Answer(entry, noisy, draw), running.ledger_of(each.query.source)
+        records.append(results.record_of(each.query, each.mechanism, answer, ledger))
     return records
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, cast
+from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -14,9 +14,10 @@ import pandas as pd
 
 from . import sampling
 from .accounting import NOTHING
-from .budget import Epsilon, Loss
+from .budget import Epsilon, Loss, More
 from .domain import is_missing
 from .errors import QueryError, RecordError, quiet, shown
+from .joint import Joint
 from .mechanisms import Mechanism, Selection
 from .query import Query, Token
 from .statistics import Layout, Statistic
@@ -30,6 +31,15 @@ PREVIEW = "preview"
 _ATTR = "dppandas.release"
 _PARTS = "dppandas.releases"
 _records: WeakValueDictionary[str, Record] = WeakValueDictionary()
+
+#: What buys another release; from a room below, which has the door.
+_refine: Callable[..., Any]
+
+
+def refine_by(function: Callable[..., Any]) -> None:
+    """What `Record.refine` does."""
+    global _refine
+    _refine = function
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +63,11 @@ class Record:
     time: float
     statistic: Statistic
     draw: int  # which answer of equal queries; 0 where none is kept
-    _law: Mechanism
+    ledger: str  # a name of the ledger that it was charged to; "" where nobody named the source
+    _law: Mechanism | Joint
     _noisy: tuple[Any, ...]
+    _query: Query
+    _parts: tuple[Record, ...] = ()
     preview: bool = False  # made of nothing in a `dppandas.preview`, and no answer
 
     @quiet
@@ -108,6 +121,24 @@ class Record:
     def epsilon(self) -> Epsilon:
         """The exact ε that the ledger was charged."""
         return self.loss.epsilon
+
+    @property
+    def version(self) -> str | None:
+        """The version of the source that was asked."""
+        return self._query.source.version
+
+    @property
+    def parts(self) -> tuple[Record, ...]:
+        """The releases that this is made of: itself alone, or those that were combined."""
+        return self._parts or (self,)
+
+    @quiet
+    def refine(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """Buy another release of the same query, and combine: see `dppandas.refine`.
+
+        *Guarantee*: as of `dppandas.refine`.
+        """
+        return _refine(self, epsilon=epsilon, **more)
 
     @property
     def expected(self) -> str:
@@ -203,6 +234,14 @@ class _Released:
     def interval(self, confidence: float = CONFIDENCE) -> Any:
         """See `Record.interval`."""
         return self._record.interval(confidence)
+
+    @quiet
+    def refine(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """Buy another release of the same query, and combine: see `dppandas.refine`.
+
+        *Guarantee*: as of `dppandas.refine`.
+        """
+        return _refine(self._record, epsilon=epsilon, **more)
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain = type(self).__mro__[2]
@@ -306,17 +345,17 @@ def expected_error(query: Query, mechanism: Mechanism) -> str:
     return _expected(query.statistic, mechanism)
 
 
-def _expected(statistic: Statistic, mechanism: Mechanism) -> str:
+def _expected(statistic: Statistic, mechanism: Mechanism | Joint) -> str:
     if isinstance(mechanism, Selection):
         gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
         return "" if gap is None else f"gap ≤ {short(gap)}"
     return statistic.expected_at(mechanism, CONFIDENCE)
 
 
-def record_of(query: Query, mechanism: Mechanism, answer: Answer) -> Record:
+def record_of(query: Query, mechanism: Mechanism, answer: Answer, ledger: str) -> Record:
     """The record of a release."""
     entry = answer.entry
-    record = Record(
+    return known(Record(
         id=sampling.identifier(),
         number=entry.number,
         query=str(query),
@@ -332,9 +371,15 @@ def record_of(query: Query, mechanism: Mechanism, answer: Answer) -> Record:
         statistic=query.statistic,
         _law=mechanism,
         draw=answer.draw,
+        ledger=ledger,
         _noisy=tuple(answer.noisy),
         preview=entry.status == PREVIEW,
-    )
+        _query=query,
+    ))  # fmt: skip
+
+
+def known(record: Record) -> Record:
+    """A record that is found by its id, where pandas has kept that alone."""
     _records[record.id] = record
     return record
 

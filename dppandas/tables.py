@@ -12,6 +12,7 @@ from .domain import Unit
 from .engines import AGGREGATES
 from .errors import LineageError, QueryError, is_one_of, quiet, shown
 from .rows import Column, Expression
+from .session import made_tables
 from .totals import MOST_BRANCHES
 from .unreleased import Private
 from .verbs import Parts, Verbs
@@ -73,6 +74,8 @@ charged; ask .release(epsilon=…)>
         made = _name_of(root.source.made, frame._where, root.branches, asked)
         source = replace(root.source, unit=Unit(unit, 1), domain={}, made=made)
         engine = root.engine.per_unit(frame._where, root.branches, asked)
+        if source.verified and made is not None:
+            made_tables[source.id, made] = engine
         # All rows of a unit are read, those too that max_rows drops: some may lie in each part, and
         # so what is asked of the table is charged to the whole.
         new_root = replace(

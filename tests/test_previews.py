@@ -325,3 +325,21 @@ def test_warnings_are_those_of_the_code() -> None:
         p["code"].min(bounds=(0, 9), epsilon=1)
     (warned,) = caught
     assert warned.filename == __file__
+
+
+def test_combining_and_refining_are_previewed_like_the_releases_that_they_are() -> None:
+    dp.reset()
+    dp.session(epsilon=2)
+    frame = dp.protect(pd.DataFrame({"a": range(50)}), name="previewed")
+
+    def ask() -> Any:
+        first = frame.count(epsilon=0.25)
+        return dp.combine(first, frame.count(epsilon=0.5)).refine(epsilon=0.25)
+
+    with dp.preview() as plan:
+        answer = ask()
+    assert dp.record(answer).preview
+    assert float(plan.total) == 1
+    assert dp.ledger().entries() == []
+    assert not dp.record(ask()).preview
+    assert dp.ledger().spent == plan.total
