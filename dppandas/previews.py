@@ -78,7 +78,15 @@ class Preview:
         account.after = account.after.plus([((draft.source, draft.path), loss)])
         blank = mechanism.blank(query.statistic.size)
         entry = replace(draft, loss=loss, status=PREVIEW)
-        return results.record_of(query, mechanism, Answer(entry, blank, 0), name)
+        draw = query.asked.draw or self._next(ledger, draft.key)
+        return results.record_of(query, mechanism, Answer(entry, blank, draw), name)
+
+    def _next(self, ledger: Ledger, key: str) -> int:
+        """Which draw of its query a fresh release is."""
+        kept = 0
+        while key and ledger.answer(key, kept + 1) is not None:
+            kept += 1
+        return kept + self._bought[key] if key else 0
 
     def _was_answered(self, ledger: Ledger, key: str, draw: int) -> bool:
         """Whether it would be given again: by what the ledger keeps, and what the block buys."""

@@ -574,13 +574,16 @@ def test_a_source_that_is_not_held_is_told(tmp_path: Path) -> None:
     assert spent() == 1
 
 
-def test_what_is_protected_as_asserted_now_is_not_taken_for_the_verified(tmp_path: Path) -> None:
+def test_what_is_protected_as_asserted_now_is_not_taken_for_the_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     df = table()
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
     n = dp.protect(df, name="people", version="1").count(epsilon=1)
     dp.reset()
     dp.session(store=tmp_path / "a.ledger")
     changed = df[df["a"] > 50]  # still carries the token
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # of a user who never saw the data
     assert dp.protect(changed, name="people", version="1")._root.source.verified is False
     with pytest.raises(dp.SourceError, match="doesn't hold"):
         n.refine(epsilon=1)
