@@ -52,7 +52,7 @@ test: test-oldest test-newest
 SHARED := -n 2 --dist worksteal -m "not browser"
 
 test-oldest: $(OLD)/test
-	$(OLD)/bin/python -m pytest $(SHARED) --ignore=tests/test_notebooks.py
+	$(OLD)/bin/python -m pytest $(SHARED)
 
 test-newest: $(VENV)/dev
 	$(BIN)/python -m pytest -m browser

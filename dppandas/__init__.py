@@ -35,7 +35,7 @@ The map of the house, each room importing only those above it:
 `query`            frozen descriptions: sources and queries
 `store`, `durable` where entries live: in memory, in a file
 `verify`           whether such a file says what was written into it
-`views`            how they look
+`charts`, `views`  how they look
 `statement`        what they promise, in figures and as JSON
 `report`           the same as a page to publish
 `ledger`           charges; the only yes

@@ -12,6 +12,7 @@ import numbers
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypedDict
 
 from .errors import MissingArgument, QueryError, shown
@@ -143,6 +144,7 @@ class Loss:
         return ", ".join(f"{name} = {part}" for name, part in parts if part) or "ε = 0"
 
 
+@lru_cache(maxsize=4096)
 def format_exact(value: Fraction) -> str:
     """The shortest decimal of a fraction that has one, else numerator/denominator."""
     rest = value.denominator

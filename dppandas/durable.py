@@ -151,11 +151,12 @@ class SqliteStore:
         known = self._read(lambda db: _registered(db, source.name))
         return known or self._write(registered)
 
-    def entries(self, last: int | None = None) -> list[Entry]:
+    def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         def listed(db: sqlite3.Connection) -> list[Entry]:
-            if last is None:
+            if last is None and before is None:
                 return _entries(db)
-            return _entries(db, "AND c.release > ?", _count(db) - last)
+            end = _count(db) if before is None else before - 1
+            return _entries(db, _PAGE, 0 if last is None else min(end, _count(db)) - last, end)
 
         return self._read(listed)
 
@@ -310,6 +311,7 @@ _PUT = (
     "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
 )
 _OPENED = "SELECT body FROM events WHERE kind = 'opened'"
+_PAGE = "AND c.release > ? AND c.release <= ?"
 _DRAWS = "SELECT count(*) FROM events WHERE kind = 'outcome' AND key = ?"
 
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from . import conversions, report, sampling, statement, views
+from . import canonical, conversions, report, sampling, statement, views
 from .accounting import Measure, Terms
 from .budget import Delta, Epsilon, Loss, Rho
 from .errors import BudgetExceeded, QueryError, SessionError, StoreError, quiet, shown
@@ -27,19 +27,26 @@ Observer = Callable[["Ledger"], None]
 _TYPED = ("cell", "epsilon", "rho", "delta", "time")
 
 CellFinder = Callable[[], int | None]
+#: Of which earlier cell one is another run; None of none.
+FirstRun = Callable[[int], int | None]
+
+#: So many different queries are remembered, to tell what another of them would cost.
+REMEMBERED = 12
 
 
-def _no_cell() -> int | None:
+def _no_cell(cell: int | None = None) -> int | None:
     return None
 
 
 _current_cell: CellFinder = _no_cell
+_first_run: FirstRun = _no_cell
 
 
-def attribute_to(finder: CellFinder | None) -> None:
-    """Who tells which notebook cell is running: the notebook extension, or nobody (None)."""
-    global _current_cell
-    _current_cell = finder or _no_cell
+def attribute_to(finder: CellFinder | None, first_run: FirstRun | None = None) -> None:
+    """Who tells which notebook cell is running, and which it was when it ran first: the notebook
+    extension, or nobody (None)."""
+    global _current_cell, _first_run
+    _current_cell, _first_run = finder or _no_cell, first_run or _no_cell
 
 
 class Ledger:
@@ -61,6 +68,7 @@ class Ledger:
         self._terms = terms or Terms()
         self._store: Store = store or MemoryStore()
         self._replays: list[Entry] = []
+        self._asked: tuple[tuple[str, Query], ...] = ()
         self._observers: list[Observer] = []
         self._closed = False
 
@@ -111,10 +119,26 @@ class Ledger:
     def entries(self, last: int | None = None) -> list[Entry]:
         """The charges, and what this kernel was answered again for nothing, oldest first; or the
         last so many."""
-        found = [*self._store.entries(last), *self._replays]
+        found = [*self.charges(last), *self.again(last)]
         if self._replays:
             found.sort(key=lambda entry: entry.time)
-        return found if last is None else found[-last:]
+        return found if last is None else found[max(0, len(found) - last) :]
+
+    def charges(self, last: int | None = None, before: int | None = None) -> list[Entry]:
+        """The charges alone, oldest first: those below a number, or the last so many of these."""
+        return self._store.entries(last, before)
+
+    def again(self, last: int | None = None) -> list[Entry]:
+        """What this kernel was answered again for nothing, oldest first; or the last so many."""
+        return self._replays[0 if last is None else max(0, len(self._replays) - last) :]
+
+    def is_here(self, entry: Entry) -> bool:
+        """Whether this process charged it: not another one, nor this one before a restart."""
+        return entry.kernel == kernel()
+
+    def first_run(self, entry: Entry) -> int | None:
+        """The number that its cell had when it ran first, if it ran more than once here."""
+        return _first_run(entry.cell) if entry.cell is not None and self.is_here(entry) else None
 
     def count(self) -> int:
         """How many entries there are."""
@@ -252,6 +276,25 @@ readers, .json for programs, .csv for a table.
 
         self._store.between_charges(set_terms)
         self._notify()
+
+    def remember(self, query: Query) -> None:
+        """Keep what is asked, so that a view can tell what more of it would cost: public facts
+        only, and none of what a caller's function may hold."""
+        name = query.name
+        known = dict(self._asked).get(name)
+        if known is None:
+            try:
+                canonical.text((query.where, query.statistic))
+            except canonical.NoText:
+                return
+        others = (each for each in self._asked if each[0] != name)
+        # in one step, for other threads may be reading it
+        self._asked = ((name, known or query), *others)[:REMEMBERED]
+
+    @property
+    def asked(self) -> dict[str, Query]:
+        """The latest different queries that this kernel asked, by name, the last first."""
+        return dict(self._asked)
 
     def charge(self, *drafts: Entry) -> list[Entry]:
         """Append charges, or raise and leave all as it was: all of them or none. Only `release`

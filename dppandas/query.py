@@ -78,6 +78,12 @@ class Query:
         return self.what if self.where is None else f"{self.what} where {self.where}"
 
     @property
+    def name(self) -> str:
+        """Of which source, and what: for a list of queries."""
+        asserted = "" if self.source.verified else f" ({self.source.lineage})"
+        return f"{self.source.name}{asserted}: {self}"
+
+    @property
     def moved(self) -> Sensitivity:
         """What one unit moves, by all rows that it can have or become."""
         return self.statistic.sensitivity(self.source.unit.max_rows * self.branches)

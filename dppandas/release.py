@@ -47,6 +47,8 @@ def release_all(
     says what those that must be paid for cost, where that is less than each by itself."""
     running = session()
     prepared = [_prepared(running, *each) for each in asked]
+    for each in prepared:
+        running.ledger.remember(each.query)
     before = [running.ledger.answer(p.draft.key, p.query.asked.draw) for p in prepared]
     if prices is not None:
         prepared = _at(prices, prepared, before)

@@ -265,6 +265,11 @@ def allow_experimental(allowed: bool = True) -> None:
     session().experimental = allowed
 
 
+def running() -> Session | None:
+    """The running session, if there is one; none is started."""
+    return _slot.get().session
+
+
 def ledger() -> Ledger:
     """The ledger of the running session: `.budget`, `.spent`, `.remaining`, `.to_frame()`.
 

@@ -86,8 +86,8 @@ class Store(Protocol):
         """Note a source, or give it as it is known already."""
         ...
 
-    def entries(self, last: int | None = None) -> list[Entry]:
-        """All entries, or the last so many; oldest first."""
+    def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
+        """All entries, or those below a number, or the last so many of these; oldest first."""
         ...
 
     def count(self) -> int:
@@ -169,8 +169,9 @@ class MemoryStore:
     def register(self, source: Registered) -> Registered:
         return self._sources.setdefault(source.name, source)
 
-    def entries(self, last: int | None = None) -> list[Entry]:
-        return list(self._entries if last is None else self._entries[-last:] if last else [])
+    def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
+        end = len(self._entries) if before is None else max(0, before - 1)
+        return self._entries[0 if last is None else max(0, end - last) : end]
 
     def count(self) -> int:
         return len(self._entries)

@@ -1,15 +1,19 @@
 """How a ledger looks: as text, and as HTML that needs nothing from anywhere.
 
 Both are functions of the ledger's public figures. Neither shows clock times, ids or tokens, so
-that a notebook run twice shows the same.
+that a notebook run twice shows the same. Charges stand in a table; what was answered again for
+nothing stands apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from . import charts
 from .accounting import Measure
+from .charts import Steps
 
 if TYPE_CHECKING:
     from .ledger import Ledger
@@ -34,24 +38,40 @@ def summary(ledger: Ledger) -> str:
     return " · ".join(said) + ended
 
 
-def text(ledger: Ledger, last: int | None = SHOWN) -> str:
-    """The ledger for a terminal: its last releases, or all (None)."""
-    entries = ledger.entries(last)
+def text(ledger: Ledger, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
+    """The ledger for a terminal: its last charges, or all (None).
+
+    charges : these, where a view has read them already.
+    """
+    charges = ledger.charges(last) if charges is None else charges
     lines = [f"dppandas ledger · {summary(ledger)}"]
     if ledger.budget is not None:
         filled = round(30 * float(ledger.spent / ledger.budget))
         lines.append("[" + "#" * filled + "." * (30 - filled) + "]")
-    if not entries and last != 0:
+    if not charges and last != 0:
         return "\n".join([*lines, "no releases yet"])
     sources = ledger.by_source()
     lines.append("by source: " + ", ".join(f"{name} {spent}" for name, spent in sources.items()))
     head = ("release", "cell", "source", _counted(ledger), "error (95 %)", "query")
-    rows = [head, *(_row(entry, head[3]) for entry in entries)]
+    rows = [head, *(_row(ledger, entry) for entry in charges)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head) - 1)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
-    return "\n".join(lines + _earlier(ledger, ledger.count() if last is None else last))
+    hidden = ledger.store.count() - len(charges)
+    if hidden > 0:
+        lines.append(f"and {hidden} earlier: dp.ledger().to_frame()")
+    again = answered_again(ledger)
+    lines += [f"answered again, free: {again}"] if again else []
+    return "\n".join(lines + ([ELSEWHERE] if _is_elsewhere(ledger, charges) else []))
+
+
+#: What the mark means.
+ELSEWHERE = "† charged by another kernel, or by this one before it was restarted"
+
+
+def _is_elsewhere(ledger: Ledger, charges: Sequence[Entry]) -> bool:
+    return not all(map(ledger.is_here, charges))
 
 
 def _counted(ledger: Ledger) -> str:
@@ -59,25 +79,43 @@ def _counted(ledger: Ledger) -> str:
     return "ε" if ledger.terms.measure is Measure.PURE else "loss"
 
 
-def _row(entry: Entry, counted: str = "ε") -> tuple[str, ...]:
-    cell = "" if entry.cell is None else f"[{entry.cell}]"
-    failed = _NO_ANSWER.get(entry.status, f" ({entry.status}, no answer)")
+def _row(ledger: Ledger, entry: Entry) -> tuple[str, ...]:
+    failed = "" if entry.status == "released" else f" ({entry.status}, no answer)"
     source = f"{entry.source} ({entry.lineage})"
-    loss = str(entry.epsilon if counted == "ε" else entry.loss)
-    return str(entry.number), cell, source, loss, entry.error, entry.what + failed
+    loss = str(entry.epsilon if _counted(ledger) == "ε" else entry.loss)
+    return str(entry.number), _cell(ledger, entry), source, loss, entry.error, entry.what + failed
 
 
-_NO_ANSWER = {"released": "", "replayed": " (replayed: free)"}
+def _cell(ledger: Ledger, entry: Entry) -> str:
+    """[4]; [4]† of another kernel; [9] ([4] run again)."""
+    first = ledger.first_run(entry)
+    return charts.cell_of(ledger, entry) + (f" ([{first}] run again)" if first else "")
 
 
-def _earlier(ledger: Ledger, last: int = SHOWN) -> list[str]:
-    hidden = ledger.count() - last
-    return [f"and {hidden} earlier: dp.ledger().to_frame()"] if hidden > 0 else []
+def answered_again(ledger: Ledger) -> str:
+    """The newest replays of this kernel, in one line: release 3 in cells [5], [9]; …"""
+    entries = ledger.again(SHOWN)
+    times: dict[int, dict[str, int]] = {}
+    for entry in entries:
+        cells = times.setdefault(entry.number, {})
+        cell = _cell(ledger, entry)
+        cells[cell] = cells.get(cell, 0) + 1
+    said = [f"release {number}{_times(cells)}" for number, cells in sorted(times.items())]
+    earlier = len(ledger.again()) - len(entries)
+    return "; ".join(said + ([f"and {earlier} times before"] if earlier else []))
+
+
+def _times(cells: dict[str, int]) -> str:
+    """In which cells, and how often where that is more than once."""
+    if list(cells) == [""]:
+        return f", {cells['']} times" if cells[""] > 1 else ""
+    often = [cell + (f" {n} times" if n > 1 else "") for cell, n in cells.items()]
+    return f" in cell{'s' if len(often) > 1 else ''} {', '.join(often)}"
 
 
 _STYLE = """
 .dppandas-ledger{font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:13px;
- color:var(--jp-ui-font-color1,inherit);max-width:64em;margin:.4em 0}
+ color:var(--jp-ui-font-color1,inherit);max-width:64em;margin:.4em 0;line-height:1.4}
 .dppandas-ledger .dp-sum{margin:0 0 .4em;font-size:14px}
 .dppandas-ledger .dp-bar{height:12px;border-radius:6px;overflow:hidden;display:flex;
  background:rgba(128,128,128,.25)}
@@ -86,37 +124,78 @@ _STYLE = """
 .dppandas-ledger .dp-legend{margin:.4em 0;display:flex;flex-wrap:wrap;gap:.2em 1.2em}
 .dppandas-ledger .dp-dot{display:inline-block;width:9px;height:9px;border-radius:50%;
  margin-right:.4em}
+.dppandas-ledger figure{margin:.6em 0}
+.dppandas-ledger figcaption{font-size:12px}
+.dppandas-ledger .dp-chart{display:block;max-width:100%;height:auto;overflow:visible}
+.dppandas-ledger .dp-chart text{fill:currentColor;font-size:10px}
+.dppandas-ledger .dp-own{fill:#1b7f79}
+.dppandas-ledger .dp-sofar{fill:#1b7f79;fill-opacity:.35;stroke:#1b7f79}
+.dppandas-ledger .dp-axis,.dppandas-ledger .dp-limit{stroke:currentColor;fill:none;opacity:.75}
+.dppandas-ledger .dp-limit{stroke-dasharray:4 3}
 .dppandas-ledger .dp-scroll{max-height:22em;overflow:auto}
-.dppandas-ledger table{border-collapse:collapse;width:100%;margin:0;font-size:12px}
+.dppandas-ledger .dp-scroll:focus-visible{outline:2px solid #1b7f79}
+.dppandas-ledger table{border-collapse:collapse;width:100%;margin:0;font-size:12px;
+ color:inherit;table-layout:auto}
 .dppandas-ledger th,.dppandas-ledger td{text-align:left!important;padding:3px 10px 3px 0;
  border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;white-space:normal}
 .dppandas-ledger td.dp-num,.dppandas-ledger th.dp-num{text-align:right!important}
-.dppandas-ledger .dp-note{opacity:.75}
+.dppandas-ledger .dp-note{opacity:.75;margin:.4em 0;font-size:12px}
 """
 _COLOURS = ("#1b7f79", "#c2571a", "#5b5fc7", "#8a6d1d", "#a3386c", "#3f7d2e", "#5a6b7b", "#b03030")
 
 
 def html(ledger: Ledger) -> str:
-    """The ledger for a notebook: a bar, the sources and the newest releases."""
-    entries = ledger.entries(SHOWN)
-    parts = [
-        f"<style>{_STYLE}</style>",
-        f'<div class="dppandas-ledger"><p class="dp-sum"><b>Privacy ledger</b> · '
-        f"{escape(summary(ledger))}</p>",
-        _bar(ledger),
-    ]
-    if entries:
-        counted = _counted(ledger)
-        rows = "".join(_html_row(entry, counted) for entry in reversed(entries))
-        parts.append(
-            '<div class="dp-scroll"><table><thead><tr><th class="dp-num">release</th>'
-            f"<th>cell</th><th>query</th><th>source</th><th>{counted}</th><th>error (95 %)</th>"
-            f"</tr></thead><tbody>{rows}</tbody></table></div>"
-        )
-    else:
-        parts.append('<p class="dp-note">no releases yet</p>')
-    parts += [f'<p class="dp-note">{escape(line)}</p>' for line in _earlier(ledger)]
-    return "".join([*parts, "</div>"])
+    """The ledger for a notebook: a bar, the sources, a chart and the newest releases."""
+    charges = ledger.charges(SHOWN)
+    return still(ledger, head(ledger, Steps()), releases(ledger, charges), len(charges))
+
+
+def still(ledger: Ledger, head: str, releases: str, shown: int) -> str:
+    """A picture that nobody can turn the pages of, of its parts and so many releases."""
+    hidden = ledger.store.count() - shown
+    rest = _note(f"and {hidden} earlier: dp.ledger().to_frame()") if hidden > 0 else ""
+    return styled(head + releases + rest)
+
+
+def framed(part: str) -> str:
+    """A part of a ledger's picture."""
+    return f'<div class="dppandas-ledger">{part}</div>'
+
+
+def styled(part: str) -> str:
+    """A part that brings the style of all along."""
+    return framed(f"<style>{_STYLE}</style>{part}")
+
+
+def head(ledger: Ledger, steps: Steps) -> str:
+    """What is spent: in words, as a bar by source, and as a chart by cell."""
+    chart = charts.svg(ledger, steps.follow(ledger))
+    symbol = ledger.terms.measure.symbol
+    caption = f"<figcaption>{symbol} spent, cell by cell</figcaption>"
+    return (
+        f'<p class="dp-sum"><b>Privacy ledger</b> · {escape(summary(ledger))}</p>{_bar(ledger)}'
+        + (f"<figure>{chart}{caption}</figure>" if chart else "")
+    )
+
+
+def releases(ledger: Ledger, charges: Sequence[Entry]) -> str:
+    """Some charges, the newest first, what was answered again, and what marks mean."""
+    if not charges:
+        return _note("no releases yet")
+    rows = "".join(_html_row(_row(ledger, entry)) for entry in reversed(charges))
+    table = (
+        '<div class="dp-scroll" tabindex="0" role="region" aria-label="releases"><table><thead><tr>'
+        '<th class="dp-num">release</th><th>cell</th><th>query</th><th>source</th>'
+        f"<th>{_counted(ledger)}</th><th>error (95 %)</th></tr></thead><tbody>{rows}</tbody>"
+        "</table></div>"
+    )
+    again = escape(answered_again(ledger))
+    said = f'<p class="dp-again"><b>answered again, free:</b> {again}</p>' if again else ""
+    return table + said + (_note(ELSEWHERE) if _is_elsewhere(ledger, charges) else "")
+
+
+def _note(said: str) -> str:
+    return f'<p class="dp-note">{escape(said)}</p>'
 
 
 def _bar(ledger: Ledger) -> str:
@@ -142,8 +221,8 @@ def _bar(ledger: Ledger) -> str:
     )
 
 
-def _html_row(entry: Entry, counted: str) -> str:
-    number, cell, source, epsilon, error, what = map(escape, _row(entry, counted))
+def _html_row(row: tuple[str, ...]) -> str:
+    number, cell, source, epsilon, error, what = map(escape, row)
     return (
         f'<tr><td class="dp-num">{number}</td><td>{cell}</td><td>{what}</td><td>{source}</td>'
         f"<td>{epsilon}</td><td>{error}</td></tr>"

@@ -157,10 +157,10 @@ def test_updates_of_many_releases_are_few_and_the_last_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pushed: list[str] = []
-    monkeypatch.setattr("dppandas.notebook.live.display", lambda *a, **k: None)
-    monkeypatch.setattr("dppandas.notebook.live.DisplayHandle.display", lambda *a: None)
+    monkeypatch.setattr("dppandas.notebook.view.display", lambda *a, **k: None)
+    monkeypatch.setattr("dppandas.notebook.view.DisplayHandle.display", lambda *a: None)
     monkeypatch.setattr(
-        "dppandas.notebook.live.DisplayHandle.update", lambda self, html: pushed.append(html.data)
+        "dppandas.notebook.view.DisplayHandle.update", lambda self, html: pushed.append(html.data)
     )
     live = Live(Kernelled())
     live.show(dp.session(epsilon=2).ledger)

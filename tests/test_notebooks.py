@@ -1,9 +1,11 @@
-"""The notebooks, strictly under nbval: everything but noise is compared to the letter."""
+"""The notebooks, strictly under nbval: everything is compared to the letter, answers included, for
+they come from the ledger that is committed beside the notebook."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,15 @@ import nbformat
 import pytest
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+LEDGER = NOTEBOOKS / "quickstart.ledger"
+#: A kernel runs beside the notebook, and imports the package that is tested.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(NOTEBOOKS.parent)}
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(own_configuration: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that has no fingerprint of the survey yet."""
+    monkeypatch.setitem(ENVIRONMENT, "XDG_CONFIG_HOME", os.environ["XDG_CONFIG_HOME"])
 
 
 def nbval(path: Path) -> subprocess.CompletedProcess[str]:
@@ -20,26 +31,77 @@ def nbval(path: Path) -> subprocess.CompletedProcess[str]:
         f"--nbval-sanitize-with={NOTEBOOKS / 'sanitize.cfg'}", "--rootdir", str(path.parent),
         "-c", os.devnull,
     ]  # fmt: skip
-    return subprocess.run(command, capture_output=True, text=True, cwd=path.parent, timeout=600)
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=path.parent, timeout=600, env=ENVIRONMENT
+    )
+
+
+def run_demo(folder: Path) -> str:
+    program = shutil.copy(NOTEBOOKS / "run_demo.py", folder) if folder != NOTEBOOKS else None
+    result = subprocess.run(
+        [sys.executable, str(program or NOTEBOOKS / "run_demo.py")],
+        capture_output=True, text=True, timeout=600, check=True, env=ENVIRONMENT,
+    )  # fmt: skip
+    assert "Error" not in result.stderr
+    return result.stdout
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.name)
 def test_notebook_gives_what_it_shows(path: Path) -> None:
+    before = LEDGER.read_bytes()
     result = nbval(path)
     assert result.returncode == 0, result.stdout[-5000:]
+    assert LEDGER.read_bytes() == before
 
 
-def test_a_changed_epsilon_fails(tmp_path: Path) -> None:
-    """The negative control: what is sanitized is noise, and not what the noise is made with."""
+def changed(folder: Path, old: str, new: str) -> str:
+    """What nbval says of the notebook with one cell changed."""
     book = nbformat.read(NOTEBOOKS / "quickstart.ipynb", as_version=4)
     (cell,) = [c for c in book.cells if c.source.endswith('0").count(epsilon=0.1)')]
-    cell.source = cell.source.replace("0.1", "0.05")
-    nbformat.write(book, tmp_path / "changed.ipynb")
-    result = nbval(tmp_path / "changed.ipynb")
+    assert old in cell.source
+    cell.source = cell.source.replace(old, new)
+    nbformat.write(book, folder / "quickstart.ipynb")
+    shutil.copy(LEDGER, folder)
+    result = nbval(folder / "quickstart.ipynb")
     assert result.returncode == 1
-    failed = re.search(r"(\d+) failed", result.stdout)
-    assert failed is not None, result.stdout
-    assert int(failed[1]) >= 2, "both the answer's error and the ledger show it"
+    return result.stdout
+
+
+def failed(said: str) -> int:
+    found = re.search(r"(\d+) failed", said)
+    return int(found[1]) if found else 0
+
+
+@pytest.mark.parametrize(("old", "new"), [("0.1", "0.05"), ("> 0", "> 1")])
+def test_a_changed_question_fails(tmp_path: Path, old: str, new: str) -> None:
+    """The negative control. It is drawn anew and paid for: its answer, what the refusal says is
+    left, and the ledger are others."""
+    assert failed(changed(tmp_path, old, new)) >= 3
+
+
+def test_an_answer_drawn_anew_fails(tmp_path: Path) -> None:
+    """Noise is compared too: the ledger differs by what was paid, whatever was drawn."""
+    assert failed(changed(tmp_path, "epsilon=0.1", "epsilon=0.1, fresh=True")) >= 2
+
+
+def test_without_its_ledger_the_notebook_draws_anew(tmp_path: Path) -> None:
+    """Of six counts with noise of scale 5 and five means with noise of scale 10^9 all would be as
+    before with a probability below 10^-40."""
+    shutil.copy(NOTEBOOKS / "quickstart.ipynb", tmp_path)
+    said, saved = run_demo(tmp_path), nbformat.read(NOTEBOOKS / "quickstart.ipynb", as_version=4)
+    records = [
+        output.data["text/plain"]
+        for cell in saved.cells
+        if cell.cell_type == "code" and "dp.record(" in cell.source
+        for output in cell.outputs
+        if output.data["text/plain"].count("discrete Laplace")
+    ]
+    assert len(records) == 2
+    assert not all(record in said for record in records)
+    assert all(record.split("\n  ")[0] in said for record in records), "only the noise differs"
+    assert (tmp_path / "quickstart.ledger").exists()
+    answers = re.compile(r"^  \S+: .*$|^-?[\d,.]+ ± .*$", re.MULTILINE)
+    assert answers.findall(said) == answers.findall(run_demo(tmp_path)), "and then they stay"
 
 
 def test_saved_outputs_hold_no_widget_state_and_no_errors() -> None:
@@ -60,10 +122,9 @@ def test_the_saved_live_ledger_is_its_last_state() -> None:
 
 
 def test_make_demo_prints_answers_errors_and_the_ledger() -> None:
-    result = subprocess.run(
-        [sys.executable, str(NOTEBOOKS / "run_demo.py")],
-        capture_output=True, text=True, timeout=600, check=True,
-    )  # fmt: skip
-    assert re.search(r"^-?[\d,]+ ± 30 \(95 %\)$", result.stdout, re.MULTILINE)
-    assert "ε spent 1.2 of 2 · 0.8 left" in result.stdout
-    assert "BudgetExceeded" not in result.stderr
+    before = LEDGER.read_bytes()
+    said = run_demo(NOTEBOOKS)
+    assert re.search(r"^-?[\d,]+ ± 30 \(95 %\)$", said, re.MULTILINE)
+    assert "ε spent 1.1 of 2 · 0.9 left" in said
+    assert "answered again, free: release 1 in cells" in said
+    assert LEDGER.read_bytes() == before

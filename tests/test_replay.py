@@ -53,7 +53,7 @@ def test_a_cell_run_again_gives_the_same_and_costs_nothing() -> None:
     assert told["status"].tolist() == ["released", "replayed"]
     assert told["epsilon"].tolist() == [0.5, 0.0]
     assert told.index.tolist() == [1, 1]
-    assert "replayed: free" in repr(dp.ledger())
+    assert "answered again, free: release 1" in repr(dp.ledger())
     assert dp.record(again).number == dp.record(first).number
     assert dp.record(again).interval() == dp.record(first).interval()
 

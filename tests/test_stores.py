@@ -55,6 +55,14 @@ def test_entries_are_numbered_and_given_back_as_they_were(store: Store) -> None:
     assert store.count() == 2
 
 
+def test_entries_can_be_read_page_by_page(store: Store) -> None:
+    all_of_them = store.add([DRAFT] * 7, agreed)
+    for before, last in itertools.product([None, *range(12)], [None, *range(10)]):
+        below = [e for e in all_of_them if before is None or e.number < before]
+        expected = below if last is None else below[max(0, len(below) - last) :]
+        assert store.entries(last, before) == expected, (before, last)
+
+
 def test_what_is_spent_is_exact_and_known_before_and_after(store: Store) -> None:
     seen: list[tuple[Loss, Loss]] = []
     third = replace(DRAFT, loss=Loss(Epsilon(1, 3)))

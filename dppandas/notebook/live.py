@@ -10,78 +10,40 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from html import escape
 from typing import Any
 
-from IPython.display import HTML, DisplayHandle, display
+from IPython.display import HTML, DisplayHandle
 
-from .. import views
+from ..errors import DPError
 from ..ledger import Ledger
-from ..sampling import identifier
+from .view import View
 
 #: At most one update in this many seconds; the last state is always shown in the end.
 PAUSE = 0.2
 
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-
-#: The widget's output follows the copy's. Front ends other than JupyterLab's family show both.
-_EITHER_OR = """<style>
-.jp-OutputArea-child:has(.dppandas-copy):has(+ .jp-OutputArea-child .dppandas-live){display:none}
-.jp-OutputArea-child:has(.dppandas-copy) + .jp-OutputArea-child:not(:has(.dppandas-live))\
-{display:none}
-</style>"""
+#: So often, in seconds, a ledger in a file is asked whether another process wrote to it.
+LOOK = 1.0
 
 
-class View:
-    """One ledger's widget and HTML copy, wherever and however often they are shown."""
+class Watch(threading.Thread):
+    """Looks for what other processes write, while a ledger that is kept in a file is shown."""
 
     def __init__(self, ledger: Ledger) -> None:
-        import ipywidgets
+        super().__init__(name="dppandas watch", daemon=True)
+        self._ledger = ledger
+        self._over = threading.Event()
 
-        self.ledger = ledger
-        self._body = ipywidgets.HTML(views.html(ledger))
-        self._widget = ipywidgets.VBox([self._body])
-        self._widget.add_class("dppandas-live")
-        self._copy = DisplayHandle(display_id=f"dppandas-{identifier()}")
+    def run(self) -> None:
+        while not self._ledger.closed and not self._over.wait(LOOK):
+            with suppress(DPError):  # such as a file that is gone: who releases is told
+                self._ledger.poll()
+        self._ledger.store.close()  # the connection of this thread
 
-    def show(self) -> None:
-        self._copy.display(self._html())
-        display(
-            {
-                WIDGET_VIEW: {
-                    "version_major": 2,
-                    "version_minor": 0,
-                    "model_id": self._widget.model_id,
-                },
-                "text/html": "<span></span>",  # where widgets are unknown: nothing, not a box
-                "text/plain": "",
-            },
-            raw=True,
-        )
-
-    def update(self) -> None:
-        self._body.value = views.html(self.ledger)
-        self._copy.update(self._html())
-
-    def _html(self) -> Any:
-        """HTML with a plain-text twin, as a terminal or a text export shows it."""
-        content = f'{_EITHER_OR}<div class="dppandas-copy">{views.html(self.ledger)}</div>'
-        return _Both.of(content, views.text(self.ledger))
-
-
-class _Both(HTML):
-    """HTML that is this text where HTML can't be shown."""
-
-    _text = ""
-
-    @classmethod
-    def of(cls, html: str, text: str) -> _Both:
-        both = cls(html)
-        both._text = text
-        return both
-
-    def __repr__(self) -> str:
-        return self._text
+    def end(self) -> None:
+        """Look no more. Not waited for: who ends a session holds what a look may wait for."""
+        self._over.set()
 
 
 class Live:
@@ -90,6 +52,7 @@ class Live:
     def __init__(self, shell: Any) -> None:
         self.in_notebook = hasattr(shell, "kernel")
         self._views: dict[int, View] = {}
+        self._watches: dict[int, Watch] = {}
         self._stale: set[int] = set()
         self._lock = threading.Lock()
         self._pushed = 0.0
@@ -105,11 +68,22 @@ class Live:
         if view is None:
             view = self._views[id(ledger)] = View(ledger)
             ledger.observe(self._changed)
+            self._watch(ledger)
         else:
             view.update()
         view.show()
 
+    def _watch(self, ledger: Ledger) -> None:
+        """A ledger in memory is nobody else's."""
+        if ledger.store.identity and not ledger.closed:
+            ledger.poll()  # what is there now is shown already
+            watch = self._watches[id(ledger)] = Watch(ledger)
+            watch.start()
+
     def _changed(self, ledger: Ledger) -> None:
+        watch = self._watches.get(id(ledger))
+        if ledger.closed and watch is not None:
+            watch.end()
         with self._lock:
             self._stale.add(id(ledger))
             wait = PAUSE - (time.monotonic() - self._pushed)
@@ -136,7 +110,12 @@ class Live:
         self.flush()
         for view in self._views.values():
             view.ledger.unobserve(self._changed)
+        for watch in self._watches.values():
+            watch.end()
+            if watch is not threading.current_thread():
+                watch.join(LOOK)
         self._views.clear()
+        self._watches.clear()
 
     def progress(self, label: str, share: float | None) -> None:
         """Shares of work only: how many rows there are is private."""
