@@ -7,13 +7,14 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest test-oldest lab bench bench-accuracy timing mutants lint clean
+.PHONY: help demo test test-newest test-oldest lab bench bench-ledger bench-accuracy timing mutants lint clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data and print its answers"
 	@echo "make test    set up and run all tests, on the newest and the oldest pandas"
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed against plain pandas"
+	@echo "make bench-ledger  measure a ledger's file, short and long"
 	@echo "make bench-accuracy  measure errors beside OpenDP and diffprivlib"
 	@echo "make timing  measure what time tells"
 	@echo "make mutants take each defence away, and see a test notice"
@@ -65,6 +66,9 @@ mutants: $(VENV)/dev
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/bench.py
+
+bench-ledger: $(VENV)/dev
+	$(BIN)/python benchmarks/ledger.py
 
 # diffprivlib can't be imported beside a new scikit-learn: it gets an environment of its own.
 $(PEER)/ready:

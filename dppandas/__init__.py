@@ -24,32 +24,43 @@ The map of the house, each room importing only those above it:
 `mechanisms`       discrete Laplace and Gaussian, selections: calibrate, loss, accuracy
 `thresholds`       which labels that nobody declared may be told, under a δ
 `selection`        quantiles by the exponential mechanism
-`smoothing`        quantiles by smooth sensitivity
+`joint`            the noise of several releases, joined
+`smoothing`        quantiles and trimmed means by smooth sensitivity
 `totals`           how the partials of chunks are put together
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
 `progress`         blocks of work on all cores
 `engines`          where chunks of rows come from, and how their integers are added
 `canonical`        one text for each value: which queries are equal
-`query`            frozen descriptions: sources and queries
 `spending`         what all charges together cost one unit
+`query`            frozen descriptions: sources and queries
 `store`, `durable` where entries live: in memory, in a file
+`verify`           whether such a file says what was written into it
 `charts`, `views`  how they look
+`statement`        what they promise, in figures and as JSON
+`report`           the same as a page to publish
 `ledger`           charges; the only yes
 `session`          the current ledger and the sources it holds
+`splits`           a loss shared over the releases of a block
 `results`          released values that know their error and their record
+`within`           asked by error: the least loss that keeps it
+`previews`         what a block would release, and at what price
 `release`          the one door
+`remeasure`        several releases of one query made one answer
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss
+`batches`          releases declared in advance, composed tightly
 `shaping`          from what pandas users write to statistics
 `periods`          groups by periods of a public range
 `refusals`         verbs that aren't row-wise, and what to do instead
 `publics`, `parts` public tables to merge with; ``.str`` and ``.dt``
+`bins`             the public bins of a histogram
 `answers`          what columns, frames and groups all answer
 `columns`          what private columns are computed from, row by row
 `series`, `groups` the pandas-shaped face: a column, groups,
 `unknown`          groups of keys that nobody declared,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,
 `crosstabs`        tables of two sides,
+`partitions`       parts that are charged side by side,
 `frame`            and a table
 `fingerprints`     whether data changed under one version: for `protect` alone
 `accessor`         `df.dp`, `private`, `protect`
@@ -58,6 +69,7 @@ The map of the house, each room importing only those above it:
 `consistency`      released tables made to agree, at no cost
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
+`__main__`         ``dppandas show``, ``verify`` and ``export`` in a terminal
 =================  ==========================================================================
 """
 
@@ -66,6 +78,7 @@ from __future__ import annotations
 from typing import Any
 
 from .accessor import private, protect
+from .batches import Batch, batch
 from .choices import choose
 from .consistency import consistent
 from .distances import distance_to, propose_test_release
@@ -90,9 +103,12 @@ from .errors import (
 from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
+from .previews import Preview, preview
+from .remeasure import combine, refine
 from .results import Record, TestedValue, record, records
 from .series import PrivateSeries, cut
 from .session import Session, allow_experimental, ledger, reset, session
+from .splits import Split, split
 from .tables import PerUnit, concat
 from .unknown import UnknownGroups, unique
 from .unreleased import Unreleased
@@ -100,6 +116,7 @@ from .unreleased import Unreleased
 __version__ = "0.1.0"
 
 __all__ = [
+    "Batch",
     "BudgetExceeded",
     "DPError",
     "InternalError",
@@ -107,6 +124,7 @@ __all__ = [
     "LineageError",
     "MissingArgument",
     "PerUnit",
+    "Preview",
     "PrivateFrame",
     "PrivateGroupBy",
     "PrivateSeries",
@@ -118,6 +136,7 @@ __all__ = [
     "Session",
     "SessionError",
     "SourceError",
+    "Split",
     "StoreError",
     "TestedValue",
     "UnknownColumn",
@@ -127,20 +146,25 @@ __all__ = [
     "UnsupportedVerb",
     "WorkerProcessError",
     "allow_experimental",
+    "batch",
     "choose",
+    "combine",
     "concat",
     "consistent",
     "crosstab",
     "cut",
     "distance_to",
     "ledger",
+    "preview",
     "private",
     "propose_test_release",
     "protect",
     "record",
     "records",
+    "refine",
     "reset",
     "session",
+    "split",
     "unique",
 ]
 

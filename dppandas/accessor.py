@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from . import fingerprints, sampling
+from . import fingerprints, hashing, sampling
 from .domain import SOURCE_ATTR, Unit, parse_domain
 from .engines import contents
 from .engines.pandas import PandasEngine
@@ -21,6 +21,8 @@ from .session import Holding, Known, Session, is_passing, known_sources, session
 from .store import Registered
 from .unreleased import Root
 
+#: Of a source, and of a version of it.
+LONGEST_NAME = 200
 #: Fingerprints are compared within this process, and mean nothing to another.
 _KEY = sampling.key()
 
@@ -80,9 +82,7 @@ ask .release(epsilon=…)>
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
-        engine = PandasEngine(own, owner, _registered(running, name, owner, version, own))
-        holding = running.holdings.setdefault(name, Holding(source, engine, terms, facts))
-        known_sources[holding.source.id] = Known(holding.source, facts, tuple(columns))
+        holding = _held(running, source, own, terms, facts)
     if _difference(holding.terms, terms) or holding.fingerprint != facts:
         other = _difference(holding.terms, terms) or "other data"
         raise SourceError(
@@ -91,17 +91,37 @@ ask .release(epsilon=…)>
         )
     if not is_passing():
         df.attrs[SOURCE_ATTR] = Token(holding.source.id)
-    root = Root(holding.source, holding.engine, holding.engine)
+    root = Root(holding.source, holding.engine, holding.engine, levels=_levels(df))
     return PrivateFrame(root, {name: Column(name) for name in columns})
 
 
 def _check_names(df: object, name: object, version: object) -> None:
+    """Refuse what isn't a table, and what the ledger couldn't print as the name of a source."""
     if not isinstance(df, pd.DataFrame):
         raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
     if not isinstance(name, str) or not name.strip() or name == UNNAMED:
         raise QueryError(f"name={shown(name)} must be a string that names the source.")
     if version is not None and not isinstance(version, str):
         raise QueryError(f"version={shown(version)} must be a string.")
+    for argument, said in (("name", name), ("version", version or "")):
+        if len(said) > LONGEST_NAME or not said.isprintable():
+            raise QueryError(
+                f"{argument}={shown(said)} must be one line of at most {LONGEST_NAME} characters, "
+                "for the ledger prints it. Nothing was computed or charged."
+            )
+
+
+def _held(
+    running: Session, source: Source, own: pd.DataFrame, terms: dict[str, object], facts: str
+) -> Holding:
+    """Hold a source with its data. Each ledger has its own key of a source; its name, a keyed hash,
+    tells nothing of that."""
+    key = _registered(running, source.name, source.unit, source.version, own)
+    engine = PandasEngine(own, source.unit, key)
+    mine = Holding(source, engine, terms, facts, hashing.digest("ledger", key))
+    holding = running.holdings.setdefault(source.name, mine)
+    known_sources[holding.source.id] = Known(holding.source, facts, tuple(own.columns))
+    return holding
 
 
 def _registered(
@@ -182,6 +202,11 @@ def _once(names: list[Any]) -> None:
         raise QueryError(f"columns named twice can't be told apart: {twice}. Rename them first.")
 
 
+def _levels(df: pd.DataFrame) -> tuple[Any, ...]:
+    """What the index is called, which is as public as the names of columns."""
+    return tuple(name for name in df.index.names if name is not None)
+
+
 def _own_copy(df: pd.DataFrame) -> pd.DataFrame:
     """A copy that nobody else can change: not a lazy one, for pandas copies on write, but not
     through ``.array``; and with its own lists, which a copy of an object column shares."""
@@ -242,7 +267,7 @@ def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int = 1) -> PrivateFram
             )
     # A copy, so that the columns stay those that were checked, whatever happens to the frame.
     engine = PandasEngine(df.copy(deep=False), source.unit, sampling.key())
-    root = Root(source, engine, df, row_level, refusal)
+    root = Root(source, engine, df, row_level, refusal, _levels(df))
     return PrivateFrame(root, {name: Column(name) for name in columns})
 
 

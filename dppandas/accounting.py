@@ -6,7 +6,7 @@ zero-concentrated privacy, whose ρ add up while queries are chosen by what came
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar, Unpack
 
@@ -18,6 +18,7 @@ from .budget import (
     Loss,
     More,
     Rho,
+    known_only,
     parse_budget,
     parse_delta,
     parse_epsilon,
@@ -40,6 +41,15 @@ class Measure(Enum):
         """Of what is counted first."""
         return "ρ" if self is Measure.ZCDP else "ε"
 
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The parts of a `Loss` that are counted."""
+        return {
+            Measure.PURE: ("epsilon",),
+            Measure.APPROXIMATE: ("epsilon", "delta"),
+            Measure.ZCDP: ("rho", "delta"),
+        }[self]
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -51,8 +61,9 @@ class Asked:
     rho: Rho | None = None
     noise: str = "laplace"
     draw: int = 1  # which answer of equal queries; 0 for another than all that were given
+    chosen: bool = field(default=False, compare=False)  # whether the caller said which noise
 
-    not_asked: ClassVar = ("draw",)  # equal queries may differ in it
+    not_asked: ClassVar = ("draw", "chosen")  # equal queries may differ in it
 
     def allows(self, loss: Loss) -> bool:
         """Whether a release that was calibrated for this costs no more."""
@@ -70,6 +81,12 @@ class Asked:
         """
         rho = self.rho if loss.rho and self.rho is not None else loss.rho
         return Loss(loss.epsilon, self.delta if loss.delta else loss.delta, rho)
+
+    @property
+    def misnames_noise(self) -> bool:
+        """Whether the caller said of a choice, which has no noise, that it is Gaussian, or in ρ
+        that it is anything."""
+        return self.chosen and (self.noise == "gaussian" or self.rho is not None)
 
     def __str__(self) -> str:
         return str(Loss(self.epsilon or Epsilon(0), self.delta, self.rho or Rho(0)))
@@ -152,6 +169,8 @@ class Terms:
 
     def asked(self, epsilon: object, **more: Unpack[More]) -> Asked:
         """What a release may cost in this session, or why it may not."""
+        known_only(more)
+        _refuse_errors(more)
         delta, rho, noise = more.get("delta"), more.get("rho"), more.get("mechanism")
         if epsilon is not None and rho is not None:
             raise QueryError(f"epsilon= and rho= are two ways to say one thing. {NOTHING}")
@@ -166,11 +185,12 @@ class Terms:
         share = self._delta(delta)
         if rho is not None:
             kind = "gaussian" if noise is None else str(noise)
-            return Asked(self.measure, None, share, parse_rho(rho), kind, draw)
+            return Asked(self.measure, None, share, parse_rho(rho), kind, draw, noise is not None)
         kind = "laplace" if noise is None else str(noise)
         if kind == "gaussian":
             self._check_gaussian(share)
-        return Asked(self.measure, parse_epsilon(epsilon), share, None, kind, draw)
+        exact = parse_epsilon(epsilon)
+        return Asked(self.measure, exact, share, None, kind, draw, noise is not None)
 
     def _delta(self, delta: object) -> Delta:
         if delta is None:
@@ -200,6 +220,21 @@ class Terms:
             raise QueryError(f"in a session that counts ρ give rho= for Gaussian noise. {NOTHING}")
         if not share:
             raise MissingArgument(f"delta= is needed for Gaussian noise: delta=1e-7. {NOTHING}")
+
+
+def _refuse_errors(more: More) -> None:
+    """Of what is asked by its error the loss is solved for first: see `within`."""
+    if more.get("within") is not None:
+        raise QueryError(
+            "within= is for one answer at a time, whose error is one number. Give epsilon=, or ask "
+            f"for each answer by itself. {NOTHING}"
+        )
+    lonely = [name for name in ("confidence", "expected_rows") if more.get(name) is not None]
+    if lonely:
+        raise QueryError(
+            f"{lonely[0]}= goes with within=, as in count(within=20, confidence=0.95). A released "
+            f"answer tells its error at any confidence: .error(0.9). {NOTHING}"
+        )
 
 
 def _parse_fresh(fresh: object) -> bool:

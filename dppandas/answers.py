@@ -8,16 +8,13 @@ meant, for all faces at once. So a new operation is one more method, and a file 
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self, Unpack
 
-import pandas as pd
-
 from .budget import More, gives_loss
 from .domain import Bounds, Grid
-from .errors import QueryError, is_one_of, shown
+from .errors import MissingArgument, QueryError, is_one_of, shown
 from .rows import Expression
 from .shaping import (
     Rows,
@@ -30,9 +27,20 @@ from .shaping import (
     weights_of,
     with_levels,
 )
-from .statistics import Cells, Count, Layout, Mean, Moments, Quantiles, Sum, Variance, WeightedMean
+from .statistics import (
+    Cells,
+    Count,
+    Covariance,
+    Layout,
+    Mean,
+    Moments,
+    Quantiles,
+    Sum,
+    Variance,
+    WeightedMean,
+)
 from .together import Name, shares_of, together
-from .unreleased import Unreleased
+from .unreleased import Unreleased, UnreleasedExtreme
 
 #: What agg can be asked for: those of these that a face answers.
 AGGREGATED = ("count", "sum", "mean", "var", "std", "median", "min", "max")
@@ -71,6 +79,15 @@ class Answers(Rows):
     def _numbers(self, bounds: object) -> tuple[tuple[Expression, ...], tuple[Bounds, ...]]:
         """The operands, and the bounds that a call or the domain gives for each."""
         operands: Mapping[Any, Expression] = self._operands()
+        if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
+            known = {*operands, *self._columns, *self._root.engine.columns}
+            silent = [name for name in operands if name not in bounds]
+            strange = [name for name in bounds if name not in known]
+            if silent and strange:
+                raise MissingArgument(
+                    f"bounds= has no entry for {silent[0]!r}, but one for {strange[0]!r}, which is "
+                    "no column. Nothing was computed or charged."
+                )
         parsed = (bounds_of(self._root, n, e, bounds) for n, e in operands.items())
         return tuple(operands.values()), tuple(parsed)
 
@@ -127,8 +144,8 @@ class Answers(Rows):
         """The sum of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values count as nothing.
 
-        bounds : (lower, upper), public facts, for all columns, or a dict of them; else the declared
-            domain's.
+        bounds : (lower, upper), public facts, for all columns, or a dict of them; for columns that
+            it doesn't name, the declared domain's. What `suggest_bounds` released is one, too.
         weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
 
         *Guarantee*: differential privacy of the unit; sensitivity max(|lower|, |upper|) a row and
@@ -291,8 +308,9 @@ class Answers(Rows):
         """
         shares, labels = quantiles_of(q)
         said = "quantile " + ", ".join(f"{float(share):g}" for share in shares)
-        _warn_of_extremes(shares)
-        return self._quantile(said, shares, labels, bounds, epsilon, step, **more)
+        at_end = 0 in shares or 1 in shares
+        kind = UnreleasedExtreme if at_end else Unreleased
+        return self._quantile(said, shares, labels, bounds, epsilon, step, kind, **more)
 
     @asks
     def min(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
@@ -300,7 +318,8 @@ class Answers(Rows):
 
         The smallest value is somebody's. This is a quantile a few ranks within the values, so few
         that it is hardly ever below all of them; ``.error()`` says how many values may lie below.
-        Bounds as in `quantile`. A `UserWarning` says that it isn't the smallest.
+        Bounds as in `quantile`. A `UserWarning` with the answer says that it isn't the smallest;
+        `describe`, of which this is one figure of eight, gives none.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
@@ -317,9 +336,8 @@ class Answers(Rows):
     def _extreme(
         self, what: str, end: int, bounds: object, epsilon: object, **more: Unpack[More]
     ) -> Any:
-        shares = (Fraction(end),)
-        _warn_of_extremes(shares)
-        return self._quantile(what, shares, None, bounds, epsilon, **more)
+        shares, kind = (Fraction(end),), UnreleasedExtreme
+        return self._quantile(what, shares, None, bounds, epsilon, None, kind, **more)
 
     def _quantile(
         self,
@@ -329,6 +347,7 @@ class Answers(Rows):
         bounds: object,
         epsilon: object,
         step: object = None,
+        kind: type[Unreleased] = Unreleased,
         **more: Unpack[More],
     ) -> Any:
         operands, parsed = self._numbers(bounds)
@@ -336,6 +355,15 @@ class Answers(Rows):
         public_step = step_of(step, parsed)
         statistic = Quantiles(self._groups, shape, operands, parsed, shares, public_step)
         what = what if public_step is None else f"{what} (step {public_step:g})"
+        return self._answer(statistic, self._titled(what, parsed), epsilon, kind, **more)
+
+    def _covariances(
+        self, what: str, ddof: object, bounds: object, epsilon: object, **more: Unpack[More]
+    ) -> Any:
+        operands, parsed = self._numbers(bounds)
+        names, freedom = list(self._operands()), checked_ddof(ddof, parsed)
+        layout = with_levels(self._shape(integer=False), names, names, self._groups)
+        statistic = Covariance(self._groups, layout, operands, parsed, freedom, what == "corr")
         return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
 
     # several answers at once
@@ -348,6 +376,10 @@ class Answers(Rows):
     def _by_column(self, value: Any) -> dict[Any, Any]:
         """An answer taken apart: what it says of each column."""
         raise NotImplementedError
+
+    def _level(self, value: Any, place: int, levels: int) -> Any:
+        """One of the levels that an answer has in the place of one entry."""
+        return value.iloc[place]
 
     def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
         """What several statistics say of columns, as pandas lays it out; flat: one of each."""
@@ -439,12 +471,8 @@ class Answers(Rows):
         freedom = checked_ddof(1, parsed)
         if any(bound.lower == bound.upper for bound in parsed):
             raise QueryError("describe needs bounds with an upper above the lower.")
-        shape, names = self._shape(integer=False), list(DESCRIBED[0][0])
-        rows = pd.Index(names)
-        if shape.is_scalar:
-            layout = Layout(integer=False, index=rows, name=next(iter(self._operands())))
-        else:
-            layout = Layout(integer=False, index=rows, columns=shape.index)
+        rows = list(DESCRIBED[0][0])
+        layout = with_levels(self._shape(integer=False), rows, self._operands(), self._groups)
         statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
         return self._answer(statistic, self._titled("count, mean, std", parsed))
 
@@ -467,23 +495,14 @@ class Answers(Rows):
         }
 
         def combined(values: dict[Name, Any]) -> Any:
-            return pd.concat(
-                value.astype("float64").set_axis(pd.Index(list(rows)), axis=0)
-                for (rows, *_), value in zip(DESCRIBED, values.values(), strict=True)
-            )
+            found: dict[Name, Any] = {}
+            for (rows, *_), value in zip(DESCRIBED, values.values(), strict=True):
+                for place, row in enumerate(rows):
+                    entries = self._by_column(self._level(value, place, len(rows)))
+                    found.update({(column, row): entry for column, entry in entries.items()})
+            return self._gathered(found, False)
 
         return together(parts, shares, combined, epsilon, **more)
-
-
-def _warn_of_extremes(shares: Sequence[Fraction]) -> None:
-    """Whatever the data are."""
-    if 0 in shares or 1 in shares:
-        warnings.warn(
-            "the smallest or largest value is somebody's and can't be told: this answers with a "
-            "quantile near it. .error() says how many values may lie beyond.",
-            UserWarning,
-            stacklevel=6,
-        )
 
 
 def _asked(face: Answers, method: str, bounds: object) -> Unreleased:

@@ -6,6 +6,7 @@ A loss is a rational number and stays one: ``Fraction(str(0.1)) * 3 == Fraction(
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ class Epsilon(Fraction):
     __repr__ = __str__
 
 
-class More(TypedDict, total=False):
+class Cost(TypedDict, total=False):
     """What else than ``epsilon=`` may say what a release costs, and how.
 
     delta : in a session that has a δ: what the release may spend of it.
@@ -56,9 +57,39 @@ class More(TypedDict, total=False):
     fresh: object
 
 
+class More(Cost, total=False):
+    """The same, and what says it by the error.
+
+    within : in the place of epsilon, the largest error that the answer may have; the least loss
+        that keeps it is found from public facts, and charged.
+    confidence : with within, how surely: 0.95 without it.
+    expected_rows : with within, about how many rows a mean is taken over, from public knowledge.
+    """
+
+    within: object
+    confidence: object
+    expected_rows: object
+
+
+def known_only(more: More) -> None:
+    """Refuse what a release doesn't take: a slip of the pen would be charged, and do nothing."""
+    known = ["epsilon", *More.__annotations__]
+    for name in more:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean {near[0]}=?" if near else ""
+            raise QueryError(
+                f"got an unexpected keyword argument {name!r}.{hint} A release takes "
+                f"{', '.join(known)}; what is asked, such as bounds= and keys=, is said where the "
+                "question is put. Nothing was computed or charged."
+            )
+
+
 def gives_loss(epsilon: object, more: More) -> bool:
     """Whether a call says what it may cost, and so is to be answered now."""
-    return epsilon is not None or more.get("rho") is not None
+    known_only(more)
+    said = (epsilon, more.get("rho"), more.get("within"))
+    return any(each is not None for each in said)
 
 
 class Delta(Fraction):

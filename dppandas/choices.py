@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
-from . import results
+from . import results, splits
 from .accessor import private
 from .budget import More, gives_loss
-from .domain import Keys
+from .domain import Keys, some_names
 from .errors import LineageError, QueryError, quiet, shown
 from .frame import PrivateFrame
 from .rows import Column
 from .statistics import Cells, Layout, Scores
-from .statistics.scores import Scorer, is_whole
+from .statistics.scores import Caller, Scorer, is_whole
 from .unreleased import Root, UnreleasedMode
 
 NOTHING = "Nothing was computed or charged."
+#: What a score or a distance is.
+WHOLE = "a whole number: round, as in int(…), and count in steps"
 #: Of a larger one nobody would state it.
 MOST_SENSITIVE = 2**64
 
@@ -34,7 +36,9 @@ class UnreleasedChoice(UnreleasedMode):
         *Guarantee*: epsilon-differential privacy of the unit, if the score is as sensitive as
         stated (McKenna and Sheldon, NeurIPS 2020; docs/proofs/choose.md).
         """
-        record = self._ask(epsilon, 1, **more)
+        return super().release(epsilon=epsilon, **more)
+
+    def _shaped(self, record: results.Record) -> Any:
         return results.label(record, record.estimate()[0])
 
 
@@ -55,10 +59,10 @@ def choose(
         private frame of `dp.protect` never shows its rows to anybody's function.
     candidates : a list of plain values. They are public, and never read from the data.
     score : ``score(df, candidate)`` returns a whole number. It is handed a plain DataFrame of the
-        rows that count (of a unit, at most max_rows), after the charge; and before it, to see that
-        it returns whole numbers, an empty one with the same columns. It must not change the frame,
-        nor look at dtypes or at the index: one row can change those for all.
-        Should it fail on the data, the charge stays and the cause is not shown.
+        rows that count (of a unit, at most max_rows), after the charge; and before it, with each
+        candidate, an empty one with the same columns: what fails there is refused, free of charge.
+        It must not change the frame, nor look at dtypes or at the index: one row can change those
+        for all. Should it fail on the data, the charge stays and the cause is not shown.
     sensitivity : the most by which one row, added or removed, changes any candidate's score, by
         **your** statement: the promise is as good as that. The ledger says whose it is.
     monotone : whether one more row never lowers any score, or never raises any: twice as sharp.
@@ -83,7 +87,8 @@ def choose(
     if not isinstance(monotone, bool):
         raise QueryError(f"monotone={shown(monotone)} must be True or False. {NOTHING}")
     names = tuple(source._columns)
-    _tried(score, names, public[0])
+    for candidate in public:
+        tried(score, "score=", names, is_whole, WHOLE, candidate)
     labels = np.array([*public, None], dtype=object)[:-1]  # None, or tuples would make a matrix
     index = pd.Index(labels, dtype=object, tupleize_cols=False)
     statistic = Scores(
@@ -94,7 +99,8 @@ def choose(
     what = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
     what += "a row as stated)"
     asked = UnreleasedChoice(root, source._where, statistic, what)
-    return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
+    is_asked = gives_loss(epsilon, more) or splits.answers()
+    return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
 def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
@@ -150,17 +156,39 @@ def _sensitivity(sensitivity: object) -> int:
     return int(sensitivity)  # type: ignore[call-overload, no-any-return]
 
 
-def _tried(score: Any, names: tuple[Any, ...], candidate: Any) -> None:
-    """What can be known of a score without any rows."""
-    if not callable(score):
-        raise QueryError(f"score= must be a function of a DataFrame and a candidate. {NOTHING}")
+def tried(
+    function: Callable[..., Any],
+    argument: str,
+    names: Sequence[Any],
+    fits: Callable[[object], bool],
+    kind: str,
+    *more: Any,
+) -> None:
+    """Refuse a caller's function that fails on no rows, which anybody may know: after the charge
+    it would fail as well, and could not say why."""
+    if not callable(function):
+        raise QueryError(f"{argument} must be a function of a DataFrame. {NOTHING}")
     nothing = pd.DataFrame(columns=pd.Index(names, tupleize_cols=False))
     try:
-        value = score(nothing, candidate)
-    except Exception:
-        return  # no rows may not have the types that it counts on
-    if not is_whole(value):
+        given = Caller(function)._said(nothing, *more)
+    except Exception as error:
         raise QueryError(
-            f"score= returned a {type(value).__name__} for no rows, and must return a whole "
-            f"number: round, as in int(…), and count its sensitivity in steps. {NOTHING}"
+            f"{argument} raised {_said(error)} for no rows. It must be defined "
+            "for whatever rows, none included: columns of no rows hold objects, as they may with "
+            "rows, so convert before .dt or int(…). The columns: "
+            f"{some_names(names)}. {NOTHING}"
+        ) from None
+    if not fits(given):
+        raise QueryError(
+            f"{argument} returned a {type(given).__name__} for no rows, and must return {kind}. "
+            f"{NOTHING}"
         )
+
+
+def _said(error: Exception) -> str:
+    """An exception of the caller's function, in short."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__

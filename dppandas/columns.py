@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from . import querystring, rows
-from .domain import Keys
+from .domain import Keys, is_hashable
 from .errors import LineageError, QueryError, is_one_of, shown
 from .parts import TextMethods, TimeMethods, cast, edges_of, mapped, number
 from .rows import (
@@ -129,6 +129,8 @@ class PrivateColumn(Rows):
         for side in (left, right):
             if isinstance(side, Literal) and not isinstance(side.value, NUMBERS):
                 raise QueryError(f"{side} is no number.")
+            if isinstance(side, Literal):
+                querystring.operand(side)
         return self._new(rows.Arithmetic(operation, left, right))
 
     def __add__(self, other: Any) -> Self:
@@ -319,6 +321,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             news = value if isinstance(value, list | tuple) else [value] * len(olds)
             if len(olds) != len(news):
                 raise QueryError("replace needs as many new values as old ones.")
+            if not all(map(is_hashable, olds)):
+                raise QueryError(
+                    f"replace takes plain values, not {shown(to_replace)}. Nothing was computed or "
+                    "charged."
+                )
             to_replace = dict(zip(olds, news, strict=True))
         elif value is not None:
             raise QueryError("replace takes a dict, or old values and value=: not both.")
@@ -361,6 +368,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     def rename(self, name: Any) -> Self:
         """Under another name. *Stability*: 1."""
+        if not is_hashable(name):
+            raise QueryError(f"{shown(name)} can't name a column. Nothing was computed or charged.")
         return type(self)(self._root, name, self._expression, self._where)
 
     def copy(self, deep: bool = True) -> Self:
@@ -387,6 +396,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             values, list | tuple | set | frozenset | range | pd.Index | np.ndarray
         ):
             raise QueryError("isin takes a list of plain values.")
+        if any(rows.plain_or_missing(value) is None for value in values):
+            raise QueryError(
+                "a missing value is in no list: ask .isna(), as in p['x'].isin([1]) | "
+                "p['x'].isna(). Nothing was computed or charged."
+            )
         labels = tuple(querystring.literal(value).value for value in values)
         return self._new(rows.IsIn(self._expression, labels))
 

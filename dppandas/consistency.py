@@ -20,6 +20,7 @@ import pandas as pd
 
 from . import results
 from .errors import QueryError, RecordError, quiet
+from .joint import Joint
 from .mechanisms import DiscreteLaplace
 from .results import Record
 from .rows import EVERY, Expression
@@ -194,6 +195,8 @@ def _margin(record: Record, levels: Mapping[Expression, tuple[Any, ...]]) -> Mar
 
 def _variance(law: Any) -> float:
     """Of one noise: 2a/(1-a)² = 1/(2 sinh²(1/(2·scale))), a = exp(-1/scale); or σ²."""
+    if isinstance(law, Joint):
+        return law.variance
     if isinstance(law, DiscreteLaplace):
         return float(0.5 / math.sinh(min(300.0, 0.5 / float(law.scale))) ** 2)
     return float(law.scale) ** 2

@@ -110,6 +110,31 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
     return min(Fraction(1), _up(delta))
 
 
+def delta_for_group(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
+    """The δ, rounded up and at most 1, of (ε, δ) for groups of a size, whose ε is size·ε.
+
+    δ (1 + e^ε + … + e^((size-1)ε)) = δ (e^(size·ε) - 1) / (e^ε - 1), for each unit of a group
+    adds one p ≤ e^ε p' + δ (Vadhan, "The Complexity of Differential Privacy", 2017, Lemma 2.2,
+    where the sum is bounded by its largest term).
+
+    >>> round(float(delta_for_group(Fraction(1), Fraction(1, 10**6), 3)), 12)
+    1.1107338e-05
+    """
+    if size == 1 or not delta:
+        return min(Fraction(1), delta)
+    if not epsilon:
+        return min(Fraction(1), size * delta)
+    beyond = math.log(delta.denominator) - math.log(delta.numerator) + 1
+    if (size - 1) * epsilon > Fraction(beyond):  # the last term alone is above 1
+        return Fraction(1)
+
+    def whole(digits: int) -> Enclosure:
+        step = Enclosure.of(epsilon, digits).exp() - 1
+        return (Enclosure.of(size * epsilon, digits).exp() - 1) / step * delta
+
+    return min(Fraction(1), _up(whole))
+
+
 @lru_cache(maxsize=1024)
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest ρ, rounded down to 12 digits, that gives (ε, δ): epsilon_of(ρ, δ) ≤ ε.

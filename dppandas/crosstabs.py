@@ -9,10 +9,12 @@ import pandas as pd
 from . import querystring
 from .answers import Answers
 from .budget import More
+from .domain import is_hashable
 from .errors import QueryError, is_one_of, shown
 from .groups import Pivot
 from .shaping import asks, listed
 from .statistics import Contingency, Layout
+from .unreleased import Private
 
 
 class Crossing(Answers):
@@ -126,7 +128,19 @@ def names_of(given: Any) -> list[Any]:
     """Columns by name: one, or a list; None for none."""
     if given is None:
         return []
-    return list(given) if isinstance(given, list | pd.Index) else [given]
+    names = list(given) if isinstance(given, list | pd.Index) else [given]
+    for name in names:
+        if isinstance(name, Private):
+            raise QueryError(
+                "columns are given by name: call a private column something first, as in "
+                ".assign(old=p['age'] > 60), and use that name. Nothing was computed or charged."
+            )
+        if not is_hashable(name):
+            raise QueryError(
+                f"columns are given by name, and {shown(name)} is none. Nothing was computed or "
+                "charged."
+            )
+    return names
 
 
 def _and_sum(labels: pd.Index, name: object) -> pd.Index:

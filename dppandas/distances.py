@@ -7,15 +7,18 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from . import results
+from . import results, splits
 from .budget import More, gives_loss, parse_delta
-from .choices import NOTHING, shown_rows, vouched
-from .errors import QueryError, quiet
+from .choices import shown_rows, tried, vouched
+from .errors import quiet
 from .results import TestedValue
 from .statistics import Cells, Distance, Layout, Proposed
 from .statistics.distances import Measurer, Valuer, is_plain
 from .statistics.scores import is_whole
 from .unreleased import Unreleased
+
+#: What a distance is.
+COUNT = "a whole number: a count of rows"
 
 
 class UnreleasedProposal(Unreleased):
@@ -33,7 +36,11 @@ class UnreleasedProposal(Unreleased):
         *Guarantee*: (epsilon, delta)-differential privacy of the unit, if value and distance are
         what the caller states (docs/proofs/propose_test_release.md).
         """
-        return results.tested(self._ask(epsilon, **more))
+        tested: TestedValue = super().release(epsilon=epsilon, **more)
+        return tested
+
+    def _shaped(self, record: results.Record) -> TestedValue:
+        return results.tested(record)
 
 
 @quiet
@@ -51,10 +58,10 @@ def distance_to(
     distance : ``distance(df)`` returns a whole number of at least 0 (less counts as 0) for whatever
         rows, none included. By **your** statement one row, added or removed, changes it by 1 at
         most, as it does where it counts rows to be added or removed. It is handed a plain DataFrame
-        of the rows that count (of a unit, at most max_rows), after the charge; and before it, to
-        see that it returns whole numbers, an empty one with the same columns. It must not look at
-        dtypes or at the index: one row can change those for all. Should it fail on the data, the
-        charge stays and the cause is not shown.
+        of the rows that count (of a unit, at most max_rows), after the charge; and before it an
+        empty one with the same columns: what fails there is refused, free of charge. It must not
+        look at dtypes or at the index: one row can change those for all. Should it fail on the
+        data, the charge stays and the cause is not shown.
 
     Returns an int of at least 0 that knows its ``.error()`` and ``.interval()``, in rows.
 
@@ -75,11 +82,12 @@ def distance_to(
     """
     source = shown_rows(frame, "distance_to", "distance=")
     names = tuple(source._columns)
-    _tried(distance, "distance=", names, is_whole, "a whole number: a count of rows")
+    tried(distance, "distance=", names, is_whole, COUNT)
     statistic = Distance(Cells(), Layout(integer=True), names, Measurer(distance))
     what = "distance by the caller's function (moved by 1 a row as stated)"
     asked = Unreleased(vouched(source), source._where, statistic, what)
-    return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
+    is_asked = gives_loss(epsilon, more) or splits.answers()
+    return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
 @quiet
@@ -132,30 +140,13 @@ def propose_test_release(
     """
     source = shown_rows(frame, "propose_test_release", "value=")
     names = tuple(source._columns)
-    _tried(value, "value=", names, is_plain, "a float, an int or a str")
-    _tried(distance, "distance=", names, is_whole, "a whole number: a count of rows")
+    tried(value, "value=", names, is_plain, "a float, an int or a str")
+    tried(distance, "distance=", names, is_whole, COUNT)
     known = None if more.get("delta") is None else parse_delta(more["delta"])
     statistic = Proposed(
         Cells(), Layout(integer=False), names, Measurer(distance), Valuer(value), known
     )
     what = "test of the caller's value (distance moved by 1 a row as stated)"
     asked = UnreleasedProposal(vouched(source), source._where, statistic, what)
-    return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
-
-
-def _tried(
-    function: Any, argument: str, names: tuple[Any, ...], fits: Callable[[object], bool], kind: str
-) -> None:
-    """What can be known of a function without any rows."""
-    if not callable(function):
-        raise QueryError(f"{argument} must be a function of a DataFrame. {NOTHING}")
-    nothing = pd.DataFrame(columns=pd.Index(names, tupleize_cols=False))
-    try:
-        given = function(nothing)
-    except Exception:
-        return  # no rows may not have the types that it counts on
-    if not fits(given):
-        raise QueryError(
-            f"{argument} returned a {type(given).__name__} for no rows, and must return {kind}. "
-            f"{NOTHING}"
-        )
+    is_asked = gives_loss(epsilon, more) or splits.answers()
+    return asked.release(epsilon=epsilon, **more) if is_asked else asked

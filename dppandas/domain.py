@@ -50,6 +50,8 @@ class Bounds:
         hint = f"bounds of {column!r} must be two finite numbers, lower first, such as (0, 60)"
         if isinstance(value, Bounds):
             return value
+        if cls.is_named(value):
+            value = (value["lower"], value["upper"])  # type: ignore[index]
         if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
             raise QueryError(f"{hint}; not {shown(value)}. Nothing was charged.")
         try:
@@ -63,6 +65,17 @@ class Bounds:
         if not math.isfinite(upper - lower) or max(abs(lower), abs(upper)) > 2.0**900:
             raise QueryError(f"bounds {shown(value)} of {column!r} are too far apart.")
         return cls(lower + 0.0, upper + 0.0)  # + 0.0: one zero, not two
+
+    @staticmethod
+    def is_named(value: object) -> bool:
+        """Whether these are two numbers called lower and upper, as `suggest_bounds` tells them."""
+        if isinstance(value, pd.Series):
+            found = value.index.tolist()
+            is_suggested = found in (["lower", "upper"], ["lower", "upper", "clipped"])
+            return is_suggested and SOURCE_ATTR not in value.attrs
+        if not isinstance(value, Mapping) or set(value) != {"lower", "upper"}:
+            return False
+        return not any(isinstance(end, Sequence | Mapping | pd.Series) for end in value.values())
 
     def __str__(self) -> str:
         return f"({self.lower:g}, {self.upper:g})"
@@ -214,13 +227,15 @@ def _pick(keys: Mapping[Any, Any], column: str) -> Any:
     return keys[column]
 
 
+#: What has no labels in order; a frame would list its columns.
+_UNLISTED = (str, bytes, set, frozenset, Mapping, pd.DataFrame)
+
+
 def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     example = f"keys= of {named} must be a list of labels, such as [9, 12, 14]"
     if depth > 1:
         example = f"keys= of {named} must be a list of tuples, or a dict with a list for each"
-    if isinstance(value, str | bytes | set | frozenset | Mapping) or not isinstance(
-        value, Iterable
-    ):
+    if isinstance(value, _UNLISTED) or not isinstance(value, Iterable):
         raise QueryError(f"{example}; not {type(value).__name__}. Nothing was charged.")
     if SOURCE_ATTR in getattr(value, "attrs", ()):
         raise QueryError(
@@ -238,19 +253,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     if len(labels) > MOST_KEYS:
         raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}. Nothing was charged.")
     for label in labels:
-        parts = label if isinstance(label, tuple) and depth > 1 else (label,)
-        if len(parts) != depth:
-            raise QueryError(f"{example}; a {type(label).__name__} is not a tuple of {depth}.")
-        for part in parts:
-            if _holds_missing(part):
-                raise QueryError(
-                    f"{example}; missing values are no label: pass dropna=False to value_counts "
-                    "to count them in a cell of their own. Nothing was charged."
-                )
-            if isinstance(part, complex | np.complexfloating):
-                raise QueryError(f"{example}; a complex number can't be a label.")
-            if not _is_hashable(part):
-                raise QueryError(f"{example}; a {type(part).__name__} can't be a label.")
+        _check_label(label, example, depth)
     seen: dict[Any, int] = {}
     for position, label in enumerate(labels):
         first = seen.setdefault(label, position)
@@ -262,13 +265,30 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     return labels
 
 
+def _check_label(label: Any, example: str, depth: int) -> None:
+    parts = label if isinstance(label, tuple) and depth > 1 else (label,)
+    if len(parts) != depth:
+        raise QueryError(f"{example}; a {type(label).__name__} is not a tuple of {depth}.")
+    for part in parts:
+        if _holds_missing(part):
+            raise QueryError(
+                f"{example}; missing values are no label: pass dropna=False to value_counts "
+                "to count them in a cell of their own. Nothing was charged."
+            )
+        if isinstance(part, complex | np.complexfloating):
+            raise QueryError(f"{example}; a complex number can't be a label.")
+        if not is_hashable(part):
+            raise QueryError(f"{example}; a {type(part).__name__} can't be a label.")
+
+
 def _holds_missing(part: Any) -> bool:
     if isinstance(part, tuple):  # NaN within equals itself in pandas, and not in Python
         return any(map(_holds_missing, part))
     return is_missing(part)
 
 
-def _is_hashable(part: Any) -> bool:
+def is_hashable(part: Any) -> bool:
+    """Whether a value can be looked up."""
     try:
         hash(part)  # a tuple claims that it can be, whatever it holds
     except TypeError:
@@ -395,7 +415,8 @@ def parse_domain(domain: object, columns: Sequence[str]) -> dict[str, Declaratio
                 f"domain= names {shown(column)}, which is no column: {some_names(columns)}."
             )
         is_pair = isinstance(declared, tuple) and len(declared) == 2
-        if is_pair and not any(isinstance(v, str | bool | datetime.date) for v in declared):
+        is_pair = is_pair and not any(isinstance(v, str | bool | datetime.date) for v in declared)
+        if is_pair or Bounds.is_named(declared):
             parsed[column] = Bounds.parse(declared, column)
         else:
             parsed[column] = Keys.parse(declared, [column])

@@ -67,10 +67,16 @@ CREATE TABLE spending (
 class SqliteStore:
     """Entries in one SQLite file. Not for network file systems, whose locks can't be relied on."""
 
-    def __init__(self, path: str | os.PathLike[str], terms: Terms | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], terms: Terms | None = None, reading: bool = False
+    ) -> None:
         self.path = checked_path(path)
         self._local = threading.local()
         self._seen: int | None = None
+        self._reading = reading  # only to look at it: the file stays as it is
+        self._known: tuple[str, Spending] | None = None
+        if reading and not self.path.exists():
+            raise StoreError(f"there is no ledger at {str(self.path)!r}.")
         if not self.path.exists() and terms is None:
             raise SessionError(
                 f"there is no ledger at {str(self.path)!r} yet, and a new one needs a budget: "
@@ -88,13 +94,14 @@ class SqliteStore:
 
     def add(self, drafts: Sequence[Entry], check: Check) -> list[Entry]:
         def added(db: sqlite3.Connection) -> list[Entry]:
-            before = _spending(db)
+            before = self._spending_of(db)
             after = before.plus(((each.source, each.path), each.loss) for each in drafts)
             check(before.total, after.total)
             first = _count(db) + 1
             entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
             for entry in entries:
                 _append(db, "charge", charge_body(entry), entry.number, None)
+            self._known = _last_charge(db), after
             changed = {(each.source, each.path) for each in entries}
             db.executemany(_PUT, [_spent_row(place, after.losses[place]) for place in changed])
             return entries
@@ -102,7 +109,7 @@ class SqliteStore:
         return self._write(added)
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
-        self._write(lambda db: action(_spending(db).total))
+        self._write(lambda db: action(self._spending_of(db).total))
 
     def settle(self, number: int, status: str, noisy: Sequence[Any] | None = None) -> int:
         def settled(db: sqlite3.Connection) -> int:
@@ -156,9 +163,27 @@ class SqliteStore:
     def count(self) -> int:
         return self._read(_count)
 
+    def sealed(self) -> tuple[list[Entry], str]:
+        def listed(db: sqlite3.Connection) -> tuple[list[Entry], str]:
+            db.execute("BEGIN")  # nothing that others write is seen before its end
+            try:
+                return _entries(db), _one(db, "SELECT hash FROM events ORDER BY number DESC")
+            finally:
+                db.execute("ROLLBACK")
+
+        return self._read(listed)
+
     @property
     def spending(self) -> Spending:
-        return self._read(_spending)
+        return self._read(self._spending_of)
+
+    def _spending_of(self, db: sqlite3.Connection) -> Spending:
+        """Read anew only where somebody else has charged: the hash of the last charge stands for
+        all before it, and for nothing that was rolled back."""
+        last, known = _last_charge(db), self._known
+        if known is None or known[0] != last:
+            known = self._known = last, spending_kept(db)
+        return known[1]
 
     @property
     def identity(self) -> str:
@@ -192,18 +217,21 @@ class SqliteStore:
         return self._local.db  # type: ignore[no-any-return]
 
     def _connected(self) -> sqlite3.Connection:
-        if _is_writable(self.path):
+        if not self._reading and _is_writable(self.path):
             db = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
             self._refuse_other_databases(db)
             _patiently(lambda: db.execute("PRAGMA journal_mode = WAL"))
             db.execute("PRAGMA synchronous = FULL")
             return db
-        return sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+        db = opened_to_read(self.path)
+        self._refuse_other_databases(db)
+        return db
 
     def _refuse_other_databases(self, db: sqlite3.Connection) -> None:
         """Before anything of a file is changed."""
-        mark = _one(db, "PRAGMA application_id")
+        # In this order: another process may make a ledger of the empty file in between.
         is_empty = not _one(db, "SELECT count(*) FROM sqlite_master")
+        mark = _one(db, "PRAGMA application_id")
         if mark != APPLICATION and (mark or not is_empty):
             db.close()
             raise StoreError(
@@ -238,7 +266,7 @@ class SqliteStore:
         except StoreError:
             raise
         except (sqlite3.Error, OSError) as error:
-            told = StoreError(f"{_explained(error, self.path)} {NOTHING}")
+            told = StoreError(f"{explained(error, self.path)} {NOTHING}")
         else:
             return
         raise told
@@ -263,15 +291,25 @@ class SqliteStore:
                 db.execute(f"PRAGMA user_version = {old + 1}")
             return _terms(db)
 
-        if self._read(lambda db: _one(db, "PRAGMA user_version")) == SCHEMA:
+        found = self._read(lambda db: _one(db, "PRAGMA user_version"))
+        if found == SCHEMA:
             return self._read(_terms)
+        if self._reading and found < SCHEMA:
+            raise StoreError(
+                f"the ledger {str(self.path)!r} was written by an older dppandas (schema {found}; "
+                f"this one keeps {SCHEMA}): dp.session(store=…) brings it up to date."
+            )
         return self._write(opened)
 
 
 #: Connections of a parent process, never to be touched.
 _FORKED: list[sqlite3.Connection] = []
 
-_PUT = "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?, ?)"
+#: Where a place is known, its row stays where it is: sources are told in the order of first use.
+_PUT = (
+    "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
+    "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
+)
 _OPENED = "SELECT body FROM events WHERE kind = 'opened'"
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _DRAWS = "SELECT count(*) FROM events WHERE kind = 'outcome' AND key = ?"
@@ -296,6 +334,18 @@ def _is_writable(path: File) -> bool:
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
+def is_shared(path: File) -> bool:
+    """Whether others have written what isn't in the file itself yet, but in the log beside it."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def opened_to_read(path: File) -> sqlite3.Connection:
+    """A connection that changes nothing, and leaves nothing beside the file."""
+    how = "mode=ro" if is_shared(path) else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, isolation_level=None)
+
+
 def _patiently(action: Callable[[], Any]) -> Any:
     """Switching to WAL doesn't wait for others by itself."""
     end = time.monotonic() + PATIENCE
@@ -308,7 +358,7 @@ def _patiently(action: Callable[[], Any]) -> Any:
         time.sleep(0.01)
 
 
-def _explained(error: Exception, path: File) -> str:
+def explained(error: Exception, path: File) -> str:
     said, file = str(error), repr(str(path))
     if "readonly" in said or "read-only" in said.lower():
         return f"the ledger {file} can only be read here, and a charge must be written first."
@@ -332,13 +382,26 @@ def _count(db: sqlite3.Connection) -> int:
     return _one(db, "SELECT max(release) FROM events WHERE kind = 'charge'") or 0
 
 
+def _last_charge(db: sqlite3.Connection) -> str:
+    """The hash of the last charge; "" before the first."""
+    found = db.execute(
+        "SELECT hash FROM events WHERE kind = 'charge' ORDER BY release DESC LIMIT 1"
+    ).fetchone()
+    return found[0] if found else ""
+
+
 def _create(db: sqlite3.Connection, terms: Terms | None) -> None:
-    for statement in f"{_EVENTS}{_SPENDING}".split(";\n"):
-        db.execute(statement)
+    create_tables(db)
     db.execute(f"PRAGMA application_id = {APPLICATION}")
     db.execute(f"PRAGMA user_version = {SCHEMA}")
     body = {**terms_body(terms or Terms()), "id": sampling.identifier()}
     _append(db, "opened", body, None, None)
+
+
+def create_tables(db: sqlite3.Connection) -> None:
+    """All that a ledger's file holds, empty."""
+    for statement in f"{_EVENTS}{_SPENDING}".split(";\n"):
+        db.execute(statement)
 
 
 def _append(
@@ -362,7 +425,7 @@ def linked(
     return sha256(said.encode()).hexdigest()
 
 
-def _spending(db: sqlite3.Connection) -> Spending:
+def spending_kept(db: sqlite3.Connection) -> Spending:
     rows = db.execute("SELECT source, path, epsilon, delta, rho FROM spending ORDER BY rowid")
     return Spending(
         {(source, _path(json.loads(path))): _loss(*parts) for source, path, *parts in rows}
@@ -439,7 +502,11 @@ def terms_body(terms: Terms) -> dict[str, Any]:
 
 
 def _terms(db: sqlite3.Connection) -> Terms:
-    body = json.loads(_one(db, _OPENED))
+    return terms_of(json.loads(_one(db, _OPENED)))
+
+
+def terms_of(body: dict[str, Any]) -> Terms:
+    """See `terms_body`."""
     limit = None if body["limit"] is None else _loss(*body["limit"])
     return Terms(Measure(body["measure"]), limit, Delta(body["delta"]))
 

@@ -24,9 +24,13 @@ All refusals but the last two come before the ledger is touched and before any d
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
+import inspect
 import numbers
+import sys
+import warnings
 from collections.abc import Callable, Collection
 from fractions import Fraction
 from types import FrameType
@@ -156,7 +160,8 @@ def quiet(function: Callable[P, R]) -> Callable[P, R]:
     """A public function whose refusals and interrupts come without the frames they come from.
 
     IPython's Verbose mode prints the arguments of each frame of a traceback and the variables of
-    its line, and what is refused, such as a plain frame, may hold rows.
+    its line, and what is refused, such as a plain frame, may hold rows. Arguments that the function
+    doesn't take are refused as other wrong ones are.
     """
 
     @functools.wraps(function)
@@ -165,13 +170,48 @@ def quiet(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except (DPError, KeyboardInterrupt) as error:
-            raised = error
+            raised: BaseException = error
+        except TypeError:
+            wrong = _misfit(function, args, kwargs)
+            if not wrong:
+                raise
+            raised = QueryError(wrong)
         try:
             raise raised.with_traceback(None)
         finally:
             del raised  # or it would refer to itself, and keep rows in memory
 
     return called
+
+
+def _misfit(function: Callable[..., Any], args: Any, kwargs: Any) -> str:
+    """Why arguments don't fit a function, so that it was never entered; "" where they do."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        takes = ", ".join(name for name in signature.parameters if name != "self")
+        return (
+            f"{function.__name__}: {error}. It takes {takes or 'nothing'}. Nothing was computed or "
+            "charged."
+        )
+    return ""
+
+
+def caution(message: str) -> None:
+    """A `UserWarning` at the line that called into the package.
+
+    It comes with an answer that is paid for, which no filter that raises may take away.
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _is_ours(frame):
+        level, frame = level + 1, frame.f_back
+    with contextlib.suppress(UserWarning):
+        warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
 
 
 _CALLED = quiet(quiet).__code__

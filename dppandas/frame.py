@@ -13,19 +13,19 @@ from typing import Any, Self, Unpack
 import numpy as np
 import pandas as pd
 
-from . import refusals
+from . import refusals, splits
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
 from .crosstabs import Crossing, names_of
 from .domain import MOST_ROWS, Bounds, Grid, Keys
 from .errors import QueryError, quiet, shown
 from .groups import PrivateGroupBy
-from .periods import grouped, is_grouper
+from .partitions import cells_of, parts_of
 from .querystring import lookup
 from .rows import Expression
 from .series import PrivateSeries
-from .shaping import asks, checked_ddof, listed, once, pearson, true, weights_of
-from .statistics import Cells, Count, Covariance, Layout, Sum, Truncation
+from .shaping import asks, listed, once, pearson, true, weights_of
+from .statistics import Cells, Count, Layout, Sum, Truncation
 from .tables import PerUnit
 from .together import Name, by_row
 from .unknown import Undeclared, UnknownGroups
@@ -89,9 +89,10 @@ class PrivateFrame(Verbs, Crossing):
         if name.startswith("_"):
             raise AttributeError(name)
         answers = (
-            "count, size, sum, mean, var, std, cov, corr, value_counts, idxmax, agg, describe, "
+            "count, size, sum, mean, var, std, median, quantile, min, max, cov, corr, "
+            "value_counts, idxmax, agg, describe, "
         )
-        answers += "crosstab, pivot_table, groupby, per_unit and truncated"
+        answers += "crosstab, pivot_table, groupby, partition, per_unit and truncated"
         raise refusals.refuse("private frames", name, answers, self._columns)
 
     # units
@@ -118,6 +119,12 @@ class PrivateFrame(Verbs, Crossing):
         *Guarantee*: epsilon-differential privacy of the unit, with ℓ1 sensitivity `counted`
         (docs/proofs/units.md).
         """
+        if self._root.source.unit.column is None:
+            raise QueryError(
+                "each row is one unit here, and max_rows drops none: truncated() is for a source "
+                'with a unit column, dp.protect(df, …, unit="person_id"). Nothing was computed or '
+                "charged."
+            )
         most = self._root.source.unit.max_rows
         name = next(n for n in ("rows", "rows_") if n != self._root.source.unit.column)
         per_unit = self.per_unit().agg(**{name: "size"})
@@ -307,15 +314,6 @@ class PrivateFrame(Verbs, Crossing):
         pearson(method)
         return self._covariances("corr", 1, bounds, epsilon, **more)
 
-    def _covariances(
-        self, what: str, ddof: object, bounds: object, epsilon: object, **more: Unpack[More]
-    ) -> Any:
-        operands, parsed = self._numbers(bounds)
-        freedom = checked_ddof(ddof, parsed)
-        layout = Layout(integer=False, index=self.columns, columns=self.columns)
-        statistic = Covariance(Cells(), layout, operands, parsed, freedom, what == "corr")
-        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
-
     @asks
     def idxmax(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The name of the column with the largest sum (without bounds, with most True values).
@@ -331,7 +329,8 @@ class PrivateFrame(Verbs, Crossing):
         cats
         """
         scores = self.sum(bounds=bounds)
-        return scores.idxmax(epsilon=epsilon, **more) if gives_loss(epsilon, more) else scores
+        is_asked = gives_loss(epsilon, more) or splits.answers(depth=1)
+        return scores.idxmax(epsilon=epsilon, **more) if is_asked else scores
 
     @asks
     def value_counts(
@@ -423,13 +422,42 @@ class PrivateFrame(Verbs, Crossing):
             self._some_columns()
             by = tuple(lookup(name, self._columns) for name in names)
             return UnknownGroups(self, names, Undeclared(by, delta=parse_delta(delta)), None)
-        if any(map(is_grouper, names)):
-            self._some_columns()
-            names, cells = grouped(self, names, keys)
-        else:
-            cells = self._cells(names, keys)
-        once(names)
+        names, cells = cells_of(self, by, keys, "groupby")
         return PrivateGroupBy(self, names, cells, None)
+
+    @asks
+    def partition(self, by: Any, keys: object = None) -> dict[Any, PrivateFrame]:
+        """Private frames of the rows of each declared key: a dict, in declared order.
+
+        by, keys : as in `groupby`: a column and a list of labels, or a list of columns and a dict
+            of lists, or a list of tuples, which are then the keys of the dict; else the declared
+            domain's. Rows with other labels are in no part.
+
+        What is asked of parts composes in parallel, in whatever order, whatever it is, and however
+        it is chosen by what came before: where a unit has one row, the ledger counts the dearest
+        part; where it has up to max_rows (times what explode and concat make of them), the dearest
+        so many. `groupby` asks the same of each key for one loss; this is for different questions.
+        Parts can be partitioned again. The same keys of the same rows are the same partition when
+        it is made again; other partitions, and masks, add up. ``per_unit()`` of a part reads all
+        rows of a unit, so that its charges count for the whole: partition what it returns instead.
+
+        Raises `LineageError` for asserted frames, and `QueryError` for keys of which two are equal;
+        nothing is charged then.
+
+        *Guarantee*: nothing is released; the losses of parts count as said (parallel composition:
+        McSherry, "Privacy Integrated Queries", SIGMOD 2009, Theorem 4; interleaved, adaptive, and
+        for units of several rows: docs/proofs/parallel.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> dp.reset(); _ = dp.session(epsilon=1)
+        >>> df = pd.DataFrame({"sex": ["f", "m"] * 50, "age": range(100)})
+        >>> people = dp.protect(df, name="parts", domain={"age": (0, 100)})
+        >>> women, men = people.partition("sex", keys=["f", "m"]).values()
+        >>> answers = women["age"].mean(epsilon=0.5), men.count(epsilon=0.25)
+        >>> dp.ledger().spent
+        0.5
+        """
+        return parts_of(self, by, keys)
 
 
 def _at_least_one(value: object) -> int:

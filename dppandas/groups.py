@@ -9,14 +9,16 @@ from typing import Any, Self, Unpack
 import pandas as pd
 
 from . import querystring, refusals
+from .accounting import NOTHING
 from .answers import Answers
+from .bins import binned
 from .budget import More
 from .domain import Bounds
 from .errors import QueryError, is_one_of, shown
 from .rows import Expression
-from .series import distinct_units
-from .shaping import Rows, asks, index, listed, once
-from .statistics import Cells, Count, Distinct, Layout
+from .series import counts_units
+from .shaping import Rows, asks, index, listed, once, pearson
+from .statistics import Cells, Count, Distinct, Layout, Present
 from .together import Name
 
 #: What a pivot table is made of: the answers with one number for each group.
@@ -47,8 +49,11 @@ class PrivateGroupBy(Answers):
             return self[name]
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = "size, count, sum, mean, var, std, value_counts and (a unit's) nunique"
-        raise refusals.refuse("private groups", name, answers, self._columns)
+        answers = (
+            "size, count, sum, mean, var, std, median, quantile, min, max, cov, corr, hist, "
+            "value_counts, nunique, agg and describe"
+        )
+        raise refusals.refuse("private groups", name, answers, self._columns, refusals.BY_GROUP)
 
     def _operands(self) -> dict[Any, Expression]:
         if self._selected is None:
@@ -85,6 +90,9 @@ class PrivateGroupBy(Answers):
             return {name: value[name] for name in value.columns}
         return {self._selected: value}
 
+    def _level(self, value: Any, place: int, levels: int) -> Any:
+        return value.iloc[place::levels].set_axis(index(self._groups, self._names), axis=0)
+
     def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
         one = self._selected is not None and not isinstance(self._selected, list)
         columns = list(dict.fromkeys(column for column, _ in values))
@@ -112,6 +120,24 @@ class PrivateGroupBy(Answers):
         return self._answer(Count(self._groups, layout), self._by_group("size"), epsilon, **more)
 
     @asks
+    def describe(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """pandas' eight figures of each group, clipped to bounds: a DataFrame with a row a group,
+        and for several columns eight columns for each. See `PrivateSeries.describe`.
+
+        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly,
+        and groups are disjoint (docs/proofs/variances.md, docs/proofs/quantiles.md).
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "x": [1, 2] * 99}).dp
+        >>> told = p.groupby("g", keys=["a", "b"])["x"].describe(bounds=(0, 4), epsilon=1)
+        >>> told.index.tolist(), told.columns.tolist()[:3]
+        (['a', 'b'], ['count', 'mean', 'std'])
+        """
+        return self._described(bounds, epsilon, **more)
+
+    @asks
     def value_counts(
         self,
         normalize: bool = False,
@@ -128,29 +154,129 @@ class PrivateGroupBy(Answers):
 
         *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/counts.md).
         """
-        if self._selected is None or isinstance(self._selected, list):
-            raise QueryError('select one column: groupby(…)["column"].value_counts(…).')
-        inner = self._cells([self._selected], keys)
-        outer_keys, inner_keys = self._groups.keys, inner.keys
-        if outer_keys is None or inner_keys is None:
-            raise QueryError("value_counts by group needs keys.")
-        cells = Cells(self._groups.by + inner.by, outer_keys.then(inner_keys))
-        names = [*self._names, self._selected]
-        block = len(inner_keys)
-        return self._histogram(cells, names, normalize, sort, ascending, epsilon, block, **more)
+        column = self._one("value_counts")
+        inner = self._cells([column], keys)
+        cells, names = self._within(inner), [*self._names, column]
+        return self._histogram(
+            cells, names, normalize, sort, ascending, epsilon, len(inner), **more
+        )
 
     @asks
-    def nunique(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
-        """How many units have a row in each group: an int Series. Only of the unit column.
+    def hist(
+        self,
+        bins: Any = 10,
+        range: Any = None,
+        *,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """How many values of each group lie in each of some public bins of one column: an int
+        Series by group and interval. Bins as in `PrivateSeries.hist`, the same for all groups.
 
-        *Guarantee*: epsilon-differential privacy of the unit, which adds at most 1 to each group
-        that its rows can reach (docs/proofs/units.md).
+        *Guarantee*: epsilon-differential privacy of the unit; groups and bins are disjoint, so the
+        ℓ1 sensitivity is 1 a row (docs/proofs/counts.md).
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "x": [1, 3] * 99}).dp
+        >>> p.groupby("g", keys=["a", "b"])["x"].hist(bins=[0, 2, 4], epsilon=1).index[0]
+        ('a', Interval(0.0, 2.0, closed='left'))
         """
+        column = self._one("hist")
+        inner, said = binned(self._root, column, self._columns[column], bins, range)
+        cells, names = self._within(inner), [*self._names, column]
+        layout = Layout(integer=True, index=index(cells, names), name="count")
+        what = self._by_group(f"hist of {self._columns[column]} ({said})")
+        return self._answer(Count(cells, layout), what, epsilon, **more)
+
+    @asks
+    def cov(
+        self,
+        ddof: int = 1,
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """For each group the covariance of each two columns, of values clipped to bounds: a
+        DataFrame with a row for each group and column. See `PrivateFrame.cov`.
+
+        *Guarantee*: differential privacy of the unit, and of how many values each group has
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"g": [1, 2] * 99, "a": [1, 4] * 99, "b": [4, 1] * 99})
+        >>> df.dp.groupby("g", keys=[1, 2]).cov(bounds=(0, 5), epsilon=1).index.tolist()
+        [(1, 'a'), (1, 'b'), (2, 'a'), (2, 'b')]
+        """
+        self._several("cov")
+        return self._covariances("cov", ddof, bounds, epsilon, **more)
+
+    @asks
+    def corr(
+        self,
+        method: str = "pearson",
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """For each group the correlation of each two columns, of values clipped to bounds: a
+        DataFrame with a row for each group and column. See `PrivateFrame.corr`.
+
+        *Guarantee*: differential privacy of the unit, and of how many values each group has
+        (docs/proofs/covariances.md).
+        """
+        pearson(method)
+        self._several("corr")
+        return self._covariances("corr", 1, bounds, epsilon, **more)
+
+    @asks
+    def nunique(self, *, keys: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """How many of the declared keys of one column have a row in each group: an int Series. Of
+        the unit column without keys: how many units have a row in each group.
+
+        keys : a list of labels; else the declared domain's. Other values don't count.
+
+        *Guarantee*: epsilon-differential privacy of the unit, which brings to all groups together
+        at most as many keys as it has rows (docs/proofs/presence.md), and as a unit adds at most 1
+        to each group that its rows can reach (docs/proofs/units.md).
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "city": ["Rome", "Oslo"] * 99}).dp
+        >>> n = p.groupby("g", keys=["a", "b"])["city"].nunique(keys=["Rome", "Oslo"], epsilon=1)
+        >>> n.between(0, 2).tolist()
+        [True, True]
+        """
+        column = self._one("nunique")
+        expression, layout = self._columns[column], self._shape(integer=True)
+        if counts_units(self._root, expression, keys):
+            units = Distinct(self._groups, layout)
+            return self._answer(units, self._titled("nunique"), epsilon, **more)
+        inner = self._cells([column], keys)
+        statistic = Present(self._within(inner), layout, groups=len(self._groups))
+        what = self._titled(f"nunique ({inner.described})")
+        return self._answer(statistic, what, epsilon, **more)
+
+    def _one(self, what: str) -> Any:
+        """The one column that is selected."""
         if self._selected is None or isinstance(self._selected, list):
-            raise QueryError('select the unit column: groupby(…)["person_id"].nunique(…).')
-        distinct_units(self._root, self._columns[self._selected])
-        statistic = Distinct(self._groups, self._shape(integer=True))
-        return self._answer(statistic, self._titled("nunique"), epsilon, **more)
+            raise QueryError(
+                f'{what}: select one column, as in groupby(…)["column"].{what}(…). {NOTHING}'
+            )
+        return self._selected
+
+    def _several(self, what: str) -> None:
+        if len(self._operands()) < 2:
+            raise QueryError(
+                f'{what}: select two columns or more, as in groupby(…)[["a", "b"]].{what}(…). '
+                f"{NOTHING}"
+            )
+
+    def _within(self, inner: Cells) -> Cells:
+        """A cell for each group and key of a column, group by group."""
+        if self._groups.keys is None or inner.keys is None:
+            raise QueryError(f"these groups need declared keys. {NOTHING}")
+        return Cells(self._groups.by + inner.by, self._groups.keys.then(inner.keys))
 
 
 class Pivot(PrivateGroupBy):

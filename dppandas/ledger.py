@@ -10,16 +10,21 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NoReturn
 
+import numpy as np
 import pandas as pd
 
-from . import canonical, sampling, views
+from . import canonical, conversions, report, sampling, statement, views
 from .accounting import Measure, Terms
-from .budget import Epsilon, Loss
-from .errors import BudgetExceeded, SessionError, StoreError
+from .budget import Delta, Epsilon, Loss, Rho
+from .errors import BudgetExceeded, QueryError, SessionError, StoreError, quiet, shown
 from .query import Query
+from .spending import Spending
 from .store import Answer, Entry, MemoryStore, Store
 
 Observer = Callable[["Ledger"], None]
+
+#: Columns of the table whose type doesn't follow from what is in them.
+_TYPED = ("cell", "epsilon", "rho", "delta", "time")
 
 CellFinder = Callable[[], int | None]
 #: Of which earlier cell one is another run; None of none.
@@ -47,9 +52,10 @@ def attribute_to(finder: CellFinder | None, first_run: FirstRun | None = None) -
 class Ledger:
     """What a session has spent, on what, and what is left: all exact.
 
-    *Guarantee*: Σε and Σδ, or Σρ and Σδ, over the entries never exceed the budget, whatever threads
-    do and however queries are chosen (filters: basic composition, Rogers et al., NeurIPS 2016,
-    Theorem 3.1; for ρ Feldman and Zrnic, NeurIPS 2021, and Whitehouse et al., ICML 2023). Entries
+    *Guarantee*: Σε and Σδ, or Σρ and Σδ, over the entries that any one unit can have a row in
+    never exceed the budget, whatever threads do and however queries are chosen (filters: basic
+    composition, Rogers et al., NeurIPS 2016, Theorem 3.1; for ρ Feldman and Zrnic, NeurIPS 2021,
+    and Whitehouse et al., ICML 2023; for parts docs/proofs/parallel.md). Entries
     are never removed and their charges never change.
 
     >>> import dppandas as dp
@@ -138,45 +144,117 @@ class Ledger:
         """How many entries there are."""
         return self._store.count() + len(self._replays)
 
+    @property
+    def replays(self) -> int:
+        """How often this kernel was answered again for nothing."""
+        return len(self._replays)
+
     def by_source(self) -> dict[str, Epsilon]:
         """What a unit of each source has spent of ε (or ρ), in order of first use: for the eye
         only, for the limit caps the sum."""
         return {name: self._first(loss) for name, loss in self._store.spending.by_source().items()}
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row a release: an ordinary DataFrame. What is not counted has no column.
+    def for_group(self, k: int) -> Loss:
+        """What all that is spent promises to groups of k units: a family, a team.
 
-        ``error`` is the error at 95 % that public facts decide beforehand, as text: "± 30"; for a
-        mean "≈ 211/n", to first order, of n values; "gap ≤ 43" for a selection; "" where only
-        the answer can tell (``dp.record(answer).error()``). ``time`` is in UTC.
+        k : how many units, a whole number of at least 1.
+
+        Returns a `Loss`. Of ε: kε. Of ε and δ: kε and δ(e^(kε) - 1)/(e^ε - 1), rounded up; a δ of 1
+        promises nothing. Of ρ: k²ρ. Where δ was spent besides ρ, there is no such rule for both,
+        and the ρ of what is spent may not be told as an ε, for the answers may have decided where
+        it stopped: then it is the (ε, δ) that the *whole budget* means, taken to groups as above.
+
+        Raises `QueryError` for a k that is no whole number of at least 1.
+
+        *Guarantee*: adding or removing k units changes the odds of all answers together by at most
+        e^ε. So much for ε wherever the session stops; δ and ρ are those of a plan that stops here
+        whatever is answered (Vadhan, "The Complexity of Differential Privacy", 2017, Lemma 2.2; for
+        ρ Bun and Steinke, TCC 2016, Proposition 1.9; docs/proofs/parallel.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> dp.reset(); _ = dp.session(epsilon=2)
+        >>> n = pd.DataFrame({"x": [1, 2]}).dp.count(epsilon=0.1)
+        >>> print(dp.ledger().for_group(3))
+        ε = 0.3
         """
-        rows = [
-            {
-                "release": e.number,
-                "cell": e.cell,
-                "source": e.source,
-                "lineage": e.lineage,
-                "query": e.what,
-                "epsilon": float(e.loss.epsilon),
-                "rho": float(e.loss.rho),
-                "delta": float(e.loss.delta),
-                "mechanism": e.mechanism,
-                "scale": e.scale,
-                "error": e.error,
-                "status": e.status,
-                "time": pd.Timestamp(e.time, unit="s", tz="UTC"),
-            }
-            for e in self.entries()
-        ]
-        counted = {
-            Measure.PURE: ["epsilon"],
-            Measure.APPROXIMATE: ["epsilon", "delta"],
-            Measure.ZCDP: ["rho", "delta"],
-        }[self._terms.measure]
-        columns = ["release", "cell", "source", "lineage", "query", *counted, "mechanism"]
-        columns += ["scale", "error", "status", "time"]
-        frame = pd.DataFrame(rows, columns=columns)
-        return frame.astype({"cell": "Int64"}).set_index("release")
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise QueryError(f"k={shown(k)} must be a whole number of at least 1.")
+        k, spent, whole = int(k), self.loss, self._terms.epsilon
+        if self._terms.measure is Measure.ZCDP:
+            if not spent.delta or whole is None:
+                return Loss(rho=Rho(k * k * spent.rho))
+            spent = Loss(whole, self._terms.all_delta)
+        delta = conversions.delta_for_group(spent.epsilon, spent.delta, k)
+        return Loss(Epsilon(k * spent.epsilon), Delta(delta))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a release: an ordinary DataFrame, the same columns for one measure always. What
+        is not counted has no column.
+
+        ``release`` (the index) : its number; again where it was replayed, which costs 0.
+        ``cell`` : of the notebook. ``source``, ``version`` : "" for no version. ``part`` : of a
+        partition, "sex = f"; "" for the whole. ``lineage``, ``query``.
+        ``epsilon``, ``rho``, ``delta`` : what is counted, as floats; exact in `export`.
+        ``mechanism``, ``scale`` : the law of the noise, on the grid of whole numbers.
+        ``error`` : at 95 %, as public facts decide it beforehand, as text: "± 30"; for a mean
+        "≈ 211/n", to first order, of n values; "gap ≤ 43" for a selection; "" where only the
+        answer can tell (``dp.record(answer).error()``).
+        ``status`` : "released"; "failed", "recorded" or "charged" where there is no answer;
+        "replayed". ``unit`` : whom the promise protects. ``kernel`` : a name of the process.
+        ``time`` : in UTC.
+        """
+        return self._frame(lambda loss, part: float(getattr(loss, part)), "float64")
+
+    def exact_frame(self) -> pd.DataFrame:
+        """`to_frame` with exact losses, as text that `fractions.Fraction` reads: "0.1", "1/3"."""
+        return self._frame(lambda loss, part: str(getattr(loss, part)), object)
+
+    def _frame(self, told: Callable[[Loss, str], Any], dtype: Any) -> pd.DataFrame:
+        entries = self.entries()
+        counted = self._terms.measure.counted
+        said: dict[str, Any] = {
+            "cell": pd.array([e.cell for e in entries], dtype="Int64"),
+            "source": [e.source for e in entries],
+            "version": [e.version or "" for e in entries],
+            "part": [statement.part(e.path) for e in entries],
+            "lineage": [e.lineage for e in entries],
+            "query": [e.what for e in entries],
+        }
+        for part in counted:
+            said[part] = pd.array([told(e.loss, part) for e in entries], dtype=dtype)
+        for name in ("mechanism", "scale", "error", "status", "unit"):
+            said[name] = [getattr(e, name) for e in entries]
+        said["kernel"] = [e.kernel[:8] for e in entries]
+        times = np.array([round(e.time * 10**6) for e in entries], dtype="datetime64[us]")
+        said["time"] = pd.DatetimeIndex(times).as_unit("ns").tz_localize("UTC")
+        index = pd.Index([e.number for e in entries], dtype="int64", name="release")
+        texts = {name: object for name in said if not entries and name not in _TYPED}
+        for name in said.keys() - set(_TYPED):
+            said[name] = list(map(_whole, said[name]))
+        return pd.DataFrame(said, index=index).astype(texts)
+
+    @quiet
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write a privacy statement for publication, by the ending of the file's name.
+
+        ".html" : a page for readers, which needs nothing from anywhere: what is promised and to
+        whom, the budget, every release with its loss, error, mechanism and lineage, what that
+        rests on, and how to check it. ".json" : the same for programs, losses as exact text;
+        docs/adr/0013-audited.md has the keys. ".csv" : `to_frame` with exact losses.
+
+        A file that is there is replaced. Another ending raises `QueryError`; a folder, a missing
+        one or one without permission `StoreError`. The statement is of one moment, also while
+        others charge.
+
+        *Guarantee*: it holds public facts only: what the ledger holds, but for the noisy answers.
+
+        >>> import dppandas as dp
+        >>> dp.ledger().export("report.txt")
+        Traceback (most recent call last):
+        dppandas.errors.QueryError: path='report.txt': its ending says what is written: .html for \
+readers, .json for programs, .csv for a table.
+        """
+        report.written(self, path)
 
     def limit(self, terms: Terms) -> None:
         """Give an unlimited ledger a budget; what is spent counts."""
@@ -222,8 +300,10 @@ class Ledger:
         """Append charges, or raise and leave all as it was: all of them or none. Only `release`
         calls this."""
         self._refuse_if_closed()
-        whole = sum((draft.loss for draft in drafts), Loss())
-        entries = self._store.add(drafts, lambda _, after: self._check(whole, after))
+        charges = [((draft.source, draft.path), draft.loss) for draft in drafts]
+        asked = Spending().plus(charges).total
+        is_one = len({place for place, _ in charges}) == 1
+        entries = self._store.add(drafts, lambda _, after: self._check(asked, after, is_one))
         self._notify()
         return entries
 
@@ -260,19 +340,23 @@ class Ledger:
                 "charged. Start again with dp.session(epsilon=…)."
             )
 
-    def _check(self, asked: Loss, after: Loss) -> None:
+    def _check(self, asked: Loss, after: Loss, is_one: bool) -> None:
         self._refuse_if_closed()
         limit = self._terms.limit
         if limit is None or after.within(limit):
             return
-        rest = asked - (after - limit)  # what this could have asked: more than is left of the sum,
-        # where it asks for a part of a source and others have spent more
+        # What this could have asked at most. In a part of a source that is more than what is left
+        # of the sum if other parts have spent more, for only what goes beyond theirs was added.
+        rest = asked - (after - limit)
         parts = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
         name = next(n for n in parts if getattr(asked, n) > getattr(rest, n))
         symbol = parts[name]
         wanted, left, whole = (getattr(each, name) for each in (asked, rest, limit))
         count = self._store.count()
-        way_out = f"Lower {name}= to at most {left}" if left else "Nothing more can be released"
+        if is_one:
+            way_out = f"Lower {name}= to at most {left}" if left else "Nothing more can be released"
+        else:  # of several places at once; how much of each depends on what of the others
+            way_out = f"Lower {name}=, or ask for less at once"
         noun = "release" if count == 1 else "releases"
         raise BudgetExceeded(
             f"this release asks for {symbol} = {wanted}; {left} of {whole} is left after "
@@ -322,12 +406,18 @@ class Ledger:
         return views.html(self)
 
 
+def _whole(text: str) -> str:
+    """Half a sign, which a label may be, is more than pandas' text can hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 def draft(query: Query, loss: Loss, mechanism: str, scale: str, error: str, key: str) -> Entry:
     """An entry that has not been charged yet."""
     source = query.source
     return Entry(
         0, time.time(), source.name, source.lineage, str(query), loss, mechanism, scale, error,
-        _current_cell(), version=source.version, unit=str(source.unit), key=key, kernel=kernel(),
+        _current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
+        kernel=kernel(),
     )  # fmt: skip
 
 

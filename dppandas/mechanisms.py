@@ -441,7 +441,7 @@ def selecting(asked: Asked, moved: Sensitivity, rounds: int) -> Mechanism:
     is by the exponential mechanism, whose ρ is less."""
     if not moved.linf:
         raise QueryError("with bounds of 0 every score is 0: there is nothing to select.")
-    if asked.noise == "gaussian" and asked.rho is None:
+    if asked.misnames_noise:
         raise QueryError(
             "a label is selected, not noised: leave mechanism= out. Nothing was charged."
         )

@@ -12,7 +12,7 @@ import pandas as pd
 
 from . import querystring, refusals, rows
 from .domain import Keys
-from .errors import QueryError, shown
+from .errors import QueryError, quiet, shown
 from .rows import Cast, Expression, Mapped, TextMap, TextTest, TimePart
 from .rows.text import MAPS, TESTS
 from .rows.times import DURATIONS, PARTS
@@ -82,12 +82,21 @@ class TextMethods(_Part):
 
     def __getattr__(self, name: str) -> Any:
         if name in _PLAIN_TESTS:
-            return lambda: self._new(TextTest(self._operand, name))
+            return self._plain(name, TextTest)
         if name in _PLAIN_MAPS:
-            return lambda: self._new(TextMap(self._operand, name))
+            return self._plain(name, TextMap)
         if name.startswith("_"):
             raise AttributeError(name)
         raise refusals.refuse("private texts", name, ", ".join(dict.fromkeys([*MAPS, *TESTS])))
+
+    def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Any:
+        """A method that takes no arguments."""
+
+        def method() -> PrivateSeries:
+            return self._new(kind(self._operand, name))
+
+        method.__name__ = name
+        return quiet(method)
 
     def __dir__(self) -> list[str]:
         return sorted({*MAPS, *TESTS})
@@ -348,5 +357,7 @@ def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
         raise QueryError("missing values are no key here: fillna gives them a value.")
     keys = Keys.parse(list(arg), ["map"]).labels
     values = [rows.plain_or_missing(value) for value in arg.values()]
-    plain = tuple(None if v is None else querystring.literal(v).value for v in values)
+    plain = tuple(
+        None if v is None else querystring.operand(querystring.literal(v)).value for v in values
+    )
     return Mapped(expression, keys, plain, others_stay)

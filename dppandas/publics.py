@@ -81,7 +81,8 @@ def _names(given: Any) -> list[Any]:
 
 def _values(column: pd.Series[Any], name: Any) -> tuple[Any, ...]:
     values = [plain_or_missing(value) for value in column.tolist()]
-    return tuple(
-        None if value is None else querystring.literal(value, f"{name} of the table").value
+    literals = (
+        None if value is None else querystring.literal(value, f"{name} of the table")
         for value in values
     )
+    return tuple(None if each is None else querystring.operand(each).value for each in literals)

@@ -12,6 +12,7 @@ from .budget import Loss
 from .domain import Declaration, Unit
 from .mechanisms import Mechanism, Sensitivity, selecting
 from .rows import Expression
+from .spending import Path
 from .statistics import Statistic
 
 UNNAMED = "unnamed"
@@ -71,6 +72,7 @@ class Query:
     what: str
     select: int = 0  # how many labels to select; 0: release the numbers
     branches: int = 1  # how many rows one row of the source becomes
+    path: Path = ()  # the parts in which all rows asked lie: where it is charged
 
     def __str__(self) -> str:
         return self.what if self.where is None else f"{self.what} where {self.where}"
@@ -102,13 +104,22 @@ class Query:
         """What equal queries share: of the same version of a source, the same rows, statistic,
         mechanism and loss, however they are written. "" for one that is always drawn anew: what
         the caller vouches for, dppandas can't know to be the same."""
+        return self._named(self.asked)
+
+    @property
+    def question(self) -> str:
+        """What queries share that are equal but for mechanism and loss: releases of them are of the
+        same integers. "" where there is no key."""
+        return self._named(None)
+
+    def _named(self, asked: Asked | None) -> str:
         source = self.source
         if not source.verified or source.trusted or source.made is None:
             return ""
         unit = (source.unit.column, source.unit.max_rows)
-        asked = (self.where, self.branches, self.statistic, self.asked, self.select)
+        what = (self.where, self.branches, self.statistic, asked, self.select)
         try:
-            return canonical.key(source.name, source.version, unit, source.made, *asked)
+            return canonical.key(source.name, source.version, unit, source.made, *what)
         except canonical.NoText:
             return ""
 

@@ -135,6 +135,19 @@ def literal(value: Any, named: str = "") -> Literal:
     return Literal(value)
 
 
+def operand(value: Literal) -> Literal:
+    """A plain value to compute with: a number has to fit float64, in which all is computed."""
+    if isinstance(value.value, NUMBERS):
+        try:
+            float(value.value)
+        except OverflowError:
+            raise UnsupportedExpression(
+                "a plain number is larger than numbers here can be: compute with numbers up to "
+                "1e308. Nothing was computed or charged."
+            ) from None
+    return value
+
+
 def lookup(name: Any, columns: Mapping[Any, Expression]) -> Expression:
     """The column of a name, or an error that suggests one."""
     try:
@@ -247,7 +260,7 @@ class _Walker:
         expression = self.value(node)
         if isinstance(expression, Literal) and not isinstance(expression.value, NUMBERS):
             raise UnsupportedExpression(f"{_text(node)} is no number. {_SAYS}")
-        return expression
+        return operand(expression) if isinstance(expression, Literal) else expression
 
     def _compare(self, node: ast.Compare) -> Expression:
         operands = [node.left, *node.comparators]

@@ -7,7 +7,7 @@ table only knows what people try.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from .errors import UnsupportedVerb
 
@@ -40,6 +40,8 @@ VERBS: dict[str, tuple[str, str]] = {
                     ("a function of your own could look at other rows",
                      "use arithmetic, where, map with a dict, .str and .dt, agg with names, or "
                      "per_unit().agg()")),
+    "trimmed_mean": ("it is answered for one column at a time, of all its rows",
+                     'choose them, as in frame.query("age > 30")["income"].trimmed_mean(…)'),
     "qcut": ("its edges would be read from the data", _BINS),
     **dict.fromkeys(("sem", "skew", "kurt", "mad", "idxmin", "argmax", "argmin", "prod", "product"),
                     ("it is not among the answers of this version", "ask count, sum, mean, "
@@ -70,10 +72,43 @@ VERBS: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def refuse(kind: str, name: str, answers: str, columns: Iterable[object] = ()) -> UnsupportedVerb:
-    """The error for a verb that private objects don't have."""
-    if name in VERBS:
-        why, instead = VERBS[name]
+_OF_ALL = "bounds hold for all groups of a column"
+_ROW = "pandas answers with a row, and which rows exist is private"
+
+#: What groups don't have, beside these.
+BY_GROUP: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("idxmax", "idxmin"),
+                    (_ROW, "ask for the group with the largest sum or size: "
+                     "sum(bounds=(0, 60)).idxmax(epsilon=0.1)")),
+    "mode": ("a selection tells one label, and each group would need its own",
+             "release value_counts(keys=[…]) for the same loss, and take its largest by "
+             ".groupby(level=0).idxmax()"),
+    "popularity": ("it is not among the answers of groups",
+                   "release value_counts(keys=[…]) for the same loss, and sort the result"),
+    **dict.fromkeys(("clipped", "suggest_bounds"),
+                    (_OF_ALL, 'ask it of the column, as in frame["age"], or of query("…")')),
+    "unique": ("which labels a group has is private",
+               "count by both columns: frame.value_counts([…], epsilon=…, delta=…)"),
+    **dict.fromkeys(("any", "all"),
+                    ("a single row would decide it", "count the True ones: sum(bounds=(0, 1))")),
+    **dict.fromkeys(("ngroups", "groups", "indices"),
+                    ("which keys have rows is private",
+                     "the groups are the declared keys; size(epsilon=…) counts their rows")),
+}  # fmt: skip
+
+
+def refuse(
+    kind: str,
+    name: str,
+    answers: str,
+    columns: Iterable[object] = (),
+    more: Mapping[str, tuple[str, str]] = VERBS,
+) -> UnsupportedVerb:
+    """The error for a verb that private objects don't have; more: what these in particular don't
+    have."""
+    known = {**VERBS, **more}
+    if name in known:
+        why, instead = known[name]
         return UnsupportedVerb(
             f"{kind} have no {name!r}: {why}. Instead, {instead}. {_NEVER}, recorded "
             "as asserted. Nothing was computed or charged."

@@ -11,7 +11,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import results
+from . import previews, results
+from .budget import Loss
 from .engines import Engine
 from .errors import InternalError, ReleaseFailed
 from .ledger import draft
@@ -24,6 +25,8 @@ from .statistics.base import Over
 from .store import Answer, Entry
 from .totals import Gathering
 
+#: What queries cost together, by query.
+Prices = Callable[[Sequence[tuple[Query, Mechanism]]], list[Loss]]
 Recorder = Callable[[Query, Mechanism, Any], Sequence[int]]
 
 #: Set by dppandas.audit only, to look at sensitivities. It is handed the exact integers, and what
@@ -37,13 +40,21 @@ def release(query: Query, engine: Engine, row_level_declared: bool = False) -> R
     return record
 
 
-def release_all(asked: Sequence[tuple[Query, Engine, bool]]) -> list[Record]:
-    """The same for several queries: all of them are charged, or none."""
+def release_all(
+    asked: Sequence[tuple[Query, Engine, bool]], prices: Prices | None = None
+) -> list[Record]:
+    """The same for several queries: all of them are charged, or none; in a preview none. ``prices``
+    says what those that must be paid for cost, where that is less than each by itself."""
     running = session()
     prepared = [_prepared(running, *each) for each in asked]
     for each in prepared:
         running.ledger.remember(each.query)
     before = [running.ledger.answer(p.draft.key, p.query.asked.draw) for p in prepared]
+    if prices is not None:
+        prepared = _at(prices, prepared, before)
+    planned = previews.running()
+    if planned is not None:
+        return [_planned(planned, running, each) for each in prepared]
     to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
     bought = iter(_bought(running, to_pay))
     records = []
@@ -52,8 +63,24 @@ def release_all(asked: Sequence[tuple[Query, Engine, bool]]) -> list[Record]:
             records.append(next(bought))
         else:
             running.ledger.replayed(answer)
-            records.append(results.record_of(each.query, each.mechanism, answer))
+            ledger = running.ledger_of(each.query.source)
+            records.append(results.record_of(each.query, each.mechanism, answer, ledger))
     return records
+
+
+def _planned(plan: previews.Preview, running: Session, each: _Prepared) -> Record:
+    name = running.ledger_of(each.query.source)
+    return plan.add(running.ledger, each.query, each.mechanism, each.draft, name)
+
+
+def _at(
+    prices: Prices, prepared: Sequence[_Prepared], before: Sequence[Answer | None]
+) -> list[_Prepared]:
+    """What was not answered before, at other prices."""
+    to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
+    losses = iter(prices([(p.query, p.mechanism) for p in to_pay]) if to_pay else [])
+    pairs = zip(prepared, before, strict=True)
+    return [p.at(next(losses)) if answer is None else p for p, answer in pairs]
 
 
 def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Record]:
@@ -76,7 +103,8 @@ def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Record]:
         draw = running.ledger.settle(
             entry, "released" if is_real else "recorded", noisy if is_real else None
         )
-        records.append(results.record_of(each.query, each.mechanism, Answer(entry, noisy, draw)))
+        answer, ledger = Answer(entry, noisy, draw), running.ledger_of(each.query.source)
+        records.append(results.record_of(each.query, each.mechanism, answer, ledger))
     return records
 
 
@@ -88,6 +116,11 @@ class _Prepared:
     engine: Engine
     mechanism: Mechanism
     draft: Entry
+
+    def at(self, loss: Loss) -> _Prepared:
+        """The same at another price: a share of what it costs together with others."""
+        name = f"{self.draft.mechanism}, in a batch"
+        return replace(self, draft=replace(self.draft, loss=loss, mechanism=name))
 
 
 def _prepared(

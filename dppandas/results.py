@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, cast
+from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
 
+import numpy as np
 import pandas as pd
 
 from . import sampling
-from .budget import Epsilon, Loss
+from .accounting import NOTHING
+from .budget import Epsilon, Loss, More
 from .domain import is_missing
 from .errors import QueryError, RecordError, quiet, shown
+from .joint import Joint
 from .mechanisms import Mechanism, Selection
 from .query import Query, Token
 from .statistics import Layout, Statistic
 from .statistics.base import short
 from .store import Answer
+from .vectors import NUMBERS
 
 CONFIDENCE = 0.95
+#: The status of an entry that was never charged.
+PREVIEW = "preview"
 _ATTR = "dppandas.release"
 _PARTS = "dppandas.releases"
 _records: WeakValueDictionary[str, Record] = WeakValueDictionary()
+
+#: What buys another release; from a room below, which has the door.
+_refine: Callable[..., Any]
+
+
+def refine_by(function: Callable[..., Any]) -> None:
+    """What `Record.refine` does."""
+    global _refine
+    _refine = function
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +63,12 @@ class Record:
     time: float
     statistic: Statistic
     draw: int  # which answer of equal queries; 0 where none is kept
-    _law: Mechanism
+    ledger: str  # a name of the ledger that it was charged to; "" where nobody named the source
+    _law: Mechanism | Joint
     _noisy: tuple[Any, ...]
+    _query: Query
+    _parts: tuple[Record, ...] = ()
+    preview: bool = False  # made of nothing in a `dppandas.preview`, and no answer
 
     @quiet
     def error(self, confidence: float = CONFIDENCE) -> Any:
@@ -104,6 +123,24 @@ class Record:
         return self.loss.epsilon
 
     @property
+    def version(self) -> str | None:
+        """The version of the source that was asked."""
+        return self._query.source.version
+
+    @property
+    def parts(self) -> tuple[Record, ...]:
+        """The releases that this is made of: itself alone, or those that were combined."""
+        return self._parts or (self,)
+
+    @quiet
+    def refine(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """Buy another release of the same query, and combine: see `dppandas.refine`.
+
+        *Guarantee*: as of `dppandas.refine`.
+        """
+        return _refine(self, epsilon=epsilon, **more)
+
+    @property
     def expected(self) -> str:
         """The error at 95 % that public facts decided before the release, in a few characters."""
         return _expected(self.statistic, self._law)
@@ -139,13 +176,15 @@ class Record:
     def _facts(self) -> list[str]:
         error = f", {self.expected} (95 %)" if self.expected else ""
         return [
-            self.query,
+            f"{'preview, no answer: ' if self.preview else ''}{self.query}",
             f"source {self.source} ({self.lineage}), protecting {self.unit}",
             f"{self.mechanism}, scale {self.scale:.6g}, {self.loss}{error}",
         ]
 
     def _lines(self) -> list[tuple[str, str, str]]:
         """Name, answer and interval of each number, in declared order."""
+        if self.preview:
+            return []
         if isinstance(self._law, Selection):
             return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
         names = self._layout.labels()
@@ -196,12 +235,22 @@ class _Released:
         """See `Record.interval`."""
         return self._record.interval(confidence)
 
+    @quiet
+    def refine(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """Buy another release of the same query, and combine: see `dppandas.refine`.
+
+        *Guarantee*: as of `dppandas.refine`.
+        """
+        return _refine(self._record, epsilon=epsilon, **more)
+
     def __reduce__(self) -> tuple[Any, ...]:
         plain = type(self).__mro__[2]
         return _carrying, (type(self), plain(self), self._record)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        if self._record.statistic.no_interval:
+        if self._record.preview:
+            printer.text(f"preview, no answer ({self._record.expected or 'error unknown'})")
+        elif self._record.statistic.no_interval:
             expected = self._record.expected
             error = f" ({expected}, 95 %)" if expected else ""
             printer.text(short(cast(float, self)) + error)
@@ -221,14 +270,16 @@ class ReleasedText(_Released, str):
     """A released label."""
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"{str.__repr__(self)} ({self._record.expected}, 95 %)")
+        said = "preview, no answer" if self._record.preview else str.__repr__(self)
+        printer.text(f"{said} ({self._record.expected}, 95 %)")
 
 
 class ReleasedLabel(ReleasedInt):
     """A released label that is a whole number."""
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"{int(self)} ({self._record.expected}, 95 %)")
+        said = "preview, no answer" if self._record.preview else str(int(self))
+        printer.text(f"{said} ({self._record.expected}, 95 %)")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _carrying, (type(self), int(self), self._record)
@@ -266,22 +317,45 @@ def _carrying(kind: Any, value: Any, record: Record) -> Any:
     return result
 
 
+def error_before(query: Query, confidence: float, rows: float | None) -> float:
+    """The largest error that a release of a query would have, from public facts; `QueryError` where
+    these can't say. ``rows``: about how many a ratio is taken over."""
+    mechanism = query.mechanism()
+    if not isinstance(mechanism, Selection):
+        return query.statistic.error_before(mechanism, confidence, rows)
+    gap = query.statistic.error(mechanism.gap(confidence, query.statistic.size))
+    if gap is None:
+        raise QueryError(f"only the answer decides its gap. {NOTHING}")
+    return gap
+
+
+def parse_rows(rows: object) -> float | None:
+    """About how many rows there are: a number above 0, or None."""
+    if rows is None or (
+        isinstance(rows, NUMBERS)
+        and not isinstance(rows, bool | np.bool_)
+        and 0 < rows < float("inf")
+    ):
+        return cast("float | None", rows)
+    raise QueryError(f"expected_rows={shown(rows)} must be a number above 0. {NOTHING}")
+
+
 def expected_error(query: Query, mechanism: Mechanism) -> str:
     """The error at 95 % that public facts decide, in words; "" where they can't say."""
     return _expected(query.statistic, mechanism)
 
 
-def _expected(statistic: Statistic, mechanism: Mechanism) -> str:
+def _expected(statistic: Statistic, mechanism: Mechanism | Joint) -> str:
     if isinstance(mechanism, Selection):
         gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
         return "" if gap is None else f"gap ≤ {short(gap)}"
     return statistic.expected_at(mechanism, CONFIDENCE)
 
 
-def record_of(query: Query, mechanism: Mechanism, answer: Answer) -> Record:
+def record_of(query: Query, mechanism: Mechanism, answer: Answer, ledger: str) -> Record:
     """The record of a release."""
     entry = answer.entry
-    record = Record(
+    return known(Record(
         id=sampling.identifier(),
         number=entry.number,
         query=str(query),
@@ -297,8 +371,15 @@ def record_of(query: Query, mechanism: Mechanism, answer: Answer) -> Record:
         statistic=query.statistic,
         _law=mechanism,
         draw=answer.draw,
+        ledger=ledger,
         _noisy=tuple(answer.noisy),
-    )
+        preview=entry.status == PREVIEW,
+        _query=query,
+    ))  # fmt: skip
+
+
+def known(record: Record) -> Record:
+    """A record that is found by its id, where pandas has kept that alone."""
     _records[record.id] = record
     return record
 
@@ -355,8 +436,7 @@ def records(result: Any) -> dict[str, Record]:
     >>> sorted(dp.records(both)), dp.records(both)["count"].epsilon
     (['count', 'mean'], 0.5)
     """
-    is_table = isinstance(result, pd.Series | pd.DataFrame)
-    token = result.attrs.get(_PARTS) if is_table else None
+    token = _parts_of(result)
     if not isinstance(token, Token) or token.payload is None:
         raise RecordError(
             f"no release records belong to this {type(result).__name__}. dp.record() is for one "
@@ -366,6 +446,12 @@ def records(result: Any) -> dict[str, Record]:
     if not (type(released) is type(result) and released.equals(result)):
         raise RecordError("this was computed from releases; ask dp.records of the result itself.")
     return dict(found)
+
+
+def _parts_of(result: Any) -> Any:
+    """The token of a result of several parts."""
+    is_table = isinstance(result, pd.Series | pd.DataFrame)
+    return result.attrs.get(_PARTS) if is_table else None
 
 
 def label(record: Record, value: Any) -> Any:
@@ -393,6 +479,11 @@ def record(result: Any) -> Record:
     if isinstance(result, _Released | TestedValue):
         return result._record
     found = _found(result)
+    if found is None and isinstance(_parts_of(result), Token):
+        raise RecordError(
+            "these are several answers, each with a record of its own: dp.records(result) has them "
+            "by what was asked."
+        )
     if found is None:
         raise RecordError(
             f"no release record belongs to this {type(result).__name__}. Results of releases have "

@@ -312,15 +312,15 @@ class ExponentialQuantiles:
         cells: int,
     ) -> ExponentialQuantiles:
         """The surest choices for what is asked."""
-        if asked.rho is not None:
-            choices = len(tops) * (1 + max(node.level for node in plan(_sorted(quantiles))))
-            epsilon = conversions.selection_epsilon_for(asked.rho / choices) * choices
-        elif asked.noise != "laplace" or asked.epsilon is None:
+        if asked.misnames_noise or (asked.rho is None and asked.epsilon is None):
             raise QueryError(
                 "a quantile is chosen, not noised: leave mechanism= out. Nothing was charged."
             )
+        if asked.rho is not None:
+            choices = len(tops) * (1 + max(node.level for node in plan(_sorted(quantiles))))
+            epsilon = conversions.selection_epsilon_for(asked.rho / choices) * choices
         else:
-            epsilon = asked.epsilon
+            epsilon = asked.epsilon or Epsilon(0)
         return cls(quantiles, tops, cells, epsilon / moved.l1)
 
     @property

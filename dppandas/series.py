@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import builtins
-import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, Unpack
 
-import numpy as np
 import pandas as pd
 
 from . import refusals
 from .answers import Answers
+from .bins import binned
 from .budget import NO_DELTA, More, parse_delta
 from .columns import PrivateColumn
 from .domain import Bounds, Keys
-from .errors import MissingArgument, QueryError, is_one_of, quiet, shown
-from .parts import edges_of
-from .rows import (
-    Column,
-    Cut,
-    Expression,
-    Outside,
-)
-from .shaping import asks, bounds_of, checked_ddof, index, pearson, quantiles_of
+from .errors import QueryError, is_one_of, quiet, shown
+from .rows import Column, Expression, Outside
+from .shaping import asks, bounds_of, checked_ddof, index, pearson, quantiles_of, trim_of
 from .statistics import (
     Cells,
     Count,
@@ -36,13 +28,11 @@ from .statistics import (
     Popularity,
     Present,
     SmoothQuantile,
+    TrimmedMean,
     Unique,
 )
 from .together import Name
 from .unreleased import Root, UnreleasedLabels, UnreleasedMode
-
-#: Of a histogram.
-MOST_BINS = 1_000_000
 
 
 class PrivateSeries(PrivateColumn, Answers):
@@ -57,8 +47,9 @@ class PrivateSeries(PrivateColumn, Answers):
         if name.startswith("_"):
             raise AttributeError(name)
         answers = (
-            "count, sum, mean, var, std, value_counts, mode, hist, popularity, nunique, unique, "
-            "cov, corr, agg, describe, clipped and suggest_bounds"
+            "count, sum, mean, trimmed_mean, var, std, median, quantile, min, max, value_counts, "
+            "mode, hist, popularity, nunique, unique, cov, corr, agg, describe, clipped and "
+            "suggest_bounds"
         )
         raise refusals.refuse("private columns", name, answers)
 
@@ -184,6 +175,45 @@ class PrivateSeries(PrivateColumn, Answers):
         return self._answer(statistic, self._titled(f"smooth {said}", parsed), epsilon, **more)
 
     @asks
+    def trimmed_mean(
+        self,
+        *,
+        trim: object = None,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The mean of the values without the smallest and the largest: a float, with noise that is
+        the wider the more a few rows could change it. Missing values are left out, others clipped
+        to bounds. With 2·trim values or fewer, noise around the middle of the bounds.
+
+        trim : how many rows are left out at each end, a public number: not a share, for how many
+            there are is private. Where bounds are far beyond the values, take some
+            (5/epsilon)·ln(how many times wider they are); times max_rows where units have several
+            rows. With fewer `mean` is better.
+
+        There is neither an error nor an interval: both would tell what is private. Experimental
+        (`dp.allow_experimental`): its noise is made of floats, of whose rounding nothing is proven.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are; of real
+        numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007). The bound on it
+        where rows are added and removed is derived in docs/proofs/smooth.md.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> dp.allow_experimental()
+        >>> incomes = pd.Series([20, 30, 40] * 300 + [10**6] * 9)
+        >>> m = incomes.dp.trimmed_mean(trim=99, bounds=(0, 10**6), epsilon=1)
+        >>> bool(abs(m - 30) < 10)
+        True
+        """
+        cut = trim_of(trim)
+        operands, parsed = self._numbers(bounds)
+        layout = self._shape(integer=False)
+        statistic = TrimmedMean(self._groups, layout, operands, parsed, trim=cut)
+        title = self._titled(f"trimmed mean ({cut} rows at each end)", parsed)
+        return self._answer(statistic, title, epsilon, **more)
+
+    @asks
     def clipped(
         self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
     ) -> Any:
@@ -298,10 +328,7 @@ class PrivateSeries(PrivateColumn, Answers):
         >>> 0 <= n <= 3
         True
         """
-        is_unit = self._expression == Column(self._root.source.unit.column)
-        declared = self._root.declared(self._expression)
-        if keys is None and (is_unit or not isinstance(declared, Keys)):
-            distinct_units(self._root, self._expression)
+        if counts_units(self._root, self._expression, keys):
             units = Distinct(Cells(), Layout(integer=True))
             return self._answer(units, f"nunique of {self._expression}", epsilon, **more)
         cells = self._cells([self.name], keys)
@@ -337,7 +364,7 @@ class PrivateSeries(PrivateColumn, Answers):
         """Bounds for a column whose range nobody knows: powers of two (or 0) around the values,
         and the share of values that they clip: a float Series under "lower", "upper", "clipped".
 
-        ``bounds=tuple(found[:2])`` uses them. With probability 0.975 they reach no further than
+        ``bounds=found`` uses them. With probability 0.975 they reach no further than
         the closest such bounds around all values, and each power of two (from 2^(e-1) to 2^e)
         outside them has no more than 2w values, where w is the width of noise that
         ``dp.record(found).expected`` states doubled: about 24/epsilon values. Numbers below 2^-64
@@ -436,38 +463,10 @@ class PrivateSeries(PrivateColumn, Answers):
         >>> ages.dp.hist(bins=4, range=(0, 100), epsilon=1).index[-1]
         Interval(75.0, 100.0, closed='left')
         """
-        edges = self._edges(bins, range)
-        intervals = tuple(pd.IntervalIndex.from_breaks(edges, closed="left"))
-        cut_up = Cut(self._expression, edges, intervals, right=False, include_highest=True)
-        cells = Cells((cut_up,), Keys(intervals))
+        cells, said = binned(self._root, self.name, self._expression, bins, range)
         layout = Layout(integer=True, index=index(cells, [self.name]), name="count")
-        what = (
-            f"hist of {self._expression} ({len(intervals)} bins in {edges[0]:g} to {edges[-1]:g})"
-        )
+        what = f"hist of {self._expression} ({said})"
         return self._answer(Count(cells, layout), what, epsilon, **more)
-
-    def _edges(self, bins: Any, within: Any) -> tuple[float, ...]:
-        if isinstance(bins, bool) or not isinstance(bins, int | np.integer):
-            if within is not None:
-                raise QueryError("bins= as a list of edges needs no range=. Nothing was charged.")
-            edges = edges_of(bins)
-        else:
-            if not 1 <= bins <= MOST_BINS:
-                raise QueryError(f"bins={shown(bins)} must lie between 1 and {MOST_BINS:,}.")
-            try:
-                bounds = bounds_of(self._root, self.name, self._expression, within)
-            except MissingArgument:
-                raise MissingArgument(
-                    f"range= is needed for bins={int(bins)} of {self.name!r}: (lower, upper), or a "
-                    "list of edges as bins=. dppandas never reads it from the data. Nothing was "
-                    "computed or charged."
-                ) from None
-            edges = tuple(np.linspace(bounds.lower, bounds.upper, int(bins) + 1).tolist())
-            if any(a >= b for a, b in itertools.pairwise(edges)):
-                raise QueryError(f"{bounds} is too narrow for {int(bins)} bins.")
-        if not all(map(math.isfinite, edges)):
-            raise QueryError("the edges of bins must be finite. Nothing was charged.")
-        return edges
 
     @asks
     def popularity(
@@ -507,15 +506,19 @@ class PrivateSeries(PrivateColumn, Answers):
         return self._answer(statistic, what, epsilon, UnreleasedMode, **more)
 
 
-def distinct_units(root: Root, expression: Expression) -> None:
-    """Refuse to count distinct values of anything but the unit."""
+def counts_units(root: Root, expression: Expression, keys: object) -> bool:
+    """Whether nunique counts units, and not declared keys. Refuses where it could be neither."""
     unit = root.source.unit.column
-    if unit is None or expression != Column(unit):
+    is_unit = unit is not None and expression == Column(unit)
+    if keys is not None or (not is_unit and isinstance(root.declared(expression), Keys)):
+        return False
+    if not is_unit:
         what = f"the unit {unit!r}" if unit is not None else "a unit column, which dp.protect names"
         raise QueryError(
             f"nunique counts the values of {what}: which values another column has is private; "
             "declare keys and ask nunique(keys=[…]). Nothing was computed or charged."
         )
+    return True
 
 
 @quiet

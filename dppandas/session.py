@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
 from . import durable
 from .accounting import Measure, Terms
 from .budget import Epsilon
+from .engines import Engine
 from .engines.pandas import PandasEngine
 from .errors import LineageError, QueryError, SessionError, SourceError, quiet, shown
 from .ledger import Ledger
@@ -28,6 +30,7 @@ class Holding:
     engine: PandasEngine
     terms: dict[str, object]
     fingerprint: str = field(repr=False)
+    ledger: str = ""  # a name of the ledger that knows it: of no other
 
 
 class Session:
@@ -73,6 +76,11 @@ class Session:
         """The protected source of an id."""
         found = (h for h in self.holdings.values() if h.source.id == source_id)
         return next(found, None)
+
+    def ledger_of(self, source: Source) -> str:
+        """A name of the ledger that a source's releases are in; "" where nobody named it."""
+        holding = self.holding(source.id)
+        return "" if holding is None else holding.ledger
 
     def admit(self, source: Source, row_level_declared: bool) -> None:
         """Refuse a source of an ended session, and rows that nobody can be told to own."""
@@ -128,6 +136,9 @@ class Known:
 
 #: Every source protected by this process, by token.
 known_sources: dict[str, Known] = {}
+
+#: Tables made of sources, by the source's id and how they were made, while somebody holds them.
+made_tables: WeakValueDictionary[tuple[str, str], Engine] = WeakValueDictionary()
 
 _lock = threading.RLock()
 

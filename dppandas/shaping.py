@@ -18,11 +18,11 @@ from typing import Any, ParamSpec, TypeVar, Unpack
 import numpy as np
 import pandas as pd
 
-from . import querystring, rows
+from . import querystring, rows, splits
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
-from .domain import Bounds, Keys
-from .errors import LineageError, MissingArgument, QueryError, is_one_of, shown
+from .domain import Bounds, Grid, Keys
+from .errors import LineageError, MissingArgument, QueryError, UnknownColumn, is_one_of, shown
 from .rows import Column, Expression, Literal
 from .statistics import Cells, Count, Layout, Statistic, Unknown
 from .unreleased import Private, Root, Unreleased, UnreleasedKeys
@@ -33,6 +33,9 @@ R = TypeVar("R")
 
 #: Each quantile is a choice of its own, which takes time whatever the data are.
 MOST_QUANTILES = 1000
+
+#: Rows cut at one end: as many as a unit may have.
+MOST_TRIMMED = 2**31
 
 #: Options of pandas' methods, with the one value that asks for nothing else than we do.
 _HARMLESS = {
@@ -68,6 +71,7 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
         given = {
             k: v for k, v in kwargs.items() if k in signature.parameters or not _is_harmless(k, v)
         }
+        unknown: list[str] = []
         try:
             unknown = [name for name in given if takes_more and name not in known]
             if unknown:
@@ -75,9 +79,13 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
             bound = signature.bind(*args, **given).arguments
         except TypeError as error:
             takes = ", ".join(name for name in list(known)[1:])
-            by_name = (
-                ": epsilon, keys and bounds by name" if "epsilon" in signature.parameters else ""
-            )
+            named = [n for n in ("epsilon", "keys", "bounds") if n in signature.parameters]
+            by_name = f": {' and '.join(named)} by name" if named else ""
+            if "func" in known and unknown and isinstance(given[unknown[0]], tuple):
+                by_name += (
+                    ". Named aggregation is not supported: ask agg({'x': 'mean'}), and rename what "
+                    "it returns"
+                )
             raise QueryError(
                 f"{method.__name__}: {error}. It takes {takes}{by_name}. "
                 "Nothing was computed or charged."
@@ -89,7 +97,14 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
                     f"{flag}={shown(bound[flag])} must be True or False; labels are given by name, "
                     "as in keys=[…]. Nothing was computed or charged."
                 )
-        return method(*args, **given)  # type: ignore[arg-type]
+        if splits.running() is None:
+            return method(*args, **given)  # type: ignore[arg-type]
+        with splits.inside() as is_outermost:
+            answer: Any = method(*args, **given)  # type: ignore[arg-type]
+        if not (is_outermost and isinstance(answer, Private) and answer._is_answer):
+            return answer  # type: ignore[no-any-return]
+        said = {name: given[name] for name in More.__annotations__ if name in given}
+        return answer.release(**said)  # type: ignore[attr-defined, no-any-return]
 
     return checked
 
@@ -127,9 +142,21 @@ class Rows(Private):
                 "there are no columns to answer for; select some. Nothing was charged."
             )
 
+    def _found_column(self, name: Any) -> Expression:
+        """The column of a name; where that is the index's, what to do about it."""
+        try:
+            return querystring.lookup(name, self._columns)
+        except UnknownColumn as error:
+            if name not in self._root.levels:
+                raise
+            raise UnknownColumn(
+                f"{error} {shown(name)} is of the index, which has no part in answers: start from "
+                f"df.reset_index(). {NOTHING}"
+            ) from None
+
     def _cells(self, names: Sequence[Any], keys: object) -> Cells:
         self._some_columns()
-        by = [querystring.lookup(name, self._columns) for name in names]
+        by = [self._found_column(name) for name in names]
         if keys is None:
             declared = [declared_keys(self._root, n, e) for n, e in zip(names, by, strict=True)]
             parsed = declared[0]
@@ -272,24 +299,22 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
     declared = root.declared(expression)
     if isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels):
         raise QueryError(f"{name!r} is declared as text, which has no sum or mean.")
-    if isinstance(bounds, Mapping):
-        if name not in bounds:
-            raise MissingArgument(f"bounds= has no entry for {name!r}. Nothing was charged.")
-        bounds = bounds[name]
+    if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
+        bounds = bounds.get(name)
     if bounds is not None:
         return Bounds.parse(bounds, str(name))
     if isinstance(declared, Bounds):
         return declared
-    if isinstance(declared, Keys) and all(isinstance(k, NUMBERS) for k in declared.labels):
-        numbers = [float(label) for label in declared.labels]
-        return Bounds.parse((min(numbers), max(numbers)), str(name))
+    spanned = rows.spanned(declared) if isinstance(declared, Keys) else None
+    if spanned is not None:
+        return spanned
     if expression.is_truth:
         return Bounds(0.0, 1.0)
     raise MissingArgument(
         f"bounds= is needed for {name!r}: the range into which values are clipped, such as "
-        "bounds=(0, 60), or a domain declared in dp.protect (which holds for the frame that "
-        "it returned, not for df.dp). dppandas never reads it from the "
-        "data, for the largest value is somebody's. Nothing was computed or charged."
+        "bounds=(0, 60), or (0, 1) for what is True or False; or a domain declared in dp.protect "
+        "(which holds for the frame that it returned, not for df.dp). dppandas never reads it from "
+        "the data, for the largest value is somebody's. Nothing was computed or charged."
     )
 
 
@@ -333,10 +358,11 @@ def weights_of(of: Rows, weights: object, bounds: object) -> Weights | None:
     elif isinstance(weights, Hashable) and weights in of._columns:
         expression, name = of._columns[weights], weights
     else:
+        alone = "a column alone has no others by name" if hasattr(of, "_expression") else ""
         raise QueryError(
             f"weights={shown(weights)} must be a private column of these rows, as in "
-            "weights=frame['w'], or the name of one that was not selected away. Nothing was "
-            "computed or charged."
+            f"weights=frame['w'], or the name of one that was not selected away"
+            f"{alone and f': {alone}'}. Nothing was computed or charged."
         )
     if bounds is None and not isinstance(of._root.declared(expression), Bounds | Keys):
         raise MissingArgument(
@@ -365,6 +391,7 @@ def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
     for bound in bounds:
         if bound.upper - bound.lower > 2.0**500:
             raise QueryError(f"bounds {bound} are too far apart to square. Nothing was charged.")
+        Grid.anchored(bound)  # refuses what is too narrow
     return int(ddof)
 
 
@@ -405,11 +432,28 @@ def _share(q: object) -> Fraction:
     return share
 
 
+def trim_of(trim: object) -> int:
+    """How many rows are cut at each end."""
+    if trim is None:
+        raise MissingArgument(
+            "trim= is needed: how many of the smallest and as many of the largest values are left "
+            "out, a public whole number such as 25. dppandas never reads it from the data. "
+            f"{NOTHING}"
+        )
+    is_int = isinstance(trim, int | np.integer) and not isinstance(trim, bool)
+    if not is_int or not 0 <= trim <= MOST_TRIMMED:  # type: ignore[operator]
+        raise QueryError(
+            f"trim={shown(trim)} must be a whole number of rows from 0 to 2^31, to be left out at "
+            f"each end; how many rows there are is private, so it is no share of them. {NOTHING}"
+        )
+    return int(trim)  # type: ignore[call-overload, no-any-return]
+
+
 def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:
     """The step of a coarser grid: a power of two that divides all bounds."""
     if step is None:
         return None
-    if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < float(step) < 2.0**900:
+    if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < step < 2.0**900:
         raise QueryError(f"step={shown(step)} must be a number such as 1. Nothing was charged.")
     exact = Fraction(float(step))
     ends = [Fraction(end) / exact for bound in bounds for end in (bound.lower, bound.upper)]
@@ -424,14 +468,18 @@ def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:
 
 
 def with_levels(
-    shape: Layout, labels: float | Sequence[float] | None, names: Iterable[Any], cells: Cells
+    shape: Layout,
+    labels: float | Sequence[Hashable] | None,
+    names: Iterable[Any],
+    cells: Cells,
 ) -> Layout:
-    """How pandas lays out quantiles: a list of them is the index, or its last level."""
+    """How pandas lays out quantiles: a list of them is the index, or its last level. Likewise
+    other answers with several rows for each."""
     if labels is None or (shape.index is None and isinstance(labels, float)):
         return shape
     if isinstance(labels, float):
         return shape if cells.keys is not None else replace(shape, name=labels)
-    levels: pd.Index[Any] = pd.Index(np.array(labels, dtype=np.float64))
+    levels: pd.Index[Any] = pd.Index(list(labels), tupleize_cols=False)
     if shape.index is None:
         return replace(shape, index=levels, name=next(iter(names)))
     if cells.keys is None:

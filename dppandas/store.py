@@ -94,6 +94,10 @@ class Store(Protocol):
         """How many entries there are."""
         ...
 
+    def sealed(self) -> tuple[list[Entry], str]:
+        """All entries, and the hash that they end in at the same moment; "" where there is none."""
+        ...
+
     @property
     def spending(self) -> Spending: ...
 
@@ -171,6 +175,9 @@ class MemoryStore:
 
     def count(self) -> int:
         return len(self._entries)
+
+    def sealed(self) -> tuple[list[Entry], str]:
+        return list(self._entries), ""
 
     @property
     def spending(self) -> Spending:

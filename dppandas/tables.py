@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, Generic, NoReturn, TypeVar
 
 from . import canonical, querystring, refusals, rows
@@ -11,6 +12,7 @@ from .domain import Unit
 from .engines import AGGREGATES
 from .errors import LineageError, QueryError, is_one_of, quiet, shown
 from .rows import Column, Expression
+from .session import made_tables
 from .totals import MOST_BRANCHES
 from .unreleased import Private
 from .verbs import Parts, Verbs
@@ -72,7 +74,13 @@ charged; ask .release(epsilon=…)>
         made = _name_of(root.source.made, frame._where, root.branches, asked)
         source = replace(root.source, unit=Unit(unit, 1), domain={}, made=made)
         engine = root.engine.per_unit(frame._where, root.branches, asked)
-        new_root = replace(root, source=source, engine=engine, data=engine, branches=1)
+        if source.verified and made is not None:
+            made_tables[source.id, made] = engine
+        # All rows of a unit are read, those too that max_rows drops: some may lie in each part, and
+        # so what is asked of the table is charged to the whole.
+        new_root = replace(
+            root, source=source, engine=engine, data=engine, branches=1, grown=(), path=()
+        )
         return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -126,4 +134,9 @@ def concat(frames: Sequence[V]) -> V:
         raise QueryError(
             f"that would be {len(parts)} frames; at most {MOST_BRANCHES} are possible."
         )
-    return given[0]._branched(parts)
+    roots = [frame._root for frame in given]
+    paths = [root.path for root in roots]
+    shared = takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
+    return given[0]._branched(
+        parts, tuple(root.grown for root in roots), tuple(part for part, *_ in shared)
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any, ClassVar, NoReturn, Unpack
 
 import pandas as pd
 
-from . import results
+from . import results, splits
 from .accounting import Asked
 from .budget import (
     Delta,
@@ -22,7 +22,7 @@ from .budget import (
     parse_epsilon,
     parse_rho,
 )
-from .errors import MissingArgument, QueryError, shown
+from .errors import MissingArgument, QueryError, UnsupportedVerb, caution, shown
 from .release import release_all
 from .session import session
 from .unreleased import Private, Unreleased
@@ -41,17 +41,32 @@ class Together(Private):
     _shares: tuple[Fraction, ...]
     _combine: Combine
 
+    _is_answer: ClassVar[bool] = True
+
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """All answers, in one table. Each has its own entry in the ledger and its own record.
 
         *Guarantee*: differential privacy of the unit with the sum of the losses, which is epsilon
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
         """
-        losses = split(self._shares, epsilon, **more)
-        queries = [p._query(a) for p, a in zip(self._parts.values(), losses, strict=True)]
-        records = dict(zip(self._parts, release_all(queries), strict=True))
+        with splits.share(epsilon, more) as (epsilon, more):
+            losses = split(self._shares, epsilon, **more)
+            queries = [p._query(a) for p, a in zip(self._parts.values(), losses, strict=True)]
+            records = dict(zip(self._parts, release_all(queries), strict=True))
         combined = self._combine({name: each.estimate() for name, each in records.items()})
+        for warned in dict.fromkeys(part._caution for part in self._parts.values()):
+            if warned:
+                caution(warned)
         return results.gathered(combined, {_title(name): each for name, each in records.items()})
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise UnsupportedVerb(
+            f"{name!r} of several answers that are not released yet. Release them together by "
+            ".release(epsilon=0.1), after which dp.records(result) knows the error of each; or ask "
+            f"each alone, which has an .{name} if it can. Nothing was computed or charged. {self!r}"
+        )
 
     def __repr__(self) -> str:
         asked = ", ".join(part._what for part in self._parts.values())
@@ -95,8 +110,7 @@ def split(shares: Sequence[Fraction], epsilon: object, **more: Unpack[More]) -> 
             mine = left[name] if i == len(shares) - 1 else total * share
             part[name] = kinds[name](mine)
             left[name] -= mine
-        if "mechanism" in more:
-            part["mechanism"] = more["mechanism"]
+        part.update({name: more[name] for name in ("mechanism", "fresh") if name in more})
         asked.append(terms.asked(part.pop("epsilon", None), **part))
     return asked
 
@@ -109,7 +123,9 @@ def shares_of(names: Sequence[Name], weights: object) -> dict[Name, Fraction]:
     if not isinstance(weights, Mapping):
         raise QueryError(
             f"weights={shown(weights)} must be a dict of shares by statistic, such as "
-            "{'mean': 2, 'count': 1}. Nothing was computed or charged."
+            "{'mean': 2, 'count': 1}: agg divides epsilon by them. Weights of rows are for one "
+            "statistic alone, as in mean(weights=frame['w'], weight_bounds=…). Nothing was "
+            "computed or charged."
         )
     found: dict[Name, Fraction] = {}
     used = set()

@@ -6,23 +6,31 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import Any, ClassVar, NoReturn, Unpack
+from typing import Any, ClassVar, NoReturn, Unpack, cast
 
 import numpy as np
 import pandas as pd
 
-from . import results, rows
+from . import results, rows, splits, within
 from .accounting import NOTHING, Asked
-from .budget import More
+from .budget import Cost, More
 from .domain import Declaration
 from .engines import Engine
-from .errors import LineageError, PrivateValueError, QueryError, quiet, shown
+from .errors import (
+    BudgetExceeded,
+    LineageError,
+    PrivateValueError,
+    QueryError,
+    caution,
+    quiet,
+    shown,
+)
 from .query import Query, Source
 from .release import release
 from .rows import Expression
 from .session import session
+from .spending import Path
 from .statistics import Sparse, Statistic
-from .vectors import NUMBERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +42,10 @@ class Root:
     data: object = field(repr=False)
     row_level_declared: bool = False
     refusal: str = ""  # why nothing may be released from here
+    levels: tuple[Any, ...] = ()  # what the index of the table is called
     branches: int = 1  # how many rows one row of the source becomes
+    grown: tuple[Any, ...] = ()  # and how
+    path: Path = ()  # the parts that all its rows lie in, where what is asked of them is charged
 
     def declared(self, expression: Expression) -> Declaration | None:
         """What the domain says of an expression, or what follows from it."""
@@ -53,6 +64,9 @@ class Private:
 
     #: Above that of pandas' objects, whose operators then leave the answer, a refusal, to us.
     __pandas_priority__ = 10_000
+
+    #: Whether it is an answer that `release` gives.
+    _is_answer: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Whatever a caller can call is quiet."""
@@ -147,6 +161,8 @@ class Unreleased(Private):
     _statistic: Statistic
     _what: str
 
+    _is_answer: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         domain = self._root.source.domain
         if self._where is not None:
@@ -155,8 +171,22 @@ class Unreleased(Private):
             rows.check(expression, domain)
 
     def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
-        asked = session().terms.asked(epsilon, **self._completed(more))
-        return release(*self._query(asked, select))
+        with splits.share(epsilon, self._completed(more)) as (epsilon, more):
+            return self._asked_alone(epsilon, select, **more)
+
+    def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> results.Record:
+        goal, rest = within.parsed(epsilon, more)
+        if goal is None:
+            return release(*self._query(session().terms.asked(epsilon, **rest), select))
+
+        def query(asked: Asked) -> Query:
+            return self._query(asked, select)[0]
+
+        asked = goal.solved(query, **rest)
+        try:
+            return release(*self._query(asked, select))
+        except BudgetExceeded as error:
+            raise goal.too_dear(error, query, asked) from None
 
     def _completed(self, more: More) -> More:
         """With what was said of the loss when this was asked for."""
@@ -165,8 +195,9 @@ class Unreleased(Private):
     def _query(self, asked: Asked, select: int = 0) -> tuple[Query, Engine, bool]:
         root = self._root
         query = Query(
-            root.source, self._where, self._statistic, asked, self._what, select, root.branches
-        )
+            root.source, self._where, self._statistic, asked, self._what, select, root.branches,
+            root.path,
+        )  # fmt: skip
         if root.refusal:
             raise LineageError(root.refusal)
         return query, root.engine, root.row_level_declared
@@ -194,7 +225,17 @@ class Unreleased(Private):
         *Guarantee*: epsilon-differential privacy of the source's unit, by the mechanism that
         the statistic asks for; noise is exact (docs/proofs/discrete_laplace.md).
         """
-        return results.answer(self._ask(epsilon, **more))
+        released = self._shaped(self._ask(epsilon, self._selects, **more))
+        if self._caution:
+            caution(self._caution)
+        return released
+
+    def _shaped(self, record: results.Record) -> Any:
+        """The answer that a record holds, as a release gives it."""
+        return results.answer(record)
+
+    #: What to warn of with the answer, whatever it is.
+    _caution: ClassVar[str] = ""
 
     def expected_error(
         self,
@@ -202,7 +243,7 @@ class Unreleased(Private):
         epsilon: object = None,
         confidence: float = results.CONFIDENCE,
         expected_rows: float | None = None,
-        **more: Unpack[More],
+        **more: Unpack[Cost],
     ) -> float:
         """The largest error that a release would have, free: public facts decide it.
 
@@ -219,16 +260,10 @@ class Unreleased(Private):
         30
         """
         confidence = results.parse_confidence(confidence)
-        if expected_rows is not None and not (
-            isinstance(expected_rows, NUMBERS) and 0 < expected_rows < float("inf")
-        ):
-            raise QueryError(f"expected_rows={shown(expected_rows)} must be a number above 0.")
-        asked = session().terms.asked(epsilon, **self._completed(more))
+        rows = results.parse_rows(expected_rows)
+        asked = session().terms.asked(epsilon, **self._completed(cast(More, more)))
         query, _, _ = self._query(asked, self._selects)
-        law = query.mechanism()
-        if self._selects:
-            return law.gap(confidence, self._statistic.size)  # type: ignore[attr-defined,no-any-return]
-        return self._statistic.error_before(law, confidence, expected_rows)
+        return results.error_before(query, confidence, rows)
 
     _selects: ClassVar[int] = 0
 
@@ -275,7 +310,6 @@ class Unreleased(Private):
         entries = statistic.size
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= entries:
             raise QueryError(f"n={shown(n)} must be a whole number from 1 to {entries}.")
-        session().terms.asked(epsilon, **more)
         if statistic.cells.keys is None:
             return pd.Index(self._select(epsilon, int(n), f"nlargest({n})", **more).estimate())
         if statistic.layout.columns is not None:
@@ -294,6 +328,15 @@ class Unreleased(Private):
         return [".release(epsilon=…)", *more]
 
 
+class UnreleasedExtreme(Unreleased):
+    """A quantile near an end of the values."""
+
+    _caution: ClassVar[str] = (
+        "the smallest or largest value is somebody's and can't be told: this answers with a "
+        "quantile near it. .error() says how many values may lie beyond."
+    )
+
+
 class UnreleasedMode(Unreleased):
     """The most frequent of some keys, not selected yet."""
 
@@ -305,7 +348,10 @@ class UnreleasedMode(Unreleased):
         *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
         NeurIPS 2020; docs/proofs/permute_and_flip.md).
         """
-        return results.selected(self._ask(epsilon, 1, **more))
+        return super().release(epsilon=epsilon, **more)
+
+    def _shaped(self, record: results.Record) -> Any:
+        return results.selected(record)
 
     def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> results.Record:
         raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
@@ -349,4 +395,7 @@ class UnreleasedLabels(UnreleasedKeys):
         *Guarantee*: (epsilon, delta)-differential privacy of the unit
         (docs/proofs/partition_selection.md).
         """
-        return results.found(self._ask(epsilon, **more))
+        return super().release(epsilon=epsilon, **more)
+
+    def _shaped(self, record: results.Record) -> Any:
+        return results.found(record)

@@ -13,11 +13,13 @@ import pandas as pd
 
 from . import querystring, rows
 from .columns import kept
+from .domain import is_hashable
 from .errors import LineageError, QueryError, caller, is_one_of, shown
 from .publics import public_table
 from .rows import Column, Expression, Literal
 from .series import PrivateSeries
 from .shaping import Rows, asks, once, present, same_rows
+from .spending import Path
 from .totals import MOST_BRANCHES
 
 
@@ -71,7 +73,7 @@ class Verbs(Rows):
                 "index a private frame by a column name, a list of names, or a private mask such "
                 "as frame[frame['age'] > 30]; rows can't be chosen by position or by plain values."
             )
-        expression = querystring.lookup(key, self._columns)
+        expression = self._found_column(key)
         return PrivateSeries(self._root, key, expression, self._where)
 
     # row by row
@@ -124,7 +126,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         renamed: dict[Any, Expression] = {}
         for name, expression in self._columns.items():
             new = columns.get(name, name) if isinstance(columns, Mapping) else columns(name)
-            if not isinstance(new, Hashable):
+            if not is_hashable(new):
                 raise QueryError(f"{shown(new)} can't name a column.")
             if new in renamed:
                 raise QueryError(f"two columns would be called {shown(new)}.")
@@ -286,9 +288,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                     where if max_items == 1 or not i else rows.both(where, rows.HasElement(here, i))
                 )
                 parts.append(({**columns, column: rows.Element(here, i)}, kept))
-        return self._branched(parts)
+        return self._branched(parts, (*self._root.grown, max_items))
 
-    def _branched(self, parts: Sequence[Parts]) -> Self:
+    def _branched(
+        self, parts: Sequence[Parts], grown: tuple[Any, ...], path: Path | None = None
+    ) -> Self:
         """The rows of several frames of one source, one below the other."""
         names = list(dict.fromkeys(name for columns, _ in parts for name in columns))
         columns = {
@@ -297,7 +301,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         }
         keeps = [rows.EVERY if where is None else where for _, where in parts]
         where = None if all(keep == rows.EVERY for keep in keeps) else rows.by_branch(keeps)
-        root = replace(self._root, branches=len(parts), data=object())
+        path = self._root.path if path is None else path
+        root = replace(self._root, branches=len(parts), grown=grown, path=path, data=object())
         frame = type(self)(root, columns, where)
         frame._selected = self._selected
         return frame

@@ -1,8 +1,8 @@
 """Run the quickstart notebook and print what it answers: ``python notebooks/run_demo.py``.
 
-Its answers stand in quickstart.ledger beside it and are given again: both files stay as they are.
-``--save`` asks what isn't answered there yet, runs the notebook once more, and writes the
-outputs into it, which its tests compare with. To ask all anew, remove the ledger first.
+Its answers stand in quickstart.ledger beside it and are given again: notebook and ledger are left
+as they are. ``--save`` asks what is not answered there yet, runs the notebook once more, and writes
+the outputs into it, which its tests compare with. To ask all anew, remove the ledger first.
 """
 
 from __future__ import annotations

@@ -20,7 +20,17 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
-from operations import BOUNDS, CODES, DELTA, GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN
+from operations import (
+    BOUNDS,
+    CODES,
+    EXPERIMENTAL,
+    GROUPS,
+    OF_UNITS,
+    OPERATIONS,
+    SELECTIONS,
+    UNKNOWN,
+    VOUCHED,
+)
 from operations import released as _released
 
 import dppandas as dp
@@ -86,24 +96,15 @@ def tables() -> dict[str, pd.DataFrame]:
 
 # --- what is drawn --------------------------------------------------------------------------------
 
-#: Releases that are no line of `OPERATIONS`: of several parts, or of callers' functions.
+#: Releases of several parts.
 MORE: dict[str, Callable[[Any], Any]] = {
     "agg": lambda p: p[["number", "code"]].agg(
         {"number": ["mean", "median", "sum"], "code": ["count", "std"]}, bounds=BOUNDS, epsilon=1
     ),
     "describe": lambda p: p[["number", "code"]].describe(bounds=BOUNDS, epsilon=1),
-    "choose": lambda p: dp.choose(
-        p, CODES, score=lambda rows, code: int((rows["code"] == code).sum()), sensitivity=1,
-        epsilon=1,
-    ),
-    "distance": lambda p: dp.distance_to(p, lambda rows: len(rows) // 4, epsilon=1),
-    "test": lambda p: dp.propose_test_release(
-        p, lambda rows: "a", lambda rows: len(rows) // 4, epsilon=1, delta=DELTA
-    ),
-    "smooth median": lambda p: p["number"].median(bounds=BOUNDS, method="smooth", epsilon=1),
 }  # fmt: skip
 
-EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN, *MORE]
+EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN, *EXPERIMENTAL, *VOUCHED, *MORE]
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def parts(name: str, table: str) -> list[Part]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if name in MORE:
-                MORE[name](frame if name in ("choose", "distance", "test") else private)
+                MORE[name](private)
             else:
                 _released(name, private)
     finally:

@@ -25,6 +25,19 @@ WEIGHTS = {"weight_bounds": (0.5, 3)}
 DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
 BY_GROUP = {"group": GROUPS, "yes": [False, True]}
 
+#: A few rows of the schema, some of them of one owner.
+SCHEMA = pd.DataFrame(
+    {
+        "number": np.arange(12) * 1.5 - 3,
+        "group": list("abcx") * 3,
+        "code": [1, 2, 3, 9] * 3,
+        "yes": [True, False] * 6,
+        "no": [False, True, True] * 4,
+        "when": pd.date_range("2020-01-01", periods=12, tz="UTC"),
+        "owner": [1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6],
+    }
+)
+
 LEVELS = pd.DataFrame(
     {"group": ["a", "a", "b"], "code": [1, 2, 1], "grade": ["low", "high", "low"]}
 )
@@ -135,6 +148,15 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
         keys=GROUPS
     ),
+    "group hist": lambda p: p.groupby("group", keys=GROUPS)["number"].hist(bins=3, range=(0, 10)),
+    "group nunique of keys": lambda p: p.groupby("code", keys=CODES)["group"].nunique(keys=GROUPS),
+    "group cov": lambda p: p.groupby("group", keys=GROUPS)[["number", "code"]].cov(bounds=BOUNDS),
+    "group corr": lambda p: p.groupby(["group", "yes"], keys=BY_GROUP)[
+        ["number", "code", "no"]
+    ].corr(bounds=BOUNDS),
+    "group moments": lambda p: p.groupby("code", keys=CODES)[["number", "no"]]._moments(
+        bounds=BOUNDS
+    ),
     "cov": lambda p: p[["number", "code"]].cov(bounds=BOUNDS),
     "cov of three": lambda p: p[["number", "code", "yes"]].cov(bounds=BOUNDS, ddof=0),
     "corr": lambda p: p[["number", "code", "yes", "no", "group"]].corr(bounds=BOUNDS),
@@ -204,12 +226,76 @@ UNKNOWN: dict[str, Callable[[Any], Any]] = {
     "unique elements": lambda p: parts(p)["part"].unique(delta=DELTA),
 }
 
+#: What must be allowed: an audit's own session allows it, others by `dp.allow_experimental`.
+EXPERIMENTAL: dict[str, Callable[[Any], Any]] = {
+    "smooth median": lambda p: p["number"].median(bounds=BOUNDS, method="smooth"),
+    "smooth quantile": lambda p: (p["number"] / p["code"]).quantile(
+        0.9, bounds=BOUNDS, method="smooth"
+    ),
+    "trimmed mean": lambda p: p["number"].trimmed_mean(trim=2, bounds=BOUNDS),
+    "trimmed mean of few": lambda p: p["code"].trimmed_mean(trim=20, bounds=BOUNDS),
+    "trimmed mean of a query": lambda p: (
+        p.query("number > 0 or yes").assign(x="number - code")["x"].trimmed_mean(
+            trim=0, bounds=BOUNDS
+        )
+    ),
+}  # fmt: skip
+
+
+def vouched(p: Any) -> Any:
+    """The same frame as if its caller vouched for it. A function of the caller's own would see the
+    rows of a verified one, so that is refused; the road of a release is the same for both."""
+    root = p._root
+    asserted = replace(root, source=replace(root.source, verified=False))
+    return dp.PrivateFrame(asserted, p._columns, p._where)
+
+
+def rows_with(frame: pd.DataFrame, *wanted: Any) -> int:
+    """How many rows hold each of some values, by column; of whatever else a row may hold."""
+    kinds = (str, int, float, np.number)  # other elements can't be asked whether they are equal
+    rows = zip(*(frame[name].tolist() for name, _ in wanted), strict=True)
+    values = [value for _, value in wanted]
+    return sum(
+        all(isinstance(x, kinds) and bool(x == v) for x, v in zip(row, values, strict=True))
+        for row in rows
+    )
+
+
+def lead(frame: pd.DataFrame) -> int:
+    """By how many rows one group leads: one row more or less moves it by 1 at most."""
+    return rows_with(frame, ("group", "a")) - rows_with(frame, ("group", "b"))
+
+
+#: Functions of the caller's own, on frames that the caller vouches for.
+VOUCHED: dict[str, Callable[[Any], Any]] = {
+    "choice by a count": lambda p: dp.choose(
+        vouched(p), GROUPS, sensitivity=1, monotone=True,
+        score=lambda frame, group: rows_with(frame, ("group", group)),
+    ),
+    "choice by a balance": lambda p: dp.choose(
+        vouched(p.query("number > -2")), CODES, sensitivity=2,
+        score=lambda frame, code: -abs(2 * rows_with(frame, ("code", code)) - len(frame)),
+    ),
+    "distance": lambda p: dp.distance_to(vouched(p), lambda frame: abs(lead(frame))),
+    "distance of a query": lambda p: dp.distance_to(
+        vouched(p.query("code in [1, 2] or yes")),
+        lambda frame: rows_with(frame, ("code", 1), ("group", "a")),
+    ),
+    "proposed winner": lambda p: dp.propose_test_release(
+        vouched(p),
+        lambda frame: "a" if lead(frame) > 0 else "b",
+        lambda frame: lead(frame) - 1 if lead(frame) > 0 else -lead(frame),
+    ),
+}  # fmt: skip
+
 
 def released(name: str, private: Any, epsilon: object = 1) -> Any:
     """The answer of an operation or a selection."""
     if name in SELECTIONS:
         return SELECTIONS[name](private, epsilon)
-    return {**OPERATIONS, **OF_UNITS, **UNKNOWN}[name](private).release(epsilon=epsilon)
+    more = {"delta": DELTA} if name.startswith("proposed") else {}
+    ask = {**OPERATIONS, **OF_UNITS, **UNKNOWN, **EXPERIMENTAL, **VOUCHED}[name]
+    return ask(private).release(epsilon=epsilon, **more)
 
 
 #: What warns, whatever the data are: the answer is not quite what its name says.

@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 from operations import integers
 
 import dppandas as dp
+from dppandas.domain import Bounds
 from dppandas.mechanisms import DiscreteLaplace
-from dppandas.statistics.moments import _half_up, _spread, _spreads
+from dppandas.rows import Column
+from dppandas.statistics import Cells, Layout
+from dppandas.statistics.moments import Moments, Variance, _half_up, _spread, _spreads
 
 
 def parts(t: int, whole: int) -> tuple[int, int, int]:
@@ -124,3 +127,17 @@ def test_of_nothing_and_of_one_value_there_is_a_number() -> None:
     assert empty.dp["x"].var(bounds=(0, 4), ddof=0, epsilon=1).interval() == (0, 4)
     assert one.dp["x"].var(bounds=(0, 4), epsilon=1) == 0
     assert one.dp["x"].std(bounds=(3, 3), epsilon=1) == 0
+
+
+@given(
+    noisy=st.lists(st.integers(-(2**36), 2**36), min_size=3, max_size=3),
+    half_width=st.integers(0, 2**36),
+    kind=st.sampled_from([Variance, Moments]),
+)
+def test_an_interval_holds_its_answer_however_far_below_nothing_the_sums_are(
+    noisy: list[int], half_width: int, kind: type[Variance]
+) -> None:
+    statistic = kind(Cells(), Layout(integer=False), (Column("x"),), (Bounds(-5, 10),))
+    answers = statistic.estimate(noisy)
+    for answer, (low, high) in zip(answers, statistic.intervals(noisy, half_width), strict=True):
+        assert low <= answer <= high

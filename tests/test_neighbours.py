@@ -20,13 +20,18 @@ import pandas as pd
 import pytest
 from operations import (
     CODES,
+    EXPERIMENTAL,
     GROUPS,
     OF_UNITS,
     OPERATIONS,
+    SCHEMA,
     SELECTIONS,
     UNKNOWN,
+    VOUCHED,
     integers,
     released,
+    rows_with,
+    vouched,
 )
 
 import dppandas as dp
@@ -61,6 +66,7 @@ from dppandas.statistics import (
     Sparse,
     Statistic,
     Sum,
+    TrimmedMean,
     Truncation,
     Unique,
     Unknown,
@@ -211,7 +217,7 @@ def some_covariance(rng: random.Random) -> Covariance:
     chosen = [rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5))]
     limits = tuple(bounds(rng) for _ in chosen)
     return Covariance(
-        Cells(), Layout(integer=False), tuple(chosen), limits, 1, correlation, pair=pair
+        cells(rng), Layout(integer=False), tuple(chosen), limits, 1, correlation, pair=pair
     )
 
 
@@ -297,6 +303,11 @@ def some_smooth_quantile(rng: random.Random) -> SmoothQuantile:
     return SmoothQuantile(Cells(), Layout(integer=False), (operand,), (bounds(rng),), (share,))
 
 
+def some_trimmed_mean(rng: random.Random) -> TrimmedMean:
+    operand, within, trim = operands(rng)[0], bounds(rng), rng.choice([0, 1, 3, 50])
+    return TrimmedMean(Cells(), Layout(integer=False), (operand,), (within,), trim=trim)
+
+
 def some_distinct(rng: random.Random) -> Distinct:
     return Distinct(cells(rng), Layout(integer=True))
 
@@ -312,7 +323,8 @@ def some_present(rng: random.Random) -> Present:
     made = cells(rng)
     while made.keys is None:
         made = cells(rng)
-    return Present(made, Layout(integer=True))
+    groups = rng.choice([n for n in range(1, len(made) + 1) if not len(made) % n])
+    return Present(made, Layout(integer=True), groups=groups)
 
 
 def some_magnitudes(rng: random.Random) -> Magnitudes:
@@ -343,6 +355,7 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Popularity: some_popularity,
     Scores: some_scores,
     SmoothQuantile: some_smooth_quantile,
+    TrimmedMean: some_trimmed_mean,
     Distance: some_distance,
     Proposed: some_proposed,
     Sum: some_sum,
@@ -489,17 +502,6 @@ def test_rows_without_a_unit_count_for_nothing(missing: Any) -> None:
         assert found(made, None, table([*nobody, *others], "object"), Unit("owner", 2)) == before
 
 
-SCHEMA = pd.DataFrame(
-    {
-        "number": np.arange(12) * 1.5 - 3,
-        "group": list("abcx") * 3,
-        "code": [1, 2, 3, 9] * 3,
-        "yes": [True, False] * 6,
-        "no": [False, True, True] * 4,
-        "when": pd.date_range("2020-01-01", periods=12, tz="UTC"),
-        "owner": [1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6],
-    }
-)
 #: Operations that share their pairs of neighbours, for a pair costs more than a release.
 BATCHES = [[*OPERATIONS, *SELECTIONS][i::6] for i in range(6)]
 #: What is asked, whose rows they are, and how many of a unit are used: each operation twice.
@@ -507,7 +509,11 @@ ASKED: list[tuple[list[str], str | None, int]] = [
     *((batch, None, 1) for batch in BATCHES),
     *((batch, "owner", 3) for batch in BATCHES),
     *((list(OF_UNITS), "owner", rows) for rows in (1, 3)),
-    *((list(UNKNOWN), unit, rows) for unit, rows in ((None, 1), ("owner", 3))),
+    *(
+        (list(names), unit, rows)
+        for names in (UNKNOWN, EXPERIMENTAL, VOUCHED)
+        for unit, rows in ((None, 1), ("owner", 3))
+    ),
 ]
 #: A thousand each, so two thousand an operation. On the oldest pandas, where all of this is run
 #: once more, a tenth.
@@ -527,6 +533,42 @@ def test_every_operation_keeps_its_sensitivity_on_two_thousand_neighbours(
     )  # fmt: skip
     assert found.ok, found
     assert found.releases == PAIRS_EACH * len(asked)
+
+
+WRONG_WORD: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a score": (
+        lambda p: dp.choose(
+            vouched(p), GROUPS, sensitivity=1,
+            score=lambda frame, group: 2 * rows_with(frame, ("group", group)),
+        ),
+        "more than 1 declared",
+    ),
+    "a direction": (
+        lambda p: dp.choose(
+            vouched(p), GROUPS, sensitivity=1, monotone=True,
+            score=lambda frame, g: (1 if g == "a" else -1) * rows_with(frame, ("code", 1)),
+        ),
+        "declared monotone",
+    ),
+    "a type": (
+        lambda p: dp.choose(
+            vouched(p), GROUPS, sensitivity=1,
+            score=lambda frame, group: int(1 / (frame["group"].dtype.name != "category")),
+        ),
+        "another error",
+    ),
+    "a distance": (
+        lambda p: dp.distance_to(vouched(p), lambda frame: len(frame) ** 2),
+        "more than 1 declared",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_WORD)
+def test_what_a_caller_states_wrongly_is_found(name: str) -> None:
+    ask, problem = WRONG_WORD[name]
+    found = check_sensitivity(lambda p: ask(p).release(epsilon=1), SCHEMA, pairs=200)
+    assert problem in str(found)
 
 
 # --- by hand --------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dppandas import vectors
-from dppandas.domain import _is_hashable, is_missing
+from dppandas.domain import is_hashable, is_missing
 from dppandas.engines.readers import reader
 from dppandas.rows import (
     Arithmetic,
@@ -265,7 +265,7 @@ def test_an_element_means_the_same_alone_and_among_others() -> None:
 
 def test_an_element_means_the_same_among_hashable_ones() -> None:
     """Without lists and dicts: look-ups among them don't differ."""
-    hashable = [x for x in ELEMENTS if _is_hashable(x)]
+    hashable = [x for x in ELEMENTS if is_hashable(x)]
     mixed, single = Rows(objects(hashable)), [Rows(alone(x)) for x in hashable]
     for expression in EXPRESSIONS:
         if isinstance(expression, IsIn) or "==" in str(expression):

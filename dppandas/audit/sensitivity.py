@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import zip_longest
 from typing import Any
 
@@ -20,6 +20,8 @@ from ..mechanisms import Mechanism
 from ..query import Query
 from ..release import recorder
 from ..session import scratch
+from ..statistics import Statistic
+from ..statistics.scores import Caller
 from .pairs import described
 
 #: Rows of a chunk, in turn.
@@ -212,8 +214,10 @@ class _Findings:
             if a and b:
                 self.releases += 1
                 self._same("another query", a.asked, b.asked, what)
-                if a.query.statistic == b.query.statistic:
+                if _alike(a.query.statistic, b.query.statistic):
                     self._moved(a, b, what)
+                elif a.asked == b.asked:
+                    self._problem("another query", f"two of the name {a.asked}, for {what}")
 
     def _moved(self, a: Release, b: Release, what: str) -> None:
         query = a.query
@@ -250,6 +254,15 @@ class _Findings:
         ]
         _, moved, declared, query = self.worst
         return SensitivityReport(moved, declared, query, pairs, self.releases, problems)
+
+
+def _alike(one: Statistic, other: Statistic) -> bool:
+    """Whether two statistics are the same, as far as can be told: op may make functions of its own
+    anew in each run, and no two functions are equal."""
+    if type(one) is not type(other):
+        return False
+    both = ((getattr(one, f.name), getattr(other, f.name)) for f in fields(one) if f.compare)
+    return all(a == b or (isinstance(a, Caller) and isinstance(b, Caller)) for a, b in both)
 
 
 def _short(value: object) -> str:

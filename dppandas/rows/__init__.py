@@ -6,7 +6,7 @@ columns built from it keep the stability of the rows they start from. This vocab
 allow-list: what has no node can't be said. Nothing here raises on data.
 """
 
-from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch
+from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
 from .checks import agree, check, family
 from .choice import Cast, Mapped, Where, plain_or_missing
 from .logic import (
@@ -24,7 +24,7 @@ from .logic import (
 )
 from .numbers import ARITHMETIC, FUNCTIONS, Arithmetic, Clip, Cut, Function, Negative, Outside
 from .periods import DAY, Calendar, Period
-from .tables import Element, HasElement, InTable, Lookup, places
+from .tables import Element, HasElement, InPart, InTable, Lookup, places
 from .text import TextMap, TextTest
 from .times import TimePart
 
@@ -32,8 +32,8 @@ __all__ = [
     "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "And", "Arithmetic", "ByBranch", "Calendar", "Cast",
     "Chunk", "Clip",
     "Column", "Compare", "Cut", "Domain", "Element", "Expression", "Function", "HasElement",
-    "InTable", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Negative", "Not", "Or",
-    "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "Truth", "Where",
+    "InPart", "InTable", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Negative", "Not",
+    "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "Truth", "Where",
     "agree", "between", "both", "by_branch", "check", "family", "places", "plain_or_missing",
-    "samples",
+    "samples", "spanned",
 ]  # fmt: skip

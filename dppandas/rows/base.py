@@ -96,10 +96,13 @@ class Expression:
 
 
 def spanned(keys: Keys) -> Bounds | None:
-    """The range of keys that are numbers."""
+    """The range of keys that are numbers, where it has one."""
     if not all(isinstance(label, vectors.NUMBERS) for label in keys.labels):
         return None
-    numbers = [float(label) for label in keys.labels]
+    try:
+        numbers = [float(label) for label in keys.labels]
+    except OverflowError:
+        return None
     return finite(min(numbers), max(numbers))
 
 

@@ -124,6 +124,30 @@ def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
 
 
 @dataclass(frozen=True)
+class InPart(Truth):
+    """Whether a row lies in one part of a partition by declared keys, and so in no other.
+
+    The key of a row is found among all of them, and not compared with one: what equals a key may
+    depend on what else there is to equal, as for 2**53 and 2**53 + 1 beside floats.
+    """
+
+    by: tuple[Expression, ...]
+    keys: Keys = field(repr=False)
+    partition: str  # a name made of its keys, too
+    position: int
+
+    not_asked = ("keys",)
+
+    def truth(self, chunk: Chunk) -> Mask:
+        return np.asarray(places(self.by, self.keys, chunk) == self.position)
+
+    def __str__(self) -> str:
+        columns = ", ".join(map(str, self.by))
+        left = columns if self.keys.width == 1 else f"({columns})"
+        return f"{left} == {self.keys.labels[self.position]!r}"
+
+
+@dataclass(frozen=True)
 class InTable(Truth):
     """Whether a public table has a row for these values."""
 

@@ -14,7 +14,7 @@ from .presence import Present
 from .quantiles import Quantiles
 from .ranges import Magnitudes
 from .scores import Scores
-from .smooth import SmoothQuantile
+from .smooth import SmoothQuantile, TrimmedMean
 from .tables import Contingency, Popularity
 from .units import Distinct, Truncation
 from .unknown import BY_LABEL, Sparse, Unique, Unknown
@@ -41,6 +41,7 @@ __all__ = [
     "Sparse",
     "Statistic",
     "Sum",
+    "TrimmedMean",
     "Truncation",
     "Unique",
     "Unknown",

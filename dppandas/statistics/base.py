@@ -148,9 +148,9 @@ class Statistic(ABC):
         """The most that one row adds to all integers together."""
 
     @property
-    @abstractmethod
     def linf(self) -> int:
-        """The most that one row adds to one integer."""
+        """The most that one row adds to one integer: never more than to all together."""
+        return self.l1
 
     @property
     def monotone(self) -> bool:
@@ -283,7 +283,10 @@ class Statistic(ABC):
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         """The largest error of a number, from public facts; of a ratio over so many rows."""
         if self.no_interval or not hasattr(law, "half_width"):
-            raise QueryError(f"no public fact decides the error of this. {self.no_interval}")
+            raise QueryError(
+                f"no public fact decides the error of this. {self.no_interval} Nothing was "
+                "computed or charged."
+            )
         half_width = law.half_width(confidence, self.size)
         error, ratio = self.error(half_width), self.per_row(half_width)
         if error is not None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..domain import Bounds, Grid
 from ..rows import Chunk, Expression
 from ..vectors import Mask
-from .base import Interval, Partial, Statistic
+from .base import Interval, Partial, Statistic, sum_by
 from .moments import on_grid
 
 Integers = npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ QUARTER = Fraction(1, 4)
 
 @dataclass(frozen=True)
 class Covariance(Statistic):
-    """For each pair of columns, the covariance or correlation of values clipped to bounds.
+    """For each cell and pair of columns, the covariance or correlation of values clipped to bounds.
 
     A column's value u in [0, 1] lies at nodes 0, ½, 1 with shares (1-u)², 2u(1-u), u² (at 0 and 1
     with 1-u and u, where no variance is asked for), or in a gap where it is missing. For each block
@@ -74,8 +74,13 @@ class Covariance(Statistic):
         return self.nodes + self.gaps
 
     @property
-    def size(self) -> int:
+    def states_of_all(self) -> int:
+        """How many integers a cell has."""
         return sum(int(self.states ** len(block)) for block in self.blocks)
+
+    @property
+    def size(self) -> int:
+        return len(self.cells) * self.states_of_all
 
     @property
     def l1(self) -> int:
@@ -95,20 +100,25 @@ class Covariance(Statistic):
             self._shares(*on_grid(operand, grid, chunk, keep), grid.high)
             for operand, grid in zip(self.operands, map(Grid.anchored, self.bounds), strict=True)
         ]
-        found = np.zeros(self.size, dtype=np.int64)
+        cells = len(self.cells)
+        codes = self.cells.codes(chunk)  # what isn't kept has no share anywhere
+        found = np.zeros((cells, self.states_of_all), dtype=np.int64)
         for first in range(0, chunk.rows, ROWS):
-            here = [[share[first : first + ROWS] for share in column] for column in shares]
-            found += np.array([x for block in self.blocks for x in self._block(block, here)])
-        return found
+            these = slice(first, first + ROWS)
+            here = [[share[these] for share in column] for column in shares]
+            of = None if codes is None else codes[these]
+            parts = (part for block in self.blocks for part in self._block(block, here))
+            for state, part in enumerate(parts):
+                found[:, state] += sum_by(of, part.astype(np.float64), cells)
+        return found.reshape(-1)
 
-    def _block(self, block: Sequence[int], shares: Sequence[Sequence[Integers]]) -> list[int]:
-        parts = shares[block[0]]
+    def _block(self, block: Sequence[int], shares: Sequence[Sequence[Integers]]) -> list[Integers]:
+        parts = list(shares[block[0]])
         for column in block[1:]:
             parts = [piece for part in parts for piece in _split(part, shares[column])]
-        found = [int(part.sum()) for part in parts]
         if self.gaps:
-            found[-1] = 0  # all in gaps: such a row adds nothing
-        return found
+            parts[-1] = np.zeros_like(parts[-1])  # all in gaps: such a row adds nothing
+        return parts
 
     def _shares(self, steps: npt.NDArray[np.float64], there: Mask, whole: int) -> list[Integers]:
         """How much of 2^30 lies at each node, and in the gap."""
@@ -124,6 +134,12 @@ class Covariance(Statistic):
         return [*shares, np.where(there, 0, WHOLE)] if self.gaps else shares
 
     # from noisy integers to numbers
+
+    def _by_cell(self, noisy: Sequence[int]) -> list[Sequence[int]]:
+        return [
+            noisy[start : start + self.states_of_all]
+            for start in range(0, len(noisy), self.states_of_all)
+        ]
 
     def _boxes(self, noisy: Sequence[int], w: int) -> dict[tuple[int, ...], Box]:
         """For each column and each pair the least and most that can lie at its nodes, averaged over
@@ -160,6 +176,9 @@ class Covariance(Statistic):
         return [(0, 1)] if self.pair else [(i, j) for i in columns for j in columns]
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
+        return [value for cell in self._by_cell(noisy) for value in self._estimate(cell)]
+
+    def _estimate(self, noisy: Sequence[int]) -> list[float]:
         boxes = self._boxes(noisy, 0)
         shares = [self._share(self._of_both(boxes, i, j)[0], i, j) for i, j in self._entries()]
         if not self.pair:
@@ -222,17 +241,26 @@ class Covariance(Statistic):
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         """What each can be over the box of all noisy integers, and what is released."""
-        return self._over(self._boxes(noisy, half_width), noisy)
+        return [
+            ends
+            for cell in self._by_cell(noisy)
+            for ends in self._over(self._boxes(cell, half_width), cell)
+        ]
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
         """Over the box of integers of a pair; of a table over that of their sums, in which most of
-        the noise cancels."""
+        the noise cancels. The tables of all cells share the risk."""
         if self.pair:
             return super().intervals_at(noisy, law, confidence)
-        return self._over(self._summed(noisy, law, 1 - confidence), noisy)
+        risk = (1 - confidence) / len(self.cells)
+        return [
+            ends
+            for cell in self._by_cell(noisy)
+            for ends in self._over(self._summed(cell, law, risk), cell)
+        ]
 
     def _over(self, boxes: dict[tuple[int, ...], Box], noisy: Sequence[int]) -> list[Interval]:
-        released, guesses = self.estimate(noisy), self._boxes(noisy, 0)
+        released, guesses = self._estimate(noisy), self._boxes(noisy, 0)
         intervals = []
         for value, (i, j) in zip(released, self._entries(), strict=True):
             low, high = self._range(boxes, guesses, i, j)

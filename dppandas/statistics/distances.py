@@ -90,10 +90,6 @@ class Distance(OfFrames):
         return 1
 
     @property
-    def linf(self) -> int:
-        return 1
-
-    @property
     def monotone(self) -> bool:
         return False
 

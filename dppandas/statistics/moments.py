@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ from ..domain import Bounds, Grid
 from ..rows import EVERY, Chunk, Expression
 from ..vectors import Mask, as_numbers
 from .base import Codes, Interval, Partial, Statistic, count_by, masked, sum_by
+
+T = TypeVar("T")
 
 #: Of values that are True or False, which no finer step tells apart.
 TRUTHS = Grid(0.0, 1.0, 0, 1)
@@ -83,29 +85,16 @@ class Sum(Statistic):
 
 
 @dataclass(frozen=True)
-class Mean(Statistic):
-    """For each cell and column, the mean of values clipped to bounds, by two sums.
-
-    With t = rint((clip(x)-L)/step) in 0, …, T, a row adds t to one sum and T-t to the other: ℓ1
-    is exactly T a column, however the value changes, and the mean is L + (U-L)·S₊/(S₊+S₋). No
-    part of the loss is spent on a count of its own (Kulesza, Suresh and Wang, "Mean estimation in
-    the add-remove model of differential privacy", ICML 2024; proof: docs/proofs/means.md).
-    Of nothing but truth values the sums are the counts of True and False, T = 1.
-    """
+class Clipped(Statistic, registered=False):
+    """For each cell and column, parts that a row's clipped value is split into: never negative,
+    and T together, whatever the value is. So ℓ1 is T a column."""
 
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
 
     @property
     def grids(self) -> tuple[Grid, ...]:
-        pairs = zip(self.operands, self.bounds, strict=True)
-        if all(operand.is_truth and bounds == Bounds(0, 1) for operand, bounds in pairs):
-            return (TRUTHS,) * len(self.bounds)
         return tuple(Grid.anchored(bounds) for bounds in self.bounds)
-
-    @property
-    def size(self) -> int:
-        return 2 * len(self.cells) * len(self.operands)
 
     @property
     def l1(self) -> int:
@@ -117,6 +106,29 @@ class Mean(Statistic):
 
     def expressions(self) -> tuple[Expression, ...]:
         return (*self.cells.by, *self.operands)
+
+
+@dataclass(frozen=True)
+class Mean(Clipped):
+    """For each cell and column, the mean of values clipped to bounds, by two sums.
+
+    With t = rint((clip(x)-L)/step) in 0, …, T, a row adds t to one sum and T-t to the other: ℓ1
+    is exactly T a column, however the value changes, and the mean is L + (U-L)·S₊/(S₊+S₋). No
+    part of the loss is spent on a count of its own (Kulesza, Suresh and Wang, "Mean estimation in
+    the add-remove model of differential privacy", ICML 2024; proof: docs/proofs/means.md).
+    Of nothing but truth values the sums are the counts of True and False, T = 1.
+    """
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        pairs = zip(self.operands, self.bounds, strict=True)
+        if all(operand.is_truth and bounds == Bounds(0, 1) for operand, bounds in pairs):
+            return (TRUTHS,) * len(self.bounds)
+        return super().grids
+
+    @property
+    def size(self) -> int:
+        return 2 * len(self.cells) * len(self.operands)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells = len(self.cells)
@@ -201,7 +213,7 @@ class WeightedMean(Mean):
 
 
 @dataclass(frozen=True)
-class Variance(Statistic):
+class Variance(Clipped):
     """For each cell and column, the variance of values clipped to bounds, by three sums.
 
     With t = rint((clip(x)-L)/step) in 0, …, T, a row adds B2 = rint(t²/T), B0 = rint((T-t)²/T) and
@@ -209,31 +221,14 @@ class Variance(Statistic):
     the variance is (U-L)²·(B0·B2 - B1²/4)/(B0+B1+B2)² (proof: docs/proofs/variances.md).
     """
 
-    operands: tuple[Expression, ...] = ()
-    bounds: tuple[Bounds, ...] = ()
     ddof: int = 1
     root: bool = False  # the standard deviation
 
     not_asked: ClassVar = ("layout", "ddof", "root")
 
     @property
-    def grids(self) -> tuple[Grid, ...]:
-        return tuple(Grid.anchored(bounds) for bounds in self.bounds)
-
-    @property
     def size(self) -> int:
         return 3 * len(self.cells) * len(self.operands)
-
-    @property
-    def l1(self) -> int:
-        return sum(grid.high for grid in self.grids)
-
-    @property
-    def linf(self) -> int:
-        return max(grid.high for grid in self.grids)
-
-    def expressions(self) -> tuple[Expression, ...]:
-        return (*self.cells.by, *self.operands)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells = len(self.cells)
@@ -285,7 +280,7 @@ class Variance(Statistic):
                     self._shown(most, fewest, bounds, grid),
                 )
             )
-        return intervals
+        return _around(Variance.estimate(self, noisy), intervals)
 
     def _shown(self, share: Fraction, values: Fraction, bounds: Bounds, grid: Grid) -> float:
         """A share of (U-L)² as a variance or deviation of so many values, on the grid."""
@@ -310,10 +305,10 @@ class Variance(Statistic):
 
 @dataclass(frozen=True)
 class Moments(Variance):
-    """For each column, the number of values, their mean and their standard deviation.
+    """For each cell and column, the number of values, their mean and their standard deviation.
 
     All three are told by the sums of a variance, and cost no more than it alone (proof:
-    docs/proofs/variances.md).
+    docs/proofs/variances.md). Cell by cell there is a row for each of the three.
     """
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
@@ -322,7 +317,7 @@ class Moments(Variance):
             b0, b1, b2 = (max(value, 0) for value in sums)
             counts.append(float(max(round(Fraction(sum(sums), grid.high)), 0)))
             means.append(_mean(2 * b2 + b1, 2 * b0 + b1, bounds))
-        return [*counts, *means, *super().estimate(noisy)]
+        return self._by_cell(counts, means, super().estimate(noisy))
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         counts: list[Interval] = []
@@ -337,10 +332,23 @@ class Moments(Variance):
             most = [_mean(2 * high[2] + b, 2 * low[0] + b, bounds) for b in (low[1], high[1])]
             known = sum(high) > 0
             means.append((min(least), max(most)) if known else (bounds.lower, bounds.upper))
-        return [*counts, *means, *super().intervals(noisy, half_width)]
+        found = self._by_cell(counts, means, super().intervals(noisy, half_width))
+        return _around(self.estimate(noisy), found)
+
+    def _by_cell(self, *three: Sequence[T]) -> list[T]:
+        """The rows of the answer, of which a cell has three."""
+        columns = len(self.operands)
+        starts = range(0, len(three[0]), columns)
+        return [x for start in starts for each in three for x in each[start : start + columns]]
 
     def per_row(self, half_width: int) -> float | None:
         return None
+
+
+def _around(answers: Sequence[float], intervals: Sequence[Interval]) -> list[Interval]:
+    """Intervals that hold their answers: of sums far below 0 an answer is cut off elsewhere."""
+    pairs = zip(answers, intervals, strict=True)
+    return [(min(low, answer), max(high, answer)) for answer, (low, high) in pairs]
 
 
 def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[np.int64]:

@@ -12,33 +12,42 @@ from .counts import Count
 
 @dataclass(frozen=True)
 class Present(Count):
-    """How many of K declared keys have a row: one integer.
+    """How many of K declared keys have a row: one integer; or by group, one for each consecutive
+    K cells.
 
-    Adding a unit of m rows can bring at most min(m, K) keys that had no row, and takes none away
-    (proof: docs/proofs/presence.md).
+    Adding a unit of m rows can bring at most m cells that had no row, of which K count for one
+    integer, and takes none away (proof: docs/proofs/presence.md).
     """
+
+    groups: int = 1
 
     @property
     def size(self) -> int:
-        return 1
+        return self.groups
+
+    @property
+    def keys(self) -> int:
+        """How many there are in each group."""
+        return len(self.cells) // self.groups
 
     def moved(self, rows: int) -> int:
         return min(rows, len(self.cells))
 
     def moved_most(self, rows: int) -> int:
-        return self.moved(rows)
+        return min(rows, self.keys)
 
     def read(self, through: Read) -> list[int]:
         """From how many rows each key has."""
         counts = through(self.over, lambda: Total(len(self.cells)))
-        return [sum(count > 0 for count in counts)]
+        starts = range(0, len(counts), self.keys)
+        return [sum(count > 0 for count in counts[i : i + self.keys]) for i in starts]
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
-        return [self._possible(noisy[0])]
+        return [self._possible(value) for value in noisy]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        value = noisy[0]
-        return [(self._possible(value - half_width), self._possible(value + half_width))]
+        w = half_width
+        return [(self._possible(value - w), self._possible(value + w)) for value in noisy]
 
     def _possible(self, value: int) -> int:
-        return max(0, min(len(self.cells), value))
+        return max(0, min(self.keys, value))

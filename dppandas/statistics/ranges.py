@@ -61,10 +61,6 @@ class Magnitudes(Statistic):
     def l1(self) -> int:
         return 1
 
-    @property
-    def linf(self) -> int:
-        return 1
-
     def expressions(self) -> tuple[Expression, ...]:
         return () if self.operand is None else (self.operand,)
 

@@ -149,4 +149,13 @@ class Frames:
             return pd.DataFrame(columns=list(self._names))
         with decimal.localcontext() as quiet:  # of a signalling NaN pandas 2 asks what it equals
             quiet.traps[decimal.InvalidOperation] = False
-            return pd.concat(self._parts)
+            try:
+                return pd.concat(self._parts)
+            except Exception:  # it hashes all categories: some tuples and what is none can't be
+                return pd.concat([_without_categories(part) for part in self._parts])
+
+
+def _without_categories(part: pd.DataFrame) -> pd.DataFrame:
+    """The same cells as objects, where a column is categorical."""
+    kinds = zip(part.columns, part.dtypes, strict=True)
+    return part.astype({name: object for name, d in kinds if isinstance(d, pd.CategoricalDtype)})

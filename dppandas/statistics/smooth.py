@@ -1,7 +1,8 @@
-"""A quantile with noise that follows its smooth sensitivity."""
+"""What is released with noise that follows its smooth sensitivity: a quantile, a trimmed mean."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,17 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..accounting import Asked
-from ..errors import RecordError
+from ..errors import QueryError, RecordError
 from ..mechanisms import Mechanism, Sensitivity
 from ..selection import Ranks
-from ..smoothing import PolyPlace
+from ..smoothing import AtRank, PolyPlace, Target, Trimmed
 from .base import Read
 from .quantiles import Quantiles
 
 
 @dataclass(frozen=True)
-class SmoothQuantile(Quantiles):
-    """One quantile of one column, in one cell. What is exact are the ranks: a row is 1 of them."""
+class Smooth(Quantiles, registered=False):
+    """One number of one column, in one cell. What is exact are the ranks: a row is 1 of them."""
 
     experimental: ClassVar[str] = (
         "its noise is made of floats, with a width that depends on the rows, and no proof covers "
@@ -27,16 +28,25 @@ class SmoothQuantile(Quantiles):
     )
     no_interval: ClassVar[str] = (
         "how wide the noise of smooth sensitivity is depends on the rows, and isn't told: there is "
-        'neither an error nor an interval. method="exponential" tells one in ranks.'
+        "neither an error nor an interval. "
     )
+
+    @property
+    @abstractmethod
+    def target(self) -> Target:
+        """What noise is added to."""
+
+    @property
+    def size(self) -> int:
+        return 1
 
     @property
     def linf(self) -> int:
         return 1
 
     def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
-        (share,), (grid,) = self.quantiles, self.grids
-        return PolyPlace.calibrate(asked, moved.l1, share, grid.high)
+        (grid,) = self.grids
+        return PolyPlace.calibrate(asked, moved.l1, self.target, grid.high)
 
     def exact(self, through: Read, mechanism: Any) -> list[list[Ranks]]:
         """All ranks."""
@@ -49,5 +59,35 @@ class SmoothQuantile(Quantiles):
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
         raise RecordError(self.no_interval)
 
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        raise QueryError(f"{self.no_interval} Nothing was computed or charged.")
+
     def expected_at(self, law: Any, confidence: float) -> str:
         return ""
+
+
+@dataclass(frozen=True)
+class SmoothQuantile(Smooth):
+    """One quantile."""
+
+    no_interval: ClassVar[str] = (
+        f'{Smooth.no_interval}method="exponential" tells an error in ranks.'
+    )
+
+    @property
+    def target(self) -> Target:
+        (share,) = self.quantiles
+        return AtRank(share)
+
+
+@dataclass(frozen=True)
+class TrimmedMean(Smooth):
+    """The mean of all values but the `trim` smallest and largest."""
+
+    trim: int = 0  # rows at each end
+
+    no_interval: ClassVar[str] = f"{Smooth.no_interval}mean has both."
+
+    @property
+    def target(self) -> Target:
+        return Trimmed(self.trim)

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from .. import labels
-from ..accounting import Asked
+from ..accounting import NOTHING, Asked
 from ..budget import NO_DELTA, Delta
-from ..errors import InternalError
+from ..errors import InternalError, QueryError
 from ..mechanisms import DiscreteLaplace, Mechanism, Sensitivity, additive
 from ..rows import Chunk, Expression
 from ..thresholds import KeyedNoise, PartitionSelection, Threshold, Told, loss_asked
@@ -81,10 +81,6 @@ class Sparse(Statistic, registered=False):
 
     @property
     def l1(self) -> int:
-        return 1
-
-    @property
-    def linf(self) -> int:
         return 1
 
     def expressions(self) -> tuple[Expression, ...]:
@@ -298,6 +294,9 @@ class Unique(Sparse):
 
     def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
         return [0] * len(noisy)
+
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        raise QueryError(f"labels told without numbers have no error. {NOTHING}")
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """From how many units on a label is told."""

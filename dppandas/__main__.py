@@ -1,0 +1,148 @@
+"""``dppandas`` in a terminal: look at a ledger's file, verify it, write a statement of it.
+
+None of the commands changes the file. ``python -m dppandas`` is the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from . import statement, views
+from .durable import SqliteStore
+from .errors import DPError
+from .ledger import Ledger
+from .verify import Verdict, verified
+
+#: What the process returns: nothing deviates; something does; it couldn't be looked at.
+SOUND, DEVIATES, REFUSED = 0, 1, 2
+#: So many deviations are told.
+TOLD = 50
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command, and return what the process should."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # ε, in a terminal that has none
+            stream.reconfigure(errors="backslashreplace")
+    asked = _parser().parse_args(arguments)
+    try:
+        said, code = asked.command(asked)
+        print(said, flush=True)
+    except DPError as error:
+        print(f"dppandas: {_plain(str(error))}", file=sys.stderr)
+        return REFUSED
+    except BrokenPipeError:  # of `dppandas show … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return REFUSED
+    except KeyboardInterrupt:
+        return 130
+    return int(code)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dppandas", description="Look at the ledger of a session: dp.session(store=FILE)."
+    )
+    parser.add_argument("--version", action="version", version=f"dppandas {statement.version()}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    show = commands.add_parser("show", help="the budget, and the newest releases")
+    show.add_argument("file", metavar="FILE", help="the ledger")
+    which = show.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="every release")
+    which.add_argument(
+        "--last", type=_count, default=views.SHOWN, metavar="N",
+        help=f"the last N releases ({views.SHOWN})",
+    )  # fmt: skip
+    show.set_defaults(command=_show)
+    check = commands.add_parser(
+        "verify",
+        help="compute the chain of hashes and all totals anew",
+        epilog="Returns 0 if nothing deviates, 1 if something does, 2 if there is no ledger.",
+    )
+    check.add_argument("file", metavar="FILE", help="the ledger")
+    check.add_argument(
+        "--head", metavar="HASH", help="a last hash noted earlier: the ledger must go on from it"
+    )
+    check.set_defaults(command=_verify)
+    export = commands.add_parser("export", help="write a privacy statement for publication")
+    export.add_argument("file", metavar="FILE", help="the ledger")
+    export.add_argument("report", metavar="REPORT", help="what to write: .html, .json or .csv")
+    export.set_defaults(command=_export)
+    return parser
+
+
+def _count(text: str) -> int:
+    count = int(text) if text.isdecimal() else 0
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 1")
+    return count
+
+
+def _opened(file: str) -> Ledger:
+    store = SqliteStore(file, reading=True)
+    return Ledger(store.terms, store)
+
+
+def _show(asked: argparse.Namespace) -> tuple[str, int]:
+    return _plain(views.text(_opened(asked.file), None if asked.all else asked.last)), SOUND
+
+
+def _export(asked: argparse.Namespace) -> tuple[str, int]:
+    _opened(asked.file).export(asked.report)
+    return f"wrote {_plain(asked.report)}", SOUND
+
+
+def _verify(asked: argparse.Namespace) -> tuple[str, int]:
+    noted = None if asked.head is None else asked.head.strip().lower()
+    verdict = verified(asked.file, noted)
+    lines = [*_verdict(verdict), *_facts(verdict), *_head(verdict, noted)]
+    return _plain("\n".join(lines)), SOUND if verdict.is_sound else DEVIATES
+
+
+def _verdict(verdict: Verdict) -> list[str]:
+    name = verdict.path.name
+    if verdict.is_sound:
+        return [f"{name} is sound: chain, totals and schema."]
+    found = verdict.deviations
+    count = "1 deviation" if len(found) == 1 else f"{len(found)} deviations"
+    more = [f"  and {len(found) - TOLD} more"] if len(found) > TOLD else []
+    return [f"{name} is NOT sound: {count}.", *(f"  {each}" for each in found[:TOLD]), *more]
+
+
+def _facts(verdict: Verdict) -> list[str]:
+    budget = "unknown" if verdict.terms is None else str(verdict.terms)
+    sources = ", ".join(verdict.sources) or "none"
+    return [
+        f"  {len(verdict.entries)} releases in {verdict.events} events, schema {verdict.schema}",
+        f"  sources: {sources}",
+        f"  budget:  {budget}",
+        f"  spent:   {verdict.spent}",
+        f"  head:    {verdict.head}",
+    ]
+
+
+def _head(verdict: Verdict, noted: str | None) -> list[str]:
+    if noted is None:
+        return [
+            "Who can write all of a file can write all of its hashes, and what was cut off at its "
+            "end leaves\nno trace in it. Note the head elsewhere, and compare: dppandas verify "
+            "FILE --head HASH"
+        ]
+    if verdict.noted is None:
+        return []
+    since = verdict.events - verdict.noted
+    more = "nothing came since" if not since else f"{since} more came since"
+    return [f"  It goes on from the head that was noted: event {verdict.noted}; {more}."]
+
+
+def _plain(text: str) -> str:
+    """Without what a terminal would obey."""
+    seen = (c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    return "".join(seen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""What a ledger promises, in figures that a statement for publication is made of.
+
+They follow from the charges alone, of one moment, exactly: nothing here is rounded. Public facts
+only, as in the ledger itself; of the file's path the name, for a path tells of the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from .accounting import Measure, Terms
+from .budget import Loss
+from .durable import SqliteStore
+from .spending import Path, Spending
+from .store import Entry
+
+if TYPE_CHECKING:
+    from .ledger import Ledger
+
+#: Of the JSON's keys; counted up when one is renamed, removed or given another meaning.
+FORM = 1
+
+
+@dataclass(frozen=True)
+class AskedSource:
+    """A source that something was charged to."""
+
+    name: str
+    units: tuple[str, ...]
+    versions: tuple[str, ...]
+    lineages: tuple[str, ...]
+    releases: int
+    spent: Loss
+
+
+@dataclass(frozen=True)
+class Statement:
+    """See the module."""
+
+    terms: Terms
+    entries: tuple[Entry, ...]  # charges; what was given again for nothing isn't one
+    spent: Loss
+    sources: tuple[AskedSource, ...]
+    replays: int
+    file: str  # the name of the ledger's file; "" in memory
+    head: str  # the hash that the file ends in; "" in memory
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> Statement:
+        """Of one moment, also where others charge meanwhile."""
+        entries, head = ledger.store.sealed()
+        spending = Spending().plus(((e.source, e.path), e.loss) for e in entries)
+        file = ledger.store.path.name if isinstance(ledger.store, SqliteStore) else ""
+        return cls(
+            ledger.terms, tuple(entries), spending.total, tuple(_sources(entries, spending)),
+            ledger.replays, file, head,
+        )  # fmt: skip
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The parts of a loss that this session counts."""
+        return self.terms.measure.counted
+
+    @property
+    def left(self) -> Loss | None:
+        """Of the budget; None without one."""
+        return None if self.terms.limit is None else self.terms.limit - self.spent
+
+
+def _sources(entries: Sequence[Entry], spending: Spending) -> Iterable[AskedSource]:
+    spent = spending.by_source()
+    by_name: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_name.setdefault(entry.source, []).append(entry)
+    for name, own in by_name.items():
+        yield AskedSource(
+            name, _once(e.unit for e in own), _once(e.version or "" for e in own),
+            _once(e.lineage for e in own), len(own), spent[name],
+        )  # fmt: skip
+
+
+def _once(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def version() -> str:
+    """Of dppandas."""
+    return str(sys.modules[__package__ or "dppandas"].__version__)
+
+
+def part(path: Path) -> str:
+    """The part of a source that a release reads: "" for the whole."""
+    return ", ".join(f"{each.partition} = {each.key}" for each in path)
+
+
+def exact(loss: Loss, counted: Sequence[str]) -> dict[str, str]:
+    """The parts of a loss as `fractions.Fraction` reads them: "0.1", "1/3", "1e-06"."""
+    return {name: str(getattr(loss, name)) for name in counted}
+
+
+def as_json(said: Statement) -> str:
+    """A statement for programs; docs/adr/0013-audited.md has its keys."""
+    terms, counted = said.terms, said.counted
+    limit = None
+    if terms.limit is not None:
+        limit = exact(terms.limit, counted)
+        if terms.measure is Measure.ZCDP:
+            limit["means_epsilon"], limit["at_delta"] = str(terms.epsilon), str(terms.all_delta)
+    whole = {
+        "form": FORM,
+        "dppandas": version(),
+        "ledger": {"file": said.file or None, "head": said.head or None},
+        "measure": terms.measure.value,
+        "neighbours": "add or remove one unit",
+        "budget": limit,
+        "spent": exact(said.spent, counted),
+        "left": None if said.left is None else exact(said.left, counted),
+        "replays": said.replays,
+        "sources": [
+            {
+                "name": source.name,
+                "units": list(source.units),
+                "versions": list(filter(None, source.versions)),
+                "lineages": list(source.lineages),
+                "releases": source.releases,
+                "spent": exact(source.spent, counted),
+            }
+            for source in said.sources
+        ],
+        "releases": [_release(entry, counted) for entry in said.entries],
+    }
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
+    return {
+        "release": entry.number,
+        "time": moment(entry.time).isoformat(timespec="seconds"),
+        "cell": entry.cell,
+        "source": entry.source,
+        "version": entry.version,
+        "unit": entry.unit,
+        "part": [each._asdict() for each in entry.path],
+        "lineage": entry.lineage,
+        "query": entry.what,
+        "loss": exact(entry.loss, counted),
+        "mechanism": entry.mechanism,
+        "scale": entry.scale,
+        "error": entry.error,
+        "status": entry.status,
+        "kernel": entry.kernel,
+    }
+
+
+def moment(time: float) -> datetime:
+    """In UTC."""
+    return datetime.fromtimestamp(time, UTC)

@@ -1,0 +1,236 @@
+"""Batches: what they cost against exact convolutions, all or none, and one place."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas import batches
+from dppandas.budget import Delta
+
+pytest.importorskip("dp_accounting")
+
+
+def people(name: str = "people", **terms: Any) -> Any:
+    df = pd.DataFrame({"x": range(100), "g": list("abcd") * 25, "u": [i // 4 for i in range(100)]})
+    return dp.protect(df, name=name, domain={"g": ["a", "b", "c", "d"], "x": (0, 100)}, **terms)
+
+
+@pytest.fixture(autouse=True)
+def budget() -> None:
+    dp.session(epsilon=20, delta="1e-3")
+
+
+def exact_delta(scales: list[Fraction], epsilon: float) -> float:
+    """δ(ε) of counts with discrete Laplace noises of these scales, one row more in all: by hand."""
+    points = np.arange(-3000, 3001)
+    losses = {0.0: 1.0}
+    for scale in scales:
+        a = math.exp(-1 / float(scale))
+        p = (1 - a) / (1 + a) * a ** np.abs(points)
+        q = (1 - a) / (1 + a) * a ** np.abs(points - 1)
+        own: dict[float, float] = {}
+        for one, other in zip(p, q, strict=True):
+            if one > 0 and other > 0:
+                loss = round(math.log(one / other), 9)
+                own[loss] = own.get(loss, 0.0) + one
+        both: dict[float, float] = {}
+        for x, m in losses.items():
+            for y, n in own.items():
+                both[round(x + y, 9)] = both.get(round(x + y, 9), 0.0) + m * n
+        losses = both
+    return sum(m * -math.expm1(epsilon - x) for x, m in losses.items() if x > epsilon)
+
+
+@pytest.mark.parametrize("number", [1, 2, 8, 20])
+def test_what_a_batch_costs_is_the_exact_loss_and_hardly_more(number: int) -> None:
+    delta = Delta("1e-3")
+    p = people()
+    queries = [p.query(f"x > {i}").count()._query(_asked("0.1"))[0] for i in range(number)]
+    pairs = [(query, query.mechanism()) for query in queries]
+    loss = batches.composed(pairs, delta)
+    scales = [mechanism.scale for _, mechanism in pairs]
+    if loss.delta:
+        assert exact_delta(scales, float(loss.epsilon)) <= delta
+        # not much more: the grid of losses, and a step
+        slack = number * batches.GRID + 2 * float(batches.STEP)
+        assert exact_delta(scales, float(loss.epsilon) - slack) > delta * Fraction(99, 100)
+    else:
+        assert loss.epsilon == Fraction(number, 10)
+    assert loss.epsilon <= Fraction(number, 10)
+
+
+def ask(*added: tuple[Any, Any], **terms: Any) -> list[batches.Promised]:
+    """A batch of unreleased answers, each with its ε or None."""
+    with dp.batch(**({"epsilon": 1, "delta": "1e-6"} | terms)) as asked:
+        return [asked.add(answer, epsilon=epsilon) for answer, epsilon in added]
+
+
+def _asked(epsilon: str) -> Any:
+    return dp.session().terms.asked(epsilon)
+
+
+def test_the_exact_loss_of_one_noise_is_its_epsilon() -> None:
+    assert exact_delta([Fraction(10)], 0.1 - 1e-6) > 0
+    assert exact_delta([Fraction(10)], 0.1) < 1e-9
+
+
+def test_many_get_more_than_an_even_share_and_are_charged_no_more_than_the_batch() -> None:
+    p = people()
+    with dp.batch(epsilon=1, delta="1e-6") as asked:
+        answers = [asked.add(p.query(f"x > {i}").count()) for i in range(50)]
+    each = 1 / dp.record(answers[0].result()).scale
+    assert each > 1.5 / 50
+    assert dp.ledger().spent <= 1
+    assert dp.ledger().loss.delta == Fraction(1, 10**6)
+    assert {e.status for e in dp.ledger().entries()} == {"released"}
+    assert dp.ledger().entries()[0].mechanism == "discrete Laplace, in a batch"
+
+
+def test_few_are_added_up_and_cost_no_delta() -> None:
+    p = people()
+    with dp.batch(epsilon=1, delta="1e-6") as asked:
+        count = asked.add(p.count(), epsilon="0.25")
+        mean = asked.add(p["x"].mean(), epsilon="0.5")
+    assert dp.ledger().spent == Fraction(3, 4)
+    assert dp.ledger().loss.delta == 0
+    assert isinstance(count.result(), int)
+    assert isinstance(mean.result(), float)
+    assert dp.record(count.result()).scale == 4
+
+
+def test_each_kind_of_answer_is_as_its_release_gives_it() -> None:
+    p = people()
+    with dp.batch(epsilon=10, delta="1e-6") as asked:
+        sizes = asked.add(p["g"].value_counts(), epsilon=1)
+        mode = asked.add(p["g"].mode(), epsilon=1)
+        median = asked.add(p["x"].median(), epsilon=1)
+        normal = asked.add(p.count(), epsilon="0.5", delta="1e-7", mechanism="gaussian")
+        groups = asked.add(p.groupby("g")["x"].mean(), epsilon=1)
+    assert sizes.result().name == "count"
+    assert mode.result().tolist()[0] in "abcd"
+    assert 0 <= median.result() <= 100
+    assert isinstance(normal.result(), int)
+    assert groups.result().index.tolist() == ["a", "b", "c", "d"]
+    assert dp.ledger().loss.within(dp.session().terms.limit)  # type: ignore[arg-type]
+
+
+def test_a_preview_tells_the_price_of_the_batch() -> None:
+    p = people()
+    with dp.preview() as plan:
+        ask(*((p.query(f"x > {i}").count(), None) for i in range(50)))
+    assert dp.ledger().entries() == []
+    assert plan.total <= 1
+    ask(*((p.query(f"x > {i}").count(), None) for i in range(50)))
+    assert dp.ledger().spent == plan.total
+
+
+def test_run_again_it_costs_nothing() -> None:
+    for _ in range(2):
+        with dp.batch(epsilon=1, delta="1e-6") as asked:
+            answers = [asked.add(people().query(f"x > {i}").count()) for i in range(30)]
+        told = [answer.result() for answer in answers]
+        spent = dp.ledger().loss
+    assert [e.status for e in dp.ledger().entries()] == ["released"] * 30 + ["replayed"] * 30
+    assert told == [answer.result() for answer in answers]
+    assert dp.ledger().loss == spent
+
+
+def test_what_it_cannot_pay_is_refused_whole() -> None:
+    p = people()
+    with pytest.raises(dp.QueryError, match=r"cost ε = 1.5 together, and the batch has ε = 1"):
+        ask((p.count(), "0.5"), (p.size(), 1))
+    assert dp.ledger().entries() == []
+    dp.reset()
+    dp.session(epsilon="0.5", delta="1e-3")
+    p = people()
+    with pytest.raises(dp.BudgetExceeded):
+        ask((p.count(), None))
+    assert dp.ledger().entries() == []
+
+
+def test_a_block_that_raises_asks_nothing() -> None:
+    asked = dp.batch(epsilon=1, delta="1e-6")
+    with contextlib.suppress(ZeroDivisionError), asked:
+        answer = asked.add(people().count())
+        1 / 0  # noqa: B018
+    with pytest.raises(dp.SessionError, match="If the block raised, nothing was asked"):
+        answer.result()
+    assert dp.ledger().entries() == []
+
+
+def test_an_empty_block_is_nothing() -> None:
+    with dp.batch(epsilon=1, delta="1e-6"):
+        pass
+    assert dp.ledger().entries() == []
+
+
+def test_one_source_only() -> None:
+    with pytest.raises(dp.QueryError, match="asks one source"):
+        ask((people().count(), "0.1"), (people("others").count(), "0.1"))
+    parts = people().partition("g", keys=["a", "b"])
+    with pytest.raises(dp.QueryError, match="in one part"):
+        ask((parts["a"].count(), "0.1"), (parts["b"].count(), "0.1"))
+    with pytest.raises(dp.QueryError, match="in one part"):
+        ask((parts["a"].count(), "0.1"), (people().count(), "0.1"))
+    assert dp.ledger().entries() == []
+
+
+def test_all_or_none_say_their_epsilon() -> None:
+    with pytest.raises(dp.MissingArgument, match="or none of them"):
+        ask((people().count(), "0.1"), (people().size(), None))
+    assert dp.ledger().entries() == []
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        ({"epsilon": 1}, r"takes epsilon= and delta="),
+        ({"delta": 1e-6}, r"takes epsilon= and delta="),
+        ({"epsilon": 0, "delta": 1e-6}, r"greater than 0"),
+        ({"epsilon": float("nan"), "delta": 1e-6}, r"finite"),
+        ({"epsilon": 1, "delta": 1e-11}, r"must be 1e-10 or more"),
+        ({"epsilon": 1, "delta": 0.5}, r"above 0.01"),
+    ],
+)
+def test_bad_terms_are_refused(terms: Any, said: str) -> None:
+    with pytest.raises(dp.QueryError, match=said):
+        dp.batch(**terms)
+
+
+@pytest.mark.parametrize("terms", [{"epsilon": 1}, {"rho": 0.1, "delta": 1e-6}])
+def test_other_measures_are_refused(terms: Any) -> None:
+    dp.reset()
+    dp.session(**terms)
+    with pytest.raises(dp.QueryError, match="a session that counts ε and δ"):
+        dp.batch(epsilon=1, delta=1e-6)
+
+
+def test_bad_queries_are_refused_where_they_are_added() -> None:
+    with dp.batch(epsilon=1, delta="1e-6") as asked:
+        for bad, said in ((3, "not released yet"), (people(), "not released yet")):
+            with pytest.raises(dp.QueryError, match=said):
+                asked.add(bad)
+        with pytest.raises(dp.QueryError, match="greater than 0"):
+            asked.add(people().count(), epsilon=-1)
+        with pytest.raises(dp.QueryError, match="mechanizm"):
+            asked.add(people().count(), mechanizm="gaussian")
+    with pytest.raises(dp.SessionError, match="has ended"):
+        asked.add(people().count())
+    assert dp.ledger().entries() == []
+
+
+def test_without_dp_accounting_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [n for n in sys.modules if n.startswith("dp_accounting")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(dp.QueryError, match=r"pip install \"dppandas\[batches\]\""):
+        dp.batch(epsilon=1, delta=1e-6)

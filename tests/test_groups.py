@@ -1,0 +1,236 @@
+"""What groups of declared keys answer, beside pandas; and what they refuse, with the reason."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from operations import integers
+
+import dppandas as dp
+from dppandas.audit import check_sensitivity
+
+LIMITS = {"a": (0, 1), "b": (0, 4)}
+KEYS = ["x", "y", "z"]
+FIGURES = ["count", "mean", "std", "min", "25%", "50%", "75%", "max"]
+
+
+def people(rows: int = 300) -> pd.DataFrame:
+    """Three groups, of which pandas knows the third as well, with missing values."""
+    rng = np.random.default_rng(3)
+    a = rng.random(rows)
+    frame = pd.DataFrame({"a": a, "b": a + rng.random(rows) * 3}).mask(rng.random((rows, 2)) < 0.1)
+    return frame.assign(
+        group=np.array(KEYS)[np.arange(rows) % 3],
+        kind=np.arange(rows) % 7,
+        late=np.arange(rows) // 3 % 2 == 0,
+        owner=np.arange(rows) // 2,
+    )
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("keys", [KEYS, KEYS[::-1]])
+def test_describe_is_shaped_as_pandas_shapes_it(keys: list[str]) -> None:
+    frame = people()
+    groups = frame.dp.groupby("group", keys=keys)
+    one = groups["a"].describe(bounds=(0, 1), epsilon=8)
+    wanted = frame.groupby("group")["a"].describe().loc[keys]
+    assert one.columns.tolist() == wanted.columns.tolist() == FIGURES
+    told = ["count", "mean", "std"]
+    pd.testing.assert_frame_equal(one[told], wanted[told], rtol=1e-6)
+    several = groups[["b", "a"]].describe(bounds=LIMITS, epsilon=8)
+    table = frame.groupby("group")[["b", "a"]].describe().loc[keys]
+    assert several.columns.tolist() == table.columns.tolist() == [*product("ba", FIGURES)]
+    for column in "ba":
+        pd.testing.assert_frame_equal(several[column][told], table[column][told], rtol=1e-6)
+    for key in KEYS:  # quantiles are told as without groups
+        alone = frame[frame["group"] == key]
+        row = alone["a"].dp.describe(bounds=(0, 1), epsilon=8)
+        assert one.loc[key].tolist() == row.tolist()
+        table = alone[["b", "a"]].dp.describe(bounds=LIMITS, epsilon=8)
+        assert several.loc[key].tolist() == [*table["b"], *table["a"]]
+    assert (one["50%"] - wanted["50%"]).abs().max() < 0.1
+    assert (one.dtypes == "float64").all()
+    assert (np.diff(one[FIGURES[3:]].to_numpy(), axis=1) >= 0).all()
+
+
+@pytest.mark.usefixtures("exact")
+def test_describe_by_two_columns() -> None:
+    frame = people()
+    by = ["group", "late"]
+    groups = frame.dp.groupby(by, keys={"group": KEYS, "late": [False, True]})
+    found = groups["b"].describe(bounds=(0, 4), epsilon=8)
+    wanted = frame.groupby(by)["b"].describe()
+    pd.testing.assert_frame_equal(found.iloc[:, :3], wanted.iloc[:, :3], rtol=1e-6)
+
+
+def test_describe_divides_one_loss_and_costs_no_more_by_group() -> None:
+    session = dp.session(epsilon=1)
+    groups = people().dp.groupby("group", keys=KEYS)
+    found = groups["a"].describe(bounds=(0, 1), epsilon="0.8")
+    assert session.spent == Fraction(4, 5)
+    assert [e.epsilon for e in dp.ledger().entries()] == [Fraction(3, 10), Fraction(1, 2)]
+    record = dp.records(found)["count, mean, std"]
+    asked = record.estimate()
+    assert [asked["x", each] for each in FIGURES[:3]] == found.loc["x", FIGURES[:3]].tolist()
+    low, high = (record.interval()[end] for end in ("lower", "upper"))
+    assert ((low <= asked) & (asked <= high)).all()
+
+
+def test_moments_by_group_are_those_of_each_group() -> None:
+    frame = people()
+    p = frame.dp
+    by = p.groupby("group", keys=KEYS)[["a", "b"]]._moments(bounds=LIMITS)
+    alone = [p.query(f"group == '{key}'")[["a", "b"]]._moments(bounds=LIMITS) for key in KEYS]
+    noisy = np.array([integers(each, p._root.engine) for each in alone])  # a row a group
+    sums = noisy.reshape(3, 3, 2).transpose(1, 0, 2).reshape(-1).tolist()
+    assert integers(by, p._root.engine) == sums
+    singly = [x for each, s in zip(alone, noisy.tolist(), strict=True)
+              for x in each._statistic.estimate(s)]  # fmt: skip
+    assert by._statistic.estimate(sums) == singly
+    half = 2**30
+    assert by._statistic.intervals(sums, half) == [
+        x for each, s in zip(alone, noisy.tolist(), strict=True)
+        for x in each._statistic.intervals(s, half)
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_covariances_by_group_are_those_of_pandas(ddof: int) -> None:
+    frame = people().dropna()  # pandas ignores ddof where a value is missing
+    groups = frame.dp.groupby("group", keys=KEYS)[["a", "b"]]
+    plain = frame.groupby("group")[["a", "b"]]
+    found = groups.cov(ddof, bounds=LIMITS, epsilon=1)
+    pd.testing.assert_frame_equal(found, plain.cov(ddof=ddof), rtol=1e-5)
+    found = groups.corr(bounds=LIMITS, epsilon=1)
+    pd.testing.assert_frame_equal(found, plain.corr(), rtol=1e-5)
+
+
+@pytest.mark.usefixtures("exact")
+def test_correlations_of_pairs_with_missing_values_by_group() -> None:
+    frame = people()
+    found = frame.dp.groupby("group", keys=KEYS)[["a", "b"]].corr(bounds=LIMITS, epsilon=1)
+    wanted = frame.groupby("group")[["a", "b"]].corr()
+    pd.testing.assert_frame_equal(found, wanted, rtol=1e-5)
+
+
+def test_sums_for_covariances_by_group_are_those_of_each_group() -> None:
+    p = people().dp
+    for ask in ("cov", "corr"):
+        by = getattr(p.groupby("group", keys=KEYS)[["a", "b"]], ask)(bounds=LIMITS)
+        alone = [
+            getattr(p.query(f"group == '{key}'")[["a", "b"]], ask)(bounds=LIMITS) for key in KEYS
+        ]
+        parts = [integers(each, p._root.engine) for each in alone]
+        assert integers(by, p._root.engine) == [x for part in parts for x in part]
+        half = 2**30
+        noisy = [x + half for part in parts for x in part]
+        assert by._statistic.intervals(noisy, half) == [
+            ends for each, part in zip(alone, parts, strict=True)
+            for ends in each._statistic.intervals([x + half for x in part], half)
+        ]  # fmt: skip
+        assert by._statistic.l1 == alone[0]._statistic.l1
+
+
+@pytest.mark.usefixtures("exact")
+def test_histograms_by_group_are_those_of_each_group() -> None:
+    frame = people()
+    found = frame.dp.groupby("group", keys=KEYS)["b"].hist(bins=4, range=(0, 4), epsilon=1)
+    assert found.index.names == ["group", "b"]
+    assert found.dtype == "int64"
+    for key in KEYS:
+        alone = frame[frame["group"] == key]["b"].dropna()
+        counts, edges = np.histogram(alone, bins=4, range=(0, 4))
+        assert found[key].tolist() == counts.tolist()
+        assert [each.left for each in found[key].index] == edges[:-1].tolist()
+
+
+@pytest.mark.usefixtures("exact")
+def test_keys_that_occur_are_counted_in_each_group() -> None:
+    frame = people().query("group != 'x' or kind < 2")
+    groups = frame.dp.groupby("group", keys=KEYS)["kind"]
+    found = groups.nunique(keys=list(range(10)), epsilon=1)
+    pd.testing.assert_series_equal(found, frame.groupby("group")["kind"].nunique())
+    assert groups.nunique(keys=[1, 5, 99], epsilon=1).tolist() == [1, 2, 2]
+    record = dp.record(groups.nunique(keys=[0, 1, 5], epsilon="0.01"))
+    ends = record.interval()
+    assert (ends["lower"] == 0).all()
+    assert (ends["upper"] == 3).all()  # of a group, and not of all
+    assert groups.nunique(keys=[1, 5]).idxmax(epsilon=1) in ("y", "z")
+
+
+def test_keys_that_occur_move_by_what_a_unit_can_bring() -> None:
+    p = dp.protect(people(), "owners", unit="owner", max_rows=5)
+    asked = p.groupby("group", keys=KEYS)["kind"].nunique(keys=[1, 2])
+    assert asked._statistic.moved(5) == 5
+    assert asked._statistic.moved(9) == 6
+    assert asked._statistic.moved_most(5) == 2
+    found = asked.release(epsilon=1)
+    assert dp.record(found).scale == 5
+    units = p.groupby("group", keys=KEYS)["owner"].nunique()
+    assert type(units._statistic).__name__ == "Distinct"
+
+
+def test_neighbours_can_not_be_told_by_what_groups_answer() -> None:
+    frame = people(12).assign(owner=[1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 9])
+    for ask in (
+        lambda g: g[["a", "b"]].describe(bounds=LIMITS, epsilon=1),
+        lambda g: g[["a", "b"]].cov(bounds=LIMITS, epsilon=1),
+        lambda g: g["a"].hist(bins=3, range=(0, 1), epsilon=1),
+        lambda g: g["kind"].nunique(keys=[1, 2, 3], epsilon=1),
+    ):
+        found = check_sensitivity(
+            lambda p, ask=ask: ask(p.groupby("group", keys=KEYS)),
+            frame, unit="owner", max_rows=2, pairs=60,
+        )  # fmt: skip
+        assert found.ok, found
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda g: g["a"].mode, r"would need its own.*value_counts\(keys"),
+        (lambda g: g["a"].idxmax, r"which rows exist is private.*\.idxmax\(epsilon"),
+        (lambda g: g["kind"].popularity, r"value_counts\(keys"),
+        (lambda g: g["a"].clipped, "bounds hold for all groups"),
+        (lambda g: g["a"].suggest_bounds, "bounds hold for all groups"),
+        (lambda g: g["kind"].unique, r"which labels a group has.*value_counts"),
+        (lambda g: g["late"].any, "single row would decide"),
+        (lambda g: g.ngroups, "which keys have rows is private"),
+        (lambda g: g["a"].first, "rows have no order"),
+        (lambda g: g["a"].cov(bounds=(0, 1), epsilon=1), "select two columns"),
+        (lambda g: g["a"].corr(bounds=(0, 1), epsilon=1), "select two columns"),
+        (lambda g: g[["a", "b"]].corr("spearman", bounds=(0, 1)), "a rank depends on other rows"),
+        (lambda g: g[["a", "b"]].hist(bins=[0, 1], epsilon=1), "select one column"),
+        (lambda g: g["a"].hist(epsilon=1), "range= is needed"),
+        (lambda g: g["kind"].nunique(epsilon=1), "declare keys"),
+        (lambda g: g[["a", "kind"]].nunique(keys=[1], epsilon=1), "select one column"),
+        (lambda g: g["a"].describe(epsilon=1), "bounds= is needed"),
+        (lambda g: g["a"].describe(bounds=(1, 1), epsilon=1), "upper above the lower"),
+    ],
+)
+def test_what_groups_do_not_answer_is_refused_with_the_reason(ask: Any, words: str) -> None:
+    with pytest.raises(dp.DPError, match=words):
+        ask(people().dp.groupby("group", keys=KEYS))
+    assert dp.ledger().entries() == []
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda g: g["a"].describe(bounds=(0, 1), epsilon=1),
+        lambda g: g[["a", "b"]].cov(bounds=LIMITS, epsilon=1),
+        lambda g: g["a"].hist(bins=[0, 1], epsilon=1),
+        lambda g: g["kind"].nunique(keys=[1], epsilon=1),
+    ],
+)
+def test_groups_that_nobody_declared_refuse_what_needs_keys(ask: Any) -> None:
+    dp.session(epsilon=1, delta=1e-6)
+    with pytest.raises(dp.QueryError, match="declare"):
+        ask(people().dp.groupby("group", delta=1e-7))
+    assert dp.ledger().entries() == []

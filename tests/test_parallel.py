@@ -1,0 +1,726 @@
+"""Parts of a partition are charged side by side: what one unit pays, and what that promises."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dppandas as dp
+from dppandas import sampling
+from dppandas.accounting import Terms
+from dppandas.budget import Delta, Epsilon, Loss, Rho
+from dppandas.conversions import delta_for_group
+from dppandas.durable import SqliteStore
+from dppandas.ledger import Ledger
+from dppandas.release import recorder
+from dppandas.spending import Part, Path, Spending
+from dppandas.store import Entry, MemoryStore, Store
+
+# --- what a unit pays, against all ways in which its rows can lie ---------------------------------
+#
+# A tree says for each place what is charged there, and the partitions of it: how many rows one row
+# becomes before each, and the parts by key.
+
+Tree = tuple[Fraction, list[tuple[int, dict[str, Any]]]]
+
+costs = st.sampled_from([Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1)])
+
+
+def trees(depth: int) -> st.SearchStrategy[Tree]:
+    if not depth:
+        return st.tuples(costs, st.just([]))
+    parts = st.dictionaries(
+        st.sampled_from("abc"), trees(depth - 1), max_size=3 if depth < 2 else 2
+    )
+    partition = st.tuples(st.integers(1, 2), parts)
+    return st.tuples(costs, st.lists(partition, max_size=2 if depth < 2 else 1))
+
+
+def paid(tree: Tree, rows: int) -> Fraction:
+    """The most that so many rows of a unit pay here: of every way to put each into a part or into
+    none, on its own. It knows nothing of steps or of sorting."""
+    own, partitions = tree
+    if not rows:
+        return Fraction(0)
+    whole = own
+    for grown, parts in partitions:
+        places = [None, *parts]
+        whole += max(
+            sum((paid(parts[key], lie.count(key)) for key in parts), Fraction(0))
+            for lie in itertools.product(places, repeat=rows * grown)
+        )
+    return whole
+
+
+def charges(tree: Tree, rows: int, path: Path = ()) -> Iterator[tuple[tuple[str, Path], Loss]]:
+    own, partitions = tree
+    if own:
+        yield ("people", path), Loss(Epsilon(own))
+    for i, (grown, parts) in enumerate(partitions):
+        for key, inside in parts.items():
+            yield from charges(inside, rows * grown, (*path, Part(f"p{i}", key, rows * grown)))
+
+
+@settings(max_examples=150)
+@given(trees(2), st.integers(1, 2), st.randoms())
+def test_a_unit_pays_the_most_that_its_rows_can_reach(tree: Tree, rows: int, random: Any) -> None:
+    made = list(charges(tree, rows))
+    random.shuffle(made)
+    at_once = Spending().plus(made)
+    assert at_once.total == Loss(Epsilon(paid(tree, rows)))
+    one_by_one = Spending()
+    for place, loss in made:
+        half = Loss(Epsilon(loss.epsilon / 2))
+        before = one_by_one.total
+        one_by_one = one_by_one.plus([(place, half)]).plus([(place, half)])
+        assert before.within(one_by_one.total)
+    assert one_by_one.total == at_once.total == Spending(at_once.losses).total
+    assert one_by_one.losses == at_once.losses
+
+
+@settings(max_examples=40)
+@given(trees(1), st.integers(1, 4))
+def test_rows_of_a_unit_reach_as_many_parts(tree: Tree, rows: int) -> None:
+    assert Spending().plus(charges(tree, rows)).total == Loss(Epsilon(paid(tree, rows)))
+
+
+def at(*path: Part) -> tuple[str, Path]:
+    return "people", path
+
+
+def test_each_measure_is_the_most_of_its_own() -> None:
+    loss_f, loss_m = Loss(Epsilon(1), Delta(1, 100)), Loss(Epsilon(2), Delta(0), Rho(3))
+    both = [(at(Part("sex", "f", 1)), loss_f), (at(Part("sex", "m", 1)), loss_m)]
+    assert Spending().plus(both).total == Loss(Epsilon(2), Delta(1, 100), Rho(3))
+
+
+def test_partitions_side_by_side_add_up_and_so_do_sources() -> None:
+    spending = Spending().plus(
+        [
+            (("a", (Part("sex", "f", 1),)), Loss(Epsilon(1))),
+            (("b", ()), Loss(Epsilon(2))),
+            (("a", (Part("age", "9", 1),)), Loss(Epsilon(4))),
+            (("a", (Part("sex", "m", 1),)), Loss(Epsilon(8))),
+        ]
+    )
+    assert spending.by_source() == {"a": Loss(Epsilon(12)), "b": Loss(Epsilon(2))}
+    assert list(spending.by_source()) == ["a", "b"]
+    assert spending.total == Loss(Epsilon(14))
+
+
+def test_a_unit_of_many_rows_pays_for_all_parts() -> None:
+    parts = [(at(Part("k", str(i), 2**31)), Loss(Epsilon(1))) for i in range(50)]
+    assert Spending().plus(parts).total == Loss(Epsilon(50))
+
+
+# --- the filter -----------------------------------------------------------------------------------
+
+TERMS = Terms(limit=Loss(Epsilon(2)))
+DRAFT = Entry(
+    number=0, time=1.5, source="people", lineage="verified", what="count",
+    loss=Loss(Epsilon(1)), mechanism="discrete Laplace", scale="1", error="± 3", cell=None,
+)  # fmt: skip
+
+
+def draft(epsilon: Fraction, *path: Part) -> Entry:
+    return replace(DRAFT, loss=Loss(Epsilon(epsilon)), path=path)
+
+
+@pytest.fixture(params=["memory", "file"])
+def make(request: pytest.FixtureRequest, tmp_path: File) -> Callable[[], Store]:
+    number = itertools.count()
+
+    def made() -> Store:
+        if request.param == "memory":
+            return MemoryStore()
+        return SqliteStore(tmp_path / f"{next(number)}.ledger", TERMS)
+
+    return made
+
+
+def test_what_a_part_may_still_ask_is_exactly_what_is_told(make: Callable[[], Store]) -> None:
+    @settings(max_examples=30)
+    @given(trees(2), st.integers(1, 2), st.data())
+    def check(tree: Tree, rows: int, data: Any) -> None:
+        ledger = Ledger(TERMS, make())
+        for (_, path), loss in charges(tree, rows):
+            if ledger.terms.limit and loss.epsilon <= Fraction(1, 3):
+                with_room = Spending(ledger.store.spending.losses).plus([(at(*path), loss)])
+                if with_room.total.within(ledger.terms.limit):
+                    ledger.charge(draft(loss.epsilon, *path))
+        places = [path for (_, path), _ in charges(tree, rows)] or [()]
+        path = data.draw(st.sampled_from(places))
+        before = ledger.store.spending.losses
+        with pytest.raises(dp.BudgetExceeded) as refusal:
+            ledger.charge(draft(Fraction(5), *path))
+        assert ledger.store.spending.losses == before
+        rest = Fraction(refusal.value.remaining)
+        assert rest >= ledger.remaining
+        with pytest.raises(dp.BudgetExceeded):
+            ledger.charge(draft(rest + Fraction(1, 10**9), *path))
+        if rest:
+            ledger.charge(draft(rest, *path))
+        assert ledger.spent == 2
+
+    check()
+
+
+def test_parts_asked_at_once_are_refused_together(make: Callable[[], Store]) -> None:
+    ledger = Ledger(TERMS, make())
+    women, men = Part("sex", "f", 1), Part("sex", "m", 1)
+    ledger.charge(draft(Fraction(2), women), draft(Fraction(1), men))
+    with pytest.raises(dp.BudgetExceeded, match="ask for less at once"):
+        ledger.charge(draft(Fraction(1), men), draft(Fraction(1), women))
+    with pytest.raises(dp.BudgetExceeded, match="Lower epsilon= to at most 1,"):
+        ledger.charge(draft(Fraction(1), men), draft(Fraction(1), men))
+    with pytest.raises(dp.BudgetExceeded, match="Nothing more can be released"):
+        ledger.charge(draft(Fraction(1), women))
+    ledger.charge(draft(Fraction(1, 2), men), draft(Fraction(1, 2), men))
+    assert ledger.spent == 2
+
+
+def test_kernels_that_share_a_file_see_each_others_parts(tmp_path: File) -> None:
+    one, other = (SqliteStore(tmp_path / "a.ledger", TERMS) for _ in range(2))
+    women, men = Part("sex", "f", 1), Part("sex", "m", 1)
+    here, there = Ledger(TERMS, one), Ledger(TERMS, other)
+    for i in range(1, 5):
+        here.charge(draft(Fraction(1, 4), women))
+        there.charge(draft(Fraction(1, 2), men))
+        assert here.spent == there.spent == Fraction(i, 2)
+        assert one.spending.losses == other.spending.losses
+    with pytest.raises(dp.BudgetExceeded, match="0 of 2 is left"):
+        here.charge(draft(Fraction(1, 4), men))
+    assert SqliteStore(tmp_path / "a.ledger").spending.losses == one.spending.losses
+
+
+def test_a_charge_that_was_rolled_back_is_forgotten(tmp_path: File, monkeypatch: Any) -> None:
+    store = SqliteStore(tmp_path / "a.ledger", TERMS)
+    ledger = Ledger(TERMS, store)
+    ledger.charge(draft(Fraction(1, 2)))
+    with monkeypatch.context() as patched:
+        patched.setattr("dppandas.durable._spent_row", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ledger.charge(draft(Fraction(1)))
+    assert ledger.spent == Fraction(1, 2)
+    ledger.charge(draft(Fraction(1, 2)))
+    assert ledger.spent == 1
+
+
+def test_a_charge_among_a_thousand_parts_takes_a_few_milliseconds(
+    make: Callable[[], Store],
+) -> None:
+    store = make()
+    store.add([draft(Fraction(i, 7), Part("k", str(i), 3)) for i in range(1000)], lambda *_: None)
+    ledger = Ledger(Terms(), store)
+    taken = []
+    for i in range(20):
+        start = time.perf_counter()
+        ledger.charge(draft(Fraction(1, 3), Part("k", str(i * 40), 3)))
+        taken.append(time.perf_counter() - start)
+    assert min(taken) < 0.01  # 0.001 and the disk here; where all is read anew, 0.05
+
+
+# --- private frames -------------------------------------------------------------------------------
+
+KEYS = ["f", "m"]
+
+
+def table(n: int = 60) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "u": [i // 3 for i in range(n)],
+            "sex": [("f", "m", "x")[i * i % 7 % 3] for i in range(n)],
+            "age": [i * 7 % 50 for i in range(n)],
+            "tags": ["abc"[: i % 4] for i in range(n)],
+        }
+    )
+
+
+DOMAIN = {"sex": KEYS, "age": (0, 50)}
+
+
+@pytest.fixture
+def people() -> Any:
+    dp.session(epsilon=100)
+    return dp.protect(table(), name="people", domain=DOMAIN)
+
+
+def of_units(max_rows: int) -> Any:
+    dp.session(epsilon=100)
+    return dp.protect(table(), name="visits", unit="u", max_rows=max_rows, domain=DOMAIN)
+
+
+def spent() -> Fraction:
+    return dp.ledger().spent
+
+
+def test_parts_have_the_rows_of_their_keys(people: Any, exact: None) -> None:
+    df = table()
+    parts = people.partition("sex", keys=["m", "nobody", "f"])
+    assert list(parts) == ["m", "nobody", "f"]
+    for key, part in parts.items():
+        assert part.count(epsilon=1) == (df["sex"] == key).sum()
+        older = part.query("age > 20")
+        assert older["age"].sum(epsilon=1) == df.query("age > 20 and sex == @key")["age"].sum()
+    assert spent() == 2
+    assert list(people.partition("sex")) == KEYS
+    assert list(people.assign(old="age > 20").partition("old")) == [False, True]
+    assert "rows where sex == 'm'" in repr(parts["m"])
+
+
+def test_parts_of_several_columns(people: Any, exact: None) -> None:
+    df = table()
+    by_dict = people.partition(["sex", "age"], keys={"sex": KEYS, "age": [0, 7]})
+    assert list(by_dict) == [("f", 0), ("f", 7), ("m", 0), ("m", 7)]
+    for (sex, age), part in by_dict.items():
+        assert part.count(epsilon=1) == ((df["sex"] == sex) & (df["age"] == age)).sum()
+    assert spent() == 1
+    by_list = people.partition(["sex", "age"], keys=[("f", 7)])
+    assert list(by_list) == [("f", 7)]
+    assert "(sex, age) == ('f', 7)" in repr(by_list["f", 7])
+
+
+def test_parts_by_periods(exact: None) -> None:
+    dp.session(epsilon=10)
+    days = pd.DataFrame({"when": pd.date_range("2026-01-01", periods=90, freq="D")})
+    p = dp.protect(days, name="days")
+    by = pd.Grouper(key="when", freq="MS")
+    ends = (pd.Timestamp("2026-01-01"), pd.Timestamp("2026-03-01"))
+    parts = p.partition(by, keys=ends)
+    assert [part.count(epsilon=1) for part in parts.values()] == [31, 28, 31]
+    assert spent() == 1
+
+
+def test_the_dearest_part_counts_interleaved(people: Any) -> None:
+    women, men = people.partition("sex", keys=KEYS).values()
+    women.count(epsilon=1)
+    men["age"].mean(epsilon=0.5)
+    assert spent() == 1
+    women.groupby("age", keys=[1, 2]).size(epsilon=0.5)
+    assert spent() == Fraction(3, 2)
+    men.query("age > 30")["age"].quantile(0.5, epsilon=1)
+    men[men["age"] < 9][["age"]].sum(epsilon=1)
+    assert spent() == Fraction(5, 2)
+    people.count(epsilon=1)
+    assert spent() == Fraction(7, 2)
+    assert dp.ledger().by_source() == {"people": Fraction(7, 2)}
+    assert dp.ledger().to_frame()["epsilon"].sum() == 5
+    places = {entry.path for entry in dp.ledger().entries()}
+    assert places == {(), women._root.path, men._root.path}
+
+
+def test_the_same_partition_made_again_is_the_same(people: Any) -> None:
+    for frame in (people, people.query("age > 3"), people.rename(columns={"sex": "gender"})):
+        by = "gender" if "gender" in frame else "sex"
+        women, _ = frame.partition(by, keys=KEYS).values()
+        _, men = frame.partition(by, keys=KEYS).values()
+        women.count(epsilon=1, fresh=True)
+        men.count(epsilon=1, fresh=True)
+    names = {entry.path[0].partition.split()[-1] for entry in dp.ledger().entries()}
+    assert len(names) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda p: p.partition("sex", keys=["f"]),
+        lambda p: p.partition("sex", keys=["m", "f"]),
+        lambda p: p.partition("sex", keys=[*KEYS, "x"]),
+        lambda p: p.assign(sex=lambda p: p["sex"].str.upper()).partition("sex", keys=KEYS),
+        lambda p: p.partition(["sex", "age"], keys=[("f", 7), ("m", 8)]),
+        lambda p: dp.concat([p, p]).partition("sex", keys=KEYS),
+        lambda p: p.explode("tags", max_items=2).partition("sex", keys=KEYS),
+    ],
+)
+def test_other_partitions_add_up(people: Any, other: Callable[[Any], Any]) -> None:
+    for part in people.partition("sex", keys=KEYS).values():
+        part.count(epsilon=1)
+    next(iter(other(people).values())).count(epsilon=1)
+    assert spent() == 2
+
+
+def test_masks_add_up(people: Any) -> None:
+    for sex in KEYS:
+        people[people["sex"] == sex].count(epsilon=1)
+        people.query(f"sex == '{sex}' and age >= 0").count(epsilon=1)
+    assert spent() == 4
+
+
+def test_another_version_is_another_partition(tmp_path: File) -> None:
+    dp.session(epsilon=9, store=tmp_path / "a.ledger")
+    for version, key in (("1", "f"), ("2", "m")):
+        df = table().assign(age=int(version))
+        if version == "2":
+            dp.reset()
+            dp.session(store=tmp_path / "a.ledger")
+        p = dp.protect(df, name="people", version=version, domain=DOMAIN)
+        p.partition("sex", keys=KEYS)[key].count(epsilon=1)
+    assert spent() == 2
+
+
+def test_parts_are_the_same_after_a_restart_and_answers_are_given_again(tmp_path: File) -> None:
+    def ask(key: str) -> Any:
+        dp.session(epsilon=9, store=tmp_path / "a.ledger")
+        p = dp.protect(table(), name="people", version="1", domain=DOMAIN)
+        answer = p.partition("sex", keys=KEYS)[key].count(epsilon=1)
+        entries, paid = dp.ledger().entries(), spent()
+        dp.reset()
+        return answer, entries, paid
+
+    women, _, _ = ask("f")
+    _, _, paid = ask("m")
+    assert paid == 1
+    again, entries, paid = ask("f")
+    assert (again, paid, entries[-1].status) == (women, 1, "replayed")
+
+
+def test_a_partition_without_a_name_adds_up(people: Any) -> None:
+    odd = people._root.source
+    root = replace(people._root, source=replace(odd, made=None))
+    frame = type(people)(root, people._columns)
+    for _ in range(2):
+        for part in frame.partition("sex", keys=KEYS).values():
+            part.count(epsilon=1)
+    assert spent() == 2
+
+
+def test_units_of_several_rows_pay_for_as_many_parts() -> None:
+    keys = [*KEYS, "x"]
+    parts = of_units(max_rows=2).partition("sex", keys=keys)
+    for epsilon, part in zip((1, 2, 4), parts.values(), strict=True):
+        part.count(epsilon=epsilon)
+    assert spent() == 6
+
+
+def test_what_rows_become_in_a_part_lies_in_that_part() -> None:
+    women, men = of_units(max_rows=2).partition("sex", keys=KEYS).values()
+    for part in (women, men):
+        long = part.explode("tags", max_items=3)
+        long["tags"].value_counts(keys=["a", "b"], epsilon=1)
+        dp.concat([part, part.query("age > 3")]).count(epsilon=1)
+    assert spent() == 4
+    assert long._root.path == men._root.path
+    inner = long.partition("tags", keys=list("abc"))
+    assert inner["a"]._root.path[1].rows == 6
+
+
+def test_rows_that_became_several_before_reach_several_parts(people: Any) -> None:
+    long = people.explode("tags", max_items=2)
+    for part in long.partition("age", keys=[1, 2, 3]).values():
+        part.count(epsilon=1)
+    assert spent() == 2
+
+
+def test_concat_is_charged_where_all_its_rows_lie(people: Any) -> None:
+    women, men = people.partition("sex", keys=KEYS).values()
+    young, old = women.assign(old="age > 20").partition("old").values()
+    inner = [each.drop(columns=["old"]) for each in (young, old)]
+    assert dp.concat([women, men])._root.path == ()
+    assert dp.concat([women, people])._root.path == ()
+    assert dp.concat(inner)._root.path == women._root.path
+    assert dp.concat([inner[0], inner[0]])._root.path == young._root.path
+    dp.concat([women, men]).count(epsilon=1)
+    dp.concat(inner).count(epsilon=2)
+    men.count(epsilon=3)
+    assert spent() == 4
+
+
+def test_columns_and_masks_of_other_parts_are_refused(people: Any) -> None:
+    women, men = people.partition("sex", keys=KEYS).values()
+    for wrong in (
+        lambda: women[men["age"] > 3],
+        lambda: people[women["age"] > 3],
+        lambda: people.assign(x=women["age"]),
+        lambda: women.assign(x=men["age"]),
+        lambda: women["age"] + men["age"],
+        lambda: women["age"].mean(weights=men["age"], weight_bounds=(0, 9)),
+        lambda: people["age"].sum(weights=women["age"], weight_bounds=(0, 9)),
+        lambda: dp.crosstab(women["sex"], men["age"], keys={"sex": KEYS, "age": [1]}),
+    ):
+        with pytest.raises((dp.QueryError, dp.LineageError)):
+            wrong()
+    assert spent() == 0
+    women[people["age"] > 3].count(epsilon=1)  # fewer rows of the same part
+    men.assign(x=people["age"])["x"].mean(bounds=(0, 9), epsilon=1)
+    assert spent() == 1
+
+
+def test_a_row_for_each_unit_of_a_part_is_charged_to_the_whole() -> None:
+    """Of its rows max_rows drops some, and per_unit reads them: they may lie in any part."""
+    visits = of_units(max_rows=1)
+    for part in visits.partition("sex", keys=KEYS).values():
+        rows = part.per_unit().agg(n="size")
+        assert rows._root.path == ()
+        rows["n"].mean(bounds=(0, 9), epsilon=1)
+    assert spent() == 2
+    per_unit = visits.per_unit().agg(n="size")
+    for part in per_unit.partition("n", keys=[1, 2, 3]).values():
+        part.count(epsilon=1)
+    assert spent() == 3
+    truncated = visits.partition("sex", keys=KEYS)["f"].truncated(counted=4, epsilon=1)
+    assert truncated.index.tolist() == ["kept", "dropped"]
+    assert dp.ledger().entries()[-1].path == ()
+
+
+def test_the_unit_column_can_part_rows_and_stays_within_reach() -> None:
+    visits = of_units(max_rows=2)
+    parts = visits.partition("u", keys=[0, 1, 2])
+    for part in parts.values():
+        part["u"].nunique(epsilon=1)
+    assert spent() == 2  # as for any other column: a unit may lie in max_rows parts
+    with pytest.raises(dp.LineageError):
+        parts[0].assign(u=1)
+
+
+def test_strict_sessions_part_what_is_verified() -> None:
+    dp.session(epsilon=3, strict=True)
+    p = dp.protect(table(), name="people", domain=DOMAIN)
+    for part in p.partition("sex").values():
+        part.count(epsilon=1)
+    assert spent() == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "says"),
+    [
+        (lambda p: table().dp.partition("sex", keys=KEYS), dp.LineageError, "side by side because"),
+        (lambda p: dp.private(table(), unit="u").partition("sex", keys=KEYS), dp.LineageError,
+         "verified frame"),
+        (lambda p: p.partition("sex", keys=["f", "f"]), dp.QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, True]), dp.QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, 1.0]), dp.QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, np.nan]), dp.QueryError, "missing values"),
+        (lambda p: p.partition("age", keys=[]), dp.QueryError, "empty"),
+        (lambda p: p.partition("age", keys="f"), dp.QueryError, "list of labels"),
+        (lambda p: p.partition("sex", keys=[1, 2]), dp.QueryError, "declared as text"),
+        (lambda p: p.partition("tags"), dp.MissingArgument, "keys= is needed"),
+        (lambda p: p.partition("nothing", keys=[1]), dp.UnknownColumn, "nothing"),
+        (lambda p: p.partition([], keys=[1]), dp.QueryError, "partition needs at least one"),
+        (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), dp.QueryError, "twice"),
+        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), dp.QueryError, "epsilon"),
+    ],
+)  # fmt: skip
+def test_what_can_not_part_rows_is_refused(
+    people: Any, wrong: Callable[[Any], Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        wrong(people)
+    assert spent() == 0
+    assert not dp.ledger().entries()
+
+
+@pytest.mark.parametrize(
+    ("values", "keys"),
+    [
+        (pd.Series([2.0**53, 2.0**53, 1.0]), [2**53, 2**53 + 1]),
+        (pd.Series([2**53, 2**53 + 1, 1]), [2**53, 2**53 + 1, 2.0**53 + 2]),
+        (pd.Series([2**53 + 1, 2.0**53, True, "1"], dtype=object), [2**53, 2**53 + 1, 1, "1"]),
+        (pd.Series(["a", None, "b"], dtype="category"), ["a", "b"]),
+        (pd.Series(pd.to_datetime(["2026-01-01", "2026-01-02"])),
+         [pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-01", tz="UTC"), "2026-01-01"]),
+    ],
+)  # fmt: skip
+def test_no_row_lies_in_two_parts(values: pd.Series, keys: list[Any], exact: None) -> None:
+    dp.session(epsilon=100)
+    for i in range(len(values)):
+        one = dp.protect(values.iloc[[i]].to_frame("x"), name=f"row {i}")
+        counts = [part.count(epsilon=1) for part in one.partition("x", keys=keys).values()]
+        assert sum(counts) <= 1
+
+
+# --- whom a release can tell of -------------------------------------------------------------------
+
+
+def scripts() -> dict[str, Callable[[Any], Iterator[Any]]]:
+    """What somebody asks: counts, of which those that one unit moves are those that it pays for."""
+
+    def flat(p: Any) -> Iterator[Any]:
+        yield from p.partition("sex", keys=["f", "m", "x"]).values()
+
+    def nested(p: Any) -> Iterator[Any]:
+        for part in p.partition("sex", keys=KEYS).values():
+            yield part
+            yield from part.partition("age", keys=list(range(0, 50, 7))).values()
+
+    def long(p: Any) -> Iterator[Any]:
+        frames = [p.assign(old=p["age"] > limit) for limit in (10, 20, 30)]
+        yield from dp.concat(frames).partition("old").values()
+
+    def branched(p: Any) -> Iterator[Any]:
+        for part in p.partition("sex", keys=KEYS).values():
+            inner = part.assign(tag=lambda p: p["tags"].str.split("")).explode("tag", max_items=3)
+            yield from inner.partition("tag", keys=["", "a", "b"]).values()
+
+    def both(p: Any) -> Iterator[Any]:
+        women, men = p.partition("sex", keys=KEYS).values()
+        yield from (women, men, dp.concat([women, men]))
+
+    def joined(p: Any) -> Iterator[Any]:
+        women, _ = p.partition("sex", keys=KEYS).values()
+        twice = dp.concat([women.assign(k=1), women.assign(k="age > 20")])
+        yield from twice.partition("k", keys=[0, 1]).values()
+        yield from women.partition("age", keys=[0, 7, 14]).values()
+
+    def units(p: Any) -> Iterator[Any]:
+        for part in p.partition("sex", keys=["f", "m", "x"]).values():
+            yield part.per_unit().agg(n="size")
+        yield from p.per_unit().agg(n="size").partition("n", keys=[1, 2, 3]).values()
+
+    return {f.__name__: f for f in (flat, nested, long, branched, both, joined, units)}
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 3])
+@pytest.mark.parametrize("name", scripts())
+def test_no_unit_moves_more_than_the_ledger_says(
+    name: str, max_rows: int, exact: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "key", lambda: b"k" * 16)  # the same rows kept beside neighbours
+    df = table(36)
+
+    def counted(rows: pd.DataFrame) -> tuple[list[int], Fraction]:
+        dp.reset()
+        dp.session(epsilon=1000)
+        p = dp.protect(rows.copy(), name="visits", unit="u", max_rows=max_rows, domain=DOMAIN)
+        found = [int(part.count(epsilon=1 + i % 3)) for i, part in enumerate(scripts()[name](p))]
+        return found, spent()
+
+    whole, paid = counted(df)
+    most = 0
+    for unit in df["u"].unique():
+        without, _ = counted(df[df["u"] != unit])
+        reached = [1 + i % 3 for i, (a, b) in enumerate(zip(whole, without, strict=True)) if a != b]
+        most = max(most, sum(reached))
+    assert 0 < most <= paid
+
+
+# --- an auditor's look ----------------------------------------------------------------------------
+
+NUMBERS = range(-1, 3)
+
+
+@contextmanager
+def answering(answers: list[int]) -> Iterator[list[float]]:
+    """Each release gives the next of these answers; the log of the probability with which it would,
+    by the exact law of discrete Laplace noise, is noted."""
+    logs: list[float] = []
+
+    def law(query: Any, mechanism: Any, exact: Any) -> list[int]:
+        answer, rate = answers[len(logs)], 1 / float(mechanism.scale)
+        norm = math.log(-math.expm1(-rate)) - math.log1p(math.exp(-rate))
+        logs.append(norm - rate * abs(answer - int(exact[0])))
+        return [answer]
+
+    token = recorder.set(law)
+    try:
+        yield logs
+    finally:
+        recorder.reset(token)
+
+
+def interrogate(rows: pd.DataFrame, answers: list[int]) -> tuple[list[float], Fraction]:
+    """An adaptive analyst: what is asked next, of whom and at which ε, follows from the answers."""
+    dp.reset()
+    dp.session(epsilon=2)
+    p = dp.protect(rows, name="people")
+    women, men = p.partition("sex", keys=KEYS).values()
+    with answering(answers) as logs:
+        women.count(epsilon=0.5)
+        after = answers[0]
+        men.count(epsilon=1 if after > 0 else 0.25)
+        (women if answers[1] > after else men).count(epsilon=0.75, fresh=True)
+        asked = p if answers[2] == 0 else men if answers[2] > 0 else women
+        try:
+            asked.count(epsilon=1, fresh=True)
+        except dp.BudgetExceeded:
+            logs.append(0.0)
+    return logs, spent()
+
+
+def test_adaptive_interleaved_parts_keep_what_the_ledger_says() -> None:
+    """Exactly, for every transcript: its log-likelihood ratio is at most what is spent on it."""
+    base = [("f", 1), ("m", 2)]
+    neighbours = [
+        (pd.DataFrame(base, columns=["sex", "age"]),
+         pd.DataFrame([*base, (sex, 3)], columns=["sex", "age"]))
+        for sex in ("f", "m", "other")
+    ]  # fmt: skip
+    largest, ratios = 0.0, []
+    for answers in itertools.product(NUMBERS, repeat=4):
+        for without, with_one in neighbours:
+            (logs, paid), (others, also) = (
+                interrogate(rows, list(answers)) for rows in (without, with_one)
+            )
+            assert paid == also <= 2
+            ratio = abs(sum(logs) - sum(others))
+            assert ratio <= paid + Fraction(1, 10**9)
+            ratios.append((ratio, float(paid)))
+            largest = max(largest, ratio - float(paid))
+    assert abs(largest) < 1e-9  # some transcript costs its unit all that the ledger says
+    assert any(paid == 2 for _, paid in ratios)
+
+
+# --- groups of units ------------------------------------------------------------------------------
+
+
+def test_groups_pay_k_times_epsilon(people: Any) -> None:
+    for part in people.partition("sex").values():
+        part.count(epsilon=0.5)
+    assert dp.ledger().for_group(1) == dp.ledger().loss == Loss(Epsilon("0.5"))
+    assert dp.ledger().for_group(np.int64(4)) == Loss(Epsilon(2))
+
+
+def test_groups_pay_a_delta_that_grows_by_powers() -> None:
+    dp.session(epsilon=3, delta=1e-5)
+    table().dp.count(epsilon=1, delta=1e-6, mechanism="gaussian")
+    one = dp.ledger().loss
+    assert dp.ledger().for_group(1) == one
+    group = dp.ledger().for_group(3)
+    told = float(one.delta) * (1 + math.e + math.e**2)
+    assert group.epsilon == 3 * one.epsilon
+    assert told * (1 - 1e-13) <= float(group.delta) <= told * (1 + 1e-13)
+    assert dp.ledger().for_group(10**6).delta == 1
+
+
+@given(
+    st.fractions(min_value=0, max_value=3, max_denominator=50),
+    st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(1, 100)),
+    st.integers(1, 20),
+)
+def test_the_delta_of_a_group_is_a_sum_of_powers(e: Fraction, d: Fraction, k: int) -> None:
+    told = float(d) * sum(math.exp(float(e) * i) for i in range(k))
+    found = float(delta_for_group(e, d, k))
+    assert found == 1 if told > 1.001 else abs(found - told) <= 1e-12 * told or told > 0.999
+    assert found <= 1
+
+
+def test_groups_of_a_session_that_counts_rho() -> None:
+    dp.session(rho=0.5, delta=1e-6, delta_releases=1e-7)
+    df = table()
+    df.dp.count(rho=0.1)
+    assert dp.ledger().for_group(3) == Loss(rho=Rho("0.9"))
+    df.dp["sex"].value_counts(epsilon=0.1, delta=1e-8)
+    whole = dp.session().epsilon
+    group = dp.ledger().for_group(2)
+    assert group.rho == 0
+    assert group.epsilon == 2 * whole
+    told = float(dp.session().terms.all_delta) * (1 + math.exp(float(whole)))
+    assert abs(float(group.delta) - told) < 1e-12 * told + 1e-15
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, 2.0, True, None, "2", float("nan")])
+def test_a_group_has_a_whole_number_of_units(people: Any, bad: Any) -> None:
+    with pytest.raises(dp.QueryError, match="whole number of at least 1"):
+        dp.ledger().for_group(bad)

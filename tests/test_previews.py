@@ -1,0 +1,345 @@
+"""A preview runs code as it is, and neither reads, charges nor answers anything."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import threading
+import warnings
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from operations import GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released
+
+import dppandas as dp
+from dppandas import mechanisms, sampling
+from dppandas.budget import Delta, Epsilon, Loss, Rho
+from dppandas.durable import SqliteStore
+from dppandas.engines.pandas import PandasEngine
+from dppandas.store import MemoryStore
+
+EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN]
+
+
+def table() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "number": np.arange(60) % 10,
+            "group": list("abc") * 20,
+            "code": [1, 2, 3] * 20,
+            "yes": True,
+            "no": False,
+            "when": pd.Timestamp("2020-01-02", tz="UTC"),
+            "owner": range(60),
+        }
+    )
+
+
+def people(**terms: Any) -> Any:
+    return dp.protect(table(), "people", **terms)
+
+
+@pytest.fixture
+def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing may be read, drawn or written."""
+
+    def touched(*args: Any, **more: Any) -> Any:
+        raise AssertionError("a preview touched something")
+
+    monkeypatch.setattr(PandasEngine, "gather", touched)
+    monkeypatch.setattr(PandasEngine, "_rows", touched)
+    for store in (MemoryStore, SqliteStore):
+        for name in ("add", "settle"):
+            monkeypatch.setattr(store, name, touched)
+    for name in ("discrete_laplace_vector", "discrete_gaussian_vector", "permute_and_flip"):
+        monkeypatch.setattr(sampling, name, touched)
+    assert mechanisms.sampling is sampling
+
+
+def shape(result: Any) -> Any:
+    """What of a result is public, apart from labels found."""
+    if isinstance(result, pd.DataFrame):
+        return type(result), list(result.columns), list(result.dtypes), result.index.names
+    if isinstance(result, pd.Series):
+        return type(result), result.name, result.dtype, result.index.names
+    if isinstance(result, pd.Index):
+        return type(result), result.dtype, result.names
+    return type(result)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_each_operation_tells_what_the_ledger_would(name: str) -> None:
+    dp.session(epsilon=100, delta=1e-3)
+    p = people(unit="owner")
+    with dp.preview() as plan:
+        nothing = released(name, p)
+    assert dp.ledger().entries() == []
+    answer = released(name, p)
+    (entry,) = dp.ledger().entries()
+    told = plan.to_frame()
+    ledger = dp.ledger().to_frame()
+    same = ["source", "lineage", "query", "epsilon", "delta", "mechanism", "scale", "error"]
+    pd.testing.assert_frame_equal(told[same], ledger[same])
+    assert (plan.loss, plan.total) == (entry.loss, entry.epsilon)
+    assert shape(nothing) == shape(answer)
+    if name not in UNKNOWN and isinstance(answer, pd.Series | pd.DataFrame):
+        assert sorted(map(str, nothing.index)) == sorted(map(str, answer.index)) or (
+            name in SELECTIONS or len(nothing) == len(answer)
+        )
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.usefixtures("untouched")
+def test_nothing_is_touched_and_results_are_marked(name: str) -> None:
+    dp.session(epsilon="0.001", delta=1e-3)
+    p = people(unit="owner")
+    with dp.preview() as plan:
+        result = released(name, p)
+    assert not plan.fits
+    assert plan.missing == Loss(Epsilon("0.999"))
+    assert dp.ledger().entries() == []
+    if isinstance(result, pd.Index):
+        return
+    record = dp.record(result)
+    assert record.preview
+    assert record.number == 0
+    assert str(record).startswith("preview, no answer: ")
+    assert "preview" in record._repr_html_()
+
+
+def test_results_say_in_a_notebook_that_they_are_none() -> None:
+    from IPython.lib.pretty import pretty
+
+    p = people()
+    with dp.preview():
+        results = [
+            p.count(epsilon=1),
+            p["number"].mean(bounds=(0, 9), epsilon=1),
+            p[["yes", "no"]].idxmax(epsilon=1),
+            p["code"].value_counts(keys=[1, 2]).idxmax(epsilon=1),
+            p["number"].std(bounds=(0, 9), epsilon=1),
+        ]
+    for result in results:
+        assert pretty(result).startswith("preview, no answer (")
+    assert not dp.record(p.count(epsilon=1)).preview
+
+
+def test_code_goes_on_as_it_is() -> None:
+    dp.session(epsilon=1, delta=1e-6)
+    p = people()
+
+    def report() -> float:
+        n = p.count(within=20)
+        found = p["group"].value_counts(delta=1e-7, epsilon="0.1")
+        for label in found.index:
+            p[p["group"] == label].count(epsilon="0.1")
+        counts = p["group"].value_counts(keys=GROUPS, epsilon="0.2").sort_index()
+        both = p["number"].agg(["count", "mean"], bounds=(0, 9), epsilon="0.3")
+        assert set(dp.records(both)) == {"count", "mean"}
+        return float(n + n.error() + counts.sum() + both.sum())
+
+    with dp.preview() as plan:
+        assert isinstance(report(), float)
+    assert plan.total == Fraction("0.747")
+    assert plan.loss.delta == Delta("1e-7")
+    assert plan.left == Loss(Epsilon(1), Delta("1e-6"))
+    assert plan.fits
+    assert plan.missing == Loss()
+    assert plan.to_frame()["status"].tolist() == ["new"] * 5
+    assert dp.ledger().spent == 0
+
+
+def test_what_would_be_refused_is_refused() -> None:
+    p = people()
+    with dp.preview() as plan:
+        for refused in (
+            lambda: p["number"].mean(epsilon=1),
+            lambda: p.count(epsilon=-1),
+            lambda: p.count(within=1e-9, confidence=1 - 1e-15, mechanism="dice"),
+            lambda: p["number"].median(bounds=(0, 9), epsilon=1, method="smooth"),
+            lambda: len(p),
+        ):
+            with pytest.raises(dp.DPError):
+                refused()
+    assert repr(plan) == "dppandas preview · no releases"
+    assert plan.to_frame().empty
+    assert (plan.total, plan.fits, plan.left) == (0, True, None)
+
+
+# --- what is answered again -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", ["memory", "file"])
+def test_what_was_answered_before_would_be_free(kept: str, tmp_path: Path) -> None:
+    path = {"store": tmp_path / "a.ledger"} if kept == "file" else {}
+    dp.session(epsilon=1, **path)
+    p = people(version="1")
+    p.count(epsilon="0.5")
+    before = dp.ledger().entries()
+    with dp.preview() as plan:
+        n = p.count(epsilon="0.5")
+        p.count(epsilon="0.5", fresh=True)
+        p.size(epsilon="0.25")
+        p.size(epsilon="0.25")  # bought a line above
+        p["number"].count(epsilon="0.25", fresh=True)
+        p["number"].count(epsilon="0.25")
+    assert plan.to_frame()["status"].tolist() == [
+        "replayed", "new", "new", "replayed", "new", "replayed",
+    ]  # fmt: skip
+    assert plan.to_frame()["epsilon"].tolist() == [0, 0.5, 0.25, 0, 0.25, 0]
+    assert (plan.total, str(plan.missing)) == (1, "ε = 0.5")
+    assert dp.record(n).preview  # and not the answer that is kept
+    assert dp.ledger().entries() == before  # nor is it noted that it was looked for
+    with dp.preview() as asserted:
+        table().dp.count(epsilon="0.1")
+        table().dp.count(epsilon="0.1")
+    assert asserted.total == Fraction("0.2")  # which never replays
+
+
+def test_the_total_is_what_the_ledger_then_charges() -> None:
+    dp.session(epsilon=10)
+    p = people()
+    p.count(epsilon=1)
+
+    def block() -> None:
+        for _ in range(2):
+            p.count(epsilon=1)
+            p["number"].describe(bounds=(0, 9), epsilon=1)
+            p["group"].mode(keys=GROUPS, epsilon=1)
+            p.size(epsilon=1, fresh=True)
+
+    with dp.preview() as plan:
+        block()
+    spent = dp.ledger().spent
+    block()
+    assert dp.ledger().spent - spent == plan.total
+    assert plan.total == 4
+
+
+def test_rho() -> None:
+    dp.session(rho=1, delta=1e-6)
+    with dp.preview() as plan:
+        people().count(rho="0.25")
+        people().count(rho=1)
+    assert (plan.total, plan.loss) == (Rho("1.25"), Loss(rho=Rho("1.25")))
+    assert "ρ = 1.25: ρ = 0.25 more than is left" in repr(plan)
+    assert list(plan.to_frame().columns)[3:5] == ["rho", "delta"]
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+
+
+def test_a_preview_is_a_table_to_read() -> None:
+    dp.session(epsilon=1)
+    p = people()
+    with dp.preview() as plan:
+        p.query("group == '<b>'").count(epsilon="0.5")
+    assert repr(plan).startswith(
+        "dppandas preview · 1 release would cost ε = 0.5, of which ε = 1 is left"
+    )
+    assert "± 6" in repr(plan)
+    html = plan._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b>'" not in html
+
+
+def test_previews_nest_and_end_whatever_happens() -> None:
+    p = people()
+    with dp.preview() as outer:
+        p.count(epsilon=1)
+        with dp.preview() as inner:
+            p.count(epsilon=2)
+        broken = dp.preview()
+        with contextlib.suppress(ZeroDivisionError), broken:
+            p.count(epsilon=3)
+            1 / 0  # noqa: B018
+        p.size(epsilon=4)
+    assert [plan.total for plan in (outer, inner, broken)] == [5, 2, 3]
+    with pytest.raises(dp.SessionError, match="for one block"), outer:
+        pass
+    assert isinstance(p.count(epsilon=1), int)
+    assert dp.ledger().spent == 1
+
+
+def test_other_threads_release_as_ever_and_what_outlives_a_block_is_refused() -> None:
+    p = people()
+    with dp.preview() as plan:
+        thread = threading.Thread(target=lambda: p.count(epsilon=1))
+        thread.start()
+        thread.join()
+        context = contextvars.copy_context()
+    assert dp.ledger().spent == 1
+    assert plan.total == 0
+    with pytest.raises(dp.SessionError, match="has ended"):
+        context.run(lambda: p.count(epsilon=2))
+    assert dp.ledger().spent == 1
+
+
+def test_one_session_only() -> None:
+    with dp.preview() as plan:
+        table().dp.count(epsilon=1)
+        dp.reset()
+        dp.session(epsilon=1)
+        with pytest.raises(dp.SessionError, match="of one session"):
+            table().dp.count(epsilon=1)
+    assert plan.total == 1
+    assert dp.ledger().entries() == []
+
+
+def test_a_session_may_start_in_it() -> None:
+    with dp.preview() as plan:
+        dp.session(epsilon=1)
+        people().count(epsilon=2)
+    assert plan.missing == Loss(Epsilon(1))
+
+
+def test_splits_in_previews_and_previews_in_splits() -> None:
+    p = people()
+    with dp.preview() as plan, dp.split(epsilon=1, into=2) as inner:
+        p.count()
+        p.size(fresh=True)
+    assert (plan.total, inner.left, dp.ledger().spent) == (1, 0, 0)
+    with dp.split(epsilon=1, weights=[3, 1]) as shares:
+        with dp.preview() as plan:
+            p.count()
+            p.size(fresh=True)
+            with pytest.raises(dp.QueryError, match="all are taken"):
+                p.size()
+        assert shares.left == 2
+        p.count()
+        assert shares.left == 1
+    assert plan.total == 1
+    assert dp.ledger().spent == Fraction("0.75")
+
+
+def test_warnings_are_those_of_the_code() -> None:
+    p = people()
+    with dp.preview(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        p["code"].min(bounds=(0, 9), epsilon=1)
+    (warned,) = caught
+    assert warned.filename == __file__
+
+
+def test_combining_and_refining_are_previewed_like_the_releases_that_they_are() -> None:
+    dp.reset()
+    dp.session(epsilon=2)
+    frame = dp.protect(pd.DataFrame({"a": range(50)}), name="previewed")
+
+    def ask() -> Any:
+        first = frame.count(epsilon=0.25)
+        return dp.combine(first, frame.count(epsilon=0.5)).refine(epsilon=0.25)
+
+    with dp.preview() as plan:
+        answer = ask()
+    assert dp.record(answer).preview
+    assert float(plan.total) == 1
+    assert dp.ledger().entries() == []
+    assert not dp.record(ask()).preview
+    assert dp.ledger().spent == plan.total

@@ -1,0 +1,421 @@
+"""What people write who know pandas, or mistype: refused free of charge, in words that help."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dppandas as dp
+
+ROWS = pd.DataFrame(
+    {
+        "x": [1.0, 2.0, 3.0] * 100,
+        "y": [1.0, 4.0, 3.0] * 100,
+        "g": ["a", "b", "a"] * 100,
+        "f": [True, False, True] * 100,
+        "when": pd.date_range("2025", periods=300),
+    }
+)
+DOMAIN = {"x": (0, 5), "y": (0, 5), "g": ["a", "b"]}
+
+Ask = Callable[[Any], Any]
+
+
+@pytest.fixture
+def p() -> Any:
+    dp.session(epsilon=100, delta=1e-3)
+    return dp.protect(ROWS.copy(), name="s", domain=DOMAIN)
+
+
+def refused(ask: Ask, p: Any, match: str, error: type[Exception] = dp.QueryError) -> str:
+    """The message of a refusal that cost nothing."""
+    with pytest.raises(error, match=match) as raised:
+        ask(p)
+    assert dp.ledger().entries() == []
+    return str(raised.value)
+
+
+def votes(rows: pd.DataFrame, candidate: str) -> int:
+    return int((rows["g"] == candidate).sum())
+
+
+def most(rows: pd.DataFrame) -> int:
+    return len(rows)
+
+
+#: Answers that are asked for first and paid for later, with the words by which they are.
+LATER: dict[str, tuple[Ask, str]] = {
+    "counts": (lambda p: p["g"].value_counts(), "release"),
+    "a number": (lambda p: p["x"].mean(), "release"),
+    "a label": (lambda p: p["g"].value_counts(), "idxmax"),
+    "the top": (lambda p: p["g"].value_counts(), "nlargest"),
+    "the top of columns": (lambda p: p[["f"]].sum(), "nlargest"),
+    "an error": (lambda p: p["g"].value_counts(), "expected_error"),
+    "a mode": (lambda p: p["g"].mode(), "release"),
+    "several": (lambda p: p["x"].agg(["mean", "count"]), "release"),
+    "one of several": (lambda p: p["x"].agg("mean"), "release"),
+    "all eight": (lambda p: p["x"].describe(), "release"),
+    "labels found": (lambda p: p["g"].unique(delta=1e-6), "release"),
+    "counts found": (lambda p: ROWS.dp["g"].value_counts(delta=1e-6), "release"),
+    "groups found": (lambda p: ROWS.dp.groupby("g", delta=1e-6).size(), "release"),
+    "a choice": (lambda p: dp.choose(ROWS, ["a", "b"], score=votes, sensitivity=1), "release"),
+    "a distance": (lambda p: dp.distance_to(ROWS, most), "release"),
+    "a test": (lambda p: dp.propose_test_release(ROWS, most, most), "release"),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+@pytest.mark.parametrize("slip", [{"mechanizm": "gaussian"}, {"bounds": (0, 1)}, {"axis": 0}])
+def test_a_release_takes_what_it_knows(name: str, slip: dict[str, Any], p: Any) -> None:
+    ask, way = LATER[name]
+    asked = getattr(ask(p), way)
+    first = (1,) if way == "nlargest" else ()
+    said = refused(lambda _: asked(*first, epsilon=1, **slip), p, repr(next(iter(slip))))
+    assert "charged" in said
+    assert ("Did you mean mechanism=" in said) == ("mechanizm" in slip)
+
+
+NARROW = [(0, 1e-308), (-1e-300, 1e-300), (5e-324, 1e-323)]
+HUGE = pd.DataFrame({"g": ["a", "b"], "v": pd.Series([10**400, 1], dtype=object)})
+
+#: What can't be computed, whatever the rows are.
+HOPELESS: dict[str, tuple[Ask, str]] = {
+    **{
+        f"{what} in {bounds}": (
+            lambda p, what=what, bounds=bounds: getattr(p[["x", "y"]], what)(
+                bounds=bounds, epsilon=1
+            ),
+            "too narrow",
+        )
+        for what in ("cov", "corr", "var", "mean", "sum", "median", "describe")
+        for bounds in NARROW
+    },
+    "a pair": (lambda p: p["x"].cov(p["y"], bounds=NARROW[0], epsilon=1), "too narrow"),
+    "a pair's corr": (lambda p: p["x"].corr(p["y"], bounds=NARROW[1], epsilon=1), "too narrow"),
+    "Gaussian": (
+        lambda p: p[["x", "y"]].corr(bounds=NARROW[1], epsilon=1, delta=1e-6, mechanism="gaussian"),
+        "too narrow",
+    ),
+    "a map": (lambda p: p["g"].map({"a": 10**400, "b": 1}).sum(bounds=(0, 9), epsilon=1), "larger"),
+    "a replacement": (lambda p: p["x"].replace({1: 10**400}).sum(epsilon=1), "larger"),
+    "a table": (lambda p: p.merge(HUGE, on="g")["v"].sum(bounds=(0, 9), epsilon=1), "larger"),
+    "a sum": (lambda p: (p["x"] + 10**400).sum(bounds=(0, 9), epsilon=1), "larger"),
+    "a power": (lambda p: (-(10**400)) ** p["x"], "larger"),
+    "a query": (lambda p: p.query(f"x + {'9' * 400} > 1"), "larger"),
+    "a key": (
+        lambda p: dp.protect(ROWS.copy(), "d", domain={"x": [1, 10**400]})["x"].sum(epsilon=1),
+        "bounds=",
+    ),
+    "a step": (lambda p: p["x"].median(step=10**400, epsilon=1), "step="),
+    "a score": (
+        lambda p: dp.choose(
+            ROWS, ["a"], score=lambda d, c: int((d["zz"] == c).sum()), sensitivity=1, epsilon=1
+        ),
+        "KeyError: 'zz'",
+    ),
+    "a score of one candidate": (
+        lambda p: dp.choose(ROWS, [1, 0], score=lambda d, c: len(d) // c, sensitivity=1, epsilon=1),
+        "ZeroDivisionError",
+    ),
+    "a distance": (lambda p: dp.distance_to(ROWS, lambda d: nowhere, epsilon=1), "NameError"),  # type: ignore[name-defined] # noqa: F821
+    "a proposed value": (
+        lambda p: dp.propose_test_release(ROWS, lambda d: d.x.iloc[0], most, epsilon=1, delta=1e-6),
+        "IndexError",
+    ),
+    "a proposal's distance": (
+        lambda p: dp.propose_test_release(ROWS, most, lambda d: int("x"), epsilon=1, delta=1e-6),
+        "ValueError: invalid literal",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOPELESS)
+def test_what_fails_whatever_the_rows_are_is_refused_before_the_charge(name: str, p: Any) -> None:
+    ask, match = HOPELESS[name]
+    refused(ask, p, match)
+
+
+def test_large_numbers_may_still_be_compared(p: Any) -> None:
+    assert p[p["x"] < 10**400].count(epsilon=1) > 200
+    assert p.query(f"x < {'9' * 400}").count(epsilon=1) > 200
+    assert p["x"].where(p["x"] > 2, 10**400).mean(bounds=(0, 5), epsilon=1) > 2
+
+
+#: Arguments of pandas that are not taken here, or things where names belong.
+FOREIGN: dict[str, tuple[Ask, str]] = {
+    "expand": (lambda p: p["g"].str.split(",", expand=True), "split: .*'expand'.*It takes pat"),
+    "a case": (lambda p: p["g"].str.lower(1), "lower: .*It takes nothing"),
+    "a test": (lambda p: p["g"].str.isdigit(1), "isdigit: .*It takes nothing"),
+    "a language": (lambda p: p["when"].dt.month_name("de"), "month_name: .*It takes nothing"),
+    "nothing in a list": (lambda p: p["x"].isin(), "isin: missing.*'values'"),
+    "no query": (lambda p: p.query(), "query: missing.*'expr'"),
+    "a loss by position": (lambda p: p["x"].mean().release(5), "release: too many positional"),
+    "a loss of several": (lambda p: p["x"].describe().release(5), "release: too many positional"),
+    "an argument of copy": (lambda p: p.copy(deep=True, memo=1), "copy: .*'memo'"),
+    "of a function": (lambda p: dp.concat(p, axis=1, keys=2), "concat: .*It takes frames"),
+    "of protect": (lambda p: dp.protect(ROWS.copy(), nme="t"), "protect: "),
+    "of an error": (lambda p: dp.cut(p["x"], [0, 1], retbins=True), "cut: .*'retbins'"),
+    "a frame replaced": (lambda p: p.replace(ROWS), "replace takes plain values"),
+    "a list replaced": (lambda p: p["x"].replace([[1]], 2), "replace takes plain values"),
+    "a list as name": (lambda p: p["x"].rename(["a"]), "can't name a column"),
+    "a tuple as name": (lambda p: p.rename(columns={"x": ([],)}), "can't name a column"),
+    "a frame across": (lambda p: p.pivot_table(columns=ROWS), "by name, and a DataFrame"),
+    "a frame down": (lambda p: p.crosstab(ROWS, "g"), "by name, and a DataFrame"),
+    "a frame of values": (lambda p: p.pivot_table(ROWS, "g"), "by name, and a DataFrame"),
+    "a plain column": (lambda p: p.groupby(ROWS["g"]), "by name, and a Series"),
+    "a private column": (lambda p: p.groupby(p["x"] > 1), r"by name: .*\.assign"),
+    "private columns": (lambda p: p.crosstab("g", [p["x"] > 1]), r"by name: .*\.assign"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_python_or_pandas_would_say_is_said_in_our_words(name: str, p: Any) -> None:
+    ask, match = FOREIGN[name]
+    refused(ask, p, match)
+
+
+def test_an_error_of_the_callers_own_function_stays_what_it_is(p: Any) -> None:
+    with pytest.raises(TypeError, match="own words"):
+        p.pipe(_in_own_words)
+    with pytest.raises(TypeError, match="positional argument"):
+        p.pipe(lambda: None)
+
+
+def _in_own_words(frame: Any) -> Any:
+    raise TypeError("own words")
+
+
+@pytest.mark.parametrize("ask", [
+    lambda p: p["x"].describe().expected_error(epsilon=1),
+    lambda p: p["x"].agg(["mean", "count"]).idxmax(epsilon=1),
+    lambda p: p.agg({"x": ["mean", "count"]}).nlargest(1, epsilon=1),
+])  # fmt: skip
+def test_several_answers_say_that_they_are_several(ask: Ask, p: Any) -> None:
+    said = refused(ask, p, "of several answers", AttributeError)
+    assert "dp.records" in said
+    assert "Together" not in said
+
+
+def test_smooth_quantiles_know_no_error_before(p: Any) -> None:
+    dp.allow_experimental()
+    refused(lambda p: p["x"].median(method="smooth").expected_error(epsilon=1), p, "smooth sensi")
+
+
+def test_the_record_of_several_answers_is_several(p: Any) -> None:
+    for several in (p["x"].agg(["mean", "count"], epsilon=1), p[["x"]].describe(epsilon=1)):
+        with pytest.raises(dp.RecordError, match=r"dp\.records\(result\)"):
+            dp.record(several)
+        assert len(dp.records(several)) == 2
+
+
+@pytest.mark.parametrize("ask", [
+    lambda p: p["f"].sum(epsilon=1),
+    lambda p: p.groupby("g")["f"].sum(epsilon=1),
+    lambda p: p["f"].mean(epsilon=1),
+])  # fmt: skip
+def test_what_may_be_truth_values_is_told_their_bounds(ask: Ask, p: Any) -> None:
+    refused(ask, p, r"\(0, 1\) for what is True or False", dp.MissingArgument)
+
+
+def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: None) -> None:
+    both = p[["x", "f"]].mean(bounds={"f": (0, 1)}, epsilon=1)
+    assert both.tolist() == pytest.approx([2, 2 / 3])
+    assert "(0, 5)" in str(p["x"].mean(bounds={"y": (0, 1)}))
+    several = p.agg({"x": "mean", "f": ["mean", "sum"]}, bounds={"f": (0, 1)}, epsilon=1)
+    assert several.loc["mean", "x"] == pytest.approx(2)
+    table = p.groupby("g")[["x", "f"]].sum(bounds={"f": (0, 1)}, epsilon=1)
+    assert table["x"].tolist() == [400, 200]
+    pair = p[["x", "f"]].corr(bounds={"f": (0, 1)}, epsilon=1)
+    assert pair.shape == (2, 2)
+
+
+@pytest.mark.parametrize(("ask", "match"), [
+    (lambda p: p[["x", "f"]].mean(bounds={"x": (0, 1)}, epsilon=1), "needed for 'f'"),
+    (lambda p: p[["x", "y"]].mean(bounds={"X": (0, 1)}, epsilon=1), "for 'X', which is no column"),
+    (lambda p: p["x"].mean(bounds={"z": (0, 1)}, epsilon=1), "for 'z', which is no column"),
+])  # fmt: skip
+def test_bounds_of_other_names_are_refused(ask: Ask, match: str, p: Any) -> None:
+    refused(ask, p, match, dp.MissingArgument)
+
+
+def test_suggested_bounds_are_bounds(p: Any, exact: None) -> None:
+    found = ROWS.dp["x"].suggest_bounds(epsilon=1)
+    assert found.tolist()[:2] == [0.5, 4]
+    pair = tuple(found[:2])
+    for bounds in (found, found[:2], dict(found[:2]), {"lower": np.float64(0.5), "upper": 4}):
+        assert str(p["x"].mean(bounds=bounds)) == str(p["x"].mean(bounds=pair))
+        assert str(p["x"].sum(bounds={"x": bounds})) == str(p["x"].sum(bounds=pair))
+    q = dp.protect(ROWS.copy(), "t", domain={"x": found})
+    assert "(0.5, 4)" in str(q["x"].mean())
+    named = dp.protect(pd.DataFrame({"lower": [1], "upper": [2]}), "u")
+    assert "mean of lower" in str(named.mean(bounds={"lower": (0, 1), "upper": (0, 2)}))
+
+
+@pytest.mark.parametrize("bounds", [
+    pd.Series({"lower": np.nan, "upper": np.nan, "clipped": np.nan}),
+    pd.Series({"lower": 3.0, "upper": 1.0}),
+    pd.Series({"upper": 3.0, "lower": 1.0}),
+    pd.Series([1.0, 3.0]),
+    pd.Series({"lower": "a", "upper": "b"}),
+    pd.Series({"lower": True, "upper": 2}, dtype=object),
+    {"lower": 1, "upper": None},
+    {"lower": 1},
+])  # fmt: skip
+def test_what_is_no_pair_of_numbers_is_no_bounds(bounds: Any, p: Any) -> None:
+    refused(lambda p: p["f"].mean(bounds=bounds, epsilon=1), p, "bounds")
+
+
+def test_a_column_of_a_source_is_no_bounds(p: Any) -> None:
+    rows = pd.DataFrame({"v": [0.0, 5.0]}, index=["lower", "upper"])
+    dp.protect(rows, "v")
+    refused(lambda p: p["x"].mean(bounds=rows["v"], epsilon=1), p, "not a Series")
+
+
+def warned(ask: Ask, p: Any) -> list[str]:
+    """Where a call warns."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with contextlib.suppress(dp.QueryError, dp.BudgetExceeded):
+            ask(p)
+    return [each.filename for each in seen if "somebody's" in str(each.message)]
+
+
+@pytest.mark.parametrize("ask", [
+    lambda p: p["x"].min(epsilon=1),
+    lambda p: p["x"].max().release(epsilon=1),
+    lambda p: p["x"].quantile(0, epsilon=1),
+    lambda p: p[["x", "y"]].quantile([0, 0.5], epsilon=1),
+    lambda p: p.groupby("g")["x"].max(epsilon=1),
+    lambda p: p["x"].agg("min", epsilon=1),
+    lambda p: p["x"].agg(["min", "max", "mean"], epsilon=1),
+    lambda p: p["x"].agg(["min", "mean"]).release(epsilon=1),
+    lambda p: p.pivot_table("x", "g", aggfunc="max", epsilon=1),
+])  # fmt: skip
+def test_extremes_warn_once_with_the_answer_at_the_callers_line(ask: Ask, p: Any) -> None:
+    assert warned(ask, p) == [__file__]
+    dp.reset()
+    dp.session(epsilon=2)
+    q = dp.protect(ROWS.copy(), "q", domain=DOMAIN)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # takes no answer away
+        ask(q)
+
+
+@pytest.mark.parametrize("ask", [
+    lambda p: p["x"].min(),
+    lambda p: p["x"].agg(["min", "mean"]),
+    lambda p: p["x"].agg(["min", "kurt"], epsilon=1),
+    lambda p: p["x"].min(epsilon=-1),
+    lambda p: p["x"].min(epsilon=50, bounds=(2, 1)),
+    lambda p: p["x"].median(epsilon=1),
+    lambda p: p["x"].describe(epsilon=1),
+])  # fmt: skip
+def test_what_answers_no_extreme_does_not_warn(ask: Ask, p: Any) -> None:
+    assert warned(ask, p) == []
+
+
+def test_what_the_budget_refuses_does_not_warn(p: Any) -> None:
+    p.count(epsilon=64)
+    assert warned(lambda p: p["x"].max(epsilon=60), p) == []
+
+
+CHOSEN: dict[str, Ask] = {
+    "median": lambda p: p["x"].median,
+    "max": lambda p: p["x"].max,
+    "idxmax": lambda p: p["g"].value_counts().idxmax,
+    "mode": lambda p: p["g"].mode,
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_what_is_chosen_has_no_noise_to_name(name: str, p: Any) -> None:
+    ask = CHOSEN[name]
+    refused(lambda p: ask(p)(epsilon=1, delta=1e-6, mechanism="gaussian"), p, "leave mechanism")
+    dp.reset()
+    dp.session(rho=1, delta=1e-6)
+    q = dp.protect(ROWS.copy(), "q", domain=DOMAIN)
+    for noise in ("gaussian", "laplace"):
+        refused(lambda q, n=noise: ask(q)(rho=0.1, mechanism=n), q, "leave mechanism")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ask(q)(rho=0.1)
+        ask(q)(epsilon=0.1)
+    assert len(dp.ledger().entries()) == 2
+
+
+INDEXED = ROWS.set_index("g")
+
+#: What a message says to do.
+ADVICE: dict[str, tuple[Ask, str]] = {
+    "distinct by group": (lambda p: p.groupby("g")["y"].nunique(epsilon=1), "declare keys and ask"),
+    "named aggregation": (
+        lambda p: p.groupby("g").agg(m=("x", "mean"), epsilon=1), r"Named aggreg.*agg\(\{'x'",
+    ),
+    "an unknown option": (lambda p: p["x"].agg("mean", foo=1), ": epsilon and bounds by name"),
+    "an option of keys": (lambda p: p["g"].mode(foo=1), ": epsilon and keys by name"),
+    "an option of size": (lambda p: p.size(foo=1), ": epsilon by name"),
+    "an index": (lambda p: INDEXED.dp.groupby("g", keys=["a"]), "reset_index"),
+    "an index of a source": (lambda p: dp.protect(INDEXED.copy(), "i")["g"], "reset_index"),
+    "an index counted": (lambda p: INDEXED.dp.value_counts(["g"], keys=["a"]), "no column 'g'"),
+    "half a bin": (lambda p: p["x"].hist(bins=2.5, range=(0, 5)), "bins=2.5 must be a whole"),
+    "as many bins as fit": (lambda p: p["x"].hist("auto", range=(0, 5)), "bins='auto' must be"),
+    "no bins": (lambda p: p["x"].hist(bins=None, range=(0, 5)), "bins=None must be"),
+    "true bins": (lambda p: p["x"].hist(bins=True, range=(0, 5)), "bins=True must be"),
+    "a missing value": (lambda p: p["x"].isin([1, np.nan]), r"isna\(\)"),
+    "a missing time": (lambda p: p["when"].isin([pd.NaT]), r"isna\(\)"),
+    "rows that nobody drops": (lambda p: p.truncated(epsilon=1), "max_rows drops none"),
+    "a frame of keys": (
+        lambda p: p["g"].value_counts(keys=pd.DataFrame({"g": ["a", "b"]}), epsilon=1), "DataFrame",
+    ),
+    "a frame as domain": (
+        lambda p: dp.protect(ROWS.copy(), "d", domain={"g": pd.DataFrame({"g": ["a"]})}), "DataFra",
+    ),
+    "two lines": (lambda p: dp.protect(ROWS.copy(), "s\nrelease 99"), "name=.*one line"),
+    "a bell": (lambda p: dp.protect(ROWS.copy(), "s\x07"), "name=.*one line"),
+    "a reversal": (lambda p: dp.protect(ROWS.copy(), "s\u202e"), "name=.*one line"),
+    "a novel": (lambda p: dp.protect(ROWS.copy(), "s" * 201), "at most 200"),
+    "a version of two lines": (
+        lambda p: dp.protect(ROWS.copy(), "t", version="1\n2"), "version=.*one line",
+    ),
+    "weights by name": (lambda p: p["x"].mean(weights="y", epsilon=1), r"\['w'\].*column alone"),
+    "weights of rows": (
+        lambda p: p[["x", "y"]].agg(["mean"], weights="y", epsilon=1), "divides epsilon.*weight_b",
+    ),
+    "weights of a column": (
+        lambda p: p["x"].agg(["mean", "sum"], weights=p["y"], epsilon=1), "divides epsilon",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_messages_say_what_to_do(name: str, p: Any) -> None:
+    ask, match = ADVICE[name]
+    refused(ask, p, match)
+
+
+def test_names_of_any_script_are_fine() -> None:
+    dp.protect(ROWS.copy(), "Größe 大きさ, 2025 – v1", version="é 2")
+    dp.protect(ROWS.copy(), "s" * 200)
+
+
+def test_every_answer_is_named_where_an_unknown_one_is_refused(p: Any) -> None:
+    for face in (p, p["x"], p.groupby("g")):
+        said = refused(lambda _, face=face: face.kurtosis, p, "They answer", AttributeError)
+        for name in ("median", "quantile", "min", "max", "agg"):
+            assert name in said
+
+
+@pytest.mark.parametrize("paid", [{}, {"epsilon": 1, "delta": 1e-6}])
+def test_functions_of_the_package_take_what_they_know(paid: dict[str, Any], p: Any) -> None:
+    for ask in (
+        lambda p: dp.choose(ROWS, ["a"], score=votes, sensitivity=1, foo=1, **paid),
+        lambda p: dp.distance_to(ROWS, most, foo=1, **paid),
+        lambda p: dp.propose_test_release(ROWS, most, most, foo=1, **paid),
+    ):
+        refused(ask, p, "'foo'")

@@ -1,0 +1,420 @@
+"""The privacy statement: its figures are those of the table, its words hold, and it is one file."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import sqlite3
+import time
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas import __main__, report
+from dppandas.accounting import Terms
+from dppandas.budget import Epsilon, Loss
+from dppandas.durable import SqliteStore
+from dppandas.spending import Part
+from dppandas.store import Entry
+from dppandas.verify import verified
+
+SESSIONS: dict[str, dict[str, Any]] = {
+    "no limit": {},
+    "pure": {"epsilon": 2},
+    "approximate": {"epsilon": 2, "delta": 1e-6},
+    "zcdp": {"rho": "0.5", "delta": 1e-6, "delta_releases": 1e-7},
+}
+
+
+class Page(HTMLParser):
+    """What a reader of the page has: its words, its tables and its outline."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[str]]] = {}
+        self.words: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self._open: list[str] = []
+        self._rows: list[list[str]] = []
+        self._caption = ""
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "meta":
+            return
+        self._open.append(tag)
+        if tag == "table":
+            self._rows, self._caption = [], ""
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("td", "th"):
+            self._rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+        if tag == "table":
+            self.tables[self._caption] = self._rows
+
+    def handle_data(self, data: str) -> None:
+        if "style" in self._open:
+            return
+        self.words.append(data)
+        if "caption" in self._open:
+            self._caption += data
+        elif "td" in self._open or "th" in self._open:
+            mark = "|" if self._open[-1] == "small" else ""
+            self._rows[-1][-1] += mark + data
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def table(self, start: str) -> pd.DataFrame:
+        (rows,) = (rows for caption, rows in self.tables.items() if caption.startswith(start))
+        return pd.DataFrame(rows[1:], columns=rows[0])
+
+
+def asked(session: dict[str, Any], store: Path | None = None) -> dp.Ledger:
+    """A ledger with releases of all kinds."""
+    dp.session(store=store, **session)
+    df = pd.DataFrame({"a": range(100), "g": list("ab") * 50, "u": [i // 4 for i in range(100)]})
+    people = dp.protect(df, name="people", version="1")
+    visits = dp.protect(df[["a", "u"]], name="visits", version="b", unit="u", max_rows=2)
+    people.count(epsilon=0.25)
+    people.query("a < 3")["g"].value_counts(keys=["a", "b"], epsilon="1/3")
+    people["a"].median(bounds=(0, 100), epsilon="0.1")
+    visits["a"].sum(bounds=(0, 10), epsilon="0.1")
+    dp.private(df, unit="row").count(epsilon="0.1")
+    if "rho" in session:
+        people.count(rho="0.01")
+    elif "delta" in session:
+        people.count(epsilon="0.1", delta="1e-7", mechanism="gaussian")
+    people.count(epsilon=0.25)  # again: replayed
+    return dp.ledger()
+
+
+def page(ledger: dp.Ledger, folder: Path) -> Page:
+    ledger.export(folder / "report.html")
+    return Page((folder / "report.html").read_text("utf-8"))
+
+
+def charges(ledger: dp.Ledger) -> pd.DataFrame:
+    table = ledger.to_frame()
+    return table[table["status"] != "replayed"]
+
+
+SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+
+
+@pytest.mark.parametrize("kept", ["memory", "file"])
+@pytest.mark.parametrize("session", SESSIONS)
+def test_the_figures_of_the_page_are_those_of_the_table(
+    session: str, kept: str, tmp_path: Path
+) -> None:
+    if (session, kept) == ("no limit", "file"):
+        return
+    ledger = asked(SESSIONS[session], tmp_path / "a.ledger" if kept == "file" else None)
+    table, said = charges(ledger), page(ledger, tmp_path)
+    releases = said.table("Every release")
+    assert releases["release"].tolist() == [str(n) for n in table.index]
+    assert releases["query"].tolist() == table["query"].tolist()
+    assert releases["lineage"].tolist() == table["lineage"].tolist()
+    assert releases["error (95 %)"].tolist() == [e or "—" for e in table["error"]]
+    assert releases["outcome"].tolist() == table["status"].tolist()
+    assert releases["date"].tolist() == table["time"].dt.strftime("%Y-%m-%d").tolist()
+    both = table["mechanism"] + " |scale " + table["scale"]
+    assert releases["mechanism"].tolist() == both.tolist()
+    assert (
+        releases["source"].tolist() == (table["source"] + " |version " + table["version"]).tolist()
+    )
+    sources = said.table("Sources").set_index("source")
+    budget = said.table("Budget").set_index("sum")
+    counted = [name for name in SYMBOLS if name in table]
+    for name in counted:
+        exact = releases[SYMBOLS[name]].map(Fraction)
+        assert exact.astype(float).tolist() == table[name].tolist()
+        assert sum(exact) == getattr(ledger.loss, name)
+        assert _sum(budget, "spent", SYMBOLS[name]) == getattr(ledger.loss, name)
+        for source, own in exact.groupby(table["source"].to_numpy()):
+            assert _sum(sources, source, SYMBOLS[name]) == sum(own)
+        if ledger.left is not None:
+            assert _sum(budget, "left", SYMBOLS[name]) == getattr(ledger.left, name)
+            assert _sum(budget, "budget", SYMBOLS[name]) == getattr(ledger.terms.limit, name)
+    assert not {SYMBOLS[n] for n in SYMBOLS if n not in counted} & {*releases, *budget, *sources}
+    assert sources["releases"].astype(int).to_dict() == table["source"].value_counts().to_dict()
+    assert "1 answer was given again" in said.text
+    assert len(ledger.to_frame()) == len(table) + 1
+
+
+def _sum(table: pd.DataFrame, row: Any, column: str) -> Fraction:
+    exact, *about = table.loc[row, column].split(" |≈ ")
+    assert all(abs(float(a) - float(Fraction(exact))) < 1e-5 for a in about)
+    return Fraction(exact)
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_programs_read_the_same_exactly(session: str, tmp_path: Path) -> None:
+    ledger = asked(SESSIONS[session])
+    ledger.export(tmp_path / "r.json")
+    ledger.export(str(tmp_path / "r.CSV"))
+    said = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    assert list(said) == [
+        "form", "dppandas", "ledger", "measure", "neighbours", "budget", "spent", "left",
+        "replays", "sources", "releases",
+    ]  # fmt: skip
+    assert (said["form"], said["dppandas"], said["replays"]) == (1, dp.__version__, 1)
+    entries = [e for e in ledger.entries() if e.status != "replayed"]
+    for release, entry in zip(said["releases"], entries, strict=True):
+        for name, exact in release["loss"].items():
+            assert Fraction(exact) == getattr(entry.loss, name)
+    spent = {name: Fraction(value) for name, value in said["spent"].items()}
+    assert spent == {name: getattr(ledger.loss, name) for name in spent}
+    assert spent == {n: sum(Fraction(r["loss"][n]) for r in said["releases"]) for n in spent}
+    if ledger.left is None:
+        assert said["budget"] is said["left"] is None
+    else:
+        for name, left in said["left"].items():
+            assert Fraction(left) == Fraction(said["budget"][name]) - spent[name]
+    table = ledger.to_frame()
+    read = pd.read_csv(tmp_path / "r.CSV", dtype=str, keep_default_na=False)
+    assert list(read) == [table.index.name, *table.columns]
+    for name in spent:
+        assert read[name].map(Fraction).astype(float).tolist() == table[name].tolist()
+    for name in ("source", "version", "part", "query", "error", "status", "unit", "kernel"):
+        assert read[name].tolist() == table[name].tolist()
+    assert pd.to_datetime(read["time"], format="ISO8601").tolist() == table["time"].tolist()
+
+
+def test_what_rho_means_is_told_of_the_whole_budget_alone(tmp_path: Path) -> None:
+    ledger = asked(SESSIONS["zcdp"])
+    text = page(ledger, tmp_path).text
+    told = {float(x) for x in re.findall(r"ε = ([\d.]+\d)", text)}
+    (epsilon,) = told  # no other ε stands anywhere
+    assert ledger.terms.epsilon is not None
+    assert 0 <= epsilon - float(ledger.terms.epsilon) < 1e-3  # rounded up
+    assert "at δ = 1.1e-06" in text
+    ledger.export(tmp_path / "r.json")
+    budget = json.loads((tmp_path / "r.json").read_text())["budget"]
+    assert Fraction(budget["means_epsilon"]) == ledger.terms.epsilon
+    assert budget["at_delta"] == "1.1e-06"
+
+
+def test_no_promise_is_told_stronger_than_it_is() -> None:
+    for epsilon in (Epsilon("0.001"), Epsilon(1, 3), Epsilon(2), Epsilon("9.99"), Epsilon(10)):
+        power, factor = re.findall(r"<sup>(.*)</sup> \(≤ (.*)\)", report._factor(epsilon))[0]
+        assert Fraction(power) >= epsilon
+        assert math.exp(epsilon) <= float(factor) < 1.02 * math.exp(epsilon)
+    assert report._factor(Epsilon(10**400)) == "e<sup>1E+400</sup>"
+
+
+NASTY = "<script>alert('&')</script>\"\u202e\n\x00\ud800 a"
+
+
+def test_nothing_that_a_ledger_says_becomes_markup(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "<b>&.ledger", Terms(limit=Loss(Epsilon(2))))
+    nasty = Entry(
+        0, 0.0, NASTY.replace("\ud800", ""), NASTY, NASTY, Loss(Epsilon(1)), NASTY, NASTY, NASTY,
+        None, version=NASTY, unit=NASTY, path=(Part(NASTY, NASTY, 1),), key="", kernel=NASTY,
+    )  # fmt: skip
+    store.add([replace(nasty, path=())], lambda before, after: None)
+    ledger = dp.Ledger(store.terms, store)
+    said = page(ledger, tmp_path)
+    plain = Page(page_of_one(tmp_path))
+    assert [tag for tag, _ in said.tags] == [tag for tag, _ in plain.tags]
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert "\u202e" not in text
+    assert "\x00" not in text
+    assert "\\u202e\\n\\x00\\ud800" in said.text
+    for ending in ("json", "csv"):
+        ledger.export(tmp_path / f"r.{ending}")
+    read = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    assert read["releases"][0]["query"] == NASTY
+    pd.read_csv(StringIO((tmp_path / "r.csv").read_text("utf-8").replace("\x00", "")))
+
+
+def page_of_one(folder: Path) -> str:
+    store = SqliteStore(folder / "plain.ledger", Terms(limit=Loss(Epsilon(2))))
+    plain = Entry(
+        0, 0.0, "s", "asserted", "q", Loss(Epsilon(1)), "m", "1", "e", None, version="1", unit="u"
+    )
+    store.add([plain], lambda before, after: None)
+    dp.Ledger(store.terms, store).export(folder / "plain.html")
+    return (folder / "plain.html").read_text("utf-8")
+
+
+def test_the_page_needs_nothing_from_anywhere_and_can_be_heard(tmp_path: Path) -> None:
+    said = page(asked(SESSIONS["pure"]), tmp_path)
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert not re.search(r"https?:|url\(|@import|src=|href=|<script|\son\w+=", text)
+    assert text.startswith('<!DOCTYPE html>\n<html lang="en">')
+    tags = [tag for tag, _ in said.tags]
+    assert [t for t in tags if re.fullmatch(r"h\d", t)] == ["h1"] + ["h2"] * 5
+    assert tags.count("title") == tags.count("main") == 1
+    heads = [about for tag, about in said.tags if tag == "th"]
+    assert {about["scope"] for about in heads} == {"col", "row"}
+    assert tags.count("caption") == tags.count("table") == 3
+    for _, about in said.tags:
+        assert about.get("role") not in ("img", "region") or about["aria-label"]
+    assert "prefers-color-scheme:dark" in text
+    assert "@media print" in text
+
+
+def colours(style: str) -> dict[str, str]:
+    return dict(re.findall(r"--(\w+):(#\w+)", style))
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_its_colours_can_be_told_apart(scheme: int) -> None:
+    """Contrast as WCAG 2 has it: text 7, soft text 4.5, marks 3."""
+    found = colours(
+        report._STYLE.split("@media (prefers-color-scheme:dark)")[scheme].split("}}")[0]
+    )
+
+    def light(name: str) -> float:
+        text = found[name][1:]
+        text = text if len(text) == 6 else "".join(2 * c for c in text)
+        parts = [int(text[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+        r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    def contrast(one: str, other: str) -> float:
+        a, b = sorted([light(one), light(other)])
+        return (b + 0.05) / (a + 0.05)
+
+    for paper in ("paper", "band"):
+        assert contrast("ink", paper) >= 7
+        assert contrast("soft", paper) >= 4.5
+        assert contrast("mark", paper) >= 4.5
+    assert contrast("mark", "line") >= 3
+
+
+def test_what_has_no_answer_counts_all_the_same(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "a.ledger", Terms(limit=Loss(Epsilon(2))))
+    draft = Entry(0, 0.0, "s", "verified", "count", Loss(Epsilon("0.5")), "m", "1", "", None)
+    store.add([replace(draft, path=(Part("sex", k, 1),)) for k in "fm"], lambda b, a: None)
+    store.settle(1, "failed")
+    ledger = dp.Ledger(store.terms, store)
+    said = page(ledger, tmp_path)
+    assert said.table("Every release")["outcome"].tolist() == [
+        "charged; failed, no answer", "charged; no answer is known of",
+    ]  # fmt: skip
+    assert said.table("Every release")["query"].tolist() == [
+        "count |in the part sex = f", "count |in the part sex = m",
+    ]  # fmt: skip
+    assert _sum(said.table("Budget").set_index("sum"), "spent", "ε") == Fraction(1, 2)
+    assert ledger.to_frame()["part"].tolist() == ["sex = f", "sex = m"]
+
+
+def test_an_empty_ledger_has_a_statement(tmp_path: Path) -> None:
+    text = page(dp.ledger(), tmp_path).text
+    assert "0 releases" in text
+    assert "Nothing has been released" in text
+    assert "No budget was fixed beforehand" in text
+    dp.ledger().export(tmp_path / "r.csv")
+    assert list(pd.read_csv(tmp_path / "r.csv"))[1:] == list(dp.ledger().to_frame())
+
+
+def test_its_head_is_that_of_the_file_and_verifies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.ledger"
+    ledger = asked(SESSIONS["pure"], file)
+    text = page(ledger, tmp_path).text
+    (command,) = re.findall(r"dppandas (verify a.ledger --head [0-9a-f]{64})", text)
+    assert str(tmp_path) not in text  # a path tells of the machine
+    asserted = (charges(ledger)["lineage"] == "asserted").sum()
+    assert f"{asserted} of 5 releases have asserted lineage" in text
+    monkeypatch.chdir(tmp_path)
+    assert __main__.main(command.split()) == 0
+    dp.reset()
+    before = file.read_bytes()
+    assert __main__.main(["export", str(file), str(tmp_path / "again.html")]) == 0
+    assert file.read_bytes() == before
+    again = Page((tmp_path / "again.html").read_text("utf-8"))
+    assert again.table("Every release").equals(
+        Page((tmp_path / "report.html").read_text("utf-8")).table("Every release")
+    )
+    head = verified(file).head
+    assert head in command
+    change = sqlite3.connect(file)
+    change.execute("DELETE FROM events WHERE number = (SELECT max(number) FROM events)")
+    change.commit()
+    change.close()
+    assert __main__.main(command.split()) == 1
+
+
+def test_what_cannot_be_written_is_told_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = dp.session(epsilon=1, store=tmp_path / "ledger.json").ledger
+    (tmp_path / "folder.html").mkdir()
+    before = sorted(os.listdir(tmp_path))
+    refused: list[tuple[Any, type[Exception], str]] = [
+        ("report.txt", dp.QueryError, r"\.html for readers, \.json for programs, \.csv"),
+        ("report", dp.QueryError, r"its ending says what is written"),
+        ("", dp.QueryError, "must be the path of a file"),
+        (3, dp.QueryError, "must be the path of a file"),
+        (pd.DataFrame({"secret": [1]}), dp.QueryError, "path=a DataFrame must be"),
+        (tmp_path / "folder.html", dp.StoreError, "is a folder"),
+        (tmp_path / "none" / "r.html", dp.StoreError, "there is no folder"),
+        (tmp_path / "ledger.json", dp.StoreError, "is the ledger itself"),
+    ]
+    for path, kind, said in refused:
+        with pytest.raises(kind, match=said):
+            ledger.export(path)
+
+    def denied(*args: object, **kwargs: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "write_text", denied)  # root may write everywhere
+    with pytest.raises(dp.StoreError, match="can't be written: Permission denied"):
+        ledger.export(tmp_path / "r.html")
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_the_table_has_the_same_columns_and_types_with_and_without_releases(session: str) -> None:
+    dp.session(**SESSIONS[session])
+    empty = dp.ledger().to_frame()
+    dp.reset()
+    full = asked(SESSIONS[session]).to_frame()
+    counted = [name for name in SYMBOLS if name in full]
+    assert list(full) == list(empty) == [
+        "cell", "source", "version", "part", "lineage", "query", *counted, "mechanism", "scale",
+        "error", "status", "unit", "kernel", "time",
+    ]  # fmt: skip
+    typed = ["cell", *counted, "time"]
+    assert full[typed].dtypes.equals(empty[typed].dtypes)
+    assert full.index.dtype == empty.index.dtype == "int64"
+    assert full["time"].dt.tz is not None
+    assert full["version"].tolist()[0] == "1"
+    assert full["unit"].unique().tolist() == ["each row", "each 'u' (at most 2 rows)"]
+    assert full["kernel"].str.len().tolist() == [8] * len(full)
+    for name in list(full):
+        if name not in typed:
+            assert all(type(value) is str for value in full[name])
+
+
+def test_the_table_of_a_long_ledger_is_made_in_a_moment() -> None:
+    draft = Entry(
+        0, 1.7e9, "s", "verified", "count", Loss(Epsilon("0.001")), "m", "1", "", 3, kernel="k" * 16
+    )
+    ledger = dp.ledger()
+    ledger.store.add([draft] * 20_000, lambda before, after: None)
+    start = time.process_time()
+    assert len(ledger.to_frame()) == 20_000
+    assert time.process_time() - start < 5  # 0.1 s; an order of magnitude would be noticed

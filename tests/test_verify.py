@@ -1,0 +1,546 @@
+"""A ledger's file is verified: what was done to it is found and told, and it stays as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dppandas as dp
+from dppandas import __main__, durable
+from dppandas.accounting import Terms
+from dppandas.budget import Delta, Epsilon, Loss
+from dppandas.durable import SqliteStore
+from dppandas.spending import Part, Place, Spending
+from dppandas.store import Entry, Registered
+from dppandas.verify import first_beyond, verified
+
+TERMS = Terms(limit=Loss(Epsilon(2)))
+DRAFT = Entry(
+    number=0, time=1.5, source="people", lineage="verified", what="count",
+    loss=Loss(Epsilon(1, 10)), mechanism="discrete Laplace", scale="10", error="± 30",
+    cell=3, version="1", unit="each row", key="k", kernel="here",
+)  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Events: 1 opened, 2 source, then 3 a charge, 4 its outcome, …, 9 a charge, 10 its outcome;
+    11 a charge in a part, and 12 one of which nobody knows the outcome."""
+    path = tmp_path / "a.ledger"
+    store = SqliteStore(path, TERMS)
+    store.register(Registered("people", "each row", b"1"))
+    for i in range(4):
+        (entry,) = store.add([DRAFT], lambda before, after: None)
+        store.settle(entry.number, "failed" if i == 1 else "released", None if i == 1 else [3, -4])
+    parts = [replace(DRAFT, path=(Part("sex", key, 1),)) for key in "fm"]
+    store.add(parts, lambda before, after: None)
+    store.close()
+    return path
+
+
+def change(file: Path, *statements: str) -> None:
+    db = sqlite3.connect(file, isolation_level=None)
+    for statement in statements:
+        db.execute(statement)
+    db.close()
+
+
+def forge(file: Path) -> None:
+    """Number all events anew and make all hashes fit: what who can write the whole file can do."""
+    db = sqlite3.connect(file, isolation_level=None)
+    rows = db.execute("SELECT number, kind, release, key, body FROM events ORDER BY number")
+    before = ""
+    for new, (number, *said) in enumerate(rows.fetchall(), start=1):
+        before = durable.linked(before, new, *said)
+        db.execute("UPDATE events SET number = ?, hash = ? WHERE number = ?", (new, before, number))
+    db.close()
+
+
+def edit(file: Path, number: int, **changes: object) -> None:
+    """Other words in an event's body."""
+    db = sqlite3.connect(file, isolation_level=None)
+    (text,) = db.execute("SELECT body FROM events WHERE number = ?", (number,)).fetchone()
+    body = json.dumps({**json.loads(text), **changes})
+    db.execute("UPDATE events SET body = ? WHERE number = ?", (body, number))
+    db.close()
+
+
+def told(file: Path, head: str | None = None) -> str:
+    return "\n".join(map(str, verified(file, head).deviations))
+
+
+def test_a_file_as_it_was_written_is_sound(file: Path) -> None:
+    verdict = verified(file)
+    assert verdict.is_sound, told(file)
+    assert (verdict.events, verdict.schema, len(verdict.entries)) == (12, durable.SCHEMA, 6)
+    assert (verdict.sources, verdict.terms) == (("people",), TERMS)
+    store = SqliteStore(file)
+    assert verdict.spent == store.spending.total == Loss(Epsilon(1, 2))
+    assert store.sealed()[1] == verdict.head
+
+
+def test_what_real_sessions_write_is_sound(tmp_path: Path) -> None:
+    for name, terms in {
+        "pure": {"epsilon": 2},
+        "approximate": {"epsilon": 2, "delta": 1e-6},
+        "zcdp": {"rho": 1, "delta": 1e-6},
+    }.items():
+        file = tmp_path / name
+        dp.session(store=file, **terms)  # type: ignore[arg-type]
+        df = pd.DataFrame(
+            {"a": range(100), "g": list("ab") * 50, "u": [i // 4 for i in range(100)]}
+        )
+        people = dp.protect(df, name="ünï 'q'", version="1", unit="u", max_rows=2)
+        for _ in range(2):
+            people["g"].value_counts(keys=["a", "b"], epsilon="1/3", fresh=True)
+        people["a"].median(bounds=(0, 100), epsilon=0.1)
+        people.count(epsilon=0.1)
+        dp.private(df, unit="u").count(epsilon=0.1)
+        dp.reset()
+        assert told(file) == ""
+
+
+#: What is done to the file, and what has to be told of it.
+TAMPERED: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "a loss": (lambda f: edit(f, 5, loss=["1/100", "0/1", "0/1"]), "event 5: its hash doesn't fit"),
+    "the budget": (lambda f: edit(f, 1, limit=["9/1", "0/1", "0/1"]), "event 1: its hash"),
+    "an answer": (lambda f: edit(f, 4, answer=[3, -5]), "event 4: its hash doesn't fit"),
+    "a source's key": (lambda f: edit(f, 2, key="00"), "event 2: its hash doesn't fit"),
+    "the key of an answer": (
+        lambda f: change(f, "UPDATE events SET key = 'j' WHERE number = 4"),
+        "event 4: it keeps an answer to another query than release 1",
+    ),
+    "an event deleted": (
+        lambda f: change(f, "DELETE FROM events WHERE number = 5"),
+        "event 6: before it, 5 is missing",
+    ),
+    "two events deleted": (
+        lambda f: change(f, "DELETE FROM events WHERE number IN (5, 6)"),
+        "event 7: before it, 5 to 6 is missing",
+    ),
+    "the first event deleted": (
+        lambda f: change(f, "DELETE FROM events WHERE number = 1"),
+        "no event says what its budget is",
+    ),
+    "two events swapped": (
+        lambda f: change(
+            f, *(f"UPDATE events SET number = {to} WHERE number = {of}"
+                 for of, to in ((3, 99), (7, 3), (99, 7))),
+        ),
+        "event 3: its hash doesn't fit",
+    ),
+    "a hash": (
+        lambda f: change(f, f"UPDATE events SET hash = '{'0' * 64}' WHERE number = 12"),
+        "event 12: its hash doesn't fit",
+    ),
+    "the cache": (
+        lambda f: change(f, "UPDATE spending SET epsilon = '0/1' WHERE path = '[]'"),
+        "the table of what is spent says ε = 0 of 'people', and the charges add up to ε = 0.4",
+    ),
+    "the cache emptied": (
+        lambda f: change(f, "DELETE FROM spending WHERE path != '[]'"),
+        "of 'people', sex = f, and the charges add up to ε = 0.1",
+    ),
+    "the cache with more": (
+        lambda f: change(f, "INSERT INTO spending VALUES ('x', '[]', '1/1', '0/1', '0/1')"),
+        "says ε = 1 of 'x', and the charges add up to ε = 0",
+    ),
+    "a cache that can't be read": (
+        lambda f: change(f, "UPDATE spending SET epsilon = 'much' WHERE path = '[]'"),
+        "the table of what is spent can't be read",
+    ),
+    "a column": (
+        lambda f: change(f, "ALTER TABLE events ADD COLUMN extra TEXT"),
+        "the table 'events' is not as dppandas makes it",
+    ),
+    "a table": (lambda f: change(f, "CREATE TABLE t (x)"), "the table 't' is none that dppandas"),
+    "a trigger": (
+        lambda f: change(
+            f, "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM spending; END"
+        ),
+        "the trigger 't' is none that dppandas makes",
+    ),
+    "an index dropped": (
+        lambda f: change(f, "DROP INDEX outcomes"), "the index 'outcomes' is missing",
+    ),
+    "the cache dropped": (lambda f: change(f, "DROP TABLE spending"), "'spending' is missing"),
+    "the events dropped": (lambda f: change(f, "DROP TABLE events"), "'events' is missing"),
+    "a mark": (lambda f: change(f, "PRAGMA application_id = 0"), "is not marked as a ledger"),
+    "a schema": (lambda f: change(f, "PRAGMA user_version = 0"), "schema 0 is none of dppandas"),
+    "other types": (
+        lambda f: change(f, "UPDATE events SET body = x'00' WHERE number = 5"),
+        "event 5: it is of other types",
+    ),
+    "no JSON": (
+        lambda f: change(f, "UPDATE events SET body = 'x' WHERE number = 5"),
+        "event 5: what it says of the charge can't be read",
+    ),
+}  # fmt: skip
+
+#: The same, with hashes that fit: found by what the events say.
+FORGED: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "a loss, over the budget": (
+        lambda f: edit(f, 7, loss=["19/10", "0/1", "0/1"]),
+        "event 7: release 3 brings what is spent to ε = 2.1, over",
+    ),
+    "a δ where none is promised": (
+        lambda f: edit(f, 7, loss=["1/10", "1/100", "0/1"]), "event 7: release 3 brings",
+    ),
+    "a loss": (lambda f: edit(f, 5, loss=["1/100", "0/1", "0/1"]), "charges add up to ε = 0.31"),
+    "a negative loss": (
+        lambda f: edit(f, 5, loss=["-1/10", "0/1", "0/1"]), "event 5: its loss is negative",
+    ),
+    "a smaller budget": (
+        lambda f: edit(f, 1, limit=["1/10", "0/1", "0/1"]), "event 5: release 2 brings",
+    ),
+    "a charge deleted": (
+        lambda f: change(f, "DELETE FROM events WHERE number = 5"),
+        "is the outcome of release 2, which was not charged before",
+    ),
+    "a charge and its outcome deleted": (
+        lambda f: change(f, "DELETE FROM events WHERE number IN (5, 6)"),
+        "event 5: it is release 3, and should be 2",
+    ),
+    "the opening deleted": (
+        lambda f: change(f, "DELETE FROM events WHERE number = 1"), "no event says what its budget",
+    ),
+    "a second opening": (
+        lambda f: change(
+            f, "INSERT INTO events SELECT 13, kind, release, key, body, hash FROM events "
+            "WHERE number = 1",
+        ),
+        "event 13: a ledger is opened once",
+    ),
+    "a source twice": (
+        lambda f: change(
+            f, "DROP INDEX sources",
+            "INSERT INTO events SELECT 13, kind, release, key, body, hash FROM events "
+            "WHERE number = 2",
+        ),
+        "event 13: the source 'people' is known already",
+    ),
+    "a source under another name": (
+        lambda f: change(f, "UPDATE events SET key = 'x' WHERE number = 2"), "under another name",
+    ),
+    "a second outcome": (
+        lambda f: change(
+            f, "DROP INDEX outcomes",
+            "INSERT INTO events SELECT 13, kind, release, key, body, hash FROM events "
+            "WHERE number = 4",
+        ),
+        "event 13: release 1 has an outcome already",
+    ),
+    "an unknown outcome": (
+        lambda f: edit(f, 4, status="refunded"), "event 4: 'refunded' is nothing that becomes of",
+    ),
+    "an answer without a key": (
+        lambda f: change(f, "UPDATE events SET key = NULL WHERE number = 4"), "without its key",
+    ),
+    "an answer that can't be read": (
+        lambda f: edit(f, 4, answer=[{"x": 1}]), "event 4: what it says of the outcome can't be",
+    ),
+    "an unknown kind": (
+        lambda f: change(f, "UPDATE events SET kind = 'refund' WHERE number = 4"),
+        "event 4: 'refund' is no kind of event",
+    ),
+    "a charge of other types": (
+        lambda f: edit(f, 5, query=3), "event 5: what it says of the charge can't be read",
+    ),
+    "a charge at no time": (
+        lambda f: edit(f, 5, time=float("nan")), "event 5: what it says of the charge can't be",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_what_was_done_to_a_file_is_found(file: Path, what: str) -> None:
+    tamper, says = TAMPERED[what]
+    tamper(file)
+    assert says in told(file)
+    assert __main__.main(["verify", str(file)]) == 1
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_what_was_done_is_found_though_all_hashes_fit(file: Path, what: str) -> None:
+    tamper, says = FORGED[what]
+    tamper(file)
+    forge(file)
+    assert "hash" not in told(file)
+    assert says in told(file)
+
+
+def test_one_change_is_told_once(file: Path) -> None:
+    edit(file, 4, answer=[3, -5])
+    (deviation,) = verified(file).deviations
+    assert deviation.event == 4
+
+
+def test_a_file_written_anew_or_cut_off_is_told_by_a_hash_noted_elsewhere(file: Path) -> None:
+    head = verified(file).head
+    db = sqlite3.connect(file)
+    (earlier,) = db.execute("SELECT hash FROM events WHERE number = 4").fetchone()
+    db.close()
+    assert verified(file, head).noted == 12
+    assert verified(file, earlier).noted == 4
+    change(file, "DELETE FROM events WHERE number >= 11", "DELETE FROM spending WHERE path != '[]'")
+    assert told(file) == ""  # the chain alone can't tell
+    assert "no event has the hash that was noted" in told(file, head)
+    assert told(file, earlier) == ""
+    edit(file, 4, answer=[3, -5])
+    forge(file)
+    assert told(file) == ""
+    assert "no event has the hash that was noted" in told(file, earlier)
+    with pytest.raises(dp.QueryError, match="64 hexadecimal digits"):
+        verified(file, "abc")
+
+
+def test_damaged_pages_are_told(file: Path) -> None:
+    whole = bytearray(file.read_bytes())
+    whole[4096:] = b"\xa5" * (len(whole) - 4096)
+    file.write_bytes(whole)
+    assert "the database is damaged" in told(file) or "can't be read" in told(file)
+    assert __main__.main(["verify", str(file)]) == 1
+
+
+def test_an_index_that_says_something_else_is_told(file: Path) -> None:
+    """The events are as they were; SQLite's own check alone can tell."""
+    db = sqlite3.connect(file)
+    (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'sources'").fetchone()
+    (size,) = db.execute("PRAGMA page_size").fetchone()
+    db.close()
+    whole = bytearray(file.read_bytes())
+    page = whole[(root - 1) * size : root * size]
+    assert page.count(b"people") == 1
+    whole[(root - 1) * size : root * size] = page.replace(b"people", b"qeople")
+    file.write_bytes(whole)
+    assert "the database is damaged: row" in told(file)
+
+
+def test_any_byte_of_an_event_counts(file: Path) -> None:
+    """Whatever letter of whatever column of whatever event is another one."""
+    db = sqlite3.connect(file, isolation_level=None)
+    rows = db.execute("SELECT number, body, hash FROM events").fetchall()
+    for number, *texts in rows:
+        for column, text in zip(("body", "hash"), texts, strict=True):
+            for at in {0, len(text) // 3, len(text) - 1}:
+                other = text[:at] + ("b" if text[at] == "a" else "a") + text[at + 1 :]
+                db.execute(f"UPDATE events SET {column} = ? WHERE number = ?", (other, number))
+                assert f"event {number}:" in told(file), (number, column, at)
+                db.execute(f"UPDATE events SET {column} = ? WHERE number = ?", (text, number))
+    db.close()
+    assert told(file) == ""
+
+
+def left_as_it_is(file: Path, action: Callable[[], object]) -> None:
+    before, beside = file.read_bytes(), sorted(os.listdir(file.parent))
+    stamp = file.stat().st_mtime_ns
+    action()
+    assert file.read_bytes() == before
+    assert file.stat().st_mtime_ns == stamp
+    assert sorted(os.listdir(file.parent)) == beside
+
+
+def test_a_file_stays_as_it_is_byte_by_byte(file: Path, capsys: Any) -> None:
+    left_as_it_is(file, lambda: __main__.main(["verify", str(file)]))
+    left_as_it_is(file, lambda: __main__.main(["show", str(file)]))
+    change(file, "DROP TABLE spending", "PRAGMA user_version = 1")
+    left_as_it_is(file, lambda: __main__.main(["verify", str(file)]))
+    left_as_it_is(file, lambda: __main__.main(["show", str(file)]))
+    assert "older dppandas (schema 1" in capsys.readouterr().err
+    assert told(file) == ""  # an older one is brought up to date when it is opened, not here
+
+
+def test_a_file_in_use_is_verified_with_what_is_in_its_log(file: Path) -> None:
+    store = SqliteStore(file)
+    store.add([DRAFT], lambda before, after: None)
+    assert durable.is_shared(file)
+    verdict = verified(file)
+    assert (verdict.events, verdict.is_sound) == (13, True)
+    store.add([DRAFT], lambda before, after: None)
+    assert verified(file, verdict.head).noted == 13
+
+
+def test_a_file_that_changes_meanwhile_is_read_again(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks = iter([(1,), (2,), (2,), (2,)])
+    monkeypatch.setattr("dppandas.verify._mark", lambda file: next(marks))
+    assert verified(file).is_sound
+    assert list(marks) == []
+    times = iter(range(100))
+    monkeypatch.setattr("dppandas.verify._mark", lambda file: (next(times),))
+    with pytest.raises(dp.StoreError, match="verify a copy"):
+        verified(file)
+
+
+def test_no_ledger_is_refused(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "text").write_text("not a database\n" * 100)
+    change(tmp_path / "other.db", "CREATE TABLE t (x)")
+    change(
+        tmp_path / "new", *durable._EVENTS.split(";\n")[:-1], "PRAGMA application_id = 1685087334",
+        f"PRAGMA user_version = {durable.SCHEMA + 1}",
+    )  # fmt: skip
+    for name, said in {
+        ".": "is a folder", "none": "there is no ledger at", "no/file": "there is no folder",
+        "text": "damaged, or no ledger of dppandas", "other.db": "no ledger of dppandas",
+        "new": "newer dppandas",
+    }.items():  # fmt: skip
+        for command in ("verify", "show"):
+            assert __main__.main([command, str(tmp_path / name)]) == 2
+            out, err = capsys.readouterr()
+            assert out == ""
+            assert said in err
+            assert err.startswith("dppandas: ")
+            assert "Traceback" not in err
+    assert sorted(os.listdir(tmp_path)) == ["new", "other.db", "text"]
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def test_verify_prints_the_head_and_the_totals(file: Path, capsys: Any) -> None:
+    assert __main__.main(["verify", str(file)]) == 0
+    out = capsys.readouterr().out
+    head = verified(file).head
+    for part in ("a.ledger is sound", "6 releases in 12 events", "ε = 2", "ε = 0.5", head):
+        assert part in out
+    assert __main__.main(["verify", str(file), "--head", head.upper()]) == 0
+    assert "event 12; nothing came since" in capsys.readouterr().out
+    assert __main__.main(["verify", str(file), "--head", "0" * 64]) == 1
+    assert "NOT sound: 1 deviation" in capsys.readouterr().out
+    assert __main__.main(["verify", str(file), "--head", "?"]) == 2
+
+
+def test_many_deviations_are_counted_not_listed(file: Path, capsys: Any) -> None:
+    change(file, *(f"CREATE TABLE t{i} (x)" for i in range(60)))
+    assert __main__.main(["verify", str(file)]) == 1
+    out = capsys.readouterr().out
+    assert "60 deviations" in out
+    assert "and 10 more" in out
+
+
+def test_show_shows_what_the_notebook_does(file: Path, capsys: Any) -> None:
+    assert __main__.main(["show", str(file)]) == 0
+    store = SqliteStore(file)
+    assert capsys.readouterr().out == repr(dp.Ledger(store.terms, store)) + "\n"
+    assert __main__.main(["show", str(file), "--last", "2"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines()[4:6]] == ["5", "6"]
+    assert out.splitlines()[6:] == ["and 4 earlier: dp.ledger().to_frame()"]
+    assert __main__.main(["show", str(file), "--all"]) == 0
+    assert "earlier" not in capsys.readouterr().out
+
+
+def test_show_obeys_nothing_that_a_ledger_says(tmp_path: Path, capsys: Any) -> None:
+    store = SqliteStore(tmp_path / "a.ledger", TERMS)
+    store.add([replace(DRAFT, what="\x1b[2J\u202e count")], lambda before, after: None)
+    store.close()
+    assert __main__.main(["show", str(tmp_path / "a.ledger")]) == 0
+    out = capsys.readouterr().out
+    assert "\\x1b[2J\\u202e count" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [[], ["sow", "a"], ["show"], ["show", "a", "--last", "0"], ["show", "a", "--last", "x"]],
+)
+def test_a_wrong_command_says_how_it_is_used(wrong: list[str], capsys: Any) -> None:
+    with pytest.raises(SystemExit) as stop:
+        __main__.main(wrong)
+    assert stop.value.code == 2
+    assert "usage: dppandas" in capsys.readouterr().err
+
+
+def test_the_module_runs_in_a_terminal_without_greek(file: Path) -> None:
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "dppandas"]
+    ran = subprocess.run([*command, "show", str(file)], capture_output=True, text=True, env=env)
+    assert ran.returncode == 0
+    assert "\\u03b5 spent 0.5 of 2" in ran.stdout
+    ran = subprocess.run([*command, "--version"], capture_output=True, text=True)
+    assert ran.stdout == f"dppandas {dp.__version__}\n"
+    ran = subprocess.run([*command, "verify", "none"], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (2, "")
+
+
+def test_sources_are_told_in_the_order_of_first_use(file: Path) -> None:
+    store = SqliteStore(file)
+    for source in ("first", "second", "first"):
+        store.add([replace(DRAFT, source=source)], lambda before, after: None)
+    assert list(store.spending.by_source()) == ["people", "first", "second"]
+    assert told(file) == ""
+
+
+# --- the limit at every moment --------------------------------------------------------------------
+
+LOSSES = st.builds(lambda e, d: Loss(Epsilon(e), Delta(d)), st.integers(0, 4), st.integers(0, 1))
+
+
+@st.composite
+def charges(draw: Any, rows: st.SearchStrategy[int] | None) -> list[tuple[Place, Loss]]:
+    def path() -> Any:
+        names = draw(st.lists(st.sampled_from("pq"), max_size=2))
+        return tuple(
+            Part(
+                name,
+                draw(st.sampled_from("xyz")),
+                draw(rows) if rows is not None else 1 + (name == "q"),
+            )
+            for name in names
+        )
+
+    count = draw(st.integers(0, 8))
+    return [((draw(st.sampled_from("ab")), path()), draw(LOSSES)) for _ in range(count)]
+
+
+@settings(max_examples=300)
+@given(st.one_of(charges(None), charges(st.integers(1, 3))), LOSSES)
+def test_the_first_charge_over_the_limit_is_that_of_looking_at_each(
+    charged: list[tuple[Place, Loss]], limit: Loss
+) -> None:
+    totals = [Spending().plus(charged[: i + 1]).total for i in range(len(charged))]
+    by_hand = next((i for i, total in enumerate(totals) if not total.within(limit)), None)
+    assert first_beyond(charged, limit) == by_hand
+
+
+# --- speed ----------------------------------------------------------------------------------------
+
+
+def test_charges_opening_and_verifying_stay_fast_in_a_long_ledger(tmp_path: Path) -> None:
+    """benchmarks/ledger.py measures; here an order of magnitude would be noticed, no weather: what
+    is counted is the processor's time of this process."""
+    file = tmp_path / "a.ledger"
+    wide = Terms(limit=Loss(Epsilon(10**6)))
+    store = SqliteStore(file, wide)
+
+    def seconds(action: Callable[[], object], times: int = 1) -> float:
+        start = time.process_time()
+        for _ in range(times):
+            action()
+        return (time.process_time() - start) / times
+
+    def charge() -> None:
+        store.add([DRAFT], lambda before, after: None)
+
+    first = seconds(charge, 100)
+    store.add([DRAFT] * 20_000, lambda before, after: None)
+    assert seconds(charge, 100) < 5 * first + 0.002
+    assert store.spending.total == Loss(Epsilon(Fraction(20_200, 10)))
+    store.close()
+    assert seconds(lambda: SqliteStore(file).spending) < 0.5
+    assert seconds(lambda: verified(file)) < 20

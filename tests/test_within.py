@@ -1,0 +1,382 @@
+"""Asked by error: the least loss of three digits that keeps it, found from public facts alone."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from operations import BOUNDS, CODES, GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN
+from scipy import stats
+
+import dppandas as dp
+from dppandas import release, results, within
+from dppandas.budget import LARGEST, SMALLEST, Loss
+from dppandas.engines.pandas import PandasEngine
+from dppandas.query import Query
+
+N = 300
+EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN]
+
+#: Why no loss is solved for.
+REFUSED = {
+    "proportions": "only the answer decides its error",
+    "shares outside": "only the answer decides its error",
+    "std of columns": "only the answer decides its error",
+    "group std": "only the answer decides its error",
+    "shares of a crosstab": "only the answer decides its error",
+    "suggested bounds": "only the answer decides its error",
+    "cov": "only the answer decides its error",
+    "cov of three": "only the answer decides its error",
+    "corr": "only the answer decides its error",
+    "cov of a pair": "only the answer decides its error",
+    "corr of a pair": "only the answer decides its error",
+    "group cov": "only the answer decides its error",
+    "group corr": "only the answer decides its error",
+    "group moments": "only the answer decides its error",
+    "moments": "only the answer decides its error",
+    "kept and dropped": "only the answer decides its error",
+    "group count found": "how many are told only the answer knows",
+    "group sum found": "how many are told only the answer knows",
+    "group mean found": "how many are told only the answer knows",
+    "group std found": "how many are told only the answer knows",
+    "unique": "have no error",
+    "unique elements": "have no error",
+}
+
+SESSIONS = {
+    "pure": {"epsilon": 1000},
+    "approximate": {"epsilon": 1000, "delta": "1e-3"},
+    "zCDP": {"rho": 10**6, "delta": "1e-6", "delta_releases": "1e-3"},
+}
+
+
+def table() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "number": np.arange(N) % 10,
+            "group": list("abc") * 100,
+            "code": [1, 2, 3] * 100,
+            "yes": True,
+            "no": False,
+            "when": pd.Timestamp("2020-01-02", tz="UTC"),
+            "owner": range(N),
+        }
+    )
+
+
+class Asking:
+    """A private object whose selections are asked by their error."""
+
+    def __init__(self, **said: Any) -> None:
+        self.said = said
+
+    def __call__(self, name: str, private: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            if name in SELECTIONS:
+                return self._selected(name, private)
+            asked = {**OPERATIONS, **OF_UNITS, **UNKNOWN}[name](private)
+            return asked.release(**self.said)
+
+    def _selected(self, name: str, p: Any) -> Any:
+        return {
+            "idxmax of columns": lambda: p[["yes", "no"]].idxmax(**self.said),
+            "idxmax of sums": lambda: p[["number", "code"]].idxmax(bounds=BOUNDS, **self.said),
+            "idxmax of counts": lambda: p["group"].value_counts(keys=GROUPS).idxmax(**self.said),
+            "nlargest columns": lambda: p[["yes", "no", "group"]].sum().nlargest(2, **self.said),
+            "nlargest counts": lambda: p["code"].value_counts(keys=CODES).nlargest(2, **self.said),
+            "mode": lambda: p["group"].mode(keys=GROUPS, **self.said),
+        }[name]()
+
+
+@pytest.fixture
+def queries(monkeypatch: pytest.MonkeyPatch) -> list[Query]:
+    """What is released, query by query."""
+    seen: list[Query] = []
+    prepared = release._prepared
+
+    def spy(running: Any, query: Query, *rest: Any) -> Any:
+        seen.append(query)
+        return prepared(running, query, *rest)
+
+    monkeypatch.setattr(release, "_prepared", spy)
+    return seen
+
+
+def lower(loss: Fraction) -> Fraction:
+    """The next lower decimal of three digits: by another way than the code's."""
+    value = Decimal(loss.numerator) / Decimal(loss.denominator)
+    unit = Decimal(1).scaleb(value.adjusted() - 2)
+    assert value % unit == 0  # of three digits itself
+    below = value - unit
+    return Fraction(below if below.adjusted() == value.adjusted() else value - unit / 10)
+
+
+def error_at(query: Query, loss: Fraction, confidence: float, rows: float | None) -> float:
+    way = "epsilon" if query.asked.rho is None else "rho"
+    kind = type(getattr(query.asked, way))
+    return results.error_before(
+        replace(query, asked=replace(query.asked, **{way: kind(loss)})), confidence, rows
+    )
+
+
+@pytest.mark.parametrize("measure", SESSIONS)
+@pytest.mark.parametrize("name", EVERY)
+def test_each_operation_finds_the_least_loss_or_says_why_not(
+    name: str, measure: str, queries: list[Query]
+) -> None:
+    if name in UNKNOWN and measure == "pure":
+        pytest.skip("needs a δ")
+    dp.session(**SESSIONS[measure])
+    people = dp.protect(table(), "people", unit="owner")
+    goal, confidence = 40, 0.9
+    ask = Asking(within=goal, confidence=confidence, expected_rows=1000)
+    if name in REFUSED:
+        with pytest.raises(dp.QueryError, match=REFUSED[name]) as caught:
+            ask(name, people)
+        assert "Nothing was computed or charged" in str(caught.value)
+        assert str(caught.value).startswith("within= can't be promised for ")
+        assert dp.ledger().entries() == []
+        return
+    result = ask(name, people)
+    (query,) = queries
+    asked = query.asked
+    loss = asked.epsilon if asked.rho is None else asked.rho
+    assert loss is not None
+    assert error_at(query, loss, confidence, 1000) <= goal
+    assert error_at(query, lower(loss), confidence, 1000) > goal
+    (entry,) = dp.ledger().entries()
+    assert entry.loss == asked.charged(query.loss(query.mechanism()))
+    if isinstance(result, pd.Index):
+        return  # carries no record
+    if query.statistic.per_row(1) is None:  # of a ratio: to first order
+        assert np.all(np.asarray(dp.record(result).error(confidence)) <= goal)
+
+
+def test_the_refused_are_operations() -> None:
+    assert set(REFUSED) <= set(EVERY)
+
+
+# --- the least ------------------------------------------------------------------------------------
+
+
+def least_for_a_count(most: int, confidence: Decimal) -> Decimal:
+    """The least ε of three digits with 2a^(w+1)/(1+a) ≤ β, by decimals and by bisection of ε."""
+
+    def tail(epsilon: Decimal) -> Decimal:
+        a = (-epsilon).exp()
+        return 2 * a ** (most + 1) / (1 + a)
+
+    low, high = Decimal("1e-7"), Decimal(64)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if tail(middle) <= 1 - confidence else (middle, high)
+    unit = Decimal(1).scaleb(high.adjusted() - 2)
+    return high.quantize(unit, ROUND_CEILING)
+
+
+@given(st.integers(0, 10**5), st.sampled_from(["0.5", "0.8", "0.95", "0.99", "0.999999"]))
+def test_a_count_costs_what_its_law_says(most: int, confidence: str) -> None:
+    dp.reset()
+    p = table().dp
+    n = p.count(within=most + 0.5, confidence=float(confidence))
+    expected = least_for_a_count(most, Decimal(confidence))
+    assert dp.record(n).epsilon == max(Fraction(expected), Fraction("9.54e-7"))
+
+
+@given(st.integers(0, len(within._PLACES) - 2))
+def test_short_decimals_are_in_order_and_have_three_digits(place: int) -> None:
+    here, after = within._decimal(place), within._decimal(place + 1)
+    assert lower(after) == here
+    value = Decimal(here.numerator) / Decimal(here.denominator)
+    assert len(value.normalize().as_tuple().digits) <= 3
+    assert 1 < after / here <= Fraction(101, 100)
+
+
+@settings(max_examples=40)
+@given(st.floats(1e-3, 1e9), st.floats(1e-3, 1e9), st.floats(0.5, 0.999))
+def test_less_error_never_costs_less(one: float, other: float, confidence: float) -> None:
+    dp.reset()
+    p, costs = table().dp, []
+    for goal in sorted((one, other)):
+        try:
+            with dp.preview() as plan:
+                p["number"].sum(bounds=(0, 9), within=goal, confidence=confidence)
+        except dp.QueryError:
+            costs.append(LARGEST + 1)
+        else:
+            costs.append(plan.total)
+    assert costs[0] >= costs[1]
+
+
+def test_where_any_loss_keeps_it_the_least_is_charged() -> None:
+    n = table().dp.count(within=10**9)
+    assert SMALLEST <= dp.record(n).epsilon <= SMALLEST * Fraction(101, 100)
+    assert str(dp.record(n).epsilon) == "0.000000954"
+
+
+def test_the_answer_is_the_one_of_that_epsilon_and_is_given_again() -> None:
+    dp.session(epsilon=1)
+    people = dp.protect(table(), "people")
+    first = people.count(within=20, confidence=0.95)
+    assert dp.record(first).loss == Loss(dp.record(first).epsilon)
+    assert str(dp.record(first).epsilon) == "0.147"  # 2a^21/(1+a) ≤ 0.05
+    assert first.error() == 20
+    again = people.count(epsilon="0.147"), people.size(within=20), people.count(within="20.9")
+    assert [*again] == [first] * 3
+    assert [e.status for e in dp.ledger().entries()] == ["released", *["replayed"] * 3]
+    other = people.count(within=20, fresh=True)
+    assert (dp.record(other).draw, dp.ledger().spent) == (2, Fraction("0.294"))
+
+
+def test_rho_is_for_gaussian_noise_and_epsilon_for_laplace_noise() -> None:
+    dp.session(rho=1, delta=1e-6)
+    p = table().dp
+    gaussian, laplace = p.count(within=20), p.count(within=20, mechanism="laplace")
+    same = p.count(within=20, mechanism="gaussian")
+    assert [dp.record(n).mechanism for n in (gaussian, laplace, same)] == [
+        "discrete Gaussian", "discrete Laplace", "discrete Gaussian",
+    ]  # fmt: skip
+    assert dp.record(gaussian).loss.rho == dp.record(same).loss.rho
+    assert dp.record(gaussian).loss.rho < dp.record(laplace).loss.rho / 2
+    assert dp.record(laplace).loss.rho < Fraction("0.147") ** 2 / 2  # its own, tight
+    assert gaussian.error() == laplace.error() == 20
+
+
+def test_gaussian_noise_by_a_delta() -> None:
+    dp.session(epsilon=1, delta=1e-6)
+    n = table().dp.count(within=20, mechanism="gaussian", delta=1e-7)
+    assert n.error() == 20
+    assert str(dp.record(n).loss) == "ε = 0.427, δ = 1e-07"
+
+
+# --- what it keeps --------------------------------------------------------------------------------
+
+
+def test_what_is_promised_is_observed() -> None:
+    # FAR 1e-6 (one-sided, exact binomial). Power: noise 1.3 times as wide would hold 0.74 and not
+    # 0.81 of 4000 answers, which is seen with a probability above 1 - 1e-9.
+    p, n, goal = table().dp, 4000, 3
+    answers = [p.count(within=goal, confidence=0.8) for _ in range(n)]
+    held = sum(abs(answer - N) <= goal for answer in answers)
+    assert stats.binom.cdf(held, n, 0.8) > 1e-6
+    scale = dp.record(answers[0]).scale * 1.3
+    a = math.exp(-1 / scale)
+    wide = 1 - 2 * a ** (goal + 1) / (1 + a)
+    worst = stats.binom.ppf(1e-6, n, 0.8)
+    assert stats.binom.sf(worst, n, wide) < 1e-3
+
+
+def test_what_is_promised_of_several_is_observed_of_all_together() -> None:
+    # FAR 1e-6. Were it promised of each of ten alone, all would hold in about 0.8^10 = 0.11.
+    keys = list(range(10))
+    p, n, goal = table().dp["number"], 1500, 5
+    held = 0
+    for _ in range(n):
+        counts = p.value_counts(keys=keys, sort=False, within=goal, confidence=0.8)
+        held += int((counts - N // 10).abs().max() <= goal)
+    assert stats.binom.cdf(held, n, 0.8) > 1e-6
+
+
+# --- refused --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda p: p.count(within=0), "must be greater than 0"),
+        (lambda p: p.count(within=-3), "must be greater than 0"),
+        (lambda p: p.count(within=float("nan")), "must be finite"),
+        (lambda p: p.count(within=float("inf")), "must be finite"),
+        (lambda p: p.count(within=True), "truth value"),
+        (lambda p: p.count(within="much"), "can't be read"),
+        (lambda p: p.count(within=3, epsilon=1), "leave epsilon= and rho= out"),
+        (lambda p: p.count(within=3, rho=1), "leave epsilon= and rho= out"),
+        (lambda p: p.count(within=3, confidence=1), "between 0 and 1"),
+        (lambda p: p.count(within=3, confidence="high"), "must be a number"),
+        (lambda p: p.count(within=3, expected_rows=0), "above 0"),
+        (lambda p: p.count(within=3, expected_rows=True), "above 0"),
+        (lambda p: p.count(within=3, mechanism="dice"), "'laplace' or 'gaussian'"),
+        (lambda p: p.count(epsilon=1, confidence=0.9), "confidence= goes with within="),
+        (lambda p: p.count(epsilon=1, expected_rows=9), "expected_rows= goes with within="),
+        (lambda p: p["number"].mean(bounds=(0, 9), within=1), "expected_rows= is needed"),
+        (lambda p: p["number"].agg(["count"], within=1), "one answer at a time"),
+        (lambda p: p.describe(bounds=(0, 9), within=1), "one answer at a time"),
+        (lambda p: p.count().expected_error(epsilon=1, within=1), "one answer at a time"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_costs_nothing(
+    call: Callable[[Any], Any], words: str
+) -> None:
+    dp.session(epsilon=1)
+    with pytest.raises(dp.QueryError, match=words):
+        call(table().dp[["number", "code"]])
+    assert dp.ledger().entries() == []
+
+
+@pytest.mark.parametrize("terms", [{"epsilon": 100}, {"rho": 10**6, "delta": 1e-6}])
+def test_less_than_any_loss_allows_names_the_least_error(terms: dict[str, Any]) -> None:
+    dp.session(**terms)
+    p = table().dp["number"]
+    with pytest.raises(dp.QueryError, match="is less than any") as caught:
+        p.sum(bounds=(0, 9), within=1e-9)
+    assert dp.ledger().entries() == []
+    least = str(caught.value).split(" is ")[2].split()[0]
+    most = p.sum(bounds=(0, 9), within=least)
+    assert most.error() == float(least)
+    assert max(dp.record(most).loss.epsilon, dp.record(most).loss.rho) in (64, 2040)
+    with pytest.raises(dp.QueryError, match="is less than any"):
+        p.sum(bounds=(0, 9), within=float(least) * 0.999)
+
+
+def test_a_budget_that_cant_pay_names_the_cost_and_what_it_can() -> None:
+    dp.session(epsilon="0.1234")
+    people = dp.protect(table(), "people")
+    with pytest.raises(dp.BudgetExceeded, match=r"for ε = 0\.147; 0\.1234 of 0\.1234") as caught:
+        people.count(within=20)
+    assert (caught.value.requested, caught.value.remaining) == (
+        Fraction("0.147"), Fraction("0.1234"),
+    )  # fmt: skip
+    assert "What is left is enough for within=24." in str(caught.value)
+    assert dp.ledger().entries() == []
+    people.count(within=24)
+    assert dp.ledger().remaining < Fraction("0.01")
+    with pytest.raises(dp.BudgetExceeded, match="asks for ε"):
+        people.size(within=23)
+    assert people.count(within=24).error() == 24  # replayed: free
+
+
+def test_the_loss_depends_on_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[Any] = []
+    monkeypatch.setattr(PandasEngine, "_rows", lambda self: reads.append(self))
+    dp.session(epsilon="0.001")
+    with pytest.raises(dp.BudgetExceeded):
+        table().dp["number"].median(bounds=(0, 9), within=1)
+    assert reads == []
+
+
+def test_labels_found_are_kept_by_each_label() -> None:
+    dp.session(epsilon=10, delta=1e-3)
+    found = table().dp["group"].value_counts(delta=1e-6, within=20)
+    assert dp.record(found).epsilon == Fraction("0.147")
+    assert dp.record(found).error().tolist() == [20] * len(found)
+
+
+def test_a_choice_by_its_gap() -> None:
+    df = table()
+
+    def balance(rows: pd.DataFrame, code: int) -> int:
+        return -abs(int((rows["code"] < code).sum()) - int((rows["code"] > code).sum()))
+
+    chosen = dp.choose(df, [1, 2, 3], score=balance, sensitivity=1, within=10)
+    assert chosen.error() == 10
