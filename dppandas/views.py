@@ -141,7 +141,7 @@ _STYLE = """
 .dppandas-ledger td.dp-num,.dppandas-ledger th.dp-num{text-align:right!important}
 .dppandas-ledger .dp-note{opacity:.75;margin:.4em 0;font-size:12px}
 """
-_COLOURS = ("#1b7f79", "#c2571a", "#5b5fc7", "#8a6d1d", "#a3386c", "#3f7d2e", "#5a6b7b", "#b03030")
+_COLOURS = ("#1b7f79", "#c2571a", "#5b5fc7", "#8a6d1d", "#ad3f75", "#3f7d2e", "#5f7182", "#c04040")
 
 
 def html(ledger: Ledger) -> str:

@@ -89,11 +89,19 @@ class Live:
             wait = PAUSE - (time.monotonic() - self._pushed)
             if wait > 0:
                 if self._timer is None:
-                    self._timer = threading.Timer(wait, self.flush)
+                    self._timer = threading.Timer(wait, self._flush_late)
                     self._timer.daemon = True
                     self._timer.start()
                 return
         self.flush()
+
+    def _flush_late(self) -> None:
+        """In a thread of its own, whose connections nobody else would close."""
+        stores = [view.ledger.store for view in list(self._views.values())]
+        with suppress(DPError):
+            self.flush()
+        for store in stores:
+            store.close()
 
     def flush(self, *_: object) -> None:
         """Bring every view up to date."""

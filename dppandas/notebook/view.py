@@ -26,7 +26,7 @@ _CONTROLS = """<style>
 .dppandas-live select{appearance:auto!important;background-image:none!important}
 [data-jp-theme-light="false"] .dppandas-live select{color-scheme:dark}
 .dppandas-live :is(button,select,input,.noUi-handle):focus-visible\
-{outline:2px solid var(--jp-brand-color1,#1b7f79)!important;outline-offset:2px}
+{outline:2px solid var(--jp-brand-color1,#1b7f79)!important;outline-offset:-2px}
 </style>"""
 
 
@@ -89,7 +89,7 @@ class Pages:
         self._table = ipywidgets.HTML()
         self._older = ipywidgets.Button(description="older", tooltip="older releases")
         self._newer = ipywidgets.Button(description="newer", tooltip="newer releases")
-        self._where = ipywidgets.HTML()
+        self._where = ipywidgets.HTML(layout={"margin": "0 0 0 1em"})
         self._older.on_click(lambda _: self._turn(-views.SHOWN))
         self._newer.on_click(lambda _: self._turn(views.SHOWN))
         self._bar = ipywidgets.HBox([self._older, self._newer, self._where])

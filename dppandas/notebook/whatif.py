@@ -64,7 +64,7 @@ def steps(ledger: Ledger) -> list[Epsilon]:
         power *= 10
     marks = [Fraction(m, 10) for m in (10, 15, 20, 30, 50, 70)]
     values = {power / 10**p * mark for p in range(4) for mark in marks} | {Fraction(most)}
-    return [Epsilon(v) for v in sorted(values) if SMALLEST <= v <= most]
+    return [Epsilon(v) for v in sorted(values) if SMALLEST <= v <= most] or [most]
 
 
 def symbol(query: Query) -> str:

@@ -1,0 +1,504 @@
+"""What the live ledger shows and computes: charts, pages, replays, and an ε not spent yet."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from operations import EVERY, UNKNOWN, released
+from test_replay import schema
+
+import dppandas as dp
+from dppandas import charts, durable, views
+from dppandas.accounting import Terms
+from dppandas.budget import Epsilon, Loss
+from dppandas.ledger import Ledger, attribute_to, kernel
+from dppandas.notebook import whatif
+from dppandas.notebook.cells import Cells
+from dppandas.notebook.live import LOOK, Live, Watch
+from dppandas.notebook.view import View
+from dppandas.session import running
+from dppandas.spending import Part, Spending
+from dppandas.store import Entry, MemoryStore
+
+ENTRY = Entry(
+    number=0, time=1.5, source="people", lineage="verified", what="count",
+    loss=Loss(Epsilon(1, 10)), mechanism="discrete Laplace", scale="10", error="± 30", cell=3,
+)  # fmt: skip
+
+
+def people(version: str = "1") -> Any:
+    df = pd.DataFrame({"a": range(100), "g": list("abcd") * 25})
+    return dp.protect(
+        df, name="people", version=version, domain={"a": (0, 100), "g": ["a", "b", "c", "d"]}
+    )
+
+
+def filled(number: int, **more: Any) -> Ledger:
+    """A ledger of so many entries, all of this kernel."""
+    store = MemoryStore()
+    draft = replace(ENTRY, status="released", kernel=kernel(), **more)
+    store.add([draft] * number, lambda before, after: None)
+    return Ledger(Terms(limit=Loss(Epsilon(10**6))), store)
+
+
+# --- the chart ------------------------------------------------------------------------------------
+
+CHARGES = st.lists(
+    st.tuples(
+        st.integers(1, 9), st.sampled_from([1, 2, None]), st.sampled_from(["x", "y"]),
+        st.sampled_from([(), (Part("sex", "f", 1),), (Part("sex", "m", 1),)]),
+    ),
+    min_size=1, max_size=30,
+)  # fmt: skip
+
+
+@given(charges=CHARGES, cuts=st.lists(st.integers(0, 30), max_size=4), first=st.integers(1, 40))
+def test_the_chart_tells_what_all_cost_after_each_cell(
+    charges: list[Any], cuts: list[int], first: int
+) -> None:
+    """However often it is looked at, and wherever a long ledger is followed from."""
+    drafts = [
+        replace(ENTRY, loss=Loss(Epsilon(loss, 10)), cell=cell, source=source, path=path)
+        for loss, cell, source, path in charges
+    ]
+    ledger, steps = Ledger(), charts.Steps()
+    patched = pytest.MonkeyPatch()
+    patched.setattr(charts, "FIRST", first)
+    for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), 30], strict=True):
+        if drafts[start:end]:
+            ledger.store.add(drafts[start:end], lambda before, after: None)
+        followed = steps.follow(ledger)
+    patched.undo()
+    ends = [i for i, d in enumerate(drafts) if i + 1 == len(drafts) or drafts[i + 1].cell != d.cell]
+    spent = [Spending().plus(((d.source, d.path), d.loss) for d in drafts[: i + 1]) for i in ends]
+    told = [step.after for step in followed]
+    assert told == [s.total.epsilon for s in spent][-len(told) :]
+    assert len(told) == len(ends) or (len(drafts) > first and ledger.store.count() > first)
+    assert [step.before for step in followed[1:]] == told[:-1]
+
+
+def test_the_chart_draws_the_newest_cells_and_the_rest_as_one() -> None:
+    ledger = filled(0)
+    for cell in range(1, 101):
+        ledger.store.add([replace(ENTRY, cell=cell, kernel=kernel())], lambda b, a: None)
+    drawn = charts.svg(ledger, charts.Steps().follow(ledger))
+    assert drawn.count("<rect") == 2 * (charts.DRAWN + 1)
+    assert "<title>before: 6.8, 6.8 in all</title>" in drawn
+    assert "<title>[100]: 0.1, 10 in all</title>" in drawn
+    assert "<title>[68]" not in drawn
+    assert charts.svg(ledger, ()) == ""
+
+
+def test_the_chart_of_a_session_that_counts_rho_is_of_rho() -> None:
+    dp.session(rho=0.5, delta=1e-6)
+    people().count(rho=0.1)
+    assert ": 0.1, 0.1 in all</title>" in dp.ledger()._repr_html_()
+    assert "ρ spent, cell by cell" in dp.ledger()._repr_html_()
+
+
+# --- what is shown of charges and replays ---------------------------------------------------------
+
+
+@pytest.fixture
+def cells() -> Iterator[Any]:
+    """``cells(id)`` starts a cell of a notebook."""
+    shell = SimpleNamespace(displayhook=SimpleNamespace(prompt_count=0))
+    found = Cells(shell)
+    attribute_to(found.now, found.first_run)
+
+    def start(cell: str | None, text: str = "") -> None:
+        shell.displayhook.prompt_count += 1
+        found.started(SimpleNamespace(cell_id=cell, raw_cell=text))
+
+    yield start
+    attribute_to(None)
+
+
+def test_replays_stand_apart_and_cells_run_again_are_marked(cells: Any) -> None:
+    dp.session(epsilon=5)
+    for cell in ("one", "two", "one", "one"):
+        cells(cell)
+        people().count(epsilon=0.5)
+        pd.DataFrame({"x": [1]}).dp.count(epsilon=0.25)
+    for shown in (repr(dp.ledger()), dp.ledger()._repr_html_()):
+        said = re.sub("<[^>]*>", " ", shown)
+        assert "answered again, free:" in said
+        assert "release 1 in cells [2], [3] ([1] run again), [4] ([1] run again)" in said
+        assert said.count("asserted") == 4
+        assert said.count("verified") == 1
+        assert re.search(r"5 +\[4\] \(\[1\] run again\)", said)
+        assert re.search(r"3 +\[2\] +(count|unnamed)", said)
+
+
+def test_without_an_id_a_cell_is_known_by_its_text(cells: Any) -> None:
+    dp.session(epsilon=5)
+    for text in ("a", "b", "a"):
+        cells(None, text)
+        pd.DataFrame({"x": [1]}).dp.count(epsilon=0.25)
+    told = [dp.ledger().first_run(entry) for entry in dp.ledger().charges()]
+    assert told == [None, None, 1]
+
+
+def test_many_replays_are_told_in_short() -> None:
+    dp.session(epsilon=5)
+    p = people()
+    for _ in range(views.SHOWN + 50):
+        p.count(epsilon=0.5)
+    assert f"release 1, {views.SHOWN} times; and 49 times before" in repr(dp.ledger())
+    assert len(dp.ledger().charges()) == 1
+    assert len(dp.ledger().entries(7)) == 7
+
+
+def test_charges_of_other_kernels_are_marked() -> None:
+    ledger = filled(2)
+    assert "†" not in views.text(ledger) + views.html(ledger)
+    ledger.store.add([replace(ENTRY, kernel="other")], lambda before, after: None)
+    for shown in (views.text(ledger), views.html(ledger)):
+        assert shown.count("[3]†") >= 1
+        assert views.ELSEWHERE in shown
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG 2 has it."""
+
+    def light(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("ground", ["#ffffff", "#111111"])
+def test_colours_are_seen_on_light_and_dark(ground: str) -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    drawn = re.findall(r"(?:fill|stroke):(#\w{6})", views._STYLE)
+    assert drawn
+    assert all(contrast(colour, ground) >= 3 for colour in (*views._COLOURS, *drawn))
+
+
+# --- what if --------------------------------------------------------------------------------------
+
+
+def plain(said: str) -> str:
+    return re.sub("<[^>]*>", "", said).replace("&lt;", "<").replace("&gt;", ">")
+
+
+#: Of two queries or more.
+SEVERAL: set[str] = set()
+
+
+@pytest.mark.parametrize("name", [*EVERY, *UNKNOWN])
+def test_what_is_told_of_an_operation_is_what_it_then_costs_and_its_error(name: str) -> None:
+    dp.session(epsilon=100, delta=1e-3)
+    frame = dp.protect(schema(), name="people")
+    released(name, frame, 1)
+    queries = list(dp.ledger().asked.values())
+    if len(queries) > 1:  # several for one loss: each is told by itself
+        assert name in SEVERAL
+        return
+    half = replace(queries[0], asked=replace(queries[0].asked, delta=queries[0].asked.delta))
+    said = plain(whatif.told(dp.ledger(), half, "0.5", 1000))
+    left = dp.ledger().left
+    released(name, frame, 0.5)
+    entry = dp.ledger().charges()[-1]
+    fit = min(
+        int(rest // part)
+        for rest, part in zip(vars(left).values(), vars(entry.loss).values(), strict=True)
+        if part
+    )
+    assert f"costs {entry.loss} · {fit:,} such" in said
+    if not whatif.takes_rows(half):
+        assert said.startswith(entry.error or "an error that only the answer can tell")
+
+
+def test_what_if_charges_notes_and_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    running_session = dp.session(epsilon=1)
+    frame = people()
+    monkeypatch.setattr(type(frame._root.engine), "gather", lambda *a, **k: 1 / 0)
+    before = repr(dp.ledger())
+    offers = whatif.offers(running_session)
+    assert list(offers) == [
+        "people: count", "people: mean of a in (0, 100)", "people: value_counts of g (4 keys)",
+    ]  # fmt: skip
+    told = [plain(whatif.told(dp.ledger(), q, "0.1", 1000)) for q in offers.values()]
+    assert told[0] == "± 30 (95 %) · costs ε = 0.1 · 10 such releases left"
+    error = frame["a"].mean().expected_error(epsilon=0.1, expected_rows=1000)
+    assert told[1].startswith(f"about ± {error:.4g} over 1,000 rows (95 %)")
+    assert repr(dp.ledger()) == before
+    assert len(dp.ledger().asked) == 0
+
+
+def test_so_many_as_are_told_fit_and_no_more() -> None:
+    dp.session(epsilon=1)
+    frame = people()
+    frame.size(epsilon="0.3")
+    (query,) = dp.ledger().asked.values()
+    said = plain(whatif.told(dp.ledger(), query, "0.15", 1))
+    fit = int(re.search(r"(\d+) such", said)[1])  # type: ignore[index]
+    for _ in range(fit):
+        frame.size(epsilon="0.15", fresh=True)
+    assert "more than is left" in whatif.told(dp.ledger(), query, "0.25", 1)
+    with pytest.raises(dp.BudgetExceeded):
+        frame.size(epsilon="0.15", fresh=True)
+
+
+def test_what_was_answered_is_told_to_be_free() -> None:
+    dp.session(epsilon=1)
+    people().size(epsilon="0.3")
+    (query,) = dp.ledger().asked.values()
+    assert "asked again it is free" in whatif.told(dp.ledger(), query, "0.3", 1)
+    assert "costs ε = 0.31" in whatif.told(dp.ledger(), query, "0.31", 1)
+
+
+def test_what_was_refused_is_offered_too() -> None:
+    dp.session(epsilon=1)
+    with pytest.raises(dp.BudgetExceeded):
+        people().query("a > 3").count(epsilon=2)
+    assert list(dp.ledger().asked) == ["people: count where a > 3"]
+
+
+def test_sessions_in_other_measures_have_their_own_slider() -> None:
+    running_session = dp.session(rho=1, delta=1e-6)
+    people().count(epsilon=0.5)
+    offers = whatif.offers(running_session)
+    assert [whatif.symbol(q) for q in offers.values()] == ["ε", "ρ", "ρ"]
+    told = [plain(whatif.told(dp.ledger(), q, "0.1", 9)) for q in offers.values()]
+    costs = [re.search("costs (.) = ([^ ]*)", t).groups() for t in told]  # type: ignore[union-attr]
+    assert [symbol for symbol, _ in costs] == ["ρ"] * 3
+    assert [float(cost) for _, cost in costs] == pytest.approx([0.005, 0.1, 0.1], rel=0.01)
+
+
+@pytest.mark.parametrize("bad", ["", "-1", "x", "0", "nan", "1e9", "<b>"])
+def test_a_bad_epsilon_is_answered_in_words(bad: str) -> None:
+    dp.session(epsilon=1)
+    people().count(epsilon=0.5)
+    (query,) = dp.ledger().asked.values()
+    said = whatif.told(dp.ledger(), query, bad, 1)
+    assert "epsilon=" in said
+    assert "<b>" not in said
+
+
+def test_no_query_is_kept_that_could_hold_rows() -> None:
+    df = pd.DataFrame({"x": [1, 2]})
+    dp.session(epsilon=5)
+    dp.choose(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
+    assert len(dp.ledger().asked) == 0
+    for i in range(40):
+        df.dp.query(f"x > {i}").count(epsilon="0.1")
+    assert list(dp.ledger().asked) == [
+        f"unnamed (asserted): count where x > {i}" for i in range(39, 27, -1)
+    ]
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [{}, {"epsilon": 2}, {"epsilon": "1/3"}, {"epsilon": 1000}, {"epsilon": "0.00001"},
+     {"rho": "0.03", "delta": 1e-6}, {"epsilon": "0.0000001"}],
+)  # fmt: skip
+def test_the_slider_has_short_steps_up_to_the_budget(terms: Any) -> None:
+    ledger = dp.session(**terms).ledger
+    values = whatif.steps(ledger)
+    assert values == sorted(set(values))
+    assert len(values) >= 1
+    assert all(0 < v <= (ledger.budget or 10) for v in values)
+    assert values[-1] == min(ledger.budget or 10, 64)
+    View(ledger)
+
+
+# --- the widget -----------------------------------------------------------------------------------
+
+
+def shown(view: View) -> str:
+    return plain(view._pages._table.value + view._pages._where.value)
+
+
+def test_pages_turn_to_all_releases_and_back() -> None:
+    ledger = filled(450)
+    view = View(ledger)
+    pages = view._pages
+    assert "releases 251 to 450 of 450" in shown(view)
+    assert (pages._older.disabled, pages._newer.disabled) == (False, True)
+    pages._older.click()
+    assert "releases 51 to 250 of 450" in shown(view)
+    pages._older.click()
+    assert "releases 1 to 200 of 450" in shown(view)
+    assert (pages._older.disabled, pages._newer.disabled) == (True, False)
+    ledger.store.add([ENTRY] * 30, lambda before, after: None)
+    view._drawn()
+    assert "releases 1 to 200 of 480" in shown(view), "who reads an old page stays there"
+    for _ in range(2):
+        pages._newer.click()
+    assert "releases 281 to 480 of 480" in shown(view)
+    ledger.store.add([ENTRY], lambda before, after: None)
+    view._drawn()
+    assert "releases 282 to 481 of 481" in shown(view), "the newest page follows"
+    assert "and 281 earlier" in view._drawn().data
+
+
+def test_a_short_ledger_has_no_pages() -> None:
+    assert View(filled(200))._pages._bar.layout.display == "none"
+    assert View(filled(201))._pages._bar.layout.display is None
+
+
+def test_an_update_reads_no_more_of_a_long_ledger_than_of_a_short_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = durable.SqliteStore(tmp_path / "a.ledger", Terms(limit=Loss(Epsilon(10**6))))
+    for _ in range(6):
+        store.add([ENTRY] * 500, lambda before, after: None)
+    ledger, read = Ledger(store.terms, store), []
+    whole = durable.entry_of
+    monkeypatch.setattr(durable, "entry_of", lambda *a: read.append(a[0]) or whole(*a))
+    view = View(ledger)
+    assert len(read) <= views.SHOWN + 2 * charts.FIRST
+    read.clear()
+    store.add([ENTRY] * 3, lambda before, after: None)
+    view._drawn()
+    assert len(read) == views.SHOWN + 3
+    read.clear()
+    view._pages._older.click()
+    assert len(read) <= 2 * views.SHOWN
+
+
+def test_the_slider_and_the_box_beside_it_say_one_thing() -> None:
+    dp.session(epsilon=2)
+    people()
+    view = View(dp.ledger())
+    what_if = view._what_if
+    assert what_if.box.layout.display is None
+    what_if._slider.value = Fraction(1, 5)
+    assert what_if._loss.value == "0.2"
+    assert "± 15" in what_if._answer.value
+    what_if._loss.value = "0.1"
+    assert "± 30" in what_if._answer.value
+    what_if._choice.value = "people: mean of a in (0, 100)"
+    assert what_if._rows.layout.display is None
+    what_if._rows.value = 4000
+    assert "over 4,000 rows" in what_if._answer.value
+    people().query("a > 3").count(epsilon=0.5)
+    view._drawn()
+    assert what_if._choice.value == "people: mean of a in (0, 100)", "what was chosen stays"
+    assert "people: count where a > 3" in what_if._choice.options
+
+
+def test_a_budget_given_later_moves_the_slider_and_the_end_takes_it_away() -> None:
+    ledger = dp.session().ledger
+    view = View(ledger)
+    assert view._what_if._slider.options[-1][1] == 10
+    assert view._what_if.box.layout.display == "none", "nothing to offer"
+    people()
+    dp.session(epsilon=3)
+    view._drawn()
+    assert view._what_if._slider.options[-1][1] == 3
+    assert view._what_if.box.layout.display is None
+    dp.reset()
+    view._drawn()
+    assert view._what_if.box.layout.display == "none"
+    assert running() is None, "looking at an ended ledger starts no session"
+
+
+# --- other kernels --------------------------------------------------------------------------------
+
+
+class Kernelled:
+    """Enough of a notebook's shell for `Live` to believe it is in one."""
+
+    kernel = object()
+
+
+@pytest.fixture
+def pushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The copies that were shown."""
+    found: list[str] = []
+    place = "dppandas.notebook.view"
+    monkeypatch.setattr(f"{place}.display", lambda *a, **k: None)
+    monkeypatch.setattr(f"{place}.DisplayHandle.display", lambda *a: None)
+    monkeypatch.setattr(f"{place}.DisplayHandle.update", lambda self, html: found.append(html.data))
+    return found
+
+
+def watches() -> list[threading.Thread]:
+    return [t for t in threading.enumerate() if isinstance(t, Watch)]
+
+
+def until(condition: Any, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)
+
+
+def test_what_another_process_releases_appears_without_a_word(
+    tmp_path: Path, pushed: list[str]
+) -> None:
+    dp.session(epsilon=2, store=tmp_path / "a.ledger")
+    live = Live(Kernelled())
+    live.show(dp.ledger())
+    assert len(watches()) == 1
+    program = """
+        import sys, pandas as pd, dppandas as dp
+        dp.session(store=sys.argv[1])
+        dp.protect(pd.DataFrame({"a": [1]}), name="theirs", version="1").count(epsilon=0.5)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path / "a.ledger")]
+    subprocess.run(command, check=True)
+    until(lambda: pushed and "theirs (verified)" in pushed[-1])
+    assert "ε spent 0.5 of 2" in pushed[-1]
+    dp.reset()
+    until(lambda: "session ended" in pushed[-1])
+    until(lambda: not watches())
+    until(lambda: [p.name for p in tmp_path.iterdir()] == ["a.ledger"])  # nothing is left open
+
+
+def test_a_ledger_in_memory_is_not_watched(pushed: list[str]) -> None:
+    dp.session(epsilon=2)
+    live = Live(Kernelled())
+    live.show(dp.ledger())
+    assert watches() == []
+    live.stop()
+
+
+def test_unloading_ends_the_watch(tmp_path: Path, pushed: list[str]) -> None:
+    dp.session(epsilon=2, store=tmp_path / "a.ledger")
+    live = Live(Kernelled())
+    for _ in range(2):
+        live.show(dp.ledger())
+    assert len(watches()) == 1
+    live.stop()
+    assert watches() == []
+
+
+def test_a_watch_outlives_a_file_that_can_not_be_read_for_a_while(
+    tmp_path: Path, pushed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dp.session(epsilon=2, store=tmp_path / "a.ledger")
+    live, looked = Live(Kernelled()), []
+
+    def fails(self: Any) -> bool:
+        looked.append(1)
+        raise dp.StoreError("busy")
+
+    live.show(dp.ledger())
+    monkeypatch.setattr("dppandas.notebook.live.LOOK", LOOK / 50)
+    monkeypatch.setattr(durable.SqliteStore, "has_changed", fails)
+    until(lambda: len(looked) > 2)
+    monkeypatch.undo()
+    assert len(watches()) == 1
+    live.stop()
