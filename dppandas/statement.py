@@ -94,8 +94,8 @@ def version() -> str:
 
 
 def part(path: Path) -> str:
-    """The part of a source that a release reads, as "sex (a649) = f": a column, the first letters of
-    what tells the partition from others by it, and the label; "" for the whole."""
+    """The part of a source that a release reads, as "sex (a649) = f": column, the first letters of
+    what tells the partition from others by it, and label; "" for the whole."""
     return ", ".join(_part(each) for each in path)
 
 
