@@ -287,9 +287,11 @@ readers, .json for programs, .csv for a table.
                 canonical.text((query.where, query.statistic))
             except canonical.NoText:
                 return
+        else:
+            query = replace(known, asked=query.asked)
         others = (each for each in self._asked if each[0] != name)
         # in one step, for other threads may be reading it
-        self._asked = ((name, known or query), *others)[:REMEMBERED]
+        self._asked = ((name, query), *others)[:REMEMBERED]
 
     @property
     def asked(self) -> dict[str, Query]:

@@ -259,6 +259,29 @@ def test_so_many_as_are_told_fit_and_no_more() -> None:
         frame.size(epsilon="0.15", fresh=True)
 
 
+def test_a_part_of_a_source_is_paid_beside_the_others() -> None:
+    dp.session(epsilon=1)
+    parts = people().partition("g")
+    parts["a"].count(epsilon="0.75")
+    parts["b"].count(epsilon="0.25")
+    query = next(iter(dp.ledger().asked.values()))
+    said = plain(whatif.told(dp.ledger(), query, "0.125", 1))
+    assert said.endswith("costs ε = 0.125 · 6 such releases left")
+    for _ in range(6):
+        parts["b"].count(epsilon="0.125", fresh=True)
+    with pytest.raises(dp.BudgetExceeded):
+        parts["b"].count(epsilon="0.125", fresh=True)
+    assert charts.Steps().follow(dp.ledger())[-1].after == dp.ledger().spent
+
+
+def test_another_mechanism_of_the_same_query_is_what_is_tried() -> None:
+    dp.session(epsilon=1, delta=1e-6)
+    people().count(epsilon=0.25)
+    people().count(epsilon=0.25, delta=1e-7, mechanism="gaussian")
+    (query,) = dp.ledger().asked.values()
+    assert "δ = 1e-07" in whatif.told(dp.ledger(), query, "0.125", 1)
+
+
 def test_what_was_answered_is_told_to_be_free() -> None:
     dp.session(epsilon=1)
     people().size(epsilon="0.3")

@@ -92,7 +92,7 @@ def told(ledger: Ledger, query: Query, value: object, rows: float) -> str:
     except DPError as refusal:
         return escape(str(refusal))
     said = f"<b>{escape(error)}</b> (95 %)" if error else "an error that only the answer can tell"
-    return f"{said} · {_affordable(ledger, cost, is_free)}"
+    return f"{said} · {_affordable(ledger, query, cost, is_free)}"
 
 
 def _asked(before: Asked, value: object) -> Asked:
@@ -102,17 +102,30 @@ def _asked(before: Asked, value: object) -> Asked:
     return replace(before, rho=parse_rho(value), draw=1)
 
 
-def _affordable(ledger: Ledger, cost: Loss, is_free: bool) -> str:
+def _affordable(ledger: Ledger, query: Query, cost: Loss, is_free: bool) -> str:
     if is_free:
         return "answered already: asked again it is free"
-    left = ledger.left
-    if left is None:
+    fit = how_many(ledger, query, cost)
+    if fit is None:
         return f"costs {cost}, and there is no limit"
-    pairs = ((left.epsilon, cost.epsilon), (left.rho, cost.rho), (left.delta, cost.delta))
-    fit = min(int(rest // part) for rest, part in pairs if part)
     if not fit:
         return f"costs {cost}: <b>more than is left</b>"
     return f"costs {cost} · {fit:,} such release{'s' if fit > 1 else ''} left"
+
+
+def how_many(ledger: Ledger, query: Query, cost: Loss) -> int | None:
+    """So many releases at this cost what is left pays for: in a part of a source more than of the
+    whole, where other parts have spent more. None: there is no limit."""
+    limit, spending = ledger.terms.limit, ledger.store.spending
+    if limit is None:
+        return None
+    place = query.source.name, query.path
+    fit = 0
+    for step in (1 << bit for bit in reversed(range(40))):
+        many = Loss(*(type(part)(part * (fit + step)) for part in vars(cost).values()))
+        if spending.plus([(place, many)]).total.within(limit):
+            fit += step
+    return fit
 
 
 class WhatIf:
