@@ -74,8 +74,9 @@ def ours(epsilon: float) -> Contender:
         "nine quantiles": lambda d: frame(d)["x"].quantile(
             NINE, bounds=d.bounds, step=1, epsilon=epsilon
         ),
-        "histogram": lambda d: frame(d)["label"].value_counts(
-            keys=d.keys, sort=False, epsilon=epsilon
+        # not below 0, as diffprivlib's
+        "histogram": lambda d: dp.consistent(
+            frame(d)["label"].value_counts(keys=d.keys, sort=False, epsilon=epsilon)
         ),
         "top-1": lambda d: int(frame(d)["label"].value_counts(keys=d.keys).idxmax(epsilon=epsilon)),
     }

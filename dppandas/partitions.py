@@ -74,6 +74,6 @@ def _names(
         if source.made is None:
             raise canonical.NoText
         said = canonical.key(source.version, unit, source.made, root.grown, by, keys.labels)
-        return f"{shown} {said}", [canonical.text(label) for label in keys.labels]
     except canonical.NoText:  # another partition each time, which adds up
-        return f"{shown} {sampling.identifier()}", [str(i) for i in range(len(keys))]
+        said = sampling.identifier()
+    return f"{shown} {said}", [f"{i}: {label}"[:100] for i, label in enumerate(keys.labels)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from .accounting import Measure, Terms
 from .budget import Loss
 from .durable import SqliteStore
-from .spending import Path, Spending
+from .spending import Part, Path, Spending
 from .store import Entry
 
 if TYPE_CHECKING:
@@ -94,8 +94,15 @@ def version() -> str:
 
 
 def part(path: Path) -> str:
-    """The part of a source that a release reads: "" for the whole."""
-    return ", ".join(f"{each.partition} = {each.key}" for each in path)
+    """The part of a source that a release reads, as "sex (a649) = f": column, the first letters of
+    what tells the partition from others by it, and label; "" for the whole."""
+    return ", ".join(_part(each) for each in path)
+
+
+def _part(part: Part) -> str:
+    columns, _, name = part.partition.rpartition(" ")
+    label = part.key.partition(": ")[2] or part.key
+    return f"{columns} ({name[:4]}) = {label}" if columns else f"{name} = {label}"
 
 
 def exact(loss: Loss, counted: Sequence[str]) -> dict[str, str]:

@@ -27,6 +27,7 @@ from dppandas.durable import SqliteStore
 from dppandas.spending import Part, Place, Spending
 from dppandas.store import Entry, Registered
 from dppandas.verify import first_beyond, verified
+from dppandas.views import ELSEWHERE
 
 TERMS = Terms(limit=Loss(Epsilon(2)))
 DRAFT = Entry(
@@ -440,7 +441,7 @@ def test_show_shows_what_the_notebook_does(file: Path, capsys: Any) -> None:
     assert __main__.main(["show", str(file), "--last", "2"]) == 0
     out = capsys.readouterr().out
     assert [line.split()[0] for line in out.splitlines()[4:6]] == ["5", "6"]
-    assert out.splitlines()[6:] == ["and 4 earlier: dp.ledger().to_frame()"]
+    assert out.splitlines()[6:] == ["and 4 earlier: dp.ledger().to_frame()", ELSEWHERE]
     assert __main__.main(["show", str(file), "--all"]) == 0
     assert "earlier" not in capsys.readouterr().out
 
