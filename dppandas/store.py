@@ -170,7 +170,8 @@ class MemoryStore:
         return self._sources.setdefault(source.name, source)
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        end = len(self._entries) if before is None else max(0, before - 1)
+        number = len(self._entries)
+        end = number if before is None else min(number, max(0, before - 1))
         return self._entries[0 if last is None else max(0, end - last) : end]
 
     def count(self) -> int:

@@ -435,6 +435,10 @@ def test_a_budget_given_later_moves_the_slider_and_the_end_takes_it_away() -> No
     view._drawn()
     assert view._what_if.box.layout.display == "none"
     assert running() is None, "looking at an ended ledger starts no session"
+    dp.session(epsilon=1)
+    people()
+    view._drawn()
+    assert view._what_if.box.layout.display == "none", "what another session holds is not offered"
 
 
 # --- other kernels --------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ class Watch(threading.Thread):
         self._ledger.store.close()  # the connection of this thread
 
     def end(self) -> None:
-        """Look no more. Not waited for: who ends a session holds what a look may wait for."""
+        """Look no more. It ends by itself when the session does."""
         self._over.set()
 
 
@@ -81,9 +81,6 @@ class Live:
             watch.start()
 
     def _changed(self, ledger: Ledger) -> None:
-        watch = self._watches.get(id(ledger))
-        if ledger.closed and watch is not None:
-            watch.end()
         with self._lock:
             self._stale.add(id(ledger))
             wait = PAUSE - (time.monotonic() - self._pushed)
