@@ -87,7 +87,8 @@ ask .release(epsilon=…)>
         other = _difference(holding.terms, terms) or "other data"
         raise SourceError(
             f"source {name!r} was protected before with {other}. Use another name for another "
-            "dataset, or end the session with dp.reset(). Nothing was computed or charged."
+            "dataset; for another version of it end the session with dp.reset(), for one holds one "
+            "version of a source. Nothing was computed or charged."
         )
     if not is_passing():
         df.attrs[SOURCE_ATTR] = Token(holding.source.id)
@@ -129,7 +130,7 @@ def _registered(
 ) -> bytes:
     """The key that chooses rows of a source, as the session's store knows it."""
     store = running.ledger.store
-    if store.identity and version is None:
+    if store.identity and (version is None or not version.strip()):
         raise SourceError(
             f"version= is needed: this session's ledger outlives the data, and answers {name!r} "
             f'again as long as its version is the same. Say version="1", and another '

@@ -11,7 +11,7 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Any, Unpack
 
-from . import results
+from . import results, splits
 from .accounting import NOTHING, Measure
 from .budget import Delta, Epsilon, Loss, More, known_only, parse_delta, parse_epsilon
 from .engines import Engine
@@ -140,7 +140,7 @@ class Batch:
                 f"that it can pay. {NOTHING}"
             )
         own = [query.loss(mechanism).epsilon for query, mechanism in asked]
-        shares = [each / sum(own) for each in own]
+        shares = [each / sum(own) if each else Fraction(0) for each in own]
         return [Loss(Epsilon(whole.epsilon * s), Delta(whole.delta * s)) for s in shares]
 
 
@@ -168,6 +168,8 @@ def batch(*, epsilon: object = None, delta: object = None) -> Batch:
     >>> dp.record(counts[0].result()).epsilon < 1 / 20
     True
     """
+    if splits.running() is not None:
+        raise QueryError(f"a batch has a loss of its own: start it outside of the split. {NOTHING}")
     terms = session().terms
     if terms.measure is not Measure.APPROXIMATE:
         way = "dp.session(epsilon=2, delta=1e-5)"
@@ -250,6 +252,8 @@ def _refuse_several_places(queries: Sequence[Query]) -> None:
 def _law(query: Query, mechanism: Mechanism) -> _Law:
     """What bounds a release; floats are rounded so that it costs more."""
     moved, loss = query.moved, query.loss(mechanism)
+    if not loss.epsilon and not loss.delta:  # of bounds (0, 0) nothing is told
+        return _Law("loss", 0.0, 0.0)
     alone = query.statistic.size == 1 and not query.select
     if (alone or moved.l1 == 1) and moved.l1 <= MOST_MOVED:
         if isinstance(mechanism, DiscreteLaplace):

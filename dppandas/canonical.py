@@ -37,6 +37,8 @@ def key(*parts: Any) -> str:
 
 def text(value: Any) -> str:
     """The canonical text of a value made of public facts."""
+    if isinstance(value, np.datetime64 | np.timedelta64):  # whose item may be a number of years
+        return f"m{value.dtype.str}{int(value.view('i8')):x}"
     if isinstance(value, np.generic):
         value = value.item()
     said = _PLAIN.get(type(value))
@@ -93,7 +95,8 @@ _PLAIN: dict[type, Any] = {
     int: lambda v: f"i{v:x}",
     float: lambda v: f"f{v.hex()}",
     complex: lambda v: f"c{v.real.hex()},{v.imag.hex()}",
-    str: lambda v: f"s{json.dumps(v)}",
+    # two halves of a surrogate pair are not the letter that they would be in UTF-16
+    str: lambda v: f"s{json.dumps(v, ensure_ascii=False)}",
     bytes: lambda v: f"y{v.hex()}",
     Decimal: lambda v: f"d{v}",
     UUID: lambda v: f"u{v}",
@@ -114,8 +117,10 @@ _PLAIN: dict[type, Any] = {
 
 def to_json(noisy: Any) -> Any:
     """What was released, in what JSON knows; `from_json` gives it back. Lists become tuples."""
-    if isinstance(noisy, np.generic):
+    if isinstance(noisy, np.bool_ | np.integer | np.floating):
         noisy = noisy.item()
+    if isinstance(noisy, str) and not _is_unicode(noisy):
+        raise NoText("half a surrogate pair can't be kept")
     if type(noisy) in (str, bool, type(None)):
         return noisy
     if type(noisy) is int:
@@ -127,6 +132,10 @@ def to_json(noisy: Any) -> Any:
         raise NoText(f"a {type(noisy).__name__} can't be kept")
     name, said, _ = kind
     return {name: said(noisy)}
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def from_json(kept: Any) -> Any:

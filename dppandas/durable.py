@@ -73,6 +73,7 @@ class SqliteStore:
         self.path = checked_path(path)
         self._local = threading.local()
         self._seen: int | None = None
+        self._file: tuple[int, int] | None = None
         self._reading = reading  # only to look at it: the file stays as it is
         self._known: tuple[str, Spending] | None = None
         if reading and not self.path.exists():
@@ -125,7 +126,11 @@ class SqliteStore:
             _append(db, "outcome", {"status": status, "answer": kept}, number, key)
             return _one(db, _DRAWS, key) if key else 0
 
-        return self._write(settled)
+        draw = self._write(settled)
+        # So that the file by itself has all that was answered, whatever becomes of what stands
+        # beside it: a copy, or what is left of a killed kernel.
+        self._read(lambda db: db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall())
+        return draw
 
     def answer(self, key: str, draw: int) -> Answer | None:
         def found(db: sqlite3.Connection) -> Answer | None:
@@ -213,7 +218,10 @@ class SqliteStore:
             _FORKED.append(db)  # closed here, it would clean up what the parent still uses
         if not self.path.exists():
             raise StoreError(f"the ledger {str(self.path)!r} is gone. {NOTHING}")
-        self._local.db, self._local.process = self._connected(), os.getpid()
+        db = self._connected()
+        self._file = self._file or _identity(self.path)
+        self._check_file()
+        self._local.db, self._local.process = db, os.getpid()
         return self._local.db  # type: ignore[no-any-return]
 
     def _connected(self) -> sqlite3.Connection:
@@ -226,6 +234,14 @@ class SqliteStore:
         db = opened_to_read(self.path)
         self._refuse_other_databases(db)
         return db
+
+    def _check_file(self) -> None:
+        """Refuse to write to a file that nobody would find again."""
+        if _identity(self.path) != self._file:
+            raise StoreError(
+                f"the ledger {str(self.path)!r} was removed or replaced while it was open. Put it "
+                f"back, or end the session with dp.reset(). {NOTHING}"
+            )
 
     def _refuse_other_databases(self, db: sqlite3.Connection) -> None:
         """Before anything of a file is changed."""
@@ -250,6 +266,7 @@ class SqliteStore:
                 db.execute("ROLLBACK")
             try:
                 db.execute("BEGIN IMMEDIATE")
+                self._check_file()
                 done = action(db)
                 db.execute("COMMIT")
             except BaseException:
@@ -280,6 +297,11 @@ class SqliteStore:
         def opened(db: sqlite3.Connection) -> Terms:
             version = _one(db, "PRAGMA user_version")
             if version == 0:
+                if terms is None:
+                    raise SessionError(
+                        f"{str(self.path)!r} is empty, and a new ledger needs a budget: "
+                        f"dp.session(epsilon=2, store=…). {NOTHING}"
+                    )
                 _create(db, terms)
             elif version > SCHEMA:
                 raise StoreError(
@@ -319,15 +341,38 @@ def checked_path(path: object) -> File:
     """A path that may hold a ledger."""
     if not isinstance(path, str | os.PathLike) or not str(path).strip():
         raise SessionError(f"store={shown(path)} must be the path of a file. {NOTHING}")
-    file = File(path).expanduser()
-    if file.is_dir():
+    if not str(path).isprintable() or str(path).startswith((":memory:", "file:")):
+        raise SessionError(
+            f"store={shown(str(path))} must be the path of a file on a disk, in letters that "
+            f"print; without store= the ledger lives in memory. {NOTHING}"
+        )
+    try:
+        file = File(path).expanduser()
+        is_folder, has_folder = file.is_dir(), file.parent.is_dir()
+        file.exists()
+    except (OSError, ValueError, RuntimeError) as error:  # too long a name, or nobody's home
+        said = str(error)
+    else:
+        said = ""
+    if said:
+        raise StoreError(f"store={shown(str(path))} can't be a path here: {said}. {NOTHING}")
+    if is_folder:
         raise StoreError(f"store={str(file)!r} is a folder: name a file in it. {NOTHING}")
-    if not file.parent.is_dir():
+    if not has_folder:
         raise StoreError(
             f"store={str(file)!r}: there is no folder {str(file.parent)!r}. Make it first. "
             f"{NOTHING}"
         )
     return file.absolute()
+
+
+def _identity(path: File) -> tuple[int, int] | None:
+    """Which file a path names."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _is_writable(path: File) -> bool:

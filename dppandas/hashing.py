@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .domain import is_missing, plain
-from .vectors import NUMBERS, Vector, as_numbers
+from .vectors import NUMBERS, Vector, as_numbers, is_null
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -45,6 +45,41 @@ def several(hashes: Hashes, number: int) -> Hashes:
 def of_elements(vector: Vector, key: bytes, salt: int = 0) -> Hashes:
     """A 64-bit keyed hash of each element."""
     return vector.by_level(("hash", key, salt), lambda v: _cells(v, key), _MISSING)
+
+
+def kinds(vector: Vector, key: bytes) -> Hashes:
+    """What tells elements apart that are equal: truth values from numbers, zones of one instant,
+    numbers beyond 64 bits; 0 for most. Of elements as they are and not of dtypes."""
+    return vector.by_level(("kinds", key), lambda v: _kinds(v, key), np.uint64(0))
+
+
+def _kinds(v: Vector, key: bytes) -> Hashes:
+    found = np.zeros(len(v), dtype=np.uint64)
+    if v.kind == "b":
+        found[:] = _salt(key, b"bool")
+    elif v.kind == "O" and not isinstance(v.values, np.ndarray):
+        zone = getattr(v.values, "tz", None)
+        found[:] = 0 if zone is None else _salt(key, f"zone {zone}".encode())
+    elif v.kind == "O":
+        found = np.fromiter((_kind(x, key) for x in v.values), dtype=np.uint64, count=len(v))
+    if v.missing is not None:
+        found = np.where(v.missing, np.uint64(0), found)
+    return np.where(is_null(v), np.uint64(0), found)
+
+
+def _kind(value: Any, key: bytes) -> int:
+    if type(value) is str:
+        return 0
+    try:
+        if isinstance(value, bool | np.bool_):
+            return _salt(key, b"bool")
+        if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+            return _salt(key, f"zone {value.tzinfo}".encode())
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            return _salt(key, f"large {value:x}".encode())
+    except Exception:  # an object that is broken
+        pass
+    return 0
 
 
 def name_of(value: Any) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from . import results, sampling
+from . import previews, results, sampling, splits
 from .budget import Loss, More
 from .engines import Engine
 from .errors import QueryError, SourceError, quiet
@@ -78,6 +78,11 @@ def refine(result: Any, *, epsilon: object = None, **more: Unpack[More]) -> Any:
     >>> surer.error(), dp.record(surer).epsilon, n.refine(epsilon=0.2) == surer
     (13, 0.3, True)
     """
+    if splits.running() is not None:
+        raise QueryError(
+            f"in a split no release says a loss of its own, as refine does: refine outside. "
+            f"{NOTHING}"
+        )
     before = _record(result)
     _check([before])
     query, engine = _again(before._query, before.ledger)
@@ -134,6 +139,7 @@ def _check(records: Sequence[Record]) -> None:
     """Refuse what is not of the same integers with noise, or not another release of them."""
     parts = [part for each in records for part in each.parts]
     for part in parts:
+        _check_real(part)
         _check_noise(part)
         _check_known(part)
     for what, said in _MUST_AGREE:
@@ -179,6 +185,14 @@ _MUST_AGREE: list[tuple[Callable[[Record], Any], Callable[[Record, Record], str]
         ),
     ),
 ]
+
+
+def _check_real(part: Record) -> None:
+    if part.preview and previews.running() is None:
+        raise QueryError(
+            f"'{part.query}' was previewed and not answered: what a preview gives is made of "
+            f"nothing. Ask it again, outside of dp.preview(). {NOTHING}"
+        )
 
 
 def _check_noise(part: Record) -> None:

@@ -51,6 +51,13 @@ class Session:
         self.holdings: dict[str, Holding] = {}
 
     @property
+    def is_untouched(self) -> bool:
+        """Whether it is a ledger in memory without limit, charge, source or permission."""
+        ledger, said = self.ledger, (self.strict, self.experimental)
+        has_any = ledger.terms.limit is not None or ledger.store.identity or ledger.count()
+        return not (has_any or self.holdings or any(said))
+
+    @property
     def budget(self) -> Epsilon | None:
         return self.ledger.budget
 
@@ -215,6 +222,9 @@ def _started(
     slot: _Slot, terms: Terms | None, strict: bool | None, store: str | os.PathLike[str] | None
 ) -> Session:
     running = slot.session
+    if running is not None and store is not None and running.is_untouched:
+        running.ledger.close()  # made by looking at the ledger, say: nothing is lost with it
+        running = slot.session = None
     if running is None:
         file = None if store is None else durable.SqliteStore(store, terms)
         terms = terms if file is None else file.terms

@@ -256,7 +256,9 @@ def split(
 
 def _parts(into: object, weights: object) -> list[Fraction]:
     """Each release's part of the whole."""
-    if (into is None) == (weights is None):
+    if into is not None and weights is not None:
+        raise QueryError(f"weights= say how many releases there are: leave into= out. {NOTHING}")
+    if into is None and weights is None:
         raise MissingArgument(
             "into= is needed, the number of releases, or weights=, their shares: "
             f"dp.split(epsilon=1, into=4), dp.split(epsilon=1, weights=[2, 1, 1]). {NOTHING}"

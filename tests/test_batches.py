@@ -234,3 +234,16 @@ def test_without_dp_accounting_it_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
     with pytest.raises(dp.QueryError, match=r"pip install \"dppandas\[batches\]\""):
         dp.batch(epsilon=1, delta=1e-6)
+
+
+def test_a_batch_is_not_started_in_a_split() -> None:
+    with dp.split(epsilon=1, into=2), pytest.raises(dp.QueryError, match="outside of the split"):
+        dp.batch(epsilon=1, delta=1e-6)
+
+
+def test_an_answer_that_tells_nothing_has_no_share() -> None:
+    p = people()
+    nothing, count = ask((p["x"].sum(bounds=(0, 0)), "0.1"), (p.count(), "0.1"))
+    assert nothing.result() == 0
+    assert isinstance(count.result(), int)
+    assert dp.ledger().spent == Fraction(1, 10)

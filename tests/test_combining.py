@@ -658,3 +658,11 @@ def test_an_audit_may_refine() -> None:
     with scratch():
         n = people().count(epsilon=1)
         assert dp.record(n.refine(epsilon=1)).epsilon == 2
+
+
+def test_refining_takes_no_loss_of_its_own_in_a_split() -> None:
+    dp.session(epsilon=10)
+    n = people().count(epsilon=1)
+    with dp.split(epsilon=1, into=2), pytest.raises(dp.QueryError, match="refine outside"):
+        n.refine(epsilon=5)
+    assert spent() == 1

@@ -123,3 +123,34 @@ def test_what_another_process_made_first_counts(folder: Path, monkeypatch: Any) 
     monkeypatch.setattr(os, "link", late)
     assert fingerprints._kept(folder / "x", lambda: "mine") == "theirs"
     assert [file.name for file in folder.iterdir()] == ["x"]
+
+
+def times(zone: str) -> Any:
+    return {"t": pd.to_datetime(["2020-01-01 10:00"] * 3, utc=True).tz_convert(zone)}
+
+
+OTHERS: list[tuple[Any, Any]] = [
+    (times("UTC"), times("Asia/Tokyo")),
+    ({"a": [1, 2]}, {"a": pd.Series([True, 2], dtype=object)}),
+    ({"a": [1, 1]}, {"a": [True, True]}),
+    ({"a": [2**70, 1]}, {"a": [2**70 + 1, 1]}),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), OTHERS)
+def test_what_verbs_tell_apart_is_other_data(
+    one: Any, other: Any, tmp_path: Path, folder: Path
+) -> None:
+    protect(tmp_path / "a.ledger", one)
+    protect(tmp_path / "a.ledger", one)
+    with pytest.raises(dp.SourceError, match="not those that were protected"):
+        protect(tmp_path / "a.ledger", other)
+
+
+def test_zones_and_truths_are_told_by_elements_and_not_by_dtypes(
+    tmp_path: Path, folder: Path
+) -> None:
+    data = pd.DataFrame({**times("Asia/Tokyo"), "b": [True, False, True]})
+    protect(tmp_path / "a.ledger", data)
+    protect(tmp_path / "a.ledger", data.astype(object))
+    protect(tmp_path / "a.ledger", data.astype({"b": "boolean", "t": "category"}))

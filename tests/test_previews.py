@@ -343,3 +343,16 @@ def test_combining_and_refining_are_previewed_like_the_releases_that_they_are() 
     assert dp.ledger().entries() == []
     assert not dp.record(ask()).preview
     assert dp.ledger().spent == plan.total
+
+
+def test_what_was_previewed_is_no_answer_to_go_on_from() -> None:
+    dp.reset()
+    dp.session(epsilon=2)
+    frame = dp.protect(pd.DataFrame({"a": range(50)}), name="previewed")
+    with dp.preview():
+        nothing = frame.count(epsilon=0.25)
+    with pytest.raises(dp.QueryError, match="previewed and not answered"):
+        nothing.refine(epsilon=0.25)
+    with pytest.raises(dp.QueryError, match="previewed and not answered"):
+        dp.combine(nothing, frame.count(epsilon=0.5))
+    assert dp.ledger().spent == Fraction(1, 2)

@@ -306,3 +306,32 @@ def test_a_value_without_a_text_makes_a_query_that_is_never_answered_again() -> 
         canonical.to_json([object()])
     assert canonical.text(Epsilon(1, 3)) == canonical.text(Fraction(1, 3))
     assert Query.key.__doc__
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.timedelta64(5, "Y"), 5), (np.timedelta64(5, "M"), np.timedelta64(5, "Y")),
+        (np.datetime64(2**62, "Y"), 2**62), (np.datetime64("2020"), np.datetime64("2020-01-01")),
+        ("\ud83d\ude00", "\U0001f600"), ("\ud83d", "\\ud83d"), (["a,b"], ["a", "b"]),
+        ({"a": 1}, {"a:i1": None}), ((), ("",)), ("none", None),
+    ],
+)  # fmt: skip
+def test_no_two_values_have_one_text(one: Any, other: Any) -> None:
+    assert canonical.text(one) != canonical.text(other)
+    assert canonical.key(one) != canonical.key(other)
+
+
+def test_masks_that_differ_in_a_unit_of_time_alone_are_two_partitions() -> None:
+    p = dp.protect(pd.DataFrame({"t": [5] * 100}), name="s")
+    years, number = np.timedelta64(5, "Y"), 5
+    one = p.assign(k=p["t"].isin([years])).partition("k", keys=[True, False])
+    other = p.assign(k=p["t"].isin([number])).partition("k", keys=[True, False])
+    one[False].count(epsilon=10)
+    other[True].count(epsilon=10)
+    assert dp.ledger().spent == 20
+
+
+def test_half_a_surrogate_pair_is_not_kept() -> None:
+    with pytest.raises(canonical.NoText):
+        canonical.to_json(["\ud83d"])

@@ -519,3 +519,74 @@ def test_two_kernels_may_open_a_new_file_at_once(tmp_path: Path) -> None:
     running = [run(body, tmp_path / "a.ledger") for _ in range(6)]
     assert [each.wait(timeout=60) for each in running] == [0] * 6
     assert SqliteStore(tmp_path / "a.ledger").count() == 6
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_file_that_is_gone_is_charged_no_more(tmp_path: Path, how: str) -> None:
+    file = tmp_path / "a.ledger"
+    dp.session(epsilon=2, store=file)
+    frame = people()
+    frame.count(epsilon=1)
+    for left in tmp_path.glob("a.ledger*"):
+        left.unlink()
+    if how == "replaced":
+        SqliteStore(file, Terms(limit=Loss(Epsilon(2)))).close()
+    with pytest.raises(dp.StoreError, match="removed or replaced while it was open"):
+        frame.count(epsilon=1, fresh=True)
+    told: list[str] = []
+
+    def elsewhere() -> None:
+        try:
+            frame.count(epsilon=1, fresh=True)
+        except dp.StoreError as error:
+            told.append(str(error))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert len(told) == 1
+    dp.reset()
+    if how == "replaced":
+        assert SqliteStore(file).count() == 0
+
+
+def test_an_empty_file_is_no_ledger_without_limit(tmp_path: Path) -> None:
+    (tmp_path / "a.ledger").write_bytes(b"")
+    with pytest.raises(dp.SessionError, match="needs a budget"):
+        dp.session(store=tmp_path / "a.ledger")
+    assert dp.session(epsilon=1, store=tmp_path / "a.ledger").budget == 1
+
+
+def test_what_was_answered_is_in_the_file_itself(tmp_path: Path) -> None:
+    """A copy of it alone, while the session goes on, has every answer."""
+    dp.session(epsilon=2, store=tmp_path / "a.ledger")
+    answer = people().count(epsilon=1)
+    (tmp_path / "copy.ledger").write_bytes((tmp_path / "a.ledger").read_bytes())
+    dp.reset()
+    dp.session(store=tmp_path / "copy.ledger")
+    assert people().count(epsilon=1) == answer
+    assert dp.ledger().spent == 1
+
+
+def test_a_session_that_looking_has_started_gives_way_to_a_store(tmp_path: Path) -> None:
+    assert dp.ledger().budget is None
+    assert dp.session(epsilon=1, store=tmp_path / "a.ledger").budget == 1
+    dp.reset()
+    pd.DataFrame({"a": [1]}).dp.count(epsilon=1)
+    with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
+        dp.session(epsilon=1, store=tmp_path / "a.ledger")
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "a\0b", "a\nb", ":memory:", "file:x?mode=memory"])
+def test_what_can_be_no_path_is_told(path: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(dp.SessionError, match="store="):
+        dp.session(epsilon=1, store=path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("version", [None, "", " "])
+def test_a_version_says_something(tmp_path: Path, version: Any) -> None:
+    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    with pytest.raises(dp.SourceError, match="version= is needed"):
+        people(version)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import vectors
+from .. import hashing, vectors
 from ..domain import Declaration, Keys
 from ..vectors import Mask, Vector
 from .base import Chunk, Domain, Expression, Truth, inner
@@ -37,6 +37,8 @@ class Element(Expression):
         if not isinstance(value, _LISTS):
             return value if self.position == 0 else None
         elements = list(value)
+        if isinstance(value, set | frozenset):  # whose order is another in another process
+            elements.sort(key=lambda each: hashing.name_of(each) or "")
         return elements[self.position] if self.position < len(elements) else None
 
     def __str__(self) -> str:
