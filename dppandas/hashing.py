@@ -32,14 +32,14 @@ def of_rows(columns: Iterable[tuple[Any, Vector]], rows: int, key: bytes) -> Has
     total = np.full(rows, _salt(key, b"row"), dtype=np.uint64)
     for name, vector in columns:
         salt = _salt(key, str(name).encode("utf-8", "surrogatepass"))
-        total = _mixed(total + _mixed(of_elements(vector, key, salt) ^ np.uint64(salt)))
+        total = mixed(total + mixed(of_elements(vector, key, salt) ^ np.uint64(salt)))
     return total
 
 
 def several(hashes: Hashes, number: int) -> Hashes:
     """For each hash a row of so many others."""
     ways = np.arange(1, number + 1, dtype=np.uint64) * _MISSING  # an odd number: no two alike
-    return _mixed(hashes[:, None] + ways)
+    return mixed(hashes[:, None] + ways)
 
 
 def of_elements(vector: Vector, key: bytes, salt: int = 0) -> Hashes:
@@ -101,7 +101,7 @@ def _salt(key: bytes, name: bytes) -> int:
     return int.from_bytes(blake2b(name, digest_size=8, key=key).digest(), "little")
 
 
-def _mixed(x: Hashes) -> Hashes:
+def mixed(x: Hashes) -> Hashes:
     """The finaliser of splitmix64: every bit of x changes half the bits of the result."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -137,7 +137,7 @@ def _combined(numbers: npt.NDArray[np.float64], low: Hashes) -> Hashes:
     """Equal numbers hash alike in every dtype; from 2^53 on, low bits tell integers apart."""
     bits = (numbers + 0.0).view(np.uint64)
     large = np.abs(numbers) >= 2.0**53
-    hashes = _mixed(bits ^ np.where(large, _mixed(low), np.uint64(0)))
+    hashes = mixed(bits ^ np.where(large, mixed(low), np.uint64(0)))
     return np.where(np.isnan(numbers), _MISSING, hashes)
 
 

@@ -7,6 +7,8 @@ rows of another are kept.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -21,24 +23,33 @@ _PLAIN = {str, int, float, type(None), type(pd.NA), type(pd.NaT)}  # a float her
 
 
 def row_hashes(frame: pd.DataFrame, key: bytes) -> hashing.Hashes:
-    """A 64-bit keyed hash of the cells of each row, by all that verbs can tell of them."""
-    columns = [
+    """A 64-bit keyed hash of the cells of each row: the same for equal ones."""
+    return hashing.of_rows(_columns(frame), len(frame), key)
+
+
+def _columns(frame: pd.DataFrame) -> list[tuple[Any, Vector]]:
+    return [
         (name, reader(frame.iloc[:, position])(slice(None)))
         for position, name in enumerate(frame.columns)
     ]
-    hashes = hashing.of_rows(columns, len(frame), key)
-    for place, (_, vector) in enumerate(columns, 1):
-        kinds = hashing.kinds(vector, key)
-        hashes = np.where(kinds, hashes + kinds * np.uint64(2 * place + 1), hashes)
-    return hashes
 
 
 def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
-    """Equal for equal rows in whatever order; kept in memory only, under a key of this process."""
+    """Equal for rows of equal cells, which no verb tells apart, in whatever order of rows. It is
+    compared, and no answer depends on it."""
     with np.errstate(all="ignore"):
-        sums = [int(row_hashes(frame, key + mark).sum(dtype=np.uint64)) for mark in (b"1", b"2")]
-    facts = repr((list(frame.columns), len(frame), sums))
+        sums = [int(_told(frame, key + mark).sum(dtype=np.uint64)) for mark in (b"1", b"2")]
+    facts = repr(([str(name) for name in frame.columns], len(frame), sums))
     return hashing.digest(facts, key)
+
+
+def _told(frame: pd.DataFrame, key: bytes) -> hashing.Hashes:
+    """The hash of each row, and of what tells equal cells apart: True from 1, zones of a time."""
+    columns = _columns(frame)
+    hashes = hashing.of_rows(columns, len(frame), key)
+    for _, vector in columns:
+        hashes = hashing.mixed(hashes + hashing.kinds(vector, key))
+    return hashes
 
 
 def kept_rows(frame: pd.DataFrame, unit: Unit, key: bytes) -> npt.NDArray[np.bool_]:
