@@ -122,7 +122,8 @@ class Batch:
                 high = middle - 1
         if not low:
             raise QueryError(
-                f"{len(self._promised)} releases can't share ε = {self._epsilon}. {NOTHING}"
+                f"{len(self._promised)} releases can't share ε = {self._epsilon} in steps of "
+                f"{float(STEP):g}: ask fewer, or give the batch more. {NOTHING}"
             )
         return Epsilon(low * STEP)
 
