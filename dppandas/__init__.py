@@ -78,7 +78,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import local
+from . import local as local
 from .accessor import private, protect
 from .batches import Batch, batch
 from .choices import choose

@@ -37,11 +37,12 @@ def compare(
     ``to_central`` (how many times the central error).
 
     A central count with discrete Laplace noise has the variance 1/(2 sinh²(ε/2)), whatever n; one
-    coin has n/(4 sinh²(ε/2)). Locally the error is √(n/2) times as large. The neighbours differ: the
-    central ε is for a respondent's being in the table or not, the local one for any two answers.
-    A central count of one key moves by 1 either way; a whole table of counts would cost twice ε.
+    coin has n/(4 sinh²(ε/2)): locally the error is √(n/2) times as large. One count moves by at
+    most 1, whether a respondent is left out or gives another answer, so that ε means the same in
+    all rows. (All counts of a table at once, centrally, cost ε for the first and 2ε for the second.)
 
-    No data are read, and nothing is charged: these are formulas (docs/proofs/randomized_response.md).
+    No data are read, and nothing is charged: these are formulas
+    (docs/proofs/randomized_response.md).
 
     >>> from dppandas import local
     >>> table = local.compare(epsilon=1, respondents=20_000)

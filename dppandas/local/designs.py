@@ -1,7 +1,7 @@
 """How a respondent randomises an answer: the designs, their probabilities and their losses.
 
-In every design a response is a *yes* to key k with probability p_k from those whose answer is k, and
-with probability q_k from all others. That is all that estimates need to know.
+In every design a response is a *yes* to key k with probability p_k from those whose answer is k,
+and with probability q_k from all others. That is all that estimates need to know.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ class Design(ABC):
     @property
     def labels(self) -> pd.Index:
         """The keys as an index, whose type follows from them alone."""
-        return pd.Index(list(self.keys), tupleize_cols=False)
+        labels: pd.Index = pd.Index(list(self.keys), tupleize_cols=False)
+        return labels
 
     def __str__(self) -> str:
         return self.name
@@ -253,7 +254,7 @@ def _implied(truth: Fraction, yes: Fraction) -> Epsilon:
     return Epsilon(rounded(exact.high, 15, up=True))
 
 
-# --- what a caller asks for ------------------------------------------------------------------------
+# --- what a caller asks for ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -281,7 +282,7 @@ def one_coin(truth: object) -> CoinDesign:
     honest = _probability(truth, "truth")
     if honest <= Fraction(1, 2):
         raise QueryError(
-            f"truth={shown(truth)} must be above 1/2: a coin that lies as often says nothing. {NOTHING}"
+            f"truth={shown(truth)} must be above 1/2: who lies as often says nothing. {NOTHING}"
         )
     return _within(CoinDesign(2 * honest - 1, Fraction(1, 2), ONE_COIN))
 
@@ -324,7 +325,8 @@ def of(design: object, epsilon: object, keys: object, column: str = "answer") ->
     if design is not None and not isinstance(design, CoinDesign) and not is_one_of(design, WORDS):
         raise QueryError(
             f"design={shown(design)} must be one of {', '.join(map(repr, WORDS))}, "
-            f"dp.local.one_coin(truth=…), dp.local.two_coins(truth=…, yes=…), or left out. {NOTHING}"
+            f"dp.local.one_coin(truth=…), dp.local.two_coins(truth=…, yes=…), or left out. "
+            f"{NOTHING}"
         )
     if keys is None and design in (K_ARY, OUE):
         raise MissingArgument(
@@ -354,6 +356,6 @@ def _agree(coins: CoinDesign, epsilon: object) -> None:
         return
     if abs(parse_epsilon(epsilon) - coins.epsilon) > AGREES * coins.epsilon:
         raise QueryError(
-            f"epsilon={shown(epsilon)} isn't what these coins cost, ε = {coins.epsilon} a response: "
+            f"epsilon={shown(epsilon)} isn't what these coins cost, which is {coins.epsilon}: "
             f"leave epsilon= out, or ask for design='one coin', which takes any. {NOTHING}"
         )

@@ -92,6 +92,9 @@ class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
 
     _metadata = ["_estimated", "_shares"]  # noqa: RUF012  (pandas' own name, and copied by it)
 
+    _estimated: Estimated
+    _shares: bool
+
     @property
     def _constructor(self) -> Any:
         return pd.Series
@@ -105,8 +108,9 @@ class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
             "chebyshev" and "hoeffding" are the bounds of these inequalities, wider, cut at none and
             all.
 
-        They are about the chance of the responses. Who had no answer among the keys counts with the
-        answer that chance gave them. That respondents are a sample of others, or lie, isn't in them.
+        They are about the chance of the responses. Who had no answer among the keys counts with
+        the answer that chance gave them. That respondents are a sample of others, or lie, isn't in
+        them.
         """
         low, high = self._estimated.ends(confidence, method)
         scale = self._estimated.respondents if self._shares else 1

@@ -55,13 +55,14 @@ def losses() -> pd.DataFrame:
     """What the respondents of this process have lost: a DataFrame, a row a question.
 
     Columns: ``group`` (as named by ``group=``), ``what`` (the name of the Series), ``design``,
-    ``epsilon`` (the loss of each respondent), ``respondents`` (how many responded), ``total`` (what a
-    respondent of this group has lost so far who answered every question put to it; losses of one
+    ``epsilon`` (the loss of each respondent), ``respondents`` (how many responded), ``total`` (what
+    a respondent of this group has lost so far who answered every question put to it; losses of one
     person add up) and ``when``.
 
     Groups of different names are taken for different people, on the caller's word, and those
-    without a name for one group. Nothing here is in ``dp.ledger()``, and nothing resets it: what has
-    been said can't be taken back. It is kept in this process alone, and knows only what was asked here.
+    without a name for one group. Nothing here is in ``dp.ledger()``, and nothing resets it: what
+    has been said can't be taken back. It is kept in this process alone, and knows only what was
+    asked here.
 
     *Guarantee*: ``total``-local differential privacy of each respondent of the group, for all of
     these responses together (basic composition: Dwork and Roth, Theorem 3.16).
@@ -75,5 +76,10 @@ def losses() -> pd.DataFrame:
         loss = float(each.epsilon), each.respondents, float(total)
         rows.append((each.group, each.what, each.design, *loss, when))
     columns = ["group", "what", "design", "epsilon", "respondents", "total", "when"]
-    types = {"epsilon": float, "respondents": "int64", "total": float, "when": "datetime64[ns]"}
+    types: Any = {
+        "epsilon": float,
+        "respondents": "int64",
+        "total": float,
+        "when": "datetime64[ns]",
+    }
     return pd.DataFrame(rows, columns=columns).astype(types)

@@ -57,9 +57,9 @@ class Responses:
         """How many respondents hold each key, or with ``normalize=True`` which share: a Series of
         floats by key, in the order of the keys, with ``.interval()`` and ``.error()``.
 
-        (yeses - n q) / (p - q), with p the probability of a yes to a key from those who hold it, and
-        q from others. It is unbiased, and so may be negative: cutting it at 0 would make it too large
-        on average. Who had no answer among the keys counts as one chosen by chance.
+        (yeses - n q) / (p - q), with p the probability of a yes to a key from those who hold it,
+        and q from others. It is unbiased, and so may be negative: cutting it at 0 would make it too
+        large on average. Who had no answer among the keys counts as one chosen by chance.
 
         *Guarantee*: none needed: this is post-processing of responses that are public already.
 
@@ -204,8 +204,8 @@ def collected(
     outside = int((_places(told, asked) == len(asked.keys)).sum())
     if outside:
         raise QueryError(
-            f"{outside:,} responses are none of the keys, and every response of this design is one: "
-            f"are these the keys and the design that they were made with? {NOTHING}"
+            f"{outside:,} responses are none of the keys, and in this design each is one: are these "
+            f"the keys and the design that they were made with? {NOTHING}"
         )
     return Responses(told, asked)
 
@@ -226,10 +226,11 @@ def _bits(responses: Any, design: Design) -> pd.DataFrame:
 def _refuse_private(data: Any, table: bool = False) -> None:
     if isinstance(data, Private) or SOURCE_ATTR in getattr(data, "attrs", ()):
         raise PrivateValueError(
-            "these are data that dp.protect holds: answers about them are noised once, for all rows "
-            "together, and counted in dp.ledger(). Randomised row by row, each would cost its unit as "
-            "much again, outside of that count, and say less. Ask for .value_counts(epsilon=…, "
-            f"keys=[…]) instead; local responses are for a plain Series of answers. {NOTHING}"
+            "these are data that dp.protect holds: answers about them are noised once, for all "
+            "rows together, and counted in dp.ledger(). Randomised row by row, each would cost its "
+            "unit as much again, outside of that count, and say less. Ask for "
+            ".value_counts(epsilon=…, keys=[…]) instead; local responses are for a plain Series of "
+            f"answers. {NOTHING}"
         )
     if isinstance(data, pd.DataFrame) and not table:
         raise QueryError(

@@ -66,11 +66,11 @@ def simulate_shared_sum(
     parties : among how many each answer is split: 2 to 100.
 
     Each respondent splits the answer, as an integer on a public grid, into random shares that add
-    up to it modulo 2^64: fewer than all of them are uniform, whatever the answer. Each party adds up
-    the shares it got and *all* the noise that the sum needs. So one honest party is enough, who keeps
-    its shares to itself and adds its noise: were all others against a respondent, they know their
-    own noises, and what is left has the noise of that one. The price is `parties` times the
-    variance of one trusted holder, against `local.randomized_response`, which trusts nobody.
+    up to it modulo 2^64: fewer than all of them are uniform, whatever the answer. Each party adds
+    up the shares it got and *all* the noise that the sum needs. So one honest party is enough, who
+    keeps its shares to itself and adds its noise: were all others against a respondent, they know
+    their own noises, and what is left has the noise of that one. The price is so many parties times
+    the variance of one trusted holder; see `compare`.
 
     Here all of this happens in one process, which sees every answer, share and noise: nothing is
     hidden from whoever runs it, and so nothing is noted in any ledger or in `losses`.

@@ -72,8 +72,8 @@ def _tail(n: int, m: int, c: int, rate: Rate, upper: bool) -> float:
 def held(n: int, c: int, rate: Rate, risk: float) -> tuple[int, int]:
     """Bounds around m from c yeses: all m under which neither tail at c is risk/2 or less.
 
-    For a fixed m, c falls where its own lower tail is at most risk/2 with probability risk/2 at most,
-    and the upper tail likewise. Both tails are monotone in m, so what is left is an interval
+    For a fixed m, c falls where its own lower tail is at most risk/2 with probability risk/2 at
+    most, and the upper tail likewise. Both tails are monotone in m, so what is left is an interval
     (docs/proofs/randomized_response.md).
     """
     low = _first(lambda m: at_least(n, m, c, rate) > risk / 2, n)
