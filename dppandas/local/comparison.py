@@ -39,7 +39,7 @@ def compare(
     A central count with discrete Laplace noise has the variance 1/(2 sinh²(ε/2)), whatever n; one
     coin has n/(4 sinh²(ε/2)): locally the error is √(n/2) times as large. One count moves by at
     most 1, whether a respondent is left out or gives another answer, so that ε means the same in
-    all rows. (All counts of a table at once, centrally, cost ε for the first and 2ε for the second.)
+    all rows. (A whole table of counts, centrally, costs ε for the first and 2ε for the second.)
 
     No data are read, and nothing is charged: these are formulas
     (docs/proofs/randomized_response.md).

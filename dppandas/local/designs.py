@@ -300,7 +300,7 @@ def two_coins(truth: object = "1/2", yes: object = "1/2") -> CoinDesign:
     >>> two_coins().epsilon
     1.09861228866811
     >>> two_coins(yes="1/4").epsilon  # ln 5: a yes is five times as likely from those who hold it
-    1.6094379124341
+    1.60943791243411
     """
     return _within(CoinDesign(_probability(truth, "truth"), _probability(yes, "yes"), TWO_COINS))
 

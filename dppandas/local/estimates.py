@@ -1,4 +1,4 @@
-"""Numbers estimated from randomised responses, and how far off they can be."""
+"""Numbers estimated of randomised responses, and how far off they can be."""
 
 from __future__ import annotations
 

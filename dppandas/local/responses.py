@@ -204,8 +204,8 @@ def collected(
     outside = int((_places(told, asked) == len(asked.keys)).sum())
     if outside:
         raise QueryError(
-            f"{outside:,} responses are none of the keys, and in this design each is one: are these "
-            f"the keys and the design that they were made with? {NOTHING}"
+            f"{outside:,} responses are none of the keys, and in this design each is one: are "
+            f"these the keys and the design that they were made with? {NOTHING}"
         )
     return Responses(told, asked)
 
