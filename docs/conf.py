@@ -41,5 +41,4 @@ myst_heading_anchors = 4
 
 nitpicky = True
 autodoc_typehints = "none"  # docstrings say it in words
-autodoc_member_order = "bysource"
-maximum_signature_line_length = 90
+autodoc_member_order = "alphabetical"

@@ -25,7 +25,7 @@ import dppandas
 #: Public modules of their own, where this version has them.
 MODULES = ("dppandas.audit", "dppandas.local", "dppandas.models")
 
-#: Below the front page, which is the README. A page that fits nowhere else comes under "More".
+#: Below the front page, which is the README. What isn't named here comes under "More".
 CONTENTS = """
 ```{{toctree}}
 :hidden:
@@ -56,10 +56,9 @@ docs/errata
 
 ```{{toctree}}
 :hidden:
-:glob:
 :caption: More
-docs/*
-benchmarks/README
+{more}
+Benchmarks <benchmarks/README>
 CHANGELOG
 CONTRIBUTING
 docs/adr/index
@@ -69,10 +68,16 @@ docs/adr/index
 
 def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
     """The front page lists all pages, in the site only."""
-    if page == app.config.root_doc:
-        found = [path.stem for path in Path(app.srcdir, "notebooks").glob("*.ipynb")]
-        found.sort(key=lambda stem: (stem != "quickstart", stem))
-        source[0] += CONTENTS.format(notebooks="\n".join(f"notebooks/{stem}" for stem in found))
+    if page != app.config.root_doc:
+        return
+    books = {f"notebooks/{path.stem}" for path in Path(app.srcdir, "notebooks").glob("*.ipynb")}
+    pages = {f"docs/{path.stem}" for path in Path(app.srcdir, "docs").glob("*.md")}
+    source[0] += CONTENTS.format(
+        notebooks="\n".join(
+            sorted(books, key=lambda name: (not name.endswith("quickstart"), name))
+        ),
+        more="\n".join(sorted(pages - set(CONTENTS.split()))),
+    )
 
 
 def add_index(app: Sphinx, failure: Exception | None) -> None:
@@ -195,6 +200,14 @@ def format_docstring(
     lines[:] = formatted
 
 
+def hide_constructor(
+    app: Sphinx, what: str, name: str, thing: object, options: Any, signature: str | None, returns: str | None
+) -> tuple[str, str] | None:
+    """Nobody makes a session or a private frame but the package; estimators are made by users."""
+    internal = inspect.isclass(thing) and not name.startswith("dppandas.models.")
+    return ("", "") if internal and signature else None
+
+
 def draw(block: bool) -> Callable[[Any, nodes.Element], None]:
     def visit(translator: Any, node: nodes.Element) -> None:
         try:
@@ -212,6 +225,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", add_contents)
     app.connect("build-finished", add_index)
     app.connect("autodoc-process-docstring", format_docstring)
+    app.connect("autodoc-process-signature", hide_constructor)
     app.add_directive("public", Public)
     app.add_html_math_renderer("mathml", (draw(block=False), None), (draw(block=True), None))
     return {"version": dppandas.__version__, "parallel_read_safe": True}
