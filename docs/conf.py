@@ -40,5 +40,7 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 
 nitpicky = True
+smartquotes = False  # they would reach examples
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # docstrings say it in words
 autodoc_member_order = "alphabetical"

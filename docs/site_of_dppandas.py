@@ -58,7 +58,7 @@ docs/errata
 :hidden:
 :caption: More
 {more}
-Benchmarks <benchmarks/README>
+benchmarks/README
 CHANGELOG
 CONTRIBUTING
 docs/adr/index
@@ -201,7 +201,13 @@ def format_docstring(
 
 
 def hide_constructor(
-    app: Sphinx, what: str, name: str, thing: object, options: Any, signature: str | None, returns: str | None
+    app: Sphinx,
+    what: str,
+    name: str,
+    thing: object,
+    options: Any,
+    signature: str | None,
+    returns: str | None,
 ) -> tuple[str, str] | None:
     """Nobody makes a session or a private frame but the package; estimators are made by users."""
     internal = inspect.isclass(thing) and not name.startswith("dppandas.models.")
