@@ -4,6 +4,7 @@ Nothing here fetches anything: formulae become MathML, which browsers draw thems
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import inspect
@@ -197,6 +198,9 @@ def format_docstring(
             formatted += [""]
             defining = False
         formatted += [line if example else marked(line, inside, owner)]
+    if dataclasses.is_dataclass(thing):
+        fields = [each.name for each in dataclasses.fields(thing) if each.name[0] != "_"]
+        formatted += ["", "*Attributes*: " + ", ".join(f"``{each}``" for each in fields) + "."]
     lines[:] = formatted
 
 
