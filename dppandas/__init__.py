@@ -67,6 +67,7 @@ The map of the house, each room importing only those above it:
 `choices`          selections by a score of the caller's own
 `distances`        how far rows are from changing a caller's value; what is far is told
 `consistency`      released tables made to agree, at no cost
+`models`           learning: programs made of releases
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
 `__main__`         ``dppandas show``, ``verify`` and ``export`` in a terminal
@@ -77,6 +78,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import models as models
 from .accessor import private, protect
 from .batches import Batch, batch
 from .choices import choose
