@@ -26,7 +26,7 @@ import dppandas
 #: Public modules of their own, where this version has them.
 MODULES = ("dppandas.audit", "dppandas.local", "dppandas.models")
 
-#: Below the front page, which is the README. What isn't named here comes under "More".
+#: Below the front page, which is the README. Guides that aren't named are found.
 CONTENTS = """
 ```{{toctree}}
 :hidden:
@@ -35,6 +35,7 @@ docs/how_it_works
 docs/verbs
 docs/ledger
 docs/losses
+{more}
 docs/operations
 docs/api/index
 ```
@@ -58,7 +59,6 @@ docs/errata
 ```{{toctree}}
 :hidden:
 :caption: More
-{more}
 benchmarks/README
 CHANGELOG
 CONTRIBUTING
