@@ -73,11 +73,6 @@ def exact_law(design: Design, answer: int) -> dict[Any, float]:
     }
 
 
-class Decisions(Script):
-    """Words stand for what they decide, so that a short script enumerates all of a design: a coin
-    is one choice with its exact chance, a uniform key one of k."""
-
-
 def decided(
     design: Design, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[int], tuple[dict[Any, Fraction], Fraction]]:
@@ -162,7 +157,7 @@ def test_a_coin_is_exact(p: Fraction) -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 16])
 def test_a_uniform_number_is_exact(k: int) -> None:
-    found, undecided = law(lambda bits: int(sampling.uniform_vector(k, 1, bits, 4)[0]), 600, word=4)
+    found, undecided = law(lambda bits: int(sampling.uniform_vector(k, 1, bits, 4)[0]), 600, 4)
     assert set(found) == set(range(k))
     # none likelier than another, whatever was rejected; but for runs cut off in the middle of a word
     assert max(found.values()) - min(found.values()) <= undecided
