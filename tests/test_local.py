@@ -159,7 +159,7 @@ def test_a_coin_is_exact(p: Fraction) -> None:
 def test_a_uniform_number_is_exact(k: int) -> None:
     found, undecided = law(lambda bits: int(sampling.uniform_vector(k, 1, bits, 4)[0]), 600, 4)
     assert set(found) == set(range(k))
-    # none likelier than another, whatever was rejected; but for runs cut off in the middle of a word
+    # none likelier than another, whatever was rejected, but for runs that were cut off
     assert max(found.values()) - min(found.values()) <= undecided
     assert undecided < Fraction(1, 1000)
 
