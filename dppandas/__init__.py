@@ -67,8 +67,8 @@ The map of the house, each room importing only those above it:
 `choices`          selections by a score of the caller's own
 `distances`        how far rows are from changing a caller's value; what is far is told
 `consistency`      released tables made to agree, at no cost
-`models`           learning: programs made of releases
 `local`            answers that each respondent randomises; sums of shares, simulated
+`models`           learning: programs made of releases
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
 `__main__`         ``dppandas show``, ``verify`` and ``export`` in a terminal
@@ -175,7 +175,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     """What completion offers: the public names."""
-    return sorted([*__all__, "local"])
+    return sorted([*__all__, "local", "models"])
 
 
 def load_ipython_extension(ipython: Any) -> None:

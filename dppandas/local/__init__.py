@@ -12,7 +12,7 @@
 from .comparison import compare
 from .designs import Design, one_coin, two_coins
 from .estimates import EstimatedFloat, EstimatedSeries
-from .losses import losses
+from .lost import losses
 from .responses import Responses, collected, randomized_response
 from .sharing import SimulatedSum, simulate_shared_sum
 

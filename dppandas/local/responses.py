@@ -17,7 +17,7 @@ from ..engines.readers import reader
 from ..errors import PrivateValueError, QueryError, quiet
 from ..unreleased import Private
 from ..vectors import prepared
-from . import designs, losses
+from . import designs, lost
 from .designs import MOST_CELLS, Design
 from .estimates import Estimated, EstimatedFloat, EstimatedSeries, mean_of, table_of
 
@@ -162,14 +162,14 @@ def randomized_response(
     """
     _refuse_private(series)
     asked = designs.of(design, epsilon, keys)
-    name = losses.group_name(group)
+    name = lost.group_name(group)
     answers = _as_series(series)
     if asked.is_bits and len(answers) * len(asked.keys) > MOST_CELLS:
         raise QueryError(
             f"{len(answers):,} rows of {len(asked.keys):,} bits are too many to hold: ask for "
             f"design='k-ary', or in parts. {NOTHING}"
         )
-    losses.note(name, answers.name, asked.name, asked.epsilon, len(answers))
+    lost.note(name, answers.name, asked.name, asked.epsilon, len(answers))
     said = asked.respond(_places(answers, asked))
     if asked.is_bits:
         return Responses(pd.DataFrame(said, columns=asked.labels), asked)
