@@ -67,6 +67,7 @@ The map of the house, each room importing only those above it:
 `choices`          selections by a score of the caller's own
 `distances`        how far rows are from changing a caller's value; what is far is told
 `consistency`      released tables made to agree, at no cost
+`plots`            pictures of answers: with matplotlib, imported when drawn
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
 `__main__`         ``dppandas show``, ``verify`` and ``export`` in a terminal
@@ -103,6 +104,7 @@ from .errors import (
 from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
+from .plots import plot
 from .previews import Preview, preview
 from .remeasure import combine, refine
 from .results import Record, TestedValue, record, records
@@ -155,6 +157,7 @@ __all__ = [
     "cut",
     "distance_to",
     "ledger",
+    "plot",
     "preview",
     "private",
     "propose_test_release",
