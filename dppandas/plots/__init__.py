@@ -114,12 +114,13 @@ def _panels(
     caption = said_of(record, confidence)
     columns = record._layout.columns
     title = titled(name, record)
-    if columns is None or table.is_empty:
-        return [row_of(table, title, caption)]
     if isinstance(statistic, Moments):
         return _by_figure(table, title, caption)
+    if columns is None or table.is_empty:
+        return [row_of(table, title, caption)]
     if not isinstance(statistic, Sparse) and heatmaps.is_table(record):
         draw, size, more = heatmaps.drawn(table)
+        caption = said_of(record, confidence, "± and marks")
         return [Panel(title, draw, f"{caption} {more}", size)]
     number = len(table.places.columns)
     return [
@@ -150,7 +151,7 @@ def _refuse_what_has_no_bars(record: Record) -> None:
 def _by_figure(table: Table, title: str, caption: str) -> list[Panel]:
     """Count, mean and deviation of each column aren't on one scale: a panel for each."""
     labels = [text_of(row[-1] if isinstance(row, tuple) else row) for row in table.places.index]
-    panels = []
+    columns, panels = len(table.places.columns), []
     for column, of in enumerate(table.places.columns):
         for figure in dict.fromkeys(labels):
             rows = [i for i, label in enumerate(labels) if label == figure]
@@ -158,7 +159,13 @@ def _by_figure(table: Table, title: str, caption: str) -> list[Panel]:
             index = part.places.index
             keys = index.droplevel(-1) if index.nlevels > 1 else pd.Index([""])  # type: ignore[arg-type]
             part = Table(part.record, part.places.set_axis(keys, axis=0), part.confidence)
-            panels.append(row_of(part, f"{title}\n{figure} of {text_of(of)}", ""))
+            panels.append(
+                row_of(
+                    part,
+                    f"{title}\n{figure} of {text_of(of)}" if columns > 1 else f"{title}\n{figure}",
+                    "",
+                )
+            )
     last = panels[-1]
     return [*panels[:-1], Panel(last.title, last.draw, caption, last.size)]
 

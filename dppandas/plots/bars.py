@@ -21,9 +21,10 @@ def row_of(table: Table, title: str, caption: str) -> Panel:
     number = len(table.places)
     if number == 1 and not table.is_empty and table.places.index.tolist() == [""]:
         return Panel(title, lambda ax: _alone(ax, table), caption, (6.4, 2.2))
-    size = (max(6.4, min(18.0, 0.11 * number)), 4.0)
+    longest = max((len(text_of(label)) for label in table.places.index), default=0)
+    size = (max(6.4, min(18.0, 0.11 * number)), 4.0 + 0.04 * max(0, longest - 8))
     if _bins(table.places.index) is not None:
-        return Panel(title, lambda ax: _histogram(ax, table), caption, size)
+        return Panel(title, lambda ax: _histogram(ax, table), caption, (6.4, 4.0))
     return Panel(title, lambda ax: _categories(ax, table), caption, size)
 
 
@@ -51,7 +52,7 @@ def _alone(ax: Any, table: Table) -> None:
     ink = setting("text.color")
     ax.errorbar([middle], [0], xerr=[half], fmt="none", ecolor=ink, capsize=4, zorder=3)
     said = f"{short(value)}, from {short(low)} to {short(high)}"
-    ax.annotate(said, (middle, 0), (0, 16), textcoords="offset points", ha="center", fontsize=9)
+    ax.text(0.01, 0.97, said, transform=ax.transAxes, va="top", fontsize=9)
     ax.set_ylim(-0.5, 0.9)
     ax.margins(x=0.08)
     ax.set_yticks([])

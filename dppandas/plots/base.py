@@ -148,7 +148,7 @@ def percent(confidence: float) -> str:
     return f"{100 * confidence:.10g} %"
 
 
-def said_of(record: Record, confidence: float) -> str:
+def said_of(record: Record, confidence: float, what: str = "Bars") -> str:
     """What the bars are."""
     number = len(record._layout.labels())
     if isinstance(record.statistic, Sparse):
@@ -156,7 +156,7 @@ def said_of(record: Record, confidence: float) -> str:
     else:
         together = f"all {number} hold together" if number > 1 else "of this one number"
     return (
-        f"Bars: {percent(confidence)} intervals, {together}; of the noise only, not of clipping or "
+        f"{what}: {percent(confidence)} intervals, {together}; of the noise only, not of clipping or "
         f"of a unit's row limit. {made_by(record)}"
     )
 
@@ -164,7 +164,7 @@ def said_of(record: Record, confidence: float) -> str:
 def made_by(record: Record) -> str:
     """Mechanism, loss, and whom it protects."""
     return (
-        f"{record.mechanism.capitalize()} noise, {record.loss}, protecting {record.unit} of "
+        f"{record.mechanism[:1].upper()}{record.mechanism[1:]} noise, {record.loss}, protecting {record.unit} of "
         f"{record.source}."
         if not record._parts
         else f"{len(record._parts)} releases combined, {record.loss} in all, protecting "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from .base import Floats, Table, label_keys, pyplot, setting, text_of
 
 #: Up to so many rows and columns the numbers are written into their cells.
 WRITTEN = 20, 12
-#: Up to so many cells are hatched; of more, those with 0 in their interval have a cross.
+#: Up to so many cells are hatched; of more, those with 0 in their interval are grey.
 HATCHED = 400
 #: For people who see few colours: light to dark, and two hues apart from white.
 LIGHT_TO_DARK, BOTH_SIGNS = "cividis", "PuOr"
@@ -36,14 +37,14 @@ def drawn(table: Table) -> tuple[Callable[[Any], None], tuple[float, float], str
     rows, columns = table.places.shape
     labels = [len(text_of(label)) for label in table.places.index]
     wide = min(16.0, max(6.4, 2.4 + 0.062 * max(labels) + 0.78 * columns))
-    high = min(16.0, max(3.0, 1.8 + 0.42 * rows))
-    mark = "Hatched" if rows * columns <= HATCHED else "Crossed"
+    high = min(10.0, max(3.0, 1.8 + 0.42 * rows))
+    mark = "Hatched" if rows * columns <= HATCHED else "Grey"
     said = [f"{mark} cells: the interval includes 0."]
     if rows <= WRITTEN[0] and columns <= WRITTEN[1]:
         said.append("Written: the answer, and how far the noise may have moved it.")
     if _sums(table).any():
         said.append("Sums have no colour.")
-    said.append("The line on the colour bar is as long as the bars.")
+    said.append("The line on the colour bar is as long as a middling interval.")
     return (lambda ax: _draw(ax, table)), (wide, high), " ".join(said)
 
 
@@ -98,9 +99,9 @@ def _mark(ax: Any, image: Any, marked: Bools, coloured: Any) -> None:
     rectangle = importlib.import_module("matplotlib.patches").Rectangle
     plain = np.ma.getmaskarray(coloured)
     if marked.size > HATCHED:
-        rows, columns = np.nonzero(marked)
-        ax.scatter(columns, rows, s=14, marker="x", linewidths=0.8, color="white")
-        ax.scatter(columns, rows, s=14, marker="x", linewidths=0.4, color="black")
+        grey = np.zeros((*marked.shape, 4))
+        grey[marked] = (0.85, 0.85, 0.85, 1.0)
+        ax.imshow(grey, aspect="auto", interpolation="nearest")
         return
     for row, column in zip(*np.nonzero(marked), strict=True):
         hidden = bool(plain[row, column])
@@ -119,8 +120,7 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
         ink = setting("text.color") if hidden else _ink(image, value)
         behind = setting("axes.facecolor") if hidden else image.cmap(image.norm(value))
         around = [effects.withStroke(linewidth=2.5, foreground=behind)]
-        told = short(float(value)) if value == value else "–"
-        noise = f"±{short(float(errors[row, column]))}"
+        told, noise = _said(value, errors[row, column])
         for text, down, size in ((told, -0.12, 9), (noise, 0.24, 7)):
             ax.text(
                 column, row + down, text, ha="center", va="center", color=ink, fontsize=size,
@@ -128,14 +128,28 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
             )  # fmt: skip
 
 
+def _said(value: float, error: float) -> tuple[str, str]:
+    """Both as far as the second digit of the error."""
+    if value != value or not np.isfinite(error):
+        return "–" if value != value else short(float(value)), f"±{short(float(error))}"
+    places = max(0, min(6, 1 - math.floor(math.log10(error)))) if error > 0 else 0
+    if value == round(value) and error == round(error):
+        places = 0
+    return f"{value:,.{places}f}", f"±{error:,.{places}f}"
+
+
 def _bar(ax: Any, table: Table, image: Any, errors: Floats) -> None:
     """The colours, and on them how far noise goes from the middle."""
     least, most = float(np.nanmin(errors)), float(np.nanmax(errors))
     percent = f"{100 * table.confidence:.10g} %"
-    noise = f"± {short(least)}" if least == most else f"± {short(least)} to {short(most)}"
+    noise = f"± {_rough(least)}" if least == most else f"± {_rough(least)} to {_rough(most)}"
     bar = pyplot().colorbar(image, ax=ax, label=f"noise {noise} ({percent})", pad=0.02)
     middle = (image.norm.vmin + image.norm.vmax) / 2
     typical = float(np.nanmedian(errors))
     ends = [middle - typical, middle + typical]
     bar.ax.plot([0.5, 0.5], ends, color="white", linewidth=4, solid_capstyle="butt")
     bar.ax.plot([0.5, 0.5], ends, color="black", linewidth=1.8, marker="_", gid="noise level")
+
+
+def _rough(value: float) -> str:
+    return short(value) if value == round(value) else f"{value:.2g}"
