@@ -68,6 +68,7 @@ The map of the house, each room importing only those above it:
 `distances`        how far rows are from changing a caller's value; what is far is told
 `consistency`      released tables made to agree, at no cost
 `plots`            pictures of answers: with matplotlib, imported when drawn
+`losscurves`       privacy losses between neighbours, and δ at every ε
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
 `__main__`         ``dppandas show``, ``verify`` and ``export`` in a terminal
@@ -104,6 +105,7 @@ from .errors import (
 from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
+from .losscurves import PrivacyLoss, privacy_loss
 from .plots import plot
 from .previews import Preview, preview
 from .remeasure import combine, refine
@@ -127,6 +129,7 @@ __all__ = [
     "MissingArgument",
     "PerUnit",
     "Preview",
+    "PrivacyLoss",
     "PrivateFrame",
     "PrivateGroupBy",
     "PrivateSeries",
@@ -159,6 +162,7 @@ __all__ = [
     "ledger",
     "plot",
     "preview",
+    "privacy_loss",
     "private",
     "propose_test_release",
     "protect",

@@ -158,13 +158,10 @@ def _by_figure(table: Table, title: str, caption: str) -> list[Panel]:
             part = table.part(rows, [column])
             index = part.places.index
             keys = index.droplevel(-1) if index.nlevels > 1 else pd.Index([""])  # type: ignore[arg-type]
-            part = Table(part.record, part.places.set_axis(keys, axis=0), part.confidence)
+            places = part.places.set_axis(keys, axis=0).set_axis([figure], axis=1)
+            what = f"{figure} of {text_of(of)}" if columns > 1 else figure
             panels.append(
-                row_of(
-                    part,
-                    f"{title}\n{figure} of {text_of(of)}" if columns > 1 else f"{title}\n{figure}",
-                    "",
-                )
+                row_of(Table(part.record, places, part.confidence), f"{title}\n{what}", "")
             )
     last = panels[-1]
     return [*panels[:-1], Panel(last.title, last.draw, caption, last.size)]

@@ -156,20 +156,15 @@ def said_of(record: Record, confidence: float, what: str = "Bars") -> str:
     else:
         together = f"all {number} hold together" if number > 1 else "of this one number"
     return (
-        f"{what}: {percent(confidence)} intervals, {together}; of the noise only, not of clipping or "
-        f"of a unit's row limit. {made_by(record)}"
+        f"{what}: {percent(confidence)} intervals, {together}; of the noise only, not of clipping "
+        f"or of a unit's row limit. {made_by(record)}"
     )
 
 
 def made_by(record: Record) -> str:
     """Mechanism, loss, and whom it protects."""
-    return (
-        f"{record.mechanism[:1].upper()}{record.mechanism[1:]} noise, {record.loss}, protecting {record.unit} of "
-        f"{record.source}."
-        if not record._parts
-        else f"{len(record._parts)} releases combined, {record.loss} in all, protecting "
-        f"{record.unit} of {record.source}."
-    )
+    how = f"By {record.mechanism}, {record.loss}"
+    return f"{how}, protecting {record.unit} of {record.source}."
 
 
 def write_below(ax: Any, caption: str) -> None:

@@ -120,7 +120,7 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
         ink = setting("text.color") if hidden else _ink(image, value)
         behind = setting("axes.facecolor") if hidden else image.cmap(image.norm(value))
         around = [effects.withStroke(linewidth=2.5, foreground=behind)]
-        told, noise = _said(value, errors[row, column])
+        told, noise = _said(value, float(errors[row, column]))
         for text, down, size in ((told, -0.12, 9), (noise, 0.24, 7)):
             ax.text(
                 column, row + down, text, ha="center", va="center", color=ink, fontsize=size,

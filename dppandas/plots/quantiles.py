@@ -107,11 +107,7 @@ def _caption(table: Table, curve: Curve) -> str:
             f"No bars: a quantile errs in ranks, here by {most} at most ({sure}{together}); how "
             "far apart values are is private."
         )
-    return f"{said} Of clipped values, and of the noise only. {_chosen(table)}"
-
-
-def _chosen(table: Table) -> str:
-    return made_by(table.record).replace(" noise,", " mechanism,")
+    return f"{said} Of clipped values, and of the noise only. {made_by(record)}"
 
 
 def _draw_curve(ax: Any, curve: Curve) -> None:
