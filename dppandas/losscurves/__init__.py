@@ -165,7 +165,7 @@ def _real(value: object, name: str) -> Fraction:
 
 def _grid(law: Law) -> list[float]:
     """From 0 to a little more than the largest loss, or to where δ is about 1e-12."""
-    known = law.epsilon
+    known = law.most if isinstance(law, ResponseLaw) else law.epsilon
     if known is None:
         return [float(x) for x in np.linspace(0, law.reach(), POINTS)]
     end = math.nextafter(float(known), math.inf)
@@ -175,10 +175,9 @@ def _grid(law: Law) -> list[float]:
 
 def _lumped(law: Law) -> dict[float, float]:
     """Losses rounded up to a grid from -reach to reach; above it they count as infinite."""
-    steps = ATOMS if law.digits is None else ATOMS // 10
     reach = law.reach()
-    losses = [float(x) for x in np.linspace(-reach, reach, steps + 1)]
-    tails = [law.above(law.beyond, Fraction(loss)) for loss in losses]
+    losses = [float(x) for x in np.linspace(-reach, reach, ATOMS + 1)]
+    tails = law.tails(losses)
     found = {losses[0]: 1.0 - tails[0], math.inf: tails[-1]}
     for loss, before, after in zip(losses[1:], tails, tails[1:], strict=False):
         found[loss] = max(0.0, before - after)
@@ -197,7 +196,7 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
     if not curve["beyond"].isna().all():
         beyond = curve["beyond"].to_numpy()
         ax.plot(at, np.where(beyond > 0, beyond, low), color="#c2571a", linestyle="--",
-                linewidth=1.5, label="P[loss > ε]")  # fmt: skip
+                linewidth=1.5, drawstyle="steps-post", label="P[loss > ε]")  # fmt: skip
     if not is_bounded:
         ax.set_yscale("log")
     ax.set_ylim(low, top)
@@ -210,12 +209,14 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
     ax.legend(frameon=True, fontsize=9, loc="upper right")
     ax.set_title(plain("\n".join(textwrap.wrap(f"privacy loss of {loss.what}", 70))), loc="left",
                  fontsize="medium")  # fmt: skip
-    kind = "Exact for them" if loss.exact else "A bound for all"
-    write_below(ax, (
-        f"Between {loss.neighbours}. {kind}, rounded up. Shaded: (ε, δ)-differential privacy "
-        "holds. P[loss > ε] is more than δ(ε): that (ε, δ) holds doesn't say that the loss is "
+    kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
+    more = (
+        " P[loss > ε] is never less than δ(ε): that (ε, δ) holds doesn't say that the loss is "
         "within ε but for a probability of δ."
-    ))  # fmt: skip
+    )
+    said = f"{loss.neighbours[0].upper()}{loss.neighbours[1:]}. {kind}, rounded up. Shaded: "
+    told = "" if curve["beyond"].isna().all() else more
+    write_below(ax, f"{said}(ε, δ)-differential privacy holds.{told}")
 
 
 # --- of what --------------------------------------------------------------------------------------
@@ -301,7 +302,7 @@ def _asked(query: Query, mechanism: Any) -> PrivacyLoss:
             shift = math.isqrt(moved.l2squared)
             return _loss(what, GaussianLaw(mechanism.sigma2, shift), True)
         rho = mechanism.rho(moved.l2squared)
-        said = f"all neighbours of discrete Gaussian noise on several numbers, ρ = {briefly(rho)}"
+        said = f"discrete Gaussian noise on several numbers, ρ = {briefly(rho)}"
         return _loss(what, ConcentratedLaw(rho, said), False)
     loss = mechanism.cost(Measure.PURE, moved)
     return _bound(what, loss, str(mechanism.name))
@@ -309,9 +310,9 @@ def _asked(query: Query, mechanism: Any) -> PrivacyLoss:
 
 def _bound(what: str, loss: Loss, how: str) -> PrivacyLoss:
     if loss.rho:
-        law: Law = ConcentratedLaw(loss.rho, f"all neighbours of {how}, {loss}")
+        law: Law = ConcentratedLaw(loss.rho, f"{how}, {loss}")
     elif loss.epsilon or loss.delta:
-        said = f"all neighbours of {how}, {loss}: randomised response bounds them"
+        said = f"{how}, {loss}, bounded by randomised response"
         law = ResponseLaw(loss.epsilon, loss.delta, of=said)
     else:
         raise RecordError(f"{what} tells nothing of the data: it has no loss.")
@@ -355,9 +356,11 @@ def _named(name: str, said: dict[str, object]) -> PrivacyLoss:
         _one_of(said, ("epsilon", "rho"), key)
         if "rho" in said:
             _only(said, ("rho",), "ρ")
-            return _bound(key, Loss(rho=parse_rho(said["rho"])), "any mechanism")
-        delta = parse_delta(said["delta"]) if "delta" in said else Delta(0)
-        return _bound(key, Loss(parse_epsilon(said["epsilon"]), delta), "any mechanism")
+            loss = Loss(rho=parse_rho(said["rho"]))
+        else:
+            delta = parse_delta(said["delta"]) if "delta" in said else Delta(0)
+            loss = Loss(parse_epsilon(said["epsilon"]), delta)
+        return _bound("any mechanism", loss, "whatever has this loss")
     epsilon = parse_epsilon(said.get("epsilon"))
     if key != "randomized response":
         return _bound(key, Loss(epsilon), f"any {key} selection")

@@ -6,12 +6,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
 
 from .. import conversions
 from ..intervals import Enclosure, normal_tail, pi, tight
 
 #: A distribution has about so many atoms at most.
 ATOMS = 2000
+#: Above this σ sums are long, and as near to the normal law as floats can tell.
+WIDE = 10**5
 _PLACES = 18
 
 
@@ -24,8 +29,6 @@ class Law:
     epsilon: Fraction | None = None
     #: What P and Q are.
     said: str = ""
-    #: With so many digits an enclosure is as tight as it gets; None where more are tighter.
-    digits: int | None = None
 
     def beyond(self, epsilon: Fraction, digits: int) -> Enclosure:
         """P[L > ε]."""
@@ -43,9 +46,17 @@ class Law:
         """Beyond this loss lies next to nothing."""
         return float(self.epsilon or 1)
 
+    def digits(self, epsilon: Fraction) -> int | None:
+        """With so many digits an enclosure is as tight as it gets; None where more are tighter."""
+        return None
+
+    def tails(self, losses: list[float]) -> list[float]:
+        """P[L > loss] for each loss, to float precision."""
+        return [self.above(self.beyond, Fraction(loss)) for loss in losses]
+
     def above(self, formula: Callable[[Fraction, int], Enclosure], epsilon: Fraction) -> float:
         """A float that is surely not below a probability at ε, and the least or the next."""
-        fixed = self.digits
+        fixed = self.digits(epsilon)
         if fixed is None:
             found = tight(lambda digits: formula(epsilon, digits), _PLACES).high
         else:
@@ -113,6 +124,11 @@ class LaplaceLaw(Law):
         return found
 
 
+@lru_cache(maxsize=4096)
+def _tail(sigma2: Fraction, m: int, digits: int) -> Enclosure:
+    return conversions.discrete_gaussian_tail(sigma2, m, digits)
+
+
 @dataclass(frozen=True)
 class GaussianLaw(Law):
     """Discrete Gaussian noise on a number moved by so many whole steps."""
@@ -125,20 +141,35 @@ class GaussianLaw(Law):
         sigma = math.sqrt(self.sigma2)
         return f"discrete Gaussian noise of σ = {sigma:.6g}, one number moved by {self.shift:,}"
 
-    @property
-    def digits(self) -> int | None:  # type: ignore[override]
-        return conversions.LARGE_DIGITS if self.sigma2 > conversions.SUMMED else None
+    def _first(self, epsilon: Fraction) -> int:
+        """The least noise with a loss above ε, on its own side: L = (Δ² + 2zΔ)/(2σ²) > ε."""
+        return math.floor(epsilon * self.sigma2 / self.shift - Fraction(self.shift, 2)) + 1
+
+    def digits(self, epsilon: Fraction) -> int | None:
+        """Of the normal law x²/2 of them, in powers of e, cancel x σ out."""
+        if self.sigma2 <= conversions.SUMMED:
+            return None
+        far = abs(self._first(epsilon)) + self.shift
+        return min(conversions.LARGE_DIGITS, 64 + math.ceil(Fraction(far * far) / self.sigma2 / 4))
+
+    def tails(self, losses: list[float]) -> list[float]:
+        """By sums, where they aren't too long; else by the normal law, 1/(24σ²) off at most."""
+        firsts = [self._first(Fraction(loss)) for loss in losses]
+        sigma = math.sqrt(self.sigma2)
+        if sigma > WIDE:
+            return [math.erfc((m - 0.5) / sigma / math.sqrt(2)) / 2 for m in firsts]
+        far = math.ceil(10 * sigma) + 1
+        z = np.arange(far, -far - 1, -1, dtype="float64")
+        sums = np.cumsum(np.exp(-z * z / (2 * float(self.sigma2))))  # from the far end
+        places = [min(max(far - m, -1), 2 * far) for m in firsts]
+        return [float(sums[i] / sums[-1]) if i >= 0 else 0.0 for i in places]
 
     def beyond(self, epsilon: Fraction, digits: int) -> Enclosure:
-        """L = (Δ² - 2zΔ)/(2σ²) > ε: by symmetry P[Z > εσ²/Δ - Δ/2]."""
-        m = math.floor(epsilon * self.sigma2 / self.shift - Fraction(self.shift, 2)) + 1
-        return conversions.discrete_gaussian_tail(self.sigma2, m, digits)
+        return _tail(self.sigma2, self._first(epsilon), digits)
 
     def delta(self, epsilon: Fraction, digits: int) -> Enclosure:
-        m = math.floor(epsilon * self.sigma2 / self.shift - Fraction(self.shift, 2)) + 1
-        here, far = (
-            conversions.discrete_gaussian_tail(self.sigma2, k, digits) for k in (m, m + self.shift)
-        )
+        m = self._first(epsilon)
+        here, far = (_tail(self.sigma2, k, digits) for k in (m, m + self.shift))
         return here - Enclosure.of(epsilon, digits).exp() * far
 
     def reach(self) -> float:
@@ -149,7 +180,7 @@ class GaussianLaw(Law):
         far = math.ceil(8.5 * math.sqrt(self.sigma2)) + 1
         if 2 * far + 1 > ATOMS:
             return None
-        # what lies farther out has a probability below CUT: it goes to the ends
+        # farther out lies less than 1e-16
         weights = {z: math.exp(-z * z / (2 * float(self.sigma2))) for z in range(-far, far + 1)}
         whole = math.fsum(weights.values())
         d = self.shift
@@ -236,6 +267,10 @@ class ContinuousGaussianLaw(Law):
 
     def beyond(self, epsilon: Fraction, digits: int) -> Enclosure:
         return self._tail(epsilon, -1, digits)
+
+    def tails(self, losses: list[float]) -> list[float]:
+        mu = math.sqrt(self.mu2)
+        return [math.erfc((loss / mu - mu / 2) / math.sqrt(2)) / 2 for loss in losses]
 
     def delta(self, epsilon: Fraction, digits: int) -> Enclosure:
         far = Enclosure.of(epsilon, digits).exp() * self._tail(epsilon, 1, digits)
