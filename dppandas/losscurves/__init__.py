@@ -77,7 +77,7 @@ class PrivacyLoss:
     @quiet
     def epsilon(self, delta: object) -> float:
         """The least ε ≥ 0, to 12 digits and rounded up, with δ(ε) ≤ δ; infinite where none has."""
-        wanted = _real(delta, "delta")
+        wanted = float(_real(delta, "delta"))
         if not 0 <= wanted <= 1:
             raise QueryError(f"delta={shown(delta)} must lie between 0 and 1. {NOTHING}")
         if self.delta(0) <= wanted:
