@@ -144,7 +144,7 @@ def _refuse_what_has_no_bars(record: Record) -> None:
             "suggested bounds have no picture: two ends and a share aren't on one scale. "
             "dp.record(result).interval() has what is known of each."
         )
-    if statistic.no_interval and not isinstance(statistic, Quantiles):
+    if statistic.no_interval and type(statistic) is not Quantiles:
         raise RecordError(f"a picture without an error would mislead. {statistic.no_interval}")
 
 
