@@ -263,7 +263,7 @@ def privacy_loss(
     >>> import dppandas as dp
     >>> gaussian = dp.privacy_loss("gaussian", sigma=1)
     >>> round(gaussian.delta(1), 4), round(gaussian.beyond(1), 4)
-    (0.1414, 0.3006)
+    (0.1414, 0.3005)
     >>> dp.privacy_loss("randomized response", epsilon=1).distribution.round(3).to_dict()
     {-1.0: 0.269, 1.0: 0.731}
     """
