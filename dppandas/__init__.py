@@ -69,6 +69,7 @@ The map of the house, each room importing only those above it:
 `consistency`      released tables made to agree, at no cost
 `plots`            pictures of answers: with matplotlib, imported when drawn
 `losscurves`       privacy losses between neighbours, and δ at every ε
+`models`           learning: programs made of releases
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
 `__main__`         ``dppandas show``, ``verify`` and ``export`` in a terminal
@@ -79,6 +80,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import models as models
 from .accessor import private, protect
 from .batches import Batch, batch
 from .choices import choose
