@@ -38,6 +38,7 @@ DESIGNS = [
     pytest.param(design_of("one coin"), id="one coin"),
     pytest.param(design_of("two coins"), id="two coins"),
     pytest.param(designs.of(local.two_coins("1/3", "1/4"), None, None), id="biased coins"),
+    pytest.param(designs.of(local.two_coins(yes="4/5"), None, None), id="coins that say yes"),
     pytest.param(designs.of(local.one_coin("0.9"), None, None), id="one coin of 0.9"),
     pytest.param(design_of("k-ary", 3), id="k-ary, 3 keys"),
     pytest.param(design_of("k-ary", 5, "1/3"), id="k-ary, 5 keys"),
