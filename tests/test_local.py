@@ -385,6 +385,17 @@ def one_key(said: estimates.Estimated, key: int, risk: float, method: str) -> tu
     return max(0.0, said.counts()[key] - half), min(float(n), said.counts()[key] + half)
 
 
+@pytest.mark.parametrize(
+    ("name", "keys", "events"), [("one coin", 2, 1), ("OUE", 2, 2), ("k-ary", 5, 5)]
+)
+def test_intervals_of_several_keys_share_the_risk(name: str, keys: int, events: int) -> None:
+    design = design_of(name, keys)
+    low, high = estimates.Estimated(design, 1000, (400,) * keys).ends(0.75, "exact")
+    one = tails.held(1000, 400, design.rates[0], 0.25 / events)
+    assert one == (low[0], high[0])
+    assert one != tails.held(1000, 400, design.rates[0], 0.5 / events)
+
+
 @pytest.mark.parametrize("design", [DESIGNS[0], DESIGNS[2]])
 def test_both_intervals_of_two_keys_miss_together(design: Design) -> None:
     for n, c in itertools.product((1, 5, 40), range(2)):
