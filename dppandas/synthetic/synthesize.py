@@ -128,7 +128,7 @@ def _check(method: str, domain: Domain, kept: Sequence[Marginal], rows: int) -> 
     if method == "mwem":
         mwem.check(domain)
     elif method == "aim":
-        aim.check()
+        aim.check(domain, kept)
     else:
         small.check(domain, rows)
 
@@ -137,8 +137,10 @@ def _within(frame: PrivateFrame, domain: Domain) -> PrivateFrame:
     """The rows whose labels are all in the domain, so that all marginals are of the same rows."""
     for name, keys in zip(domain.names, domain.keys, strict=True):
         column = frame[name]
-        if not column._expression.is_truth:
-            frame = frame[column.isin(list(keys.labels))]
+        if column._expression.is_truth:
+            continue
+        is_cut = any(isinstance(label, pd.Interval) for label in keys.labels)
+        frame = frame[column.notna() if is_cut else column.isin(list(keys.labels))]
     return frame
 
 
