@@ -72,14 +72,21 @@ def small(
     """
     count = purse.buy("count", purse.whole * COUNTING, frame.size)
     total = max(0, min(MOST_ROWS, int(count)))
-    queries = tuple(tuple(domain.positions(m).tolist()) for m in marginals)
-    index = pd.RangeIndex(databases(domain.cells(), rows))
-    keys = {n: list(k.labels) for n, k in zip(domain.names, domain.keys, strict=True)}
-    one = len(domain.names) == 1
-    cells = frame._cells(list(domain.names), keys[domain.names[0]] if one else keys)
-    statistic = SmallDatabases(cells, Layout(integer=True, index=index), rows, total, queries)
-    what = f"choice of {len(index):,} databases of {rows} rows over {domain.cells():,} cells"
-    asked = UnreleasedDatabase(frame._root, frame._where, statistic, what)
+    asked = database(frame, domain, marginals, rows, total)
     chosen = purse.buy("database", purse.left, asked.release)
     cell = np.repeat(np.arange(domain.cells()), candidates(domain.cells(), rows)[int(chosen)])
     return [each.astype(np.int64) for each in np.unravel_index(cell, domain.shape)]
+
+
+def database(
+    frame: PrivateFrame, domain: Domain, marginals: Sequence[Marginal], rows: int, total: int
+) -> UnreleasedDatabase:
+    """The number of a database, to be selected by the worst error of any count of some marginals;
+    ``total``: how many private rows there are about, a public number."""
+    queries = tuple(tuple(domain.positions(m).tolist()) for m in marginals)
+    index = pd.RangeIndex(databases(domain.cells(), rows))
+    keys = {n: list(k.labels) for n, k in zip(domain.names, domain.keys, strict=True)}
+    cells = frame._cells(list(domain.names), keys)
+    statistic = SmallDatabases(cells, Layout(integer=True, index=index), rows, total, queries)
+    what = f"choice of {len(index):,} databases of {rows} rows over {domain.cells():,} cells"
+    return UnreleasedDatabase(frame._root, frame._where, statistic, what)
