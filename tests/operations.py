@@ -222,7 +222,9 @@ SELECTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "worst fit": lambda p, e: dp.worst_fit(
         p,
         [table({"group": GROUPS}, 4), table(BOTH, 1.3), table({"code": [1, 2, "a"]}, 2)],
-        weights=[1, 2, 1], offsets=[0, 1.5, -2], epsilon=e,
+        weights=[1, 2, 1],
+        offsets=[0, 1.5, -2],
+        epsilon=e,
     ),
     "worst fit of a query": lambda p, e: dp.worst_fit(
         p.query("number > 0"), [table(BY_GROUP, 1), table({"yes": [True]}, 3)], epsilon=e

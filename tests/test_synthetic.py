@@ -104,7 +104,9 @@ def test_the_sensitivity_of_a_misfit_is_its_largest_weight_and_attained() -> Non
 
 
 @pytest.mark.parametrize(("rows", "total"), [(1, 0), (2, 1), (3, 3)])
-def test_the_sensitivity_of_a_small_database_is_its_rows_and_attained(rows: int, total: int) -> None:
+def test_the_sensitivity_of_a_small_database_is_its_rows_and_attained(
+    rows: int, total: int
+) -> None:
     statistic = small(rows, total)._statistic
     assert isinstance(statistic, SmallDatabases)
     assert moved(small(rows, total)) == statistic.moved_most(1) == rows
@@ -143,13 +145,17 @@ def test_scores_of_databases_are_their_worst_distances() -> None:
             assert score == -max(off)
 
 
-@pytest.mark.parametrize("make", [worst, lambda: small(2, 3)], ids=["tables", "databases"])
+@pytest.mark.parametrize("make", [worst, lambda: small(1, 2)], ids=["tables", "databases"])
 def test_the_exact_law_of_the_selection_keeps_its_promise(make: Any) -> None:
     """Over all neighbours: no label is more than e^ε times as likely, and some nearly so."""
     asked, epsilon = make(), Fraction(1)
     change = asked._statistic.moved_most(1)
     mechanism = PermuteAndFlip.calibrate(change, epsilon, monotone=False)
-    laws = {tuple(r): selection_law(mechanism, scores(asked, r)) for r in tiny() if len(r) < 3}
+    laws: dict[Any, list[float]] = {}
+    for rows in tiny():
+        found = scores(asked, rows)
+        gaps = [max(found) - score for score in found]
+        laws[tuple(rows)] = selection_law(gaps, mechanism.rate)
     largest = 0.0
     for rows, law in laws.items():
         for taken in range(len(rows)):
@@ -191,7 +197,9 @@ def test_multiplicative_weights_find_a_table_that_has_the_marginals() -> None:
     truth = np.array([(7 * i * i + 3) % 11 + 1.0 for i in range(24)])
     pairs = [(0, 1), (1, 2)]
     measured = [
-        tables.Measured(known.positions(m), tables.summed(truth, known.positions(m), known.cells(m)))
+        tables.Measured(
+            known.positions(m), tables.summed(truth, known.positions(m), known.cells(m))
+        )
         for m in pairs
     ]
     total = float(truth.sum())
@@ -247,15 +255,11 @@ FACTORS = [
 
 def test_marginals_of_a_graph_are_those_of_its_product() -> None:
     known = domain(3, 4, 2, 3, 2)
-    joint = np.einsum(
-        "ab,bc,d,e->abcde", *(np.exp(f) for _, f in FACTORS), np.ones(2)
-    )
+    joint = np.einsum("ab,bc,d,e->abcde", *(np.exp(f) for _, f in FACTORS), np.ones(2))
     joint *= 100 / joint.sum()
     for wanted in [(0,), (2, 0), (4, 3), (0, 1, 2), (3, 2), (4,)]:
         others = tuple(i for i in range(5) if i not in wanted)
-        expected = np.transpose(
-            joint.sum(axis=others), np.argsort(np.argsort(wanted))
-        )
+        expected = np.transpose(joint.sum(axis=others), np.argsort(np.argsort(wanted)))
         found = graphs.marginal(known, FACTORS, wanted, 100.0)
         np.testing.assert_allclose(found, expected)
 
@@ -338,7 +342,9 @@ def test_types_and_indexes_follow_from_the_labels_alone(method: str) -> None:
         rows = rows if len(rows) else rows.astype({"a": object})
         private = dp.private(rows, unit="row")[["c", "a"]]
         results.append(
-            dp.synthesize(private, rows=6, method=method, keys={k: KEYS[k] for k in "ac"}, epsilon=1)
+            dp.synthesize(
+                private, rows=6, method=method, keys={k: KEYS[k] for k in "ac"}, epsilon=1
+            )
         )
     for each in results:
         assert list(each.columns) == ["c", "a"]
@@ -452,7 +458,7 @@ def test_columns_without_labels_are_refused_with_advice() -> None:
         dp.synthesize([1], rows=1, epsilon=1)
     wide = pd.DataFrame({name: [1] for name in "abcdefg"})
     with pytest.raises(dp.QueryError, match="at most 1,000,000"):
-        dp.synthesize(wide, rows=1, keys=dict.fromkeys("abcdefg", list(range(10))), epsilon=1)
+        dp.synthesize(wide, rows=1, keys={n: list(range(10)) for n in "abcdefg"}, epsilon=1)
     assert not dp.ledger().entries()
 
 
@@ -514,6 +520,7 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
     rows = frame().assign(owner=np.arange(480) // 3)
     source = dp.protect(rows, name="units", unit="owner", max_rows=3, domain=KEYS)
     found = dp.synthesize(source[["a", "b", "c"]], rows=10, rounds=1, epsilon=1)
+    dp.reset()
     single = dp.synthesize(people(), rows=10, rounds=1, epsilon=1)
     for mine, other in zip(dp.records(found).values(), dp.records(single).values(), strict=True):
         assert mine.scale == pytest.approx(3 * other.scale)
@@ -543,4 +550,4 @@ def test_without_mbi_aim_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(dp.QueryError, match=r"dppandas\[synthetic\].*charged"):
         dp.synthesize(people(), rows=1, method="aim", epsilon=1)
-    assert MOST_DATABASES >= databases(6, 7)
+    assert databases(6, 7) <= MOST_DATABASES

@@ -48,7 +48,7 @@ class Misfit(_Scores):
     """
 
     marginals: tuple[Any, ...] = ()  # Cells, one for each table
-    expected: tuple[tuple[int, ...], ...] = ()  # in steps
+    targets: tuple[tuple[int, ...], ...] = ()  # expected counts, in steps
     weights: tuple[int, ...] = ()
     offsets: tuple[int, ...] = ()
     step: int = 1
@@ -82,7 +82,7 @@ class Misfit(_Scores):
     def scores(self, counts: Sequence[int]) -> list[int]:
         """From the counts of all cells, table after table."""
         scores, left = [], iter(counts)
-        for table, weight, offset in zip(self.expected, self.weights, self.offsets, strict=True):
+        for table, weight, offset in zip(self.targets, self.weights, self.offsets, strict=True):
             far = sum(abs(self.step * next(left) - expected) for expected in table)
             scores.append(weight * far - offset)
         return scores

@@ -22,7 +22,7 @@ from .mwem import counted
 from .purse import Purse
 
 #: Of the whole, so many parts a column has: a round spends one, and later ones more.
-PARTS = {"rho": 16, "epsilon": 2}
+PARTS = {"rho": 8, "epsilon": 2}
 #: What a selection gets of its round.
 SELECTING = Fraction(1, 10)
 #: Where a round taught little, the next ones spend so many times as much: half the noise.
@@ -111,7 +111,9 @@ def aim(
         )
         place = purse.buy(f"round {turn}: what fits worst", select, asked.release)
         chosen = open_[place]
-        counts = counted(frame, domain, chosen, f"round {turn}: {domain.named(chosen)}", price, purse)
+        counts = counted(
+            frame, domain, chosen, f"round {turn}: {domain.named(chosen)}", price, purse
+        )
         model.add(chosen, counts, purse.deviation(price), price)
         model.fit()
         if np.abs(model.marginal(chosen) - before[place]).sum() <= noise * domain.cells(chosen):
@@ -171,7 +173,9 @@ class Model:
                     )
                     for marginal, counts, deviation in self._counts
                 ]
-                self._fitted = mbi.estimation.MirrorDescent().estimate(
+                # of mbi's ways to marginals this one compiles soonest, which takes most of the time
+                oracle = mbi.marginal_oracles.message_passing_hugin
+                self._fitted = mbi.estimation.MirrorDescent(marginal_oracle=oracle).estimate(
                     known, measurements, known_total=self.total, iters=STEPS,
                     warm_start=self._fitted,
                 )  # fmt: skip

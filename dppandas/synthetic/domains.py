@@ -81,7 +81,7 @@ def domain_of(frame: PrivateFrame, keys: object) -> Domain:
     frame._some_columns()
     if keys is not None and not isinstance(keys, Mapping):
         raise QueryError(f"keys= is a dict with a list of labels for each column here. {NOTHING}")
-    given: Mapping[Any, Any] = {} if keys is None else keys  # type: ignore[assignment]
+    given: Mapping[Any, Any] = {} if keys is None else keys
     extra = [name for name in given if name not in frame._columns]
     if extra:
         raise QueryError(f"keys= names {some_names(extra)}, which are no columns here. {NOTHING}")

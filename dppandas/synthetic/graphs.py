@@ -28,7 +28,8 @@ def marginal(domain: Domain, factors: Sequence[Factor], wanted: Marginal, total:
         if i not in held:
             operands += [np.ones(domain.shape[i]), [i]]
     found: Floats = np.einsum(*operands, list(wanted), optimize="greedy")  # type: ignore[call-overload]
-    return found * (total / found.sum())
+    scaled: Floats = found * (total / found.sum())
+    return scaled
 
 
 def _connected(factors: Sequence[Factor], wanted: Marginal) -> list[Factor]:
@@ -45,13 +46,13 @@ def _connected(factors: Sequence[Factor], wanted: Marginal) -> list[Factor]:
 
 def size(domain: Domain, cliques: Iterable[Marginal]) -> int:
     """Cells of a model with such factors: of the cliques that eliminating its columns makes."""
-    return sum(domain.cells((column, *rest)) for column, rest in _eliminated(domain, tuple(cliques)))
+    return sum(
+        domain.cells((column, *rest)) for column, rest in _eliminated(domain, tuple(cliques))
+    )
 
 
 @functools.lru_cache(maxsize=8192)
-def _eliminated(
-    domain: Domain, cliques: tuple[Marginal, ...]
-) -> tuple[tuple[int, Marginal], ...]:
+def _eliminated(domain: Domain, cliques: tuple[Marginal, ...]) -> tuple[tuple[int, Marginal], ...]:
     """Columns one after the other, each with its neighbours that are left: the one whose clique
     has the fewest cells first. Eliminating it makes its neighbours neighbours."""
     near: dict[int, set[int]] = {i: set() for i in range(len(domain.names))}

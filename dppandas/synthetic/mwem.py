@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from ..accounting import NOTHING
 from ..errors import QueryError
 from ..frame import PrivateFrame
 from . import tables
-from .domains import Codes, Domain, Marginal
+from .domains import Codes, Domain, Floats, Marginal
 from .misfits import worst_fit
 from .purse import Purse
 
@@ -27,7 +28,7 @@ def check(domain: Domain) -> None:
     if domain.cells() > MOST_CELLS:
         raise QueryError(
             f"these columns have {domain.cells():,} cells together, and MWEM keeps a table of them "
-            f'all: at most {MOST_CELLS:,}. Select fewer columns, declare coarser labels, or ask '
+            f"all: at most {MOST_CELLS:,}. Select fewer columns, declare coarser labels, or ask "
             f'method="aim". {NOTHING}'
         )
 
@@ -65,9 +66,7 @@ def mwem(
         ]
         noise = purse.noise(each * (1 - SELECTING))
         asked = worst_fit(frame, expected, offsets=[noise * domain.cells(m) for m in left])
-        chosen = left.pop(
-            purse.buy(f"round {i}: what fits worst", each * SELECTING, asked.release)
-        )
+        chosen = left.pop(purse.buy(f"round {i}: what fits worst", each * SELECTING, asked.release))
         price = purse.left if i == rounds else each * (1 - SELECTING)
         counts = counted(frame, domain, chosen, f"round {i}: {domain.named(chosen)}", price, purse)
         measured.append(tables.Measured(positions[chosen], counts))
@@ -82,14 +81,13 @@ def counted(
     name: str,
     price: Fraction,
     purse: Purse,
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+) -> Floats:
     """The noisy counts of a marginal's cells."""
     names = [domain.names[i] for i in marginal]
+    keys: Any = {name: list(domain.keys[i].labels) for name, i in zip(names, marginal, strict=True)}
     if len(names) == 1:
-        keys = list(domain.keys[marginal[0]].labels)
-        asked = frame[names[0]].value_counts(sort=False, keys=keys)
+        asked = frame[names[0]].value_counts(sort=False, keys=keys[names[0]])
     else:
-        keys = {domain.names[i]: list(domain.keys[i].labels) for i in marginal}
         asked = frame.value_counts(names, sort=False, keys=keys)
-    answer = purse.buy(name, price, asked.release)
-    return answer.to_numpy(dtype=np.float64)
+    counts: Floats = purse.buy(name, price, asked.release).to_numpy(dtype=np.float64)
+    return counts

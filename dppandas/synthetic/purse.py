@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -79,7 +80,7 @@ class Purse:
     def noise(self, amount: Fraction) -> float:
         """About how far noise moves a count that is bought for so much: E|Z|, from above."""
         if self.by_rho:  # σ√(2/π) with σ² = rows²/(2ρ)
-            return float(self.rows) * float(1 / (Fraction(355, 113) * amount)) ** 0.5
+            return self.rows * math.sqrt(1 / (Fraction(355, 113) * amount))
         return float(self.rows / amount)
 
     def deviation(self, amount: Fraction) -> float:

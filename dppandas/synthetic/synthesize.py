@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Unpack
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..budget import More, known_only
 from ..errors import MissingArgument, QueryError, is_one_of, quiet, shown
 from ..frame import PrivateFrame
 from . import aim, mwem, small
-from .domains import Codes, Domain, Marginal, domain_of, marginals_of
+from .domains import Domain, Marginal, domain_of, marginals_of
 from .purse import Purse
 
 METHODS = ("mwem", "aim", "small")

@@ -37,7 +37,8 @@ def uniform(domain: Domain, total: float) -> Floats:
 
 def summed(table: Floats, positions: Codes, cells: int) -> Floats:
     """A marginal of a table, added in order."""
-    return np.bincount(positions, weights=table, minlength=cells)
+    sums: Floats = np.bincount(positions, weights=table, minlength=cells).astype(np.float64)
+    return sums
 
 
 def fitted(table: Floats, measured: Sequence[Measured], total: float) -> Floats:
