@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import warnings
 from collections.abc import Sequence
 from fractions import Fraction
@@ -16,7 +15,7 @@ from ..accounting import NOTHING
 from ..errors import QueryError
 from ..frame import PrivateFrame
 from . import graphs
-from .domains import MOST_CELLS, MOST_MARGINALS, Codes, Domain, Floats, Marginal
+from .domains import Codes, Domain, Floats, Marginal, closure
 from .misfits import worst_fit
 from .mwem import counted
 from .purse import Purse
@@ -40,31 +39,11 @@ def check(domain: Domain, marginals: Sequence[Marginal]) -> None:
             'method="aim" needs the package mbi: pip install "dppandas[synthetic]". Without it, '
             f'method="mwem" fits up to a million cells. {NOTHING}'
         )
-    most = max(map(len, marginals))
-    if most > 12 or len(closure(domain, marginals)) > MOST_MARGINALS:
-        raise QueryError(
-            "these marginals and those of fewer of their columns are too many: give fewer, or of "
-            f"fewer columns. {NOTHING}"
-        )
     if len(domain.names) > graphs.MOST_COLUMNS:
         raise QueryError(
             f"a graphical model has at most {graphs.MOST_COLUMNS} columns here, not "
             f"{len(domain.names)}: select some. {NOTHING}"
         )
-
-
-def closure(domain: Domain, marginals: Sequence[Marginal]) -> dict[Marginal, int]:
-    """What may be measured: the marginals and all of fewer of their columns; and how much each
-    matters, the columns that it shares with the marginals asked for."""
-    found = {
-        some: 0
-        for marginal in marginals
-        for size in range(1, len(marginal) + 1)
-        for some in itertools.combinations(marginal, size)
-    }
-    for some in found:
-        found[some] = sum(len(set(some) & set(marginal)) for marginal in marginals)
-    return {m: weight for m, weight in found.items() if domain.cells(m) <= MOST_CELLS}
 
 
 def aim(

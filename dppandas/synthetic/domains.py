@@ -26,6 +26,8 @@ Marginal = tuple[int, ...]
 #: Of one marginal, and of all that may be measured together.
 MOST_CELLS, MOST_TOGETHER = 10**5, 10**6
 MOST_MARGINALS = 5000
+#: Of one marginal.
+MOST_COLUMNS = 12
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,8 @@ def marginals_of(domain: Domain, given: object) -> tuple[Marginal, ...]:
         found = [_marginal(domain, each) for each in given]
     else:
         raise QueryError(
-            f"marginals={shown(given)} must be a list such as ['age', ('age', 'educ')], or how many "
-            f"columns each has: 2 for all pairs. {NOTHING}"
+            f"marginals={shown(given)} must be a list such as ['age', ('age', 'educ')], or how "
+            f"many columns each has: 2 for all pairs. {NOTHING}"
         )
     found = list(dict.fromkeys(found))
     for marginal in found:
@@ -149,7 +151,27 @@ def marginals_of(domain: Domain, given: object) -> tuple[Marginal, ...]:
             f"these {len(found)} marginals have {sum(map(domain.cells, found)):,} cells together, "
             f"more than {MOST_TOGETHER:,}: give fewer as marginals=[…]. {NOTHING}"
         )
+    most = max(map(len, found))
+    if most > MOST_COLUMNS or len(closure(domain, found)) > MOST_MARGINALS:
+        raise QueryError(
+            "these marginals and those of fewer of their columns are too many: give fewer, or of "
+            f"fewer columns. {NOTHING}"
+        )
     return tuple(found)
+
+
+def closure(domain: Domain, marginals: Sequence[Marginal]) -> dict[Marginal, int]:
+    """What may be measured: the marginals and all of fewer of their columns; and how much each
+    matters, the columns that it shares with the marginals asked for."""
+    found = {
+        some: 0
+        for marginal in marginals
+        for size in range(1, len(marginal) + 1)
+        for some in itertools.combinations(marginal, size)
+    }
+    for some in found:
+        found[some] = sum(len(set(some) & set(marginal)) for marginal in marginals)
+    return found
 
 
 def _too_many(number: int) -> QueryError:

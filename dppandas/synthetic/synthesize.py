@@ -44,8 +44,8 @@ def synthesize(
     rows : how many synthetic rows; public, and never read from the data.
     marginals : which tables of counts to keep: a list of names and tuples of names, or how many
         columns each has. All pairs of columns without it.
-    method : "mwem" (the default) fits a table of all cells, at most a million, in so many
-        ``rounds`` (as many as there are columns without it). "aim" fits a graphical model, for more
+    method : "mwem" (the default) fits a table of all cells, at most a million: to each column,
+        and to a marginal in each of so many ``rounds`` (without it, as many as columns). "aim" fits a graphical model, for more
         columns; it needs the package mbi (``pip install "dppandas[synthetic]"``). "small" selects a
         whole database of a few rows among all of its size, as the lecture does.
     keys : a dict of labels by column, where none are declared, or for fewer of them.
@@ -71,7 +71,7 @@ def synthesize(
     >>> people = dp.protect(df, name="synthesize", domain={"sex": ["f", "m"]})
     >>> made = dp.synthesize(people, rows=100, keys={"smokes": [False, True]}, epsilon=2)
     >>> made.shape, list(made.columns), list(dp.records(made))[:2]
-    ((100, 2), ['sex', 'smokes'], ['count', 'round 1: what fits worst'])
+    ((100, 2), ['sex', 'smokes'], ['start: sex', 'start: smokes'])
     """
     known_only(more)
     source = _private(frame)
@@ -83,8 +83,10 @@ def synthesize(
         raise QueryError(f"method={shown(method)} must be one of {', '.join(METHODS)}. {NOTHING}")
     if rounds is not None and chosen != "mwem":
         raise QueryError(f'rounds= is for method="mwem". {NOTHING}')
-    turns = mwem.rounds_of(domain, kept) if rounds is None else _whole(rounds, "rounds", len(kept))
     _check(chosen, domain, kept, number)
+    turns = mwem.rounds_of(domain, kept)
+    if rounds is not None:
+        turns = _whole(rounds, "rounds", len(mwem.candidates(domain, kept)))
     with splits.share(epsilon, more) as (epsilon, more), _alone():
         inside = _within(source, domain)
         purse = Purse(inside, epsilon, more)

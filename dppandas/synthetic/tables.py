@@ -71,6 +71,15 @@ def fitted(table: Floats, measured: Sequence[Measured], total: float) -> Floats:
     return table
 
 
+def shrunk(counts: Floats, expected: Floats, deviation: float) -> Floats:
+    """Noisy counts, drawn towards what was expected by the share of noise in their distance: of
+    squares that noise alone explains nothing is left (James and Stein, 1961)."""
+    far = counts - expected
+    squares = math.fsum((far * far).tolist())
+    share = 1 - len(counts) * deviation * deviation / squares if squares else 0.0
+    return expected + max(0.0, share) * far
+
+
 def _off(table: Floats, measured: Sequence[Measured]) -> tuple[float, list[Floats]]:
     """The squares of what is off, weighed, and what is off in each marginal."""
     far = [summed(table, each.positions, len(each.counts)) - each.counts for each in measured]
