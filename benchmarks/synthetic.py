@@ -76,6 +76,15 @@ def of_rows(frame: pd.DataFrame, keys: dict[str, list[Any]]) -> Shares:
     return functools.lru_cache(maxsize=None)(lambda names: counted(frame, keys, names))
 
 
+def ours(
+    private: Any, keys: dict[str, list[Any]], asked: list[Columns], method: str, epsilon: float
+) -> Shares:
+    made = dp.synthesize(
+        private, rows=ROWS, marginals=asked, method=method, keys=keys, epsilon=epsilon
+    )
+    return of_rows(made, keys)
+
+
 def one_way(private: Any, keys: dict[str, list[Any]], epsilon: float) -> Shares:
     """Independent columns, by noisy counts."""
     shares = {}
@@ -126,17 +135,12 @@ def run(name: str, methods: Sequence[str], epsilon: float, repeats: int) -> pd.D
         dp.session(epsilon=1000)
         private = dp.private(frame, unit="row")
         ways: dict[str, Callable[[], Shares]] = {
-            method: lambda method=method: of_rows(
-                dp.synthesize(
-                    private, rows=ROWS, marginals=groups["pairs asked"], method=method, keys=keys,
-                    epsilon=epsilon,
-                ),
-                keys,
-            )
+            method: functools.partial(ours, private, keys, groups["pairs asked"], method, epsilon)
             for method in methods
-        }  # fmt: skip
-        ways["one-way, independent"] = lambda: one_way(private, keys, epsilon)
-        ways["sampling floor"] = lambda: of_rows(frame.iloc[pick.integers(rows, size=rows)], keys)
+        }
+        ways["one-way, independent"] = functools.partial(one_way, private, keys, epsilon)
+        drawn = frame.iloc[pick.integers(rows, size=rows)]
+        ways["sampling floor"] = functools.partial(of_rows, drawn, keys)
         for way, make in ways.items():
             start = time.perf_counter()
             shares = make()

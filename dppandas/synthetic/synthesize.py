@@ -45,9 +45,10 @@ def synthesize(
     marginals : which tables of counts to keep: a list of names and tuples of names, or how many
         columns each has. All pairs of columns without it.
     method : "mwem" (the default) fits a table of all cells, at most a million: to each column,
-        and to a marginal in each of so many ``rounds`` (without it, as many as columns). "aim" fits a graphical model, for more
-        columns; it needs the package mbi (``pip install "dppandas[synthetic]"``). "small" selects a
-        whole database of a few rows among all of its size, as the lecture does.
+        and to a marginal in each of so many ``rounds`` (without it, as many as columns). "aim" fits
+        a graphical model, for more columns; it needs the package mbi
+        (``pip install "dppandas[synthetic]"``). "small" selects a whole database of a few rows
+        among all of its size, as the lecture does.
     keys : a dict of labels by column, where none are declared, or for fewer of them.
 
     What synthetic rows keep are the marginals asked for, about as well as noise lets one; of others
