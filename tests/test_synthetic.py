@@ -17,6 +17,7 @@ from exact import selection_law
 from operations import integers
 
 import dppandas as dp
+from dppandas.audit import check_sensitivity
 from dppandas.mechanisms import Exponential, PermuteAndFlip
 from dppandas.statistics import Misfit, SmallDatabases
 from dppandas.statistics.misfit import candidates, databases
@@ -488,6 +489,18 @@ def test_what_the_budget_cannot_pay_to_the_end_is_not_begun(method: str) -> None
     assert dp.ledger().spent == Fraction(1, 10)
     made(method, source, epsilon="0.9")
     assert dp.ledger().spent <= 1
+
+
+@pytest.mark.parametrize("method", ["mwem", "small"])
+def test_neighbours_are_told_alike(method: str) -> None:
+    """Types, indexes, warnings and errors, whatever the rows; every release keeps its bound."""
+    rows = {"mwem": 5, "small": 2}[method]
+    keys = {"a": KEYS["a"], "c": KEYS["c"]}
+    found = check_sensitivity(
+        lambda p: dp.synthesize(p, rows=rows, keys=keys, epsilon=1, method=method),
+        frame(1)[["a", "c"]], pairs=40,
+    )  # fmt: skip
+    assert found.ok, found
 
 
 def test_a_part_that_others_outspent_can_pay_with_what_is_free() -> None:

@@ -7,12 +7,11 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InternalError
 from ..rows import Chunk, Expression
 from ..totals import Total
 from ..vectors import Mask
@@ -24,17 +23,24 @@ Counts = npt.NDArray[np.int64]
 class _Scores(Statistic, registered=False):
     """What turns counts of rows into scores of public candidates, of which one is selected."""
 
-    no_interval: ClassVar[str] = "a selected label has no interval; .error() tells its gap."
-
     @property
     def monotone(self) -> bool:
         return False  # a row brings the counts nearer to one table, and away from another
 
+    @property
+    def _unit(self) -> int:
+        """What a score of one row is."""
+        return 1
+
     def estimate(self, noisy: Sequence[int]) -> list[float]:
-        raise InternalError("scores are selected by, and never told.")
+        return [score / self._unit for score in noisy]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        raise InternalError("scores are selected by, and never told.")
+        ends = ((score - half_width, score + half_width) for score in noisy)
+        return [(low / self._unit, high / self._unit) for low, high in ends]
+
+    def error(self, half_width: int) -> float | None:
+        return half_width / self._unit
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,10 @@ class Misfit(_Scores):
     @property
     def size(self) -> int:
         return len(self.marginals)
+
+    @property
+    def _unit(self) -> int:
+        return self.step
 
     @property
     def l1(self) -> int:
@@ -87,9 +97,6 @@ class Misfit(_Scores):
             scores.append(weight * far - offset)
         return scores
 
-    def error(self, half_width: int) -> float | None:
-        return half_width / self.step
-
 
 @dataclass(frozen=True)
 class SmallDatabases(_Scores):
@@ -108,6 +115,10 @@ class SmallDatabases(_Scores):
     @property
     def size(self) -> int:
         return databases(len(self.cells), self.rows)
+
+    @property
+    def _unit(self) -> int:
+        return self.rows
 
     @property
     def l1(self) -> int:
@@ -139,9 +150,6 @@ class SmallDatabases(_Scores):
             far = np.abs(self.rows * (counts @ sides) - self.total * (every @ sides)).max(axis=1)
             worst = np.maximum(worst, far)
         return [-int(each) for each in worst]
-
-    def error(self, half_width: int) -> float | None:
-        return half_width / self.rows
 
 
 def databases(cells: int, rows: int) -> int:
