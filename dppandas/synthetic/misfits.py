@@ -76,7 +76,7 @@ def worst_fit(
     ...         for column, keys in {"sex": ["f", "m"], "smokes": [False, True]}.items()]
     >>> worst = dp.worst_fit(df.dp, flat, epsilon=1)
     >>> print(int(worst), worst.error())  # sex is even, smoking isn't
-    1 7.3125
+    1 7.375
     """
     if not isinstance(frame, PrivateFrame):
         raise QueryError(f"worst_fit takes a private frame, such as df.dp. {NOTHING}")

@@ -33,7 +33,7 @@ class Purse:
                 "mechanism= is decided by the loss here: Laplace noise for epsilon=, Gaussian for "
                 f"rho=. Leave it out. {NOTHING}"
             )
-        self._frame = frame
+        self.frame = frame
         self._fresh = more.get("fresh")
         self.by_rho = asked.rho is not None
         self.whole = Fraction(asked.rho if asked.rho is not None else asked.epsilon or 0)
@@ -44,7 +44,7 @@ class Purse:
     @property
     def rows(self) -> int:
         """How many rows one unit may have: what its counts may move by."""
-        root = self._frame._root
+        root = self.frame._root
         return int(root.source.unit.max_rows * root.branches)
 
     def buy(self, name: str, amount: Fraction, ask: Callable[..., T]) -> T:
@@ -72,7 +72,7 @@ class Purse:
         if plan.loss == Loss():  # it was answered before
             return
         with previews.preview() as plan:
-            self._frame.size(fresh=True, **self._said(self.left))
+            self.frame.size(fresh=True, **self._said(self.left))
         if not plan.fits:
             raise _too_dear(plan)
         self._is_sure = True

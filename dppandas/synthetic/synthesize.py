@@ -89,16 +89,21 @@ def synthesize(
     if rounds is not None:
         turns = _whole(rounds, "rounds", len(mwem.candidates(domain, kept)))
     with splits.share(epsilon, more) as (epsilon, more), _alone():
-        inside = _within(source, domain)
-        purse = Purse(inside, epsilon, more)
-        if chosen == "mwem":
-            codes = mwem.mwem(inside, domain, kept, turns, purse, number)
-        elif chosen == "aim":
-            codes = aim.aim(inside, domain, kept, purse, number)
-        else:
-            codes = small.small(inside, domain, kept, purse, number)
+        purse = Purse(_within(source, domain), epsilon, more)
+        codes = _made(purse, domain, kept, chosen, turns, number)
     made: pd.DataFrame = results.gathered(domain.table(codes), purse.records)
     return made
+
+
+def _made(
+    purse: Purse, domain: Domain, kept: Sequence[Marginal], method: str, rounds: int, rows: int
+) -> list[Codes]:
+    """The rows, as positions of labels."""
+    if method == "mwem":
+        return mwem.mwem(purse.frame, domain, kept, rounds, purse, rows)
+    if method == "aim":
+        return aim.aim(purse.frame, domain, kept, purse, rows)
+    return small.small(purse.frame, domain, kept, purse, rows)
 
 
 def _private(frame: Any) -> PrivateFrame:
