@@ -16,7 +16,7 @@ from ..budget import More, known_only
 from ..errors import MissingArgument, QueryError, is_one_of, quiet, shown
 from ..frame import PrivateFrame
 from . import aim, mwem, small
-from .domains import Domain, Marginal, domain_of, marginals_of
+from .domains import Codes, Domain, Marginal, domain_of, marginals_of
 from .purse import Purse
 
 METHODS = ("mwem", "aim", "small")
