@@ -68,6 +68,9 @@ The map of the house, each room importing only those above it:
 `distances`        how far rows are from changing a caller's value; what is far is told
 `synthetic`        synthetic rows from releases
 `consistency`      released tables made to agree, at no cost
+`plots`            pictures of answers: with matplotlib, imported when drawn
+`losscurves`       privacy losses between neighbours, and δ at every ε
+`models`           learning: programs made of releases
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
 `__main__`         ``dppandas show``, ``verify`` and ``export`` in a terminal
@@ -78,6 +81,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import models as models
 from .accessor import private, protect
 from .batches import Batch, batch
 from .choices import choose
@@ -104,6 +108,8 @@ from .errors import (
 from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
+from .losscurves import PrivacyLoss, privacy_loss
+from .plots import plot
 from .previews import Preview, preview
 from .remeasure import combine, refine
 from .results import Record, TestedValue, record, records
@@ -127,6 +133,7 @@ __all__ = [
     "MissingArgument",
     "PerUnit",
     "Preview",
+    "PrivacyLoss",
     "PrivateFrame",
     "PrivateGroupBy",
     "PrivateSeries",
@@ -157,7 +164,9 @@ __all__ = [
     "cut",
     "distance_to",
     "ledger",
+    "plot",
     "preview",
+    "privacy_loss",
     "private",
     "propose_test_release",
     "protect",

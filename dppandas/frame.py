@@ -29,7 +29,7 @@ from .statistics import Cells, Count, Layout, Sum, Truncation
 from .tables import PerUnit
 from .together import Name, by_row
 from .unknown import Undeclared, UnknownGroups
-from .verbs import Verbs
+from .verbs import Verbs, is_along_rows
 
 
 class PrivateFrame(Verbs, Crossing):
@@ -315,10 +315,19 @@ class PrivateFrame(Verbs, Crossing):
         return self._covariances("corr", 1, bounds, epsilon, **more)
 
     @asks
-    def idxmax(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    def idxmax(
+        self,
+        axis: Any = 0,
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
         """The name of the column with the largest sum (without bounds, with most True values).
 
-        Report noisy max over counting queries. The same as ``sum(…).idxmax(epsilon=…)``.
+        Report noisy max over counting queries. The same as ``sum(…).idxmax(epsilon=…)``. With
+        axis=1 nothing is answered: for each row the name of the column with its largest value, a
+        private column (see `idxmin`).
 
         *Guarantee*: epsilon-differential privacy of the unit, however many columns there are
         (docs/proofs/permute_and_flip.md).
@@ -328,6 +337,13 @@ class PrivateFrame(Verbs, Crossing):
         >>> print(likes.dp.idxmax(epsilon=1))
         cats
         """
+        if is_along_rows(axis):
+            if bounds is not None or gives_loss(epsilon, more):
+                raise QueryError(
+                    "idxmax(axis=1) makes a private column, which tells nothing by itself: ask it, "
+                    f"as in .idxmax(axis=1).value_counts(epsilon=…). {NOTHING}"
+                )
+            return self._name_of(largest=True)
         scores = self.sum(bounds=bounds)
         is_asked = gives_loss(epsilon, more) or splits.answers(depth=1)
         return scores.idxmax(epsilon=epsilon, **more) if is_asked else scores

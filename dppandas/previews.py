@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
+from collections.abc import Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
+from typing import TypeVar
 
 import pandas as pd
 
 from . import results, splits
 from .accounting import NOTHING
 from .budget import Delta, Epsilon, Loss, Rho
-from .errors import SessionError, quiet
+from .errors import BudgetExceeded, SessionError, quiet
 from .ledger import Ledger
 from .mechanisms import Mechanism
 from .query import Query
@@ -21,6 +24,7 @@ from .results import PREVIEW, Record
 from .spending import Spending
 from .store import Answer, Entry
 
+R = TypeVar("R")
 _NONE = Fraction(0)
 
 
@@ -36,7 +40,8 @@ class _Account:
 class Preview:
     """The releases that a block would make: see `preview`."""
 
-    def __init__(self) -> None:
+    def __init__(self, replays: bool = False) -> None:
+        self._replays = replays  # whether what was answered before is answered again
         self._entries: list[Entry] = []
         self._bought: Counter[str] = Counter()  # draws of each query that the block would pay for
         self._account: _Account | None = None
@@ -70,12 +75,18 @@ class Preview:
             account = self._account = _Account(ledger, spending, spending)
         if account.ledger is not ledger:
             raise SessionError(f"a preview is of one session, and this is another. {NOTHING}")
-        is_free = self._was_answered(ledger, draft.key, query.asked.draw)
+        before = ledger.answer(draft.key, query.asked.draw) if self._replays else None
+        if self._replays:  # from answers made of nothing, different questions may come out alike
+            is_free = before is not None
+        else:
+            is_free = self._was_answered(ledger, draft.key, query.asked.draw)
         loss = Loss() if is_free else draft.loss
         self._bought[draft.key] += not is_free
         status = "replayed" if is_free else "new"
         self._entries.append(replace(draft, loss=loss, status=status))
         account.after = account.after.plus([((draft.source, draft.path), loss)])
+        if before is not None:
+            return results.record_of(query, mechanism, before, name)
         blank = mechanism.blank(query.statistic.size)
         entry = replace(draft, loss=loss, status=PREVIEW)
         draw = query.asked.draw or self._next(ledger, draft.key)
@@ -191,6 +202,41 @@ _current: ContextVar[Preview | None] = ContextVar("dppandas preview", default=No
 def running() -> Preview | None:
     """The preview that this runs in."""
     return _current.get()
+
+
+def all_or_none(program: Callable[[], R]) -> R:
+    """What a program of releases returns, if the budget can pay for all of them.
+
+    It is run as a preview first, in which what was answered before is answered again, so that a
+    program whose next question depends on the last answer is priced as it will go: whatever it
+    would refuse, it refuses before anything is charged. Its releases must not depend on anything
+    but its arguments and the answers. A charge of somebody else in between can still stop it half
+    way; what it then released stays charged, as it would by hand.
+    """
+    outer = running()
+    if outer is not None:
+        was, outer._replays = outer._replays, True
+        try:
+            return program()
+        finally:
+            outer._replays = was
+    plan = Preview(replays=True)
+    with plan, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they come with the answers
+        program()
+    if not plan.fits:
+        left, missing = plan.left, plan.missing
+        name = next(n for n in ("rho", "epsilon", "delta") if getattr(missing, n) > 0)
+        asked, rest = getattr(plan.loss, name), getattr(left, name)
+        count = len(plan._entries)
+        raise BudgetExceeded(
+            f"its {count} {'release asks' if count == 1 else 'releases ask'} for {plan.loss} in "
+            f"all, and {left} is left. {NOTHING} Lower {name}= to at most {rest}, or see "
+            "dp.ledger().",
+            requested=asked,
+            remaining=rest,
+        )
+    return program()
 
 
 def preview() -> Preview:

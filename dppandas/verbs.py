@@ -9,12 +9,13 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 
 from . import querystring, rows
 from .columns import kept
-from .domain import is_hashable
-from .errors import LineageError, QueryError, caller, is_one_of, shown
+from .domain import Keys, is_hashable, some_names
+from .errors import LineageError, QueryError, UnsupportedVerb, caller, is_one_of, shown
 from .publics import public_table
 from .rows import Column, Expression, Literal
 from .series import PrivateSeries
@@ -188,6 +189,63 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
             return self._columnwise(to_replace, lambda column, given: column.replace(given))
         return self._columnwise(None, lambda column, _: column.replace(to_replace, value))
 
+    # one value of several of a row
+
+    @asks
+    def dot(self, other: Any) -> Any:
+        """Weighted sums of the columns of each row, as DataFrame.dot: a private column, or for a
+        DataFrame of weights a private frame with a column for each of its.
+
+        other : public numbers: a Series or a DataFrame whose index are these columns, a list, or an
+            array with a weight (or a row of weights) for each, in their order. A weighted sum is
+            missing where any value is. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 5.0]}), unit="row")
+        >>> p.dot([0.5, 2])
+        <private column dot(0.5 a + 2 b) of unnamed (asserted)>
+        """
+        self._some_columns()
+        weights = _weights(other, list(self._columns))
+        if weights.ndim == 1:
+            return PrivateSeries(self._root, None, self._weighted(weights), self._where)
+        names = list(other.columns) if isinstance(other, pd.DataFrame) else range(weights.shape[1])
+        once(list(names))
+        columns = {n: self._weighted(w) for n, w in zip(names, weights.T, strict=True)}
+        return self._with(columns, self._where, selected=True)
+
+    def _weighted(self, weights: np.ndarray[Any, Any]) -> Expression:
+        return rows.Dot(tuple(self._columns.values()), tuple(weights.tolist()))
+
+    def _name_of(self, largest: bool) -> PrivateSeries:
+        """For each row the name of the column with its largest, or least, value."""
+        self._some_columns()
+        labels = Keys.parse(list(self._columns), ["columns"]).labels
+        expression = rows.Extreme(tuple(self._columns.values()), labels, largest)
+        return PrivateSeries(self._root, None, expression, self._where)
+
+    @asks
+    def idxmin(self, axis: Any = 0) -> PrivateSeries:
+        """For each row the name of the column with its least value, with axis=1: a private column
+        whose keys are the names. Of equal values the first; missing ones are passed over.
+        *Stability*: 1, row by row.
+
+        Which column has the least sum (axis=0) isn't answered: see `idxmax`.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 5.0]}), unit="row")
+        >>> p.idxmin(axis=1).value_counts()
+        <unreleased value_counts of least of (a, b) (2 keys), from unnamed (asserted): nothing \
+computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+        """
+        if is_along_rows(axis):
+            return self._name_of(largest=False)
+        raise UnsupportedVerb(
+            "'idxmin' of columns is not among the answers of this version. Instead: idxmax of "
+            "columns that are made negative, as in assign(b=-frame['b']); or idxmin(axis=1), the "
+            "column with the least value of each row. Nothing was computed or charged."
+        )
+
     def _columnwise(
         self, given: Any, change: Callable[[PrivateSeries, Any], PrivateSeries]
     ) -> Self:
@@ -334,6 +392,39 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
 #: The columns of some rows, and what keeps them.
 Parts = tuple[Mapping[Any, Expression], Expression | None]
+
+
+def is_along_rows(axis: object) -> bool:
+    """Whether pandas' axis= says: for each row."""
+    if isinstance(axis, int | str) and not isinstance(axis, bool) and axis in (1, "columns"):
+        return True
+    if isinstance(axis, int | str) and not isinstance(axis, bool) and axis in (0, "index", "rows"):
+        return False
+    raise QueryError(
+        f"axis={shown(axis)} must be 0, the columns, or 1, for each row. Nothing was charged."
+    )
+
+
+def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Public weights in the order of some columns."""
+    if isinstance(other, pd.Series | pd.DataFrame):
+        if not other.index.is_unique or set(other.index) != set(names):
+            raise QueryError(
+                "the index of the weights must be the columns of the frame, each once: "
+                f"{some_names(names)}. Nothing was computed or charged."
+            )
+        other = other.reindex(list(names))
+    try:
+        weights = np.asarray(other, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty(0)
+    if weights.ndim not in (1, 2) or len(weights) != len(names) or not np.isfinite(weights).all():
+        raise QueryError(
+            f"dot takes a finite public number for each of {len(names)} columns (or a row of "
+            "them): a list, an array, or a Series or DataFrame with these columns as its index. "
+            "Nothing was computed or charged."
+        )
+    return weights
 
 
 def _variables_of(frame: FrameType) -> Callable[[str], Any]:

@@ -16,7 +16,7 @@ import pytest
 from operations import GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released
 
 import dppandas as dp
-from dppandas import mechanisms, sampling
+from dppandas import mechanisms, previews, sampling
 from dppandas.budget import Delta, Epsilon, Loss, Rho
 from dppandas.durable import SqliteStore
 from dppandas.engines.pandas import PandasEngine
@@ -356,3 +356,57 @@ def test_what_was_previewed_is_no_answer_to_go_on_from() -> None:
     with pytest.raises(dp.QueryError, match="previewed and not answered"):
         dp.combine(nothing, frame.count(epsilon=0.5))
     assert dp.ledger().spent == Fraction(1, 2)
+
+
+# programs whose next question depends on the last answer
+
+
+def program(p: Any, rounds: int = 3, epsilon: object = "0.25") -> list[int]:
+    """Counts what lies above the last count."""
+    answers: list[int] = [0]
+    for _ in range(rounds):
+        answers.append(p.query(f"number > {answers[-1]}").count(epsilon=epsilon))
+    return answers
+
+
+def test_a_program_is_charged_whole_or_not_at_all() -> None:
+    dp.session(epsilon=0.6)
+    p = people()
+    with pytest.raises(dp.BudgetExceeded, match=r"3 releases ask for ε = 0\.75 in all") as refused:
+        previews.all_or_none(lambda: program(p))
+    assert dp.ledger().entries() == []
+    assert (refused.value.requested, refused.value.remaining) == (Epsilon("0.75"), Epsilon("0.6"))
+    assert len(previews.all_or_none(lambda: program(p, 2))) == 3
+    assert dp.ledger().spent == Epsilon("0.5")
+
+
+def test_a_program_run_again_is_free_though_nothing_is_left() -> None:
+    dp.session(epsilon=0.75)
+    p = people()
+    first = previews.all_or_none(lambda: program(p))
+    assert dp.ledger().remaining == 0
+    assert previews.all_or_none(lambda: program(p)) == first
+    with pytest.raises(dp.BudgetExceeded, match=r"its 4 releases ask for ε = 0\.25 in all"):
+        previews.all_or_none(lambda: program(p, 4))
+
+
+def test_a_program_in_a_preview_is_previewed() -> None:
+    dp.session(epsilon=1)
+    p = people()
+    with dp.preview() as plan:
+        previews.all_or_none(lambda: program(p))
+    assert plan.total == Epsilon("0.75")
+    assert dp.ledger().entries() == []
+
+
+def test_what_a_later_round_would_refuse_is_refused_before_anything_is_charged() -> None:
+    dp.session(epsilon=1)
+    p = people()
+
+    def fails() -> None:
+        program(p, 1)
+        p["number"].mean(epsilon=0.1)  # without bounds
+
+    with pytest.raises(dp.MissingArgument):
+        previews.all_or_none(fails)
+    assert dp.ledger().entries() == []

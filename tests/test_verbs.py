@@ -136,6 +136,7 @@ ARITHMETIC: dict[str, Verb] = {
     "log2": lambda p: np.log2(p["c"]),
     "log10": lambda p: np.log10(p["c"]),
     "log1p": lambda p: np.log1p(p["c"]),
+    "tanh": lambda p: np.tanh(p["c"]),
     "floor": lambda p: np.floor(p["c"]),
     "ceil": lambda p: np.ceil(p["c"]),
     "trunc": lambda p: np.trunc(p["c"]),
@@ -170,6 +171,12 @@ VERBS: dict[str, Verb] = {
     "as time": lambda p: p["c"].astype("datetime64[ns]"),
     "as category": lambda p: p["c"].astype("category"),
     "as text of parts": lambda p: p["c"].dt.month.astype(str),
+    "dot": lambda p: p[["c", "d"]].dot([0.5, -2]),
+    "dot with a table": lambda p: p[["c", "d"]].dot(
+        pd.DataFrame({"u": [1, 0], "v": [1e300, 3]}, index=["d", "c"])
+    )["v"],
+    "least of a row": lambda p: p[["c", "d"]].idxmin(axis=1),
+    "largest of a row": lambda p: p[["c", "d"]].idxmax(axis="columns"),
     "map": lambda p: p["c"].map({1: "one", "a": 2, 0.5: None, pd.Timestamp("2020-01-01"): "day"}),
     "map to numbers": lambda p: p["c"].map({1: 10, "a": 0.5, 2**53 + 1: True}),
     "replace": lambda p: p["c"].replace({1: "one", "a": None, "12": 12}),
@@ -490,7 +497,7 @@ ALIKE: dict[str, Verb] = {
     "chained": lambda p: p.assign(e=lambda p: p["c"] + p["d"]).dropna()["e"].clip(0, 5),
 }  # fmt: skip
 #: Their last bits are those of Python's math, not of numpy.
-LIBRARY = ("exp", "expm1", "log", "log2", "log10", "log1p")
+LIBRARY = ("exp", "expm1", "log", "log2", "log10", "log1p", "tanh")
 
 
 def sensible(x: float) -> float:
@@ -882,6 +889,11 @@ def test_refused_verbs_say_what_to_do_instead(p: Any, kind: str, verb: str) -> N
     private = KINDS[kind](p)
     if kind == "column" and verb in ("unique", "trimmed_mean"):  # which it answers
         assert callable(getattr(private, verb))
+        return
+    if kind == "frame" and verb == "idxmin":  # of each row
+        assert private.idxmin(axis=1) is not None
+        with pytest.raises(dp.UnsupportedVerb, match="Instead"):
+            private.idxmin()
         return
     with pytest.raises(dp.UnsupportedVerb, match=verb) as refused:
         getattr(private, verb)

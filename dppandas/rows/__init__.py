@@ -9,6 +9,7 @@ allow-list: what has no node can't be said. Nothing here raises on data.
 from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
 from .checks import agree, check, family
 from .choice import Cast, Mapped, Where, plain_or_missing
+from .linear import Dot, Extreme
 from .logic import (
     EVERY,
     And,
@@ -31,7 +32,8 @@ from .times import TimePart
 __all__ = [
     "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "And", "Arithmetic", "ByBranch", "Calendar", "Cast",
     "Chunk", "Clip",
-    "Column", "Compare", "Cut", "Domain", "Element", "Expression", "Function", "HasElement",
+    "Column", "Compare", "Cut", "Domain", "Dot", "Element", "Expression", "Extreme", "Function",
+    "HasElement",
     "InPart", "InTable", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Negative", "Not",
     "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "Truth", "Where",
     "agree", "between", "both", "by_branch", "check", "family", "places", "plain_or_missing",

@@ -155,6 +155,7 @@ FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "log2": _one_by_one(math.log2, 0.0),
     "log10": _one_by_one(math.log10, 0.0),
     "log1p": _one_by_one(math.log1p, -1.0),
+    "tanh": _one_by_one(math.tanh, math.nan),
 }
 
 

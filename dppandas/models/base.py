@@ -1,0 +1,224 @@
+"""What models have in common: scikit-learn's conventions, on private rows.
+
+A model is a program of ordinary releases: it asks a private frame what anybody could ask it, in a
+public and fixed number of rounds, and shares its loss over them by `dp.split`. It has no door of
+its own to the rows, and so no proof of its own: its loss is the sum of its releases'.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .. import previews, results, splits
+from ..accounting import NOTHING
+from ..domain import Bounds, some_names
+from ..errors import QueryError, quiet, shown
+from ..frame import PrivateFrame
+from ..results import Record
+from ..series import PrivateSeries
+from ..shaping import bounds_of, same_rows
+
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Public bounds of features, which clipping keeps, and [-1, 1] in place of each."""
+
+    names: tuple[Any, ...]
+    bounds: tuple[Bounds, ...]
+
+    @classmethod
+    def of(cls, frame: PrivateFrame, bounds: object) -> Box:
+        """The bounds that are given, else those of the declared domain."""
+        names = tuple(frame.columns)
+        if not names:
+            raise QueryError(f"a model needs at least one column. {NOTHING}")
+        found = tuple(bounds_of(frame._root, n, frame[n]._expression, bounds) for n in names)
+        for name, each in zip(names, found, strict=True):
+            if each.lower == each.upper:
+                raise QueryError(
+                    f"the bounds of {name!r} are one point, {each}: leave the column out. {NOTHING}"
+                )
+        return cls(names, found)
+
+    @property
+    def middle(self) -> Matrix:
+        return np.array([b.lower / 2 + b.upper / 2 for b in self.bounds])
+
+    @property
+    def half(self) -> Matrix:
+        """Half the width of each."""
+        return np.array([b.upper / 2 - b.lower / 2 for b in self.bounds])
+
+    def private(self, frame: PrivateFrame) -> PrivateFrame:
+        """The features of private rows in [-1, 1], row by row, under new names."""
+        columns = {}
+        ends = zip(self.names, self.bounds, self.middle.tolist(), self.half.tolist(), strict=True)
+        for i, (name, bounds, middle, half) in enumerate(ends):
+            scaled = (frame[name].clip(bounds.lower, bounds.upper) - middle) / half
+            columns[f"scaled {i}"] = scaled.clip(-1, 1)
+        made: PrivateFrame = frame.assign(**columns)[list(columns)]
+        return made
+
+    def plain(self, X: Any) -> Matrix:
+        """The same of rows that are not private: a DataFrame with these columns, or an array."""
+        if isinstance(X, pd.DataFrame):
+            missing = [name for name in self.names if name not in X.columns]
+            if missing:
+                raise QueryError(
+                    f"these rows have no column {shown(missing[0])}; the model was fitted on "
+                    f"{some_names(self.names)}."
+                )
+            X = X[list(self.names)]
+        try:
+            rows = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            rows = np.empty(0)
+        if rows.ndim != 2 or rows.shape[1] != len(self.names):
+            raise QueryError(
+                f"rows must be a DataFrame, or an array of numbers with {len(self.names)} columns: "
+                f"{some_names(self.names)}."
+            )
+        low = [b.lower for b in self.bounds]
+        high = [b.upper for b in self.bounds]
+        return np.clip((np.clip(rows, low, high) - self.middle) / self.half, -1.0, 1.0)
+
+    def back(self, points: Matrix) -> Matrix:
+        """Points of [-1, 1] to the power of d in the units of the features."""
+        return self.middle + np.clip(points, -1.0, 1.0) * self.half
+
+
+class Model(ABC):
+    """A program of releases with scikit-learn's `fit`, `get_params` and `set_params`.
+
+    The arguments of ``__init__`` are kept as they are and checked by `fit`, so that scikit-learn's
+    clone works. What `fit` learns ends in an underscore. All its releases are charged, or if the
+    budget can't pay for all, none; ``releases_`` has their records.
+    """
+
+    epsilon: object
+    rho: object
+    bounds: object
+
+    #: What kind of estimator scikit-learn takes it for.
+    _kind: ClassVar[str | None] = None
+    #: Whether it learns from a target.
+    _needs_target: ClassVar[bool] = False
+
+    @quiet
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from private rows, at the price of epsilon (or rho).
+
+        X : a private frame, of `dp.protect` or ``df.dp``, with the features selected:
+            ``people[["age", "income"]]``. Rows in which a feature is missing don't count.
+        y : for what learns from a target, a private column of the same rows.
+
+        *Guarantee*: differential privacy of the unit, with the sum of the losses of its releases,
+        which is at most epsilon (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
+        """
+        frame, target = _checked(X, y, self._needs_target)
+        box = Box.of(frame, self.bounds)
+        learnt, records = previews.all_or_none(lambda: self._run(frame, box, target))
+        for name, value in learnt.items():
+            setattr(self, name, value)
+        self.releases_ = records
+        self.feature_names_in_ = np.array(box.names, dtype=object)
+        self.n_features_in_ = len(box.names)
+        self._box = box
+        return self
+
+    def _run(
+        self, frame: PrivateFrame, box: Box, target: PrivateSeries | None
+    ) -> tuple[dict[str, Any], tuple[Record, ...]]:
+        answers: list[Any] = []
+        learnt = self._program(box.private(frame), box, target, answers.append)
+        return learnt, tuple(results.record(answer) for answer in answers)
+
+    @abstractmethod
+    def _program(
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+    ) -> dict[str, Any]:
+        """What is learnt from features in [-1, 1], by its attribute. Each released answer is
+        handed to ``answered``. It runs twice, once on answers made of nothing: it must stand
+        whatever numbers come, zeros too, and draw nothing at random itself."""
+
+    def _shared(self, weights: Sequence[Any]) -> splits.Split:
+        """The loss of the model over its releases, in proportion to weights."""
+        return splits.split(self.epsilon, rho=self.rho, weights=list(weights))
+
+    def _fitted(self) -> Box:
+        if not hasattr(self, "releases_"):
+            raise QueryError(f"this {type(self).__name__} is not fitted yet: call fit(X) first.")
+        return self._box
+
+    # as scikit-learn has it
+
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments that it was made with, by name. There is nothing below them."""
+        return {name: getattr(self, name) for name in self._parameters()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change arguments by name; unknown ones are a `QueryError`."""
+        known = self._parameters()
+        for name in params:
+            if name not in known:
+                raise QueryError(
+                    f"{type(self).__name__} has no parameter {shown(name)}: {', '.join(known)}."
+                )
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        parameters = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value is not parameters[name].default
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "releases_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn import utils
+
+        return utils.Tags(
+            estimator_type=self._kind,
+            target_tags=utils.TargetTags(required=self._needs_target),
+            transformer_tags=utils.TransformerTags() if hasattr(self, "transform") else None,
+            classifier_tags=utils.ClassifierTags() if self._kind == "classifier" else None,
+            regressor_tags=utils.RegressorTags() if self._kind == "regressor" else None,
+        )
+
+
+def _checked(X: Any, y: Any, needs_target: bool) -> tuple[PrivateFrame, PrivateSeries | None]:
+    """Private features and target of the same rows, or what to do instead."""
+    if not isinstance(X, PrivateFrame):
+        raise QueryError(
+            f"fit takes a private frame, not a {type(X).__name__}: people[[…]] of dp.protect(…), "
+            f"or df.dp[[…]]. {NOTHING}"
+        )
+    if not needs_target:
+        return X, None  # scikit-learn's pipelines hand a y to all
+    if not isinstance(y, PrivateSeries):
+        raise QueryError(
+            "fit needs a target, a private column of the same rows: fit(people[features], "
+            f'people["income"]). {NOTHING}'
+        )
+    same_rows(X, y)
+    return X, y
