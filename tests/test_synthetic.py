@@ -27,7 +27,10 @@ from dppandas.synthetic.misfits import STEP
 from dppandas.synthetic.small import MOST_DATABASES, database
 
 KEYS = {"a": ["x", "y"], "b": [1, 2, 3], "c": [False, True]}
-needs_mbi = pytest.mark.skipif(importlib.util.find_spec("mbi") is None, reason="needs mbi")
+needs_mbi = pytest.mark.skipif(
+    importlib.util.find_spec("mbi") is None,
+    reason="needs mbi, which is installed beside the newest pandas only",
+)
 METHODS = ["mwem", "small", pytest.param("aim", marks=needs_mbi)]
 
 
