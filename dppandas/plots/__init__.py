@@ -77,7 +77,7 @@ def plot(
     axes = _axes(ax, panels)
     for panel, each in zip(panels, axes, strict=True):
         panel.draw(each)
-        each.set_title(panel.title, loc="left", fontsize="medium")
+        each.set_title(panel.title, fontsize="medium")
         write_below(each, panel.caption)
     return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
 
