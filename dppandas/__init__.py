@@ -78,7 +78,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import models
+from . import models as models
 from .accessor import private, protect
 from .batches import Batch, batch
 from .choices import choose
