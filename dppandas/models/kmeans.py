@@ -138,7 +138,7 @@ class KMeans(Model):
             cells = a_side**width
             counts = code.value_counts(keys=range(cells), sort=False)
             answered(counts)
-        found = counts.to_numpy().astype(np.float64)
+        found: Matrix = counts.to_numpy().astype(np.float64)
         kept = found > self._threshold(noise, cells)
         if kept.sum() < number:
             kept = np.zeros(cells, dtype=bool)
@@ -146,7 +146,7 @@ class KMeans(Model):
         codes = np.flatnonzero(kept)
         sides = codes[:, None] // a_side ** np.arange(width) % a_side
         middles = (sides + 0.5) * (2 / a_side) - 1
-        return rounded(clustered(middles, np.maximum(found[kept], 0.0), number))
+        return rounded(clustered(middles.astype(np.float64), np.maximum(found[kept], 0.0), number))
 
     def _ratio(self) -> float:
         """The scale of the noise of the second release as a multiple of that of the first."""
@@ -157,7 +157,7 @@ class KMeans(Model):
         """(n ε / 10)^(2/(2+d)), rounded up, with 1/ε the scale of Laplace noise, or of one that has
         the deviation of the Gaussian."""
         scale = noise if self.rho is None else noise / math.sqrt(2)
-        wanted = math.ceil((rows / scale / ROWS_A_CELL) ** (2 / (2 + width)))
+        wanted = math.ceil(math.pow(rows / scale / ROWS_A_CELL, 2 / (2 + width)))
         most = next(m for m in range(MOST_CELLS, 1, -1) if m**width <= MOST_CELLS)
         least = next(m for m in range(2, MOST + 1) if m**width >= number)
         return max(min(wanted, most), least)

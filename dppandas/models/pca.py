@@ -78,16 +78,19 @@ class PCA(Model):
             answered(means)
             spread = complete.cov(bounds=(-1, 1))
             answered(spread)
-        half = box.half
+        unit = box.half.max()  # whose square may be too large for a float
+        half = box.half / unit
         values, vectors = np.linalg.eigh(spread.to_numpy() * half * half[:, None])
         values, vectors = np.maximum(values[::-1], 0.0), vectors.T[::-1]
         largest = np.abs(vectors).argmax(axis=1)
         vectors = vectors * np.where(vectors[range(len(vectors)), largest] < 0, -1.0, 1.0)[:, None]
         total = values.sum()
         ratios = values / total if total > 0 else np.zeros_like(values)
+        with np.errstate(over="ignore"):
+            variances = values[:number] * unit * unit
         return {
             "components_": rounded(vectors[:number]),
-            "explained_variance_": values[:number],
+            "explained_variance_": variances,
             "explained_variance_ratio_": ratios[:number],
             "mean_": box.back(means.to_numpy()),
             "n_components_": number,
@@ -113,8 +116,8 @@ class PCA(Model):
         """The rows in the directions of the components, from the mean.
 
         X : plain rows (a DataFrame with the features, or an array): an array. A private frame: a
-            private frame with columns pca0, pca1, …, whose bounds follow from those of the
-            features; a row that lacks a feature has no values. Rows are clipped to the bounds first.
+            private frame with columns pca0, pca1, …, whose bounds follow from the features'; a row
+            that lacks a feature has no values. Rows are clipped to the bounds first.
 
         *Guarantee*: nothing is released; of private rows, row by row. *Stability*: 1.
         """

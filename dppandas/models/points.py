@@ -43,17 +43,18 @@ def _spread(number: int, width: int) -> Matrix:
 
 
 def _placed(candidates: Matrix, number: int, radius: float) -> Matrix | None:
-    """The first candidates that lie two radii apart, if there are enough."""
+    """Candidates two radii apart, from a corner on, each as near to the others as it may be; or
+    None if there are too few."""
     nearest = np.full(len(candidates), np.inf)
-    chosen: list[int] = []
+    chosen = [int(candidates.sum(axis=1).argmin())]
     while len(chosen) < number:
+        distances = ((candidates - candidates[chosen[-1]]) ** 2).sum(axis=1)
+        distances[chosen[-1]] = -1
+        nearest = np.minimum(nearest, distances)
         free = np.flatnonzero(nearest >= 4 * radius**2)
         if not len(free):
             return None
-        chosen.append(int(free[0]))
-        distances = ((candidates - candidates[free[0]]) ** 2).sum(axis=1)
-        distances[free[0]] = -1
-        nearest = np.minimum(nearest, distances)
+        chosen.append(int(free[nearest[free].argmin()]))
     return candidates[chosen]
 
 
