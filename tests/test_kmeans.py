@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 import dppandas as dp
 from dppandas import progress
 from dppandas.budget import Epsilon, Rho
-from dppandas.models import PCA, KMeans, points
+from dppandas.models import PCA, KMeans, kmeans, points
 
 METHODS = ("grid", "lloyd")
 
@@ -108,6 +108,12 @@ def test_iris_is_as_good_as_the_best_published_figure() -> None:
         assert model.method_ == "grid"
     assert np.median(found) <= 0.38
     assert dp.ledger().spent == 29
+
+
+def test_a_centre_stays_where_less_than_one_row_is_counted_and_none_leaves_the_box() -> None:
+    centres, sums = np.array([[0.5], [-0.5], [0.25]]), np.array([[-9.0], [3.0], [-6.0]])
+    moved = kmeans._moved(centres, np.array([0.0, 4.0, 2.0]), sums)
+    assert moved.tolist() == [[0.5], [0.75], [-1.0]]
 
 
 # what it costs

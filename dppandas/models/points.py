@@ -14,6 +14,8 @@ CANDIDATES = 4096
 #: Centres and components are multiples of this, so that machines whose sums differ in their last
 #: bits agree, and a model that is fitted again asks the same questions.
 STEP = 2.0**-26
+#: Rounds from each start, and from where the best of them came to.
+FEW, MANY = 10, 100
 
 
 def rounded(values: Matrix) -> Matrix:
@@ -80,19 +82,19 @@ def nearest(points: Matrix, centres: Matrix) -> tuple[npt.NDArray[np.intp], Matr
 
 
 def clustered(points: Matrix, weights: Matrix, number: int, starts: int = 8) -> Matrix:
-    """Centres with a small weighted sum of squared distances: Lloyd's rounds from several starts.
+    """Centres with a small weighted sum of squared distances, by Lloyd's rounds.
 
-    Each start begins at one of the heaviest points and goes on with whichever has most weight
+    The best of some starts goes on. Each begins at one of the heaviest points and goes on with whichever has most weight
     times squared distance: k-means++ without its dice. At least ``number`` points are needed.
     """
     order = np.argsort(-weights, kind="stable")
     least, best = np.inf, points[order[:number]]
     for first in order[:starts]:
-        centres = _lloyd(points, weights, _begun(points, weights, int(first), number))
+        centres = _lloyd(points, weights, _begun(points, weights, int(first), number), FEW)
         cost = float((nearest(points, centres)[1] * weights).sum())
         if cost < least:
             least, best = cost, centres
-    return best
+    return _lloyd(points, weights, best, MANY)
 
 
 def _begun(points: Matrix, weights: Matrix, first: int, number: int) -> Matrix:
@@ -104,7 +106,7 @@ def _begun(points: Matrix, weights: Matrix, first: int, number: int) -> Matrix:
     return points[chosen]
 
 
-def _lloyd(points: Matrix, weights: Matrix, centres: Matrix, rounds: int = 100) -> Matrix:
+def _lloyd(points: Matrix, weights: Matrix, centres: Matrix, rounds: int) -> Matrix:
     number = len(centres)
     before = None
     for _ in range(rounds):
