@@ -84,8 +84,9 @@ def nearest(points: Matrix, centres: Matrix) -> tuple[npt.NDArray[np.intp], Matr
 def clustered(points: Matrix, weights: Matrix, number: int, starts: int = 8) -> Matrix:
     """Centres with a small weighted sum of squared distances, by Lloyd's rounds.
 
-    The best of some starts goes on. Each begins at one of the heaviest points and goes on with whichever has most weight
-    times squared distance: k-means++ without its dice. At least ``number`` points are needed.
+    Several starts, of which the best goes on: each begins at one of the heaviest points and adds
+    whichever has most weight times squared distance, as k-means++ without its dice. At least
+    ``number`` points are needed.
     """
     order = np.argsort(-weights, kind="stable")
     least, best = np.inf, points[order[:number]]
