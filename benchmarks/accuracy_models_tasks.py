@@ -40,11 +40,13 @@ def measured(
     data: list[dict[str, Any]], asks: Contenders, repeats: int
 ) -> dict[str, dict[str, list[float]]]:
     """The errors of each contender, by data."""
-    every = [Rows(facts) for facts in data]
-    return {
-        who: {d.name: [d.error(ask(d)) for _ in range(repeats)] for d in every}
-        for who, ask in asks.items()
-    }
+    found: dict[str, dict[str, list[float]]] = {}
+    for who, ask in asks.items():
+        found[who] = {}
+        for d in map(Rows, data):
+            found[who][d.name] = errors = [d.error(ask(d)) for _ in range(repeats)]
+            print(who, d.name, np.mean(errors), file=sys.stderr, flush=True)
+    return found
 
 
 def main(asks: Callable[[float], Contenders]) -> None:
