@@ -67,6 +67,8 @@ The map of the house, each room importing only those above it:
 `choices`          selections by a score of the caller's own
 `distances`        how far rows are from changing a caller's value; what is far is told
 `consistency`      released tables made to agree, at no cost
+`plots`            pictures of answers: with matplotlib, imported when drawn
+`losscurves`       privacy losses between neighbours, and δ at every ε
 `models`           learning: programs made of releases
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
@@ -105,6 +107,8 @@ from .errors import (
 from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
+from .losscurves import PrivacyLoss, privacy_loss
+from .plots import plot
 from .previews import Preview, preview
 from .remeasure import combine, refine
 from .results import Record, TestedValue, record, records
@@ -127,6 +131,7 @@ __all__ = [
     "MissingArgument",
     "PerUnit",
     "Preview",
+    "PrivacyLoss",
     "PrivateFrame",
     "PrivateGroupBy",
     "PrivateSeries",
@@ -157,7 +162,9 @@ __all__ = [
     "cut",
     "distance_to",
     "ledger",
+    "plot",
     "preview",
+    "privacy_loss",
     "private",
     "propose_test_release",
     "protect",
