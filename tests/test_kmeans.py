@@ -87,6 +87,22 @@ def test_the_grid_is_as_fine_as_the_noisy_number_of_rows_allows(frozen: Any) -> 
     assert cells == [25, 9]
 
 
+def test_a_grid_counts_whole_rows_once_bounds_and_all(frozen: Any) -> None:
+    frozen(0)
+    dp.session(epsilon=1)
+    rows = pd.DataFrame({"a": [0, 10, 99, 5, np.nan, 5], "b": [0, 1000, -7, 999, 3, np.nan]})
+    number, cells = KMeans(2, epsilon=1, method="grid").fit(people(rows)[["a", "b"]]).releases_
+    assert number.estimate() == 4
+    assert cells.estimate().tolist() == [1, 1, 0, 2]  # a at 5 begins the upper half
+
+
+def test_what_is_learnt_lies_on_a_public_grid() -> None:
+    dp.session(epsilon=2)
+    for method in METHODS:
+        steps = KMeans(3, epsilon=1, method=method).fit(people()[["a", "b"]])._centres * 2**26
+        assert (steps == np.round(steps)).all()
+
+
 def test_half_of_what_noise_reaches_anywhere_is_left_out() -> None:
     assert KMeans(epsilon=1)._threshold(2.0, 100) == pytest.approx(np.log(100))
     # of 10,000 cells of Gaussian noise 50 exceed it
