@@ -1,5 +1,7 @@
 """Learning from private rows, with scikit-learn's conventions: programs made of releases."""
 
 from .base import Model
+from .kmeans import KMeans
+from .pca import PCA
 
-__all__ = ["Model"]
+__all__ = ["PCA", "KMeans", "Model"]
