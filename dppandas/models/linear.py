@@ -16,17 +16,17 @@ from ..shaping import bounds_of
 from .base import Box
 from .gradient import Linear, _plain_only, direction, gradient, rounds_of, shares
 
-#: A step's slope is shrunk as if this many times the noise of a count were added to its variance
-#: (measured on the benchmark's data, of which benchmarks/README.md says so).
-SHRINK = 6.0
+#: A step is shrunk as if this many times the noise of its sums had been found on top of the sum of
+#: squares (chosen on the benchmark's data, which benchmarks/README.md says).
+SHRINK = 1.5
 
 
 class LinearRegression(Linear):
     """Least squares on features in public bounds, by statistical queries.
 
-    First it asks how many rows there are and the mean of the target. Then each round asks for the
-    gradient, a sum for each feature, and how far to go along it: the covariance of the weighted sum
-    with what is left of the target, and the mean of what is left then. With one round this is
+    First it asks for the mean of the target. Then each round asks for the gradient, a sum for each
+    feature, and how far to go along it: the mean of the weighted sum, the sums of its squares and
+    of its products with what is left of the target, and the mean of what is left then. With one round this is
     regression on a single direction, which stands more noise than solving for all weights; more
     rounds come to least squares where there are many rows.
 
@@ -85,28 +85,31 @@ class LinearRegression(Linear):
         names = list(scaled.columns)
         value = ((target.clip(ends.lower, ends.upper) - middle) / half).clip(-1, 1)
         weights = np.zeros(len(names))
-        split = self._shared([1, 2] + [18, 17, 2] * rounds)
+        split = self._shared([2] + [18, 3, 12, 2] * rounds)
         noise = shares(split)[3]
+        # a weighted sum with weights of 1 in all seldom lies further from its mean
+        narrow = float(len(names) ** -0.4)
         with split:
             # a row of which a feature is missing has no weighted sum, not even of weights 0
             known = value + scaled.dot(weights.tolist())
-            answered(n := known.count())
             answered(mean := known.mean(bounds=(-1, 1)))
             constant = _inside(mean)
             for _ in progress.rounds(rounds, "linear regression"):
                 left = value - scaled.dot(weights.tolist()) - constant
                 answered(sums := gradient(scaled, left.clip(-reach, reach), reach))
                 along = direction(sums, len(names))
-                pair = scaled.assign(along=scaled.dot(along.tolist()).clip(-1, 1), left=left)
-                answered(
-                    table := pair[["along", "left"]].cov(
-                        ddof=0, bounds={"along": (-1, 1), "left": (-2, 2)}
-                    )
-                )
-                spread = np.asarray(table, dtype=np.float64)
-                most = spread[0, 0] + SHRINK * noise / max(float(n), 1.0)
-                step = spread[0, 1] / most if most > 0 else 0.0
-                weights = weights + along * min(max(step, 0.0), 4.0)
+                line = scaled.dot(along.tolist()).clip(-1, 1)
+                answered(place := line.mean(bounds=(-1, 1)))
+                centre = _inside(place)
+                near = (line - centre).clip(-narrow, narrow)
+                ends = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
+                pair = scaled.assign(both=near * left.clip(-reach, reach), square=near * near)
+                answered(table := pair[list(ends)].sum(bounds=ends))
+                both, square = np.asarray(table, dtype=np.float64).tolist()
+                most = max(square, 0.0) + SHRINK * noise * (narrow * reach + narrow**2)
+                step = min(max(both / most, 0.0), 4.0) if most > 0 else 0.0
+                weights = weights + along * step
+                constant = _inside(constant - step * centre, 4.0)
                 rest = value - scaled.dot(weights.tolist()) - constant
                 answered(mean := rest.mean(bounds=(-1, 1)))
                 constant = _inside(constant + _inside(mean), 4.0)

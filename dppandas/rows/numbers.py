@@ -99,6 +99,9 @@ class Function(Expression):
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
+        return remembered(chunk, self, lambda: self._made(chunk))
+
+    def _made(self, chunk: Chunk) -> Vector:
         numbers = vectors.as_numbers(self.operand.vector(chunk)) + 0.0
         with np.errstate(all="ignore"):
             if self.name == "round":
