@@ -120,11 +120,11 @@ def spanned(keys: Keys) -> Bounds | None:
 
 
 def finite(lower: float, upper: float) -> Bounds | None:
-    """Bounds, where both ends are finite and in order."""
-    try:
-        return Bounds.parse((lower, upper), "")
-    except ValueError:
+    """Bounds, where both ends are finite and in order, and not too far apart (`Bounds.parse`)."""
+    low, high = float(lower), float(upper)
+    if not (low <= high and max(-low, high) <= 2.0**900):
         return None
+    return Bounds(low + 0.0, high + 0.0)
 
 
 class Truth(Expression):

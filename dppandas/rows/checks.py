@@ -53,9 +53,10 @@ def check(
     if (id(expression), truth) in seen:
         return
     seen[id(expression), truth] = expression  # kept, so that no other gets its id
+    is_asked = isinstance(expression, Compare | IsIn | Arithmetic | Negative)
     said = {
         child: family(child.declared(domain))
-        for child in expression.children()
+        for child in (expression.children() if is_asked else ())
         if not isinstance(child, Literal)
     }
     if truth and not expression.is_truth:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .. import vectors
 from ..domain import Bounds, Declaration, Keys
 from ..vectors import Vector
-from .base import Chunk, Domain, Expression, finite, inner
+from .base import Chunk, Domain, Expression, finite, inner, remembered
 
 Floats = npt.NDArray[np.float64]
 
