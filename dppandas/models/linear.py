@@ -8,7 +8,6 @@ import numpy as np
 
 from .. import progress
 from ..accounting import NOTHING
-from ..domain import Bounds
 from ..errors import QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
@@ -98,13 +97,13 @@ class LinearRegression(Linear):
                 left = value - scaled.dot(weights.tolist()) - constant
                 answered(sums := gradient(scaled, left.clip(-reach, reach), reach))
                 along = direction(sums, len(names))
-                line = scaled.dot(along.tolist()).clip(-1, 1)
+                line = scaled.dot(along.tolist()).clip(-1, 1).where(left.notna())
                 answered(place := line.mean(bounds=(-1, 1)))
                 centre = _inside(place)
                 near = (line - centre).clip(-narrow, narrow)
-                ends = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
+                limits = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
                 pair = scaled.assign(both=near * left.clip(-reach, reach), square=near * near)
-                answered(table := pair[list(ends)].sum(bounds=ends))
+                answered(table := pair[list(limits)].sum(bounds=limits))
                 both, square = np.asarray(table, dtype=np.float64).tolist()
                 most = max(square, 0.0) + SHRINK * noise * (narrow * reach + narrow**2)
                 step = min(max(both / most, 0.0), 4.0) if most > 0 else 0.0
@@ -114,7 +113,7 @@ class LinearRegression(Linear):
                 answered(mean := rest.mean(bounds=(-1, 1)))
                 constant = _inside(constant + _inside(mean), 4.0)
         learnt = self._learnt(box, weights * half, constant * half + middle)
-        return {**learnt, "n_iter_": rounds, "_target": Bounds(ends.lower, ends.upper)}
+        return {**learnt, "n_iter_": rounds}
 
     @quiet
     def predict(self, X: Any) -> Any:
