@@ -25,9 +25,9 @@ class LinearRegression(Linear):
 
     First it asks for the mean of the target. Then each round asks for the gradient, a sum for each
     feature, and how far to go along it: the mean of the weighted sum, the sums of its squares and
-    of its products with what is left of the target, and the mean of what is left then. With one round this is
-    regression on a single direction, which stands more noise than solving for all weights; more
-    rounds come to least squares where there are many rows.
+    of its products with what is left of the target, and the mean of what is left then. With one
+    round this is regression on a single direction, which stands more noise than solving for all
+    weights; more rounds come to least squares where there are many rows.
 
     epsilon, rho : what the fit costs in all.
     bounds : (lower, upper) for all features or a dict; else those that are declared.
