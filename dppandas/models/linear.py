@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class LinearRegression(Linear):
     def _program(
         self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
     ) -> dict[str, Any]:
-        assert target is not None
+        target = cast(PrivateSeries, target)  # `fit` has seen to it
         rounds, reach = rounds_of(self.rounds), _reach(self.clip)
         ends = bounds_of(
             target._root, "the target (target_bounds=)", target._expression, self.target_bounds

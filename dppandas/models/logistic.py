@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class LogisticRegression(TwoClasses):
     def _program(
         self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
     ) -> dict[str, Any]:
-        assert target is not None
+        target = cast(PrivateSeries, target)  # `fit` has seen to it
         rounds, width = rounds_of(self.rounds), len(scaled.columns)
         labels, sign = self._signs(scaled, target)
         weights, constant = np.zeros(width), 0.0

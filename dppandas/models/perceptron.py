@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class Perceptron(TwoClasses):
     def _program(
         self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
     ) -> dict[str, Any]:
-        assert target is not None
+        target = cast(PrivateSeries, target)  # `fit` has seen to it
         rounds, names = rounds_of(self.rounds), list(scaled.columns)
         labels, sign = self._signs(scaled, target)
         weights = np.zeros(len(names) + 1)
