@@ -26,7 +26,7 @@ def rounds_of(value: object) -> int:
         raise QueryError(
             f"rounds={shown(value)} must be a whole number from 1 to {MOST_ROUNDS:,}. {NOTHING}"
         )
-    return int(value)  # type: ignore[call-overload]
+    return int(value)  # type: ignore[call-overload,no-any-return]
 
 
 def direction(answer: Any, width: int) -> Matrix:
@@ -62,6 +62,7 @@ class Linear(Model):
     """
 
     coef_: Matrix
+    _scaled: tuple[Matrix, float]
 
     _needs_target = True
 

@@ -116,8 +116,8 @@ def _fitted(line: PrivateSeries, sign: PrivateSeries, answered: Any) -> tuple[fl
     low, high = -1.0, 1.0
     slope = place = 0.0
     for bins in (COARSE, FINE):
-        at = np.floor((line - low) * (bins / (high - low))).clip(0, bins - 1)
-        cell = at + (sign + 1) * (bins / 2)
+        at: Any = np.floor((line - low) * (bins / (high - low))).clip(0, bins - 1)
+        cell: Any = at + (sign + 1) * (bins / 2)
         answered(counts := cell.value_counts(keys=range(2 * bins), sort=False))
         table = np.asarray(counts, dtype=np.float64).reshape(2, bins)
         middles = low + (np.arange(bins) + 0.5) * (high - low) / bins
