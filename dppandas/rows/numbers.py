@@ -173,6 +173,9 @@ class Clip(Expression):
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
+        return remembered(chunk, self, lambda: self._made(chunk))
+
+    def _made(self, chunk: Chunk) -> Vector:
         numbers = vectors.as_numbers(self.operand.vector(chunk))
         return Vector(np.clip(numbers, self.lower, self.upper))
 
