@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest test-oldest lab bench bench-ledger bench-accuracy timing mutants lint clean
+.PHONY: help demo test test-newest test-oldest lab bench bench-ledger bench-accuracy timing mutants lint docs clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data and print its answers"
@@ -19,6 +19,7 @@ help:
 	@echo "make timing  measure what time tells"
 	@echo "make mutants take each defence away, and see a test notice"
 	@echo "make lint    ruff and mypy --strict"
+	@echo "make docs    build the docs site: build/docs/index.html"
 
 $(VENV)/demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +29,10 @@ $(VENV)/demo: pyproject.toml
 
 $(VENV)/dev: pyproject.toml $(VENV)/demo
 	$(BIN)/python $(PIP) --editable ".[dev]"
+	@touch $@
+
+$(VENV)/docs: pyproject.toml $(VENV)/demo
+	$(BIN)/python $(PIP) --editable ".[docs]"
 	@touch $@
 
 # The oldest pandas and numpy that pyproject.toml allows and this Python has wheels of.
@@ -85,6 +90,11 @@ lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# A link that leads nowhere, or any other warning, fails.
+docs: $(VENV)/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs . build/docs
+	@echo "build/docs/index.html"
 
 clean:
 	rm -rf $(VENV) $(OLD) $(PEER) artifacts dist build

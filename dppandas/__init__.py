@@ -66,7 +66,11 @@ The map of the house, each room importing only those above it:
 `accessor`         `df.dp`, `private`, `protect`
 `choices`          selections by a score of the caller's own
 `distances`        how far rows are from changing a caller's value; what is far is told
+`synthetic`        synthetic rows from releases
 `consistency`      released tables made to agree, at no cost
+`local`            answers that each respondent randomises; sums of shares, simulated
+`plots`            pictures of answers: with matplotlib, imported when drawn
+`losscurves`       privacy losses between neighbours, and δ at every ε
 `models`           learning: programs made of releases
 `audit`            tests of privacy for users, from outside and inside: imported by them only
 `notebook`         magics, live ledger: loaded by ``%load_ext dppandas`` only
@@ -78,7 +82,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import models
+from . import local as local
+from . import models as models
 from .accessor import private, protect
 from .batches import Batch, batch
 from .choices import choose
@@ -105,12 +110,15 @@ from .errors import (
 from .frame import PrivateFrame, crosstab
 from .groups import PrivateGroupBy
 from .ledger import Ledger
+from .losscurves import PrivacyLoss, privacy_loss
+from .plots import plot
 from .previews import Preview, preview
 from .remeasure import combine, refine
 from .results import Record, TestedValue, record, records
 from .series import PrivateSeries, cut
 from .session import Session, allow_experimental, ledger, reset, session
 from .splits import Split, split
+from .synthetic import synthesize, worst_fit
 from .tables import PerUnit, concat
 from .unknown import UnknownGroups, unique
 from .unreleased import Unreleased
@@ -127,6 +135,7 @@ __all__ = [
     "MissingArgument",
     "PerUnit",
     "Preview",
+    "PrivacyLoss",
     "PrivateFrame",
     "PrivateGroupBy",
     "PrivateSeries",
@@ -157,7 +166,9 @@ __all__ = [
     "cut",
     "distance_to",
     "ledger",
+    "plot",
     "preview",
+    "privacy_loss",
     "private",
     "propose_test_release",
     "protect",
@@ -167,13 +178,15 @@ __all__ = [
     "reset",
     "session",
     "split",
+    "synthesize",
     "unique",
+    "worst_fit",
 ]
 
 
 def __dir__() -> list[str]:
     """What completion offers: the public names."""
-    return sorted(__all__)
+    return sorted([*__all__, "local", "models"])
 
 
 def load_ipython_extension(ipython: Any) -> None:

@@ -388,6 +388,38 @@ def _below_exp(prefix: int, gamma: Fraction, bits: Bits) -> bool:
         length += WORD
 
 
+def coins(
+    around: Callable[[int], Interval], n: int, bits: Bits = SYSTEM, word: int = WORD
+) -> npt.NDArray[np.bool_]:
+    """n independent coins, each True with probability p, exactly; 0 < p < 1 is told as in
+    `bernoulli_of`.
+
+    >>> half = Decimal("0.5"), Decimal("0.5")
+    >>> len(coins(lambda digits: half, 1000))
+    1000
+    """
+    heads: npt.NDArray[np.bool_] = (
+        InverseCdf(lambda digits: [around(digits)], word).draw(n, bits) == 0
+    )
+    return heads
+
+
+def uniform_vector(k: int, n: int, bits: Bits = SYSTEM, word: int = WORD) -> Integers:
+    """n independent integers, each of 0, …, k-1 as likely as another.
+
+    The last words, which fill no whole k any more, are drawn again.
+    """
+    words, beyond = bits.words(n), 2**word % k
+    if beyond:
+        first = np.uint64(2**word - beyond)
+        again = np.flatnonzero(words >= first)
+        words = words.copy() if again.size else words
+        while again.size:
+            words[again] = bits.words(again.size)
+            again = again[words[again] >= first]
+    return (words % np.uint64(k)).astype(np.int64)
+
+
 def permute_and_flip(
     gaps: Sequence[int] | npt.NDArray[Any], rate: Fraction, bits: Bits = SYSTEM
 ) -> int:

@@ -59,6 +59,7 @@ class Session:
 
     @property
     def budget(self) -> Epsilon | None:
+        """`Ledger.budget` of its ledger."""
         return self.ledger.budget
 
     @property
@@ -73,10 +74,12 @@ class Session:
 
     @property
     def spent(self) -> Epsilon:
+        """`Ledger.spent` of its ledger."""
         return self.ledger.spent
 
     @property
     def remaining(self) -> Epsilon | None:
+        """`Ledger.remaining` of its ledger."""
         return self.ledger.remaining
 
     def holding(self, source_id: str) -> Holding | None:

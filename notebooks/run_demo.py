@@ -1,8 +1,9 @@
-"""Run the quickstart notebook and print what it answers: ``python notebooks/run_demo.py``.
+"""Run a notebook and print what it answers: ``python notebooks/run_demo.py [NAME] [--save]``.
 
-Its answers stand in quickstart.ledger beside it and are given again: notebook and ledger are left
-as they are. ``--save`` asks what is not answered there yet, runs the notebook once more, and writes
-the outputs into it, which its tests compare with. To ask all anew, remove the ledger first.
+NAME is that of a file here, by default quickstart. A notebook's answers stand in the ledger beside
+it and are given again: notebook and ledger are left as they are. ``--save`` asks what is not
+answered there yet, runs the notebook once more, and writes the outputs into it, which its tests
+compare with. To ask all anew, remove the ledger first.
 """
 
 from __future__ import annotations
@@ -51,10 +52,12 @@ def heading_of(cell: nbformat.NotebookNode) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    path = HERE / "quickstart.ipynb"
+    names = [each for each in arguments if not each.startswith("-")] or ["quickstart"]
+    path = HERE / f"{names[0]}.ipynb"
     if "--save" in arguments:
         execute(path)  # what is asked for the first time is charged, and not shown as a replay
-        settled(path.with_suffix(".ledger"))
+        if path.with_suffix(".ledger").exists():
+            settled(path.with_suffix(".ledger"))
     notebook = execute(path)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":

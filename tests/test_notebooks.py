@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -15,6 +16,9 @@ import pytest
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LEDGER = NOTEBOOKS / "quickstart.ledger"
+#: The five lectures together may take five minutes.
+LONGEST = 60
+LECTURES = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
 #: A kernel runs beside the notebook, and imports the package that is tested.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(NOTEBOOKS.parent)}
 
@@ -48,10 +52,27 @@ def run_demo(folder: Path) -> str:
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.name)
 def test_notebook_gives_what_it_shows(path: Path) -> None:
-    before = LEDGER.read_bytes()
+    ledger = path.with_suffix(".ledger")
+    before, start = ledger.read_bytes(), time.monotonic()
     result = nbval(path)
     assert result.returncode == 0, result.stdout[-5000:]
-    assert LEDGER.read_bytes() == before
+    assert ledger.read_bytes() == before
+    assert time.monotonic() - start < LONGEST
+
+
+def test_each_lecture_has_a_notebook() -> None:
+    assert [path.name[:9] for path in LECTURES] == [f"lecture_{i}" for i in range(5)]
+
+
+@pytest.mark.parametrize("path", LECTURES, ids=lambda p: p.name)
+def test_a_lecture_checks_its_claims(path: Path) -> None:
+    """In cells, and where noise decides it says how often by chance; and it shows what fails."""
+    book = nbformat.read(path, as_version=4)
+    code = [cell.source for cell in book.cells if cell.cell_type == "code"]
+    text = "\n".join(cell.source for cell in book.cells if cell.cell_type == "markdown")
+    assert sum("assert " in source for source in code) >= 5
+    assert re.search(r"10⁻|by chance", text)
+    assert not [source for source in code if "seed(" in source]
 
 
 def changed(folder: Path, old: str, new: str) -> str:

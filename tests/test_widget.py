@@ -282,6 +282,20 @@ def test_another_mechanism_of_the_same_query_is_what_is_tried() -> None:
     assert "δ = 1e-07" in whatif.told(dp.ledger(), query, "0.125", 1)
 
 
+def test_the_view_asks_nothing_in_the_block_of_a_split() -> None:
+    """Its questions would be answered there, and take the shares of the block's own."""
+    dp.session(epsilon=1)
+    p = people()
+    view = View(dp.ledger())
+    dp.ledger().observe(lambda _: view.update())
+    with dp.split(epsilon=1, into=3) as shares:
+        view.update()
+        assert (shares.left, dp.ledger().count()) == (3, 0)
+        for i in range(3):
+            p.query(f"a > {i}").count()
+    assert dp.ledger().count() == 3
+
+
 def test_what_was_answered_is_told_to_be_free() -> None:
     dp.session(epsilon=1)
     people().size(epsilon="0.3")

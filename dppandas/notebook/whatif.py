@@ -5,15 +5,16 @@ Public facts decide both, as before every release: nothing is read, charged or n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from html import escape
 from typing import Any
 
-from .. import views
+from .. import splits, views
 from ..accounting import Asked, Measure
 from ..budget import LARGEST, SMALLEST, Epsilon, Loss, parse_epsilon, parse_rho
-from ..domain import Bounds, Keys
+from ..domain import Bounds, Declaration, Keys
 from ..errors import DPError
 from ..frame import PrivateFrame
 from ..ledger import Ledger
@@ -36,16 +37,22 @@ def offers(session: Session) -> dict[str, Query]:
         source = holding.source
         columns = {name: Column(name) for name in list(source.domain)[:COLUMNS]}
         frame = PrivateFrame(Root(source, holding.engine, holding.engine), columns)
-        plain: list[Unreleased] = [frame.size()]
-        for name, facts in zip(columns, map(source.domain.get, columns), strict=True):
-            if isinstance(facts, Keys):
-                plain.append(frame[name].value_counts())
-            elif isinstance(facts, Bounds):
-                plain.append(frame[name].mean())
-        for each in plain:
+        for each in _plain(frame, source.domain):
             query = _query(session, each)
             found.setdefault(query.name, query)
     return found
+
+
+def _plain(frame: PrivateFrame, domain: Mapping[Any, Declaration]) -> list[Unreleased]:
+    """Plain questions. This may run in the block of a split, whose shares are for its own."""
+    with splits.inside():
+        plain: list[Unreleased] = [frame.size()]
+        for name in frame.columns:
+            if isinstance(domain[name], Keys):
+                plain.append(frame[name].value_counts())
+            elif isinstance(domain[name], Bounds):
+                plain.append(frame[name].mean())
+    return plain
 
 
 def _query(session: Session, unreleased: Unreleased) -> Query:

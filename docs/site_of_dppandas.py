@@ -1,0 +1,241 @@
+"""What the docs site needs beyond Sphinx: the contents, the reference, and formulae.
+
+Nothing here fetches anything: formulae become MathML, which browsers draw themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import inspect
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+import dppandas
+
+#: Public modules of their own, where this version has them.
+MODULES = ("dppandas.audit", "dppandas.local", "dppandas.models")
+
+#: Below the front page, which is the README. Guides that aren't named are found.
+CONTENTS = """
+```{{toctree}}
+:hidden:
+:caption: Guide
+docs/how_it_works
+docs/verbs
+docs/ledger
+docs/losses
+{more}
+docs/operations
+docs/api/index
+```
+
+```{{toctree}}
+:hidden:
+:caption: Notebooks
+{notebooks}
+```
+
+```{{toctree}}
+:hidden:
+:caption: Why to believe it
+docs/threat_model
+docs/known_limits
+docs/proofs/index
+docs/auditing
+docs/errata
+```
+
+```{{toctree}}
+:hidden:
+:caption: More
+benchmarks/README
+CHANGELOG
+CONTRIBUTING
+docs/adr/index
+```
+"""
+
+
+def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
+    """The front page lists all pages, in the site only."""
+    if page != app.config.root_doc:
+        return
+    books = {f"notebooks/{path.stem}" for path in Path(app.srcdir, "notebooks").glob("*.ipynb")}
+    pages = {f"docs/{path.stem}" for path in Path(app.srcdir, "docs").glob("*.md")}
+    source[0] += CONTENTS.format(
+        notebooks="\n".join(
+            sorted(books, key=lambda name: (not name.endswith("quickstart"), name))
+        ),
+        more="\n".join(sorted(pages - set(CONTENTS.split()))),
+    )
+
+
+def add_index(app: Sphinx, failure: Exception | None) -> None:
+    """Browsers open a folder at index.html."""
+    front = Path(app.outdir) / f"{app.config.root_doc}.html"
+    if failure is None and front.exists():
+        shutil.copy(front, front.with_name("index.html"))
+
+
+def public_names(kind: str) -> list[str]:
+    """All functions, errors, or other classes that the package exports."""
+    things = {name: getattr(dppandas, name) for name in dppandas.__all__}
+    errors = {n for n, t in things.items() if inspect.isclass(t) and issubclass(t, Exception)}
+    classes = {n for n, t in things.items() if inspect.isclass(t)} - errors
+    found = {"errors": errors, "classes": classes, "functions": set(things) - errors - classes}
+    return sorted(found[kind])
+
+
+def methods(kind: object) -> list[str]:
+    """What a class or one of its bases here defines, and nobody else's."""
+    own = [base for base in getattr(kind, "__mro__", ()) if base.__module__.startswith("dppandas")]
+    return sorted({name for base in own for name in vars(base) if not name.startswith("_")})
+
+
+def of_function(name: str) -> str:
+    return f".. autofunction:: {name}\n\n"
+
+
+def of_class(name: str, kind: type) -> str:
+    members = ", ".join(methods(kind))
+    return f".. autoclass:: {name}\n" + (f"   :members: {members}\n\n" if members else "\n")
+
+
+def summary(names: list[str]) -> str:
+    return ".. autosummary::\n   :nosignatures:\n\n" + "".join(f"   ~{n}\n" for n in names) + "\n"
+
+
+def of_module(name: str) -> str:
+    """A public module: what it says of itself, and all that it exports."""
+    module = importlib.import_module(name)
+    things = {f"{name}.{each}": getattr(module, each) for each in sorted(module.__all__)}
+    parts = [
+        of_class(full, thing) if inspect.isclass(thing) else of_function(full)
+        for full, thing in things.items()
+    ]
+    title = f"``{name}``\n{'-' * (len(name) + 4)}\n\n"
+    return title + f".. automodule:: {name}\n\n" + summary(sorted(module.__all__)) + "".join(parts)
+
+
+class Public(SphinxDirective):
+    """``.. public:: functions`` (``errors``, ``classes``, ``modules``, the name of a class)."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        return self.parse_text_to_nodes(self.text(self.arguments[0]), allow_section_headings=True)
+
+    def text(self, wanted: str) -> str:
+        if wanted == "modules":
+            return "".join(of_module(name) for name in MODULES if importlib.util.find_spec(name))
+        if wanted in dppandas.__all__:
+            kind, full = getattr(dppandas, wanted), f"dppandas.{wanted}"
+            return summary([f"{full}.{name}" for name in methods(kind)]) + of_class(full, kind)
+        names = public_names(wanted)
+        if wanted == "classes":  # those with pages of their own stand there
+            pages = {path.stem for path in Path(self.env.srcdir, "docs", "api").glob("*.rst")}
+            names = [name for name in names if name not in pages]
+        of = of_function if wanted == "functions" else self.of_name
+        return summary([f"dppandas.{n}" for n in names]) + "".join(
+            of(f"dppandas.{n}") for n in names
+        )
+
+    def of_name(self, full: str) -> str:
+        return of_class(full, getattr(dppandas, full.rpartition(".")[2]))
+
+
+ARGUMENT = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.*)$")
+CODE = re.compile(r"(?<![`:])`([^`]+)`(?!`)")
+PAGE = re.compile(r"(?<![`/\w])(docs/[\w/]+)\.md")
+BARS = re.compile(r"\|(\w+)\|")
+
+
+def link(code: str, inside: str, owner: str) -> str:
+    """What stands in single backticks, as a link if it names something public, else as code."""
+    name = code.removesuffix("()")
+    if name.startswith("dp."):
+        return f":py:obj:`{code} <dppandas.{name[3:]}>`"  # a warning if there is no such thing
+    for module in (importlib.import_module(inside), dppandas):
+        for public in (f"{owner}.{name}", name):
+            kind, _, method = public.partition(".")
+            if kind in module.__all__ and (not method or method in methods(getattr(module, kind))):
+                return f":py:obj:`{code} <{module.__name__}.{public}>`"
+    return f"``{code}``"
+
+
+def marked(line: str, inside: str, owner: str) -> str:
+    line = CODE.sub(lambda found: link(found[1], inside, owner), line)
+    return BARS.sub(r"\|\1\|", PAGE.sub(r":doc:`\1.md </\1>`", line))
+
+
+def format_docstring(
+    app: Sphinx, what: str, name: str, thing: object, options: Any, lines: list[str]
+) -> None:
+    """``name : what it is`` becomes a list of definitions; what can be linked is; examples stay."""
+    inside = next((m for m in MODULES if f"{name}.".startswith(f"{m}.")), "dppandas")
+    owner = name.removeprefix(f"{inside}.").partition(".")[0]
+    formatted: list[str] = []
+    example = defining = False
+    for line in lines:
+        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
+        argument = None if example else ARGUMENT.match(line)
+        if argument:
+            formatted += [f"``{argument[1]}``", f"    {marked(argument[2], inside, owner)}"]
+            defining = True
+            continue
+        if defining and not line.startswith(" "):
+            formatted += [""]
+            defining = False
+        formatted += [line if example else marked(line, inside, owner)]
+    if dataclasses.is_dataclass(thing):
+        fields = [each.name for each in dataclasses.fields(thing) if each.name[0] != "_"]
+        formatted += ["", "*Attributes*: " + ", ".join(f"``{each}``" for each in fields) + "."]
+    lines[:] = formatted
+
+
+def hide_constructor(
+    app: Sphinx,
+    what: str,
+    name: str,
+    thing: object,
+    options: Any,
+    signature: str | None,
+    returns: str | None,
+) -> tuple[str, str] | None:
+    """Nobody makes a session or a private frame but the package; estimators are made by users."""
+    internal = inspect.isclass(thing) and not name.startswith("dppandas.models.")
+    return ("", "") if internal and signature else None
+
+
+def draw(block: bool) -> Callable[[Any, nodes.Element], None]:
+    def visit(translator: Any, node: nodes.Element) -> None:
+        try:
+            drawn = tex2mathml(node.astext(), as_block=block)
+        except MathError as error:
+            logging.getLogger(__name__).warning("formula: %s", error, location=node)
+            drawn = ""
+        translator.body.append(f"<div class='math'>{drawn}</div>" if block else drawn)
+        raise nodes.SkipNode
+
+    return visit
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("source-read", add_contents)
+    app.connect("build-finished", add_index)
+    app.connect("autodoc-process-docstring", format_docstring)
+    app.connect("autodoc-process-signature", hide_constructor)
+    app.add_directive("public", Public)
+    app.add_html_math_renderer("mathml", (draw(block=False), None), (draw(block=True), None))
+    return {"version": dppandas.__version__, "parallel_read_safe": True}

@@ -1,0 +1,88 @@
+"""What trust is worth: the errors of the central, the shared and the local model at one ε."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from ..accounting import NOTHING
+from ..budget import parse_epsilon
+from ..errors import QueryError, quiet, shown
+from . import designs
+from .sharing import LEAST, MOST
+
+
+@quiet
+def compare(
+    *,
+    epsilon: object = None,
+    respondents: int | None = None,
+    keys: int = 2,
+    share: float | None = None,
+    parties: int = 3,
+) -> pd.DataFrame:
+    """The standard error of one estimated count of so many respondents, in each model at one ε.
+
+    epsilon : the loss of each respondent, in every model.
+    respondents : how many there are.
+    keys : how many answers are possible.
+    share : the share of respondents who hold the key that is counted, from public knowledge;
+        without it that at which the error is largest. It matters to k-ary and OUE alone.
+    parties : among how many parties answers are split in the shared model.
+
+    A DataFrame, a row a model: ``trusts`` (whom a respondent has to trust), ``count`` and
+    ``proportion`` (the standard errors of a count, and of the share it is of the respondents) and
+    ``to_central`` (how many times the central error).
+
+    A central count with discrete Laplace noise has the variance 1/(2 sinh²(ε/2)), whatever n; one
+    coin has n/(4 sinh²(ε/2)): locally the error is √(n/2) times as large. One count moves by at
+    most 1, whether a respondent is left out or gives another answer, so that ε means the same in
+    all rows. (A whole table of counts, centrally, costs ε for the first and 2ε for the second.)
+
+    No data are read, and nothing is charged: these are formulas
+    (docs/proofs/randomized_response.md).
+
+    >>> from dppandas import local
+    >>> table = local.compare(epsilon=1, respondents=20_000)
+    >>> table["to_central"].round(1).to_dict()
+    {'central': 1.0, 'shared by 3': 1.7, 'one coin': 100.0}
+    """
+    loss = parse_epsilon(epsilon)
+    n = _whole(respondents, "respondents", 1, 2**53)
+    k = _whole(keys, "keys", 2, 10**6)
+    number = _whole(parties, "parties", LEAST, MOST)
+    if share is not None and (
+        isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1
+    ):
+        raise QueryError(f"share={shown(share)} must be a number from 0 to 1. {NOTHING}")
+    central = 1 / (math.sqrt(2) * math.sinh(float(loss) / 2))
+    rows = [
+        ("central", "who holds the data", central),
+        (f"shared by {number}", f"one of {number} parties", central * math.sqrt(number)),
+    ]
+    words = (designs.ONE_COIN,) if k == 2 else (designs.K_ARY, designs.OUE)
+    labels = range(k) if k > 2 else None
+    for word in words:
+        design = designs.of(word, loss, labels)
+        rows.append((word, "nobody", n * math.sqrt(design.variance(n, share))))
+    return _table(rows, n, central)
+
+
+def _table(rows: list[tuple[str, str, float]], n: int, central: float) -> pd.DataFrame:
+    columns: dict[str, Any] = {
+        "trusts": [trusts for _, trusts, _ in rows],
+        "count": [error for *_, error in rows],
+        "proportion": [error / n for *_, error in rows],
+        "to_central": [error / central for *_, error in rows],
+    }
+    return pd.DataFrame(columns, index=pd.Index([name for name, *_ in rows], name="model"))
+
+
+def _whole(value: object, name: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise QueryError(
+            f"{name}={shown(value)} must be a whole number from {least:,} to {most:,}. {NOTHING}"
+        )
+    return value

@@ -1,0 +1,361 @@
+"""How a respondent randomises an answer: the designs, their probabilities and their losses.
+
+In every design a response is a *yes* to key k with probability p_k from those whose answer is k,
+and with probability q_k from all others. That is all that estimates need to know.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .. import sampling
+from ..accounting import NOTHING
+from ..budget import LARGEST, SMALLEST, Epsilon, parse_budget, parse_epsilon
+from ..domain import Keys
+from ..errors import MissingArgument, QueryError, is_one_of, quiet, shown
+from ..intervals import Enclosure, Interval, exp_interval, rounded, tight
+from ..sampling import SYSTEM, WORD, Bits
+
+Codes = npt.NDArray[np.int64]
+Formula = Callable[[int], Enclosure]
+
+ONE_COIN, TWO_COINS, K_ARY, OUE = "one coin", "two coins", "k-ary", "OUE"
+WORDS = (ONE_COIN, TWO_COINS, K_ARY, OUE)
+BINARY = (False, True)
+#: Digits to which probabilities are told, and how near a given epsilon must be to an implied one.
+PLACES = 25
+AGREES = Fraction(1, 10**9)
+#: So many responses to so many keys are drawn at once, or held at all.
+BLOCK, MOST_CELLS = 2**22, 2**28
+
+
+class Rate(NamedTuple):
+    """Of one key: the probability of a yes from those who hold it (p), from others (q), p - q, and
+    the odds p/(1-p) and q/(1-q); each the float nearest to the truth."""
+
+    p: float
+    q: float
+    gain: float
+    p_odds: float
+    q_odds: float
+
+
+class Design(ABC):
+    """How answers are randomised. Public, as is all that it says.
+
+    Attributes: ``name``, ``keys`` (the labels of the answers, in order) and ``epsilon``, what each
+    response costs its respondent.
+    """
+
+    name: str
+    keys: tuple[Any, ...]
+    epsilon: Epsilon
+    #: Whether a response is a row of yes and no, one for each key.
+    is_bits: ClassVar[bool] = False
+
+    @abstractmethod
+    def respond(self, truth: Codes, bits: Bits = SYSTEM, word: int = WORD) -> npt.NDArray[Any]:
+        """The responses to these positions of answers; len(keys) stands for none of the keys."""
+
+    @abstractmethod
+    def _p(self, key: int) -> Formula:
+        """P[yes to this key | it is the answer]."""
+
+    @abstractmethod
+    def _q(self, key: int) -> Formula:
+        """P[yes to this key | another is the answer]."""
+
+    @cached_property
+    def rates(self) -> tuple[Rate, ...]:
+        """The probabilities of each key, which all but coins have alike."""
+        if isinstance(self, Coins):
+            return self._rate(0), self._rate(1)
+        return (self._rate(0),) * len(self.keys)
+
+    def _rate(self, key: int) -> Rate:
+        p, q = self._p(key), self._q(key)
+        told = (
+            p,
+            q,
+            lambda digits: p(digits) - q(digits),
+            lambda digits: p(digits) / (_one(digits) - p(digits)),
+            lambda digits: q(digits) / (_one(digits) - q(digits)),
+        )
+        return Rate(*map(_nearest, told))
+
+    def variance(self, respondents: int, share: float | None = None) -> float:
+        """Of the estimated share of a key that so large a share of the respondents hold, exactly:
+        (q(1-q) + share·(p-q)(1-p-q)) / (n(p-q)²); without a share, the largest of all shares and
+        keys.
+
+        >>> round(of("one coin", 1, None).variance(20_000) ** 0.5, 5)  # 1/(2√n sinh(ε/2))
+        0.00678
+        """
+        shares = (0.0, 1.0) if share is None else (share,)
+        return max(_variance(rate, f) for rate in self.rates for f in shares) / respondents
+
+    def probabilities(self) -> pd.DataFrame:
+        """How likely each response is, given the answer: a row an answer, a column a response.
+
+        With unary encoding a response is a row of yes and no, each by itself: the columns are the
+        keys, and a cell is the probability of a yes.
+        """
+        labels = self.labels
+        cells = [
+            [rate.p if key == answer else rate.q for key, rate in enumerate(self.rates)]
+            for answer in range(len(self.keys))
+        ]
+        return pd.DataFrame(cells, index=labels.rename("answer"), columns=labels.rename("response"))
+
+    @property
+    def labels(self) -> pd.Index:
+        """The keys as an index, whose type follows from them alone."""
+        labels: pd.Index = pd.Index(list(self.keys), tupleize_cols=False)
+        return labels
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _variance(rate: Rate, share: float) -> float:
+    p, q, gain = rate.p, rate.q, rate.gain
+    return (q * (1 - q) + share * gain * (1 - p - q)) / gain**2
+
+
+def _one(digits: int) -> Enclosure:
+    return Enclosure.of(1, digits)
+
+
+def _nearest(formula: Formula) -> float:
+    return float(tight(formula, PLACES).low)
+
+
+def _around(formula: Formula) -> Callable[[int], Interval]:
+    def around(digits: int) -> Interval:
+        found = formula(digits)
+        return found.low, found.high
+
+    return around
+
+
+class KAry(Design):
+    """k-ary randomised response: the answer with probability e^ε/(e^ε+k-1), else one of the other
+    keys, each as likely. With two keys it is Warner's one coin.
+
+    Drawn as: the truth with probability (1-a)/(1+(k-1)a), a = e^-ε, else any key, the truth among
+    them. Who has no answer says any key.
+    """
+
+    def __init__(self, keys: tuple[Any, ...], epsilon: Epsilon) -> None:
+        self.keys, self.epsilon = keys, epsilon
+        self.name = ONE_COIN if len(keys) == 2 else K_ARY
+
+    def _p(self, key: int) -> Formula:
+        return lambda digits: _one(digits) / self._all(digits)
+
+    def _q(self, key: int) -> Formula:
+        return lambda digits: _exp(self.epsilon, digits) / self._all(digits)
+
+    def _all(self, digits: int) -> Enclosure:
+        return _exp(self.epsilon, digits) * (len(self.keys) - 1) + 1
+
+    def _truth(self, digits: int) -> Enclosure:
+        return (_one(digits) - _exp(self.epsilon, digits)) / self._all(digits)
+
+    def respond(self, truth: Codes, bits: Bits = SYSTEM, word: int = WORD) -> npt.NDArray[Any]:
+        n, k = len(truth), len(self.keys)
+        honest = sampling.coins(_around(self._truth), n, bits, word)
+        chance = sampling.uniform_vector(k, n, bits, word)
+        return np.where(honest & (truth < k), truth, chance)
+
+
+class UnaryEncoding(Design):
+    """Optimised unary encoding: a yes or no to each key. To the answer's own a fair coin; to each
+    other key a yes with probability 1/(e^ε+1).
+
+    Who has no answer responds as if a key chosen at random were the answer.
+    """
+
+    name = OUE
+    is_bits = True
+
+    def __init__(self, keys: tuple[Any, ...], epsilon: Epsilon) -> None:
+        self.keys, self.epsilon = keys, epsilon
+
+    def _p(self, key: int) -> Formula:
+        return lambda digits: Enclosure.of(Fraction(1, 2), digits)
+
+    def _q(self, key: int) -> Formula:
+        return lambda digits: _exp(self.epsilon, digits) / (_exp(self.epsilon, digits) + 1)
+
+    def respond(self, truth: Codes, bits: Bits = SYSTEM, word: int = WORD) -> npt.NDArray[Any]:
+        n, k = len(truth), len(self.keys)
+        told = np.empty((n, k), dtype=bool)
+        step = max(1, BLOCK // k)
+        for start in range(0, n, step):  # words are eight times as large as what they decide
+            block = told[start : start + step]
+            block[:] = sampling.coins(_around(self._q(0)), block.size, bits, word).reshape(-1, k)
+        own = np.where(truth < k, truth, sampling.uniform_vector(k, n, bits, word))
+        told[np.arange(n), own] = sampling.uniform_vector(2, n, bits, word) == 1
+        return told
+
+
+class Coins(Design):
+    """Two coins, for two keys: the truth with probability ``truth``, else whatever a second coin
+    says, which is the second key with probability ``yes``. Fair coins cost ln 3.
+
+    Who has no answer responds by the second coin.
+    """
+
+    def __init__(
+        self, keys: tuple[Any, ...], truth: Fraction, yes: Fraction, name: str = TWO_COINS
+    ) -> None:
+        self.keys, self.truth, self.yes, self.name = keys, truth, yes, name
+        self.epsilon = _implied(truth, yes)
+
+    def _p(self, key: int) -> Formula:
+        p = self.truth + (1 - self.truth) * self._says(key)
+        return lambda digits: Enclosure.of(p, digits)
+
+    def _q(self, key: int) -> Formula:
+        q = (1 - self.truth) * self._says(key)
+        return lambda digits: Enclosure.of(q, digits)
+
+    def _says(self, key: int) -> Fraction:
+        return self.yes if key == 1 else 1 - self.yes
+
+    def respond(self, truth: Codes, bits: Bits = SYSTEM, word: int = WORD) -> npt.NDArray[Any]:
+        n = len(truth)
+        honest = sampling.coins(_around(lambda d: Enclosure.of(self.truth, d)), n, bits, word)
+        chance = sampling.coins(_around(lambda d: Enclosure.of(self.yes, d)), n, bits, word)
+        return np.where(honest & (truth < 2), truth, chance.astype(np.int64))
+
+
+def _exp(epsilon: Fraction, digits: int) -> Enclosure:
+    """exp(-ε)."""
+    low, high = exp_interval(epsilon, digits)
+    return Enclosure(low, high, digits)
+
+
+def _implied(truth: Fraction, yes: Fraction) -> Epsilon:
+    """ln of the larger ratio of probabilities of one response, rounded up to 15 digits."""
+    largest = max((truth + (1 - truth) * said) / ((1 - truth) * said) for said in (yes, 1 - yes))
+    exact = tight(lambda digits: Enclosure.of(largest, digits).ln(), PLACES)
+    return Epsilon(rounded(exact.high, 15, up=True))
+
+
+# --- what a caller asks for ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CoinDesign:
+    """Coins whose probabilities are given, and their loss with them; see `two_coins`."""
+
+    truth: Fraction
+    yes: Fraction
+    name: str
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """What a response costs, rounded up after 15 digits."""
+        return _implied(self.truth, self.yes)
+
+
+@quiet
+def one_coin(truth: object) -> CoinDesign:
+    """Warner's design by the probability of a true response, which must be above 1/2: the loss is
+    ln(truth / (1 - truth)). By ``epsilon=`` instead, it is ``design="one coin"``.
+
+    >>> one_coin("3/4").epsilon  # ln 3
+    1.09861228866811
+    """
+    honest = _probability(truth, "truth")
+    if honest <= Fraction(1, 2):
+        raise QueryError(
+            f"truth={shown(truth)} must be above 1/2: who lies as often says nothing. {NOTHING}"
+        )
+    return _within(CoinDesign(2 * honest - 1, Fraction(1, 2), ONE_COIN))
+
+
+@quiet
+def two_coins(truth: object = "1/2", yes: object = "1/2") -> CoinDesign:
+    """The first coin says whether to tell the truth; else the second says "yes", or "no".
+
+    truth : the probability that the first coin asks for the truth.
+    yes : the probability of the second coin's yes, the second of the two keys.
+
+    With fair coins the loss is ln 3 (lecture 001, Claim 3.5). A biased second coin costs more, for
+    the response that it hardly ever says gives more away.
+
+    >>> two_coins().epsilon
+    1.09861228866811
+    >>> two_coins(yes="1/4").epsilon  # ln 5: a yes is five times as likely from those who hold it
+    1.60943791243411
+    """
+    return _within(CoinDesign(_probability(truth, "truth"), _probability(yes, "yes"), TWO_COINS))
+
+
+def _probability(value: object, name: str) -> Fraction:
+    exact = Fraction(parse_budget(value, name))
+    if exact >= 1:
+        raise QueryError(f"{name}={shown(value)} must lie between 0 and 1. {NOTHING}")
+    return exact
+
+
+def _within(coins: CoinDesign) -> CoinDesign:
+    if not SMALLEST <= coins.epsilon <= LARGEST:
+        raise QueryError(
+            f"these coins cost ε = {coins.epsilon} a response, outside [2^-20, 64]. {NOTHING}"
+        )
+    return coins
+
+
+def of(design: object, epsilon: object, keys: object, column: str = "answer") -> Design:
+    """The design that a caller asks for; the better one of k-ary and unary if none is named."""
+    if design is not None and not isinstance(design, CoinDesign) and not is_one_of(design, WORDS):
+        raise QueryError(
+            f"design={shown(design)} must be one of {', '.join(map(repr, WORDS))}, "
+            f"dp.local.one_coin(truth=…), dp.local.two_coins(truth=…, yes=…), or left out. "
+            f"{NOTHING}"
+        )
+    if keys is None and design in (K_ARY, OUE):
+        raise MissingArgument(
+            f"design={design!r} needs keys=, the possible answers, such as keys=['a', 'b', 'c']; "
+            f"they are never read from the data. {NOTHING}"
+        )
+    labels = Keys.parse(BINARY if keys is None else keys, [column]).labels
+    if len(labels) < 2:
+        raise QueryError(f"keys= must name two answers or more: one tells nothing. {NOTHING}")
+    if len(labels) != 2 and (isinstance(design, CoinDesign) or design in (ONE_COIN, TWO_COINS)):
+        raise QueryError(
+            f"coins are for two keys, not {len(labels)}: leave design= out, or ask for "
+            f"design='k-ary' or 'OUE'. {NOTHING}"
+        )
+    coins = two_coins() if design == TWO_COINS else design
+    if isinstance(coins, CoinDesign):
+        _agree(coins, epsilon)
+        return Coins(labels, coins.truth, coins.yes, coins.name)
+    loss = parse_epsilon(epsilon)
+    if design is None:
+        design = K_ARY if len(labels) < 3 * math.exp(loss) + 2 else OUE
+    return UnaryEncoding(labels, loss) if design == OUE else KAry(labels, loss)
+
+
+def _agree(coins: CoinDesign, epsilon: object) -> None:
+    if epsilon is None:
+        return
+    if abs(parse_epsilon(epsilon) - coins.epsilon) > AGREES * coins.epsilon:
+        raise QueryError(
+            f"epsilon={shown(epsilon)} isn't what these coins cost, which is {coins.epsilon}: "
+            f"leave epsilon= out, or ask for design='one coin', which takes any. {NOTHING}"
+        )

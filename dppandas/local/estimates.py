@@ -1,0 +1,165 @@
+"""Numbers estimated of randomised responses, and how far off they can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..accounting import NOTHING
+from ..errors import QueryError, is_one_of, quiet, shown
+from ..results import CONFIDENCE, parse_confidence, with_error
+from . import tails
+from .designs import Design, Rate
+
+Floats = npt.NDArray[np.float64]
+EXACT, CHEBYSHEV, HOEFFDING = "exact", "chebyshev", "hoeffding"
+METHODS = (EXACT, CHEBYSHEV, HOEFFDING)
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """The yeses to each key among so many responses, and what follows from them."""
+
+    design: Design
+    respondents: int
+    yeses: tuple[int, ...]
+
+    def counts(self) -> Floats:
+        """(yeses - n q) / (p - q) for each key: unbiased, so that it may be below 0 or above n."""
+        n = self.respondents
+        pairs = zip(self.yeses, self.design.rates, strict=True)
+        return np.array([(yes - n * rate.q) / rate.gain for yes, rate in pairs])
+
+    def shares(self) -> Floats:
+        return self.counts() / self.respondents
+
+    def ends(self, confidence: object, method: object) -> tuple[Floats, Floats]:
+        """Bounds of all counts, which hold together."""
+        risk = (1 - parse_confidence(confidence)) / self._events
+        if not is_one_of(method, METHODS):
+            raise QueryError(
+                f"method={shown(method)} must be one of {', '.join(map(repr, METHODS))}. {NOTHING}"
+            )
+        if method == EXACT:
+            found = [
+                tails.held(self.respondents, yes, rate, risk)
+                for yes, rate in zip(self.yeses, self.design.rates, strict=True)
+            ]
+            both = np.array(found, dtype=np.float64)
+            return both[:, 0], both[:, 1]
+        n, bound = self.respondents, HALF_WIDTHS[str(method)]
+        half = np.array([n * bound(n, rate, risk) for rate in self.design.rates])
+        return np.clip(self.counts() - half, 0, n), np.clip(self.counts() + half, 0, n)
+
+    @property
+    def _events(self) -> int:
+        """Of two keys a response names one: both intervals miss at once. Else a union bound."""
+        single = len(self.yeses) == 2 and not self.design.is_bits
+        return 1 if single else len(self.yeses)
+
+    def error(self, confidence: object, method: object, shares: bool) -> Floats:
+        """How far each estimate is from the further end of its interval."""
+        low, high = self.ends(confidence, method)
+        values = self.counts()
+        errors: Floats = np.maximum(values - low, high - values)
+        return errors / self.respondents if shares else errors
+
+
+def _chebyshev(n: int, rate: Rate, risk: float) -> float:
+    return math.sqrt(1 / risk) / (2 * rate.gain * math.sqrt(n))
+
+
+def _hoeffding(n: int, rate: Rate, risk: float) -> float:
+    return math.sqrt(math.log(2 / risk) / (2 * n)) / rate.gain
+
+
+#: Of a share, from the number of responses, p - q and a risk: a variance is 1/4 at most.
+HALF_WIDTHS: dict[str, Callable[[int, Rate, float], float]] = {
+    CHEBYSHEV: _chebyshev,
+    HOEFFDING: _hoeffding,
+}
+
+
+class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
+    """Estimated counts or shares: a Series that knows its error; what is computed from it is a
+    plain one."""
+
+    _metadata = ["_estimated", "_shares"]  # noqa: RUF012  (pandas' own name, and copied by it)
+
+    _estimated: Estimated
+    _shares: bool
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.Series
+
+    @quiet
+    def interval(self, confidence: float = CONFIDENCE, method: str = EXACT) -> pd.DataFrame:
+        """Bounds around the numbers that the respondents would have told, all with this confidence
+        together: a DataFrame with columns lower and upper, for each key.
+
+        method : "exact" inverts the law of the responses, and holds at least as often as it says;
+            "chebyshev" and "hoeffding" are the bounds of these inequalities, wider, cut at none and
+            all.
+
+        They are about the chance of the responses. Who had no answer among the keys counts with
+        the answer that chance gave them. That respondents are a sample of others, or lie, isn't in
+        them.
+        """
+        low, high = self._estimated.ends(confidence, method)
+        scale = self._estimated.respondents if self._shares else 1
+        return pd.DataFrame({"lower": low / scale, "upper": high / scale}, index=self.index)
+
+    @quiet
+    def error(self, confidence: float = CONFIDENCE, method: str = EXACT) -> pd.Series:
+        """How far each number may be from what the respondents would have told, all with this
+        confidence together: the distance to the further end of `interval`."""
+        errors = self._estimated.error(confidence, method, self._shares)
+        return pd.Series(errors, index=self.index, name="error")
+
+
+class EstimatedFloat(float):
+    """An estimated share: a float that knows its error."""
+
+    _estimated: Estimated
+
+    @quiet
+    def interval(self, confidence: float = CONFIDENCE, method: str = EXACT) -> tuple[float, float]:
+        """(lower, upper) around the share of True among the respondents; see
+        `EstimatedSeries.interval`."""
+        low, high = self._estimated.ends(confidence, method)
+        n = self._estimated.respondents
+        return float(low[1]) / n, float(high[1]) / n
+
+    @quiet
+    def error(self, confidence: float = CONFIDENCE, method: str = EXACT) -> float:
+        """The distance to the further end of `interval`."""
+        return float(self._estimated.error(confidence, method, shares=True)[1])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return mean_of, (self._estimated,)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(with_error(float(self), self.error()))
+
+
+def table_of(estimated: Estimated, shares: bool, name: object) -> EstimatedSeries:
+    """Counts or shares by key, in the order of the keys."""
+    values = estimated.shares() if shares else estimated.counts()
+    labels = estimated.design.labels.rename(name)
+    table = EstimatedSeries(values, index=labels, name="proportion" if shares else "count")
+    table._estimated, table._shares = estimated, shares
+    return table
+
+
+def mean_of(estimated: Estimated) -> EstimatedFloat:
+    """The share of the second of two keys."""
+    mean = EstimatedFloat(estimated.shares()[1])
+    mean._estimated = estimated
+    return mean

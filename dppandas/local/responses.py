@@ -1,0 +1,261 @@
+"""Randomised responses: asked for, or collected elsewhere; and estimates made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..accounting import NOTHING
+from ..budget import Epsilon
+from ..domain import SOURCE_ATTR
+from ..engines.readers import reader
+from ..errors import PrivateValueError, QueryError, quiet
+from ..unreleased import Private
+from ..vectors import prepared
+from . import designs, lost
+from .designs import MOST_CELLS, Design
+from .estimates import Estimated, EstimatedFloat, EstimatedSeries, mean_of, table_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Responses:
+    """What respondents said, each answer randomised by its own: public, like anything made of it.
+
+    responses : an ordinary pandas Series with one of the keys for each respondent, in the order of
+        the answers and numbered from 0; with unary encoding a DataFrame, True where a key was said
+        yes to. Types and labels follow from the keys alone.
+    design : how they were randomised, with ``.name``, ``.keys``, ``.epsilon``,
+        ``.probabilities()`` and ``.variance(respondents)``.
+
+    Estimates are made of what is public already: they cost nothing, and may be made again.
+    """
+
+    responses: Any
+    design: Design
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """What each response cost its respondent; an irrational ln 3 rounded up."""
+        return self.design.epsilon
+
+    def __len__(self) -> int:
+        return len(self.responses)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{len(self):,} randomised responses: {self.design.name}, {len(self.design.keys)} "
+            f"keys, ε = {self.epsilon} of each respondent>"
+        )
+
+    @quiet
+    def value_counts(self, normalize: bool = False) -> EstimatedSeries:
+        """How many respondents hold each key, or with ``normalize=True`` which share: a Series of
+        floats by key, in the order of the keys, with ``.interval()`` and ``.error()``.
+
+        (yeses - n q) / (p - q), with p the probability of a yes to a key from those who hold it,
+        and q from others. It is unbiased, and so may be negative: cutting it at 0 would make it too
+        large on average. Who had no answer among the keys counts as one chosen by chance.
+
+        *Guarantee*: none needed: this is post-processing of responses that are public already.
+
+        >>> from dppandas import local
+        >>> said = local.randomized_response(["a", "b"] * 5000, epsilon=2, keys=["a", "b", "c"])
+        >>> counts = said.value_counts()
+        >>> bool((counts.interval(1 - 1e-9).loc["a"] == 5000).all())  # not exactly, but
+        False
+        >>> low, high = counts.interval(1 - 1e-9).loc["a"]
+        >>> bool(low <= 5000 <= high)
+        True
+        """
+        if not isinstance(normalize, bool):
+            raise QueryError(f"normalize= must be True or False. {NOTHING}")
+        name = self.responses.name if isinstance(self.responses, pd.Series) else None
+        return table_of(self._estimated(), normalize, name)
+
+    @quiet
+    def mean(self) -> EstimatedFloat:
+        """The share of True, where the keys are False and True: a float with ``.interval()`` and
+        ``.error()``.
+
+        (share of True among the responses - q) / (p - q): for one coin with flips of probability q,
+        (average - q) / (1 - 2q). The estimator printed in lecture 004 estimates one minus this.
+
+        *Guarantee*: none needed: this is post-processing of responses that are public already.
+
+        >>> from dppandas import local
+        >>> said = local.randomized_response([True] * 300 + [False] * 700, epsilon=3)
+        >>> low, high = said.mean().interval(1 - 1e-9)
+        >>> low <= 0.3 <= high
+        True
+        """
+        if self.design.keys != designs.BINARY or self.design.is_bits:
+            raise QueryError(
+                "a mean is of responses False and True, each respondent saying one: "
+                f".value_counts(normalize=True) has the share of every key. {NOTHING}"
+            )
+        return mean_of(self._estimated())
+
+    def _estimated(self) -> Estimated:
+        if not len(self):
+            raise QueryError(f"there are no responses to estimate from. {NOTHING}")
+        if self.design.is_bits:
+            yeses = self.responses.to_numpy().sum(axis=0)
+        else:
+            places = _places(self.responses, self.design)
+            yeses = np.bincount(places, minlength=len(self.design.keys))
+        return Estimated(self.design, len(self), tuple(map(int, yeses)))
+
+
+def _places(series: pd.Series[Any], design: Design) -> npt.NDArray[np.int64]:
+    """The position of each element among the keys; their number where it is none of them."""
+    codes = prepared(design.keys).codes(reader(series)(slice(None)))
+    return codes.astype(np.int64)
+
+
+@quiet
+def randomized_response(
+    series: Any,
+    *,
+    epsilon: object = None,
+    keys: object = None,
+    design: object = None,
+    group: object = None,
+) -> Responses:
+    """Each answer randomised by itself, as if on its respondent's own device: `Responses`.
+
+    series : the answers, one respondent an element: a plain Series, list or array. Data that
+        ``dp.protect`` holds are refused: they have another guardian and another count.
+    epsilon : what each response may cost its respondent; implied by two coins (ln 3 if fair).
+    keys : the possible answers, from public knowledge. Without them False and True (0 and 1 are
+        equal to these), unless the design is "k-ary" or "OUE".
+    design : "one coin" (Warner's: the truth with probability e^ε/(1+e^ε)), "two coins" (the truth,
+        or whatever a second coin says), "k-ary" (the truth, or a key chosen by chance), "OUE"
+        (optimised unary encoding: a yes or no to every key), `one_coin` or `two_coins` with
+        probabilities of your own. Without it k-ary if there are fewer than 3e^ε + 2 keys, which is
+        when it has the smaller variance, else OUE.
+    group : the name of those who were asked, for `losses`; see there.
+
+    A missing answer, or one that isn't among the keys, is randomised as if one of the keys were the
+    answer, chosen by chance; no error tells that there was one. Give non-answers a key of their own
+    to count them: ``series.fillna("no answer")``.
+
+    In this process the answers are still seen by whoever runs it. The promise of the local model is
+    made where the answers are: run this on each respondent's device, for a list of one, send the
+    response, and put the responses together with `collected`.
+
+    *Guarantee*: ε-local differential privacy: whatever a respondent's answer is, or if there is
+    none, the probability of any response differs by a factor of at most e^ε (Warner 1965; Wang,
+    Blocki, Li and Jha, USENIX Security 2017; docs/proofs/randomized_response.md). The loss is each
+    respondent's, noted in `losses` and in no ledger. That somebody responded isn't hidden.
+
+    >>> from dppandas import local
+    >>> said = local.randomized_response([True, False, None], epsilon=1)
+    >>> said
+    <3 randomised responses: one coin, 2 keys, ε = 1 of each respondent>
+    >>> said.responses.dtype
+    dtype('bool')
+    """
+    _refuse_private(series)
+    asked = designs.of(design, epsilon, keys)
+    name = lost.group_name(group)
+    answers = _as_series(series)
+    if asked.is_bits and len(answers) * len(asked.keys) > MOST_CELLS:
+        raise QueryError(
+            f"{len(answers):,} rows of {len(asked.keys):,} bits are too many to hold: ask for "
+            f"design='k-ary', or in parts. {NOTHING}"
+        )
+    lost.note(name, answers.name, asked.name, asked.epsilon, len(answers))
+    said = asked.respond(_places(answers, asked))
+    if asked.is_bits:
+        return Responses(pd.DataFrame(said, columns=asked.labels), asked)
+    told = asked.labels.take(said)
+    return Responses(pd.Series(told, index=pd.RangeIndex(len(told)), name=answers.name), asked)
+
+
+@quiet
+def collected(
+    responses: Any, *, epsilon: object = None, keys: object = None, design: object = None
+) -> Responses:
+    """Responses that were randomised elsewhere or earlier, to estimate from: `Responses`.
+
+    responses : a Series, list or array of keys; with unary encoding a DataFrame of True and False
+        with a column a key. They are public, so that what doesn't fit is refused.
+    epsilon, keys, design : as they were randomised.
+
+    Nothing is randomised or noted here: the loss is where the responses were made.
+
+    >>> from dppandas import local
+    >>> said = local.collected([True, False, True, True], design="two coins")
+    >>> float(said.mean())  # (3/4 - 1/4) / (1/2)
+    1.0
+    """
+    _refuse_private(responses, table=True)
+    asked = designs.of(design, epsilon, keys)
+    if asked.is_bits:
+        return Responses(_bits(responses, asked), asked)
+    if isinstance(responses, pd.DataFrame):
+        raise QueryError(f"{asked.name} has one response each: give one column. {NOTHING}")
+    told = _as_series(responses).reset_index(drop=True)
+    outside = int((_places(told, asked) == len(asked.keys)).sum())
+    if outside:
+        raise QueryError(
+            f"{outside:,} responses are none of the keys, and in this design each is one: are "
+            f"these the keys and the design that they were made with? {NOTHING}"
+        )
+    return Responses(told, asked)
+
+
+def _bits(responses: Any, design: Design) -> pd.DataFrame:
+    if not isinstance(responses, pd.DataFrame) or len(responses.columns) != len(design.keys):
+        raise QueryError(
+            f"{design.name} has a yes or no to each key: give a DataFrame with the "
+            f"{len(design.keys)} keys as its columns. {NOTHING}"
+        )
+    if list(responses.columns) != list(design.keys):
+        raise QueryError(f"the columns must be the keys, in their order. {NOTHING}")
+    if any(dtype.kind != "b" for dtype in responses.dtypes):
+        raise QueryError(f"each response must be True or False. {NOTHING}")
+    return responses.reset_index(drop=True).astype(bool)
+
+
+def _refuse_private(data: Any, table: bool = False) -> None:
+    if isinstance(data, Private) or SOURCE_ATTR in getattr(data, "attrs", ()):
+        raise PrivateValueError(
+            "these are data that dp.protect holds: answers about them are noised once, for all "
+            "rows together, and counted in dp.ledger(). Randomised row by row, each would cost its "
+            "unit as much again, outside of that count, and say less. Ask for "
+            ".value_counts(epsilon=…, keys=[…]) instead; local responses are for a plain Series of "
+            f"answers. {NOTHING}"
+        )
+    if isinstance(data, pd.DataFrame) and not table:
+        raise QueryError(
+            "one question at a time: choose a column, as in frame['answer']. Each further question "
+            f"costs its respondents as much again. {NOTHING}"
+        )
+
+
+def _as_series(data: Any) -> pd.Series[Any]:
+    """A Series as it is; else elements as they are, whatever they may be."""
+    if isinstance(data, pd.Series):
+        return data
+    if (
+        isinstance(data, str | bytes | dict)
+        or not isinstance(data, Iterable)
+        or np.ndim(data if isinstance(data, np.ndarray) else ()) > 1
+    ):
+        raise QueryError(
+            f"the answers must be a Series, list or array, one respondent an element, not a "
+            f"{type(data).__name__}. {NOTHING}"
+        )
+    if isinstance(data, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
+        return pd.Series(data)
+    elements = list(data)
+    array = np.empty(len(elements), dtype=object)
+    for i, element in enumerate(elements):
+        array[i] = element
+    return pd.Series(array, dtype=object)

@@ -1,0 +1,128 @@
+"""A simulation of sums of secret shares: what trust in one of several parties would buy.
+
+Nothing here is secure. All parties are variables of one process, which has seen the answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..accounting import NOTHING
+from ..budget import Epsilon, parse_epsilon
+from ..domain import Bounds, Grid
+from ..engines.readers import reader
+from ..errors import MissingArgument, QueryError, quiet, shown
+from ..mechanisms import DiscreteLaplace
+from ..results import CONFIDENCE, parse_confidence, with_error
+from ..sampling import SYSTEM
+from ..vectors import as_numbers
+from .responses import _as_series, _refuse_private
+
+MODULUS = 2**64
+LEAST, MOST = 2, 100
+
+
+@dataclass(frozen=True, repr=False)
+class SimulatedSum:
+    """The outcome of a SIMULATION of secret-shared sums. It is NOT SECURE.
+
+    value : the sum, with the noise of every party.
+    parties : a Series with what each party would publish: the sum of its shares and its noise,
+        modulo 2^64; each alone says nothing.
+    epsilon : what the sum would cost a respondent who trusts one of the parties.
+    """
+
+    value: float
+    parties: pd.Series[Any]
+    epsilon: Epsilon
+    _grid: Grid
+    _law: DiscreteLaplace
+
+    @quiet
+    def error(self, confidence: float = CONFIDENCE) -> float:
+        """How far the value may be from the exact sum of the clipped answers, with this confidence:
+        Chernoff's bound for the sum of all noises."""
+        risk = 1 - parse_confidence(confidence)
+        return self._law.half_width_of_sum(risk, len(self.parties)) * self._grid.step
+
+    def __repr__(self) -> str:
+        said = with_error(self.value, self.error())
+        return f"<SIMULATION, not secure: sum {said} of the shares of {len(self.parties)} parties>"
+
+
+@quiet
+def simulate_shared_sum(
+    series: Any, *, epsilon: object = None, bounds: object = None, parties: int = 3
+) -> SimulatedSum:
+    """A SIMULATION, NOT SECURE: a sum of answers that no single party could have seen.
+
+    series : the answers, one respondent an element: a plain Series, list or array. What can't be
+        read as a number counts as no answer.
+    epsilon, bounds : the loss, and the public bounds that answers are clipped to.
+    parties : among how many each answer is split: 2 to 100.
+
+    Each respondent splits the answer, as an integer on a public grid, into random shares that add
+    up to it modulo 2^64: fewer than all of them are uniform, whatever the answer. Each party adds
+    up the shares it got and *all* the noise that the sum needs. So one honest party is enough, who
+    keeps its shares to itself and adds its noise: were all others against a respondent, they know
+    their own noises, and what is left has the noise of that one. The price is so many parties times
+    the variance of one trusted holder; see `compare`.
+
+    Here all of this happens in one process, which sees every answer, share and noise: nothing is
+    hidden from whoever runs it, and so nothing is noted in any ledger or in `losses`.
+
+    *Guarantee*: none. Carried out by parties who don't collude, with shares sent in secret, the sum
+    would be ε-differentially private towards all but the honest party; a neighbour is a table in
+    which one respondent has no answer (docs/proofs/randomized_response.md).
+
+    >>> from dppandas import local
+    >>> total = local.simulate_shared_sum([1, 2, 3], epsilon=5, bounds=(0, 4))
+    >>> repr(total).startswith("<SIMULATION, not secure: sum ")
+    True
+    """
+    _refuse_private(series)
+    loss = parse_epsilon(epsilon)
+    if bounds is None:
+        raise MissingArgument(
+            f"bounds= is needed: public bounds of an answer, as (0, 1). {NOTHING}"
+        )
+    if isinstance(parties, bool) or not isinstance(parties, int) or not LEAST <= parties <= MOST:
+        raise QueryError(
+            f"parties={shown(parties)} must be a whole number from {LEAST} to {MOST}: one alone "
+            f"would see all. {NOTHING}"
+        )
+    answers = _as_series(series)
+    grid = Grid.centred(Bounds.parse(bounds, "answer"))
+    if len(answers) * grid.reach >= MODULUS // 4:
+        raise QueryError(f"a sum of {len(answers):,} answers could pass 2^64. {NOTHING}")
+    law = DiscreteLaplace.calibrate(grid.reach, loss)
+    published = [
+        noisy % MODULUS
+        for shares in _split(_integers(answers, grid), parties)
+        for noisy in law.release([int(shares.sum(dtype=np.uint64))])
+    ]
+    total = sum(published) % MODULUS
+    signed = total - MODULUS if total >= MODULUS // 2 else total
+    index = pd.RangeIndex(1, parties + 1, name="party")
+    subtotals = pd.Series(published, index=index, dtype="uint64", name="published")
+    return SimulatedSum(signed * grid.step, subtotals, loss, grid, law)
+
+
+def _integers(answers: pd.Series[Any], grid: Grid) -> Any:
+    """Each answer on the grid, modulo 2^64; 0 where there is none."""
+    numbers = as_numbers(reader(answers)(slice(None)))
+    grid.integers(numbers, steps := np.empty(len(numbers)))
+    return np.where(np.isnan(steps), 0, steps).astype(np.int64).view(np.uint64)
+
+
+def _split(answers: Any, parties: int) -> list[Any]:
+    """Shares for each party: random words, and what is missing to the answer modulo 2^64."""
+    shares = [SYSTEM.words(len(answers)) for _ in range(parties - 1)]
+    last = answers.copy()
+    for share in shares:
+        last -= share
+    return [*shares, last]

@@ -1,0 +1,316 @@
+"""Pictures: bars are the record's own numbers and intervals, and words below say what they are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from operations import EXPERIMENTAL, OF_UNITS, OPERATIONS, SCHEMA, SELECTIONS, UNKNOWN, released
+
+import dppandas as dp
+from dppandas.plots import quantiles
+from dppandas.plots.base import text_of
+
+#: What has no error along values, and so no picture.
+UNDRAWN = {"suggested bounds", *EXPERIMENTAL, *SELECTIONS}
+INDEXES = {"unique", "unique elements", "nlargest columns"}
+DRAWN_SELECTIONS = {"nlargest counts"}
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def people() -> Any:
+    frame = pd.DataFrame({
+        "g": ["a", "b", "c", "b"] * 50, "h": [1, 2] * 100, "x": np.arange(200) / 4,
+        "who": np.arange(200) // 4,
+    })  # fmt: skip
+    domain = {"g": ["a", "b", "c"], "h": [1, 2], "x": (0, 60)}
+    return dp.protect(frame, name="drawn", domain=domain)
+
+
+def ends(axes: Any) -> list[tuple[float, float]]:
+    """The ends of all bars of errors along y, in order."""
+    (lines,) = (each[2] for each in axes.containers if each.__class__.__name__.startswith("Err"))
+    return [tuple(segment[:, 1]) for line in lines for segment in line.get_segments()]
+
+
+def captions(axes: Any) -> list[str]:
+    return [" ".join(t.get_text().split()) for t in axes.texts if t.get_gid() == "dppandas caption"]
+
+
+def test_bars_are_the_answers_and_their_errors_the_intervals(people: Any) -> None:
+    counts = people["g"].value_counts(epsilon=1)
+    for drawn in (counts, counts.sort_index(), counts.head(2), counts.iloc[::-1]):
+        axes = dp.plot(drawn)
+        assert [bar.get_height() for bar in axes.patches] == drawn.tolist()
+        told = dp.record(counts).interval().loc[drawn.index]
+        assert ends(axes) == list(zip(told["lower"], told["upper"], strict=True))
+        assert [t.get_text() for t in axes.get_xticklabels()] == drawn.index.tolist()
+
+
+def test_a_record_is_drawn_as_its_result_is(people: Any) -> None:
+    counts = people["g"].value_counts(epsilon=1)
+    one, other = dp.plot(counts), dp.plot(dp.record(counts))
+    assert [b.get_height() for b in one.patches] == [b.get_height() for b in other.patches]
+    assert captions(one) == captions(other)
+
+
+def test_confidence_is_that_of_the_bars(people: Any) -> None:
+    counts = people["g"].value_counts(epsilon=1)
+    axes = dp.plot(counts, confidence=0.5)
+    told = dp.record(counts).interval(0.5)
+    assert ends(axes) == list(zip(told["lower"], told["upper"], strict=True))
+    assert "50 % intervals" in captions(axes)[0]
+
+
+def test_the_words_below_say_what_bars_are(people: Any) -> None:
+    (said,) = captions(dp.plot(people["g"].value_counts(epsilon=0.5)))
+    for part in (
+        "95 % intervals", "all 3 hold together", "of the noise only", "discrete Laplace", "ε = 0.5",
+        "protecting each row of drawn",
+    ):  # fmt: skip
+        assert part in said
+    assert "of this one number" in captions(dp.plot(people.count(epsilon=1)))[0]
+
+
+def test_labels_nobody_declared_hold_each_by_itself(people: Any) -> None:
+    dp.session(epsilon=100, delta=0.01)
+    found = dp.private(SCHEMA.copy()).groupby("group", delta=1e-3).size(epsilon=20)
+    said = captions(dp.plot(found))
+    assert "each label by itself, not all together" in said[0]
+
+
+def test_a_number_and_its_interval(people: Any) -> None:
+    n = people.count(epsilon=1)
+    axes = dp.plot(n)
+    assert [bar.get_width() for bar in axes.patches] == [n]
+    (segment,) = axes.containers[1][2][0].get_segments()
+    assert tuple(segment[:, 0]) == n.interval()
+
+
+def test_means_are_dots(people: Any) -> None:
+    means = people.groupby("g")["x"].mean(epsilon=1)
+    axes = dp.plot(means)
+    assert not axes.patches
+    assert axes.lines[0].get_ydata().tolist() == means.tolist()
+    assert ends(axes) == [pytest.approx(pair) for pair in dp.record(means).interval().to_numpy()]
+
+
+def test_a_histogram_stands_on_its_bins(people: Any) -> None:
+    told = people["x"].hist(bins=4, range=(0, 60), epsilon=1)
+    axes = dp.plot(told)
+    assert [(b.get_x(), b.get_width(), b.get_height()) for b in axes.patches] == [
+        (edge, 15.0, count) for edge, count in zip([0, 15, 30, 45], told, strict=True)
+    ]
+    uneven = people["x"].cut([0, 5, 60]).value_counts(sort=False, epsilon=1)
+    named = [t.get_text() for t in dp.plot(uneven).get_xticklabels()]
+    assert named == ["(0, 5]", "(5, 60]"]  # areas of bins as wide as these would mislead
+
+
+def test_a_table_has_its_noise_on_the_colours_and_zeros_hatched(people: Any) -> None:
+    table = people.query("g != 'c'").crosstab("g", "h", epsilon=1)
+    axes = dp.plot(table)
+    assert np.array_equal(axes.images[0].get_array(), table.to_numpy())
+    lower = dp.record(table).interval().xs("lower", axis=1, level=1)
+    hatched = {(p.get_x() + 0.5, p.get_y() + 0.5) for p in axes.patches if p.get_hatch()}
+    assert hatched == {(j, i) for i, j in zip(*np.nonzero(lower.to_numpy() <= 0), strict=True)}
+    assert {(0.0, 2.0), (1.0, 2.0)} <= hatched
+    error = dp.record(table).error().iloc[0, 0]
+    bar = axes.figure.axes[1]
+    assert f"± {error}" in bar.get_ylabel()
+    (line,) = (each for each in bar.lines if each.get_gid() == "noise level")
+    assert np.ptp(line.get_ydata()) == 2 * error
+    assert "Hatched cells: the interval includes 0" in captions(axes)[0]
+
+
+def test_sums_of_a_table_take_no_part_in_its_colours(people: Any) -> None:
+    table = people.crosstab("g", "h", margins=True, epsilon=1)
+    axes = dp.plot(table)
+    image = axes.images[0]
+    assert image.norm.vmax == table.iloc[:3, :2].to_numpy().max()
+    assert image.get_array().mask.tolist() == [[False, False, True]] * 3 + [[True] * 3]
+
+
+def test_quantiles_have_no_bars_along_values(people: Any) -> None:
+    told = people["x"].quantile([0.25, 0.5, 0.75], epsilon=5)
+    axes = dp.plot(told)
+    assert not axes.containers
+    error = int(dp.record(told).error().max())
+    assert f"No bars: a quantile errs in ranks, here by {error} at most" in captions(axes)[0]
+    axes = dp.plot(told, expected_rows=200)
+    off = np.array(dp.record(told).error()) / 200
+    shares = np.array([0.25, 0.5, 0.75])
+    drawn = np.array(ends(axes))
+    assert drawn == pytest.approx(
+        np.stack([np.clip(shares - off, 0, 1), np.clip(shares + off, 0, 1)], axis=1)
+    )
+    assert f"± {error} ranks at most" in captions(axes)[0]
+    assert "200 values" in captions(axes)[0]
+
+
+def test_the_band_holds_every_distribution_that_the_ranks_allow() -> None:
+    """Brute force over all ways to have 6 values on 4 points, each with the ranks it errs by."""
+    points, shares = np.array([1.0, 2.0]), np.array([0.25, 0.75])
+    n, grid = 6, [0.0, 1.0, 2.0, 3.0]
+    for counts in np.ndindex(7, 7, 7):
+        if sum(counts) > n:
+            continue
+        rows = np.repeat(grid, [*counts, n - sum(counts)])
+        below = np.array([(rows < v).sum() for v in points])
+        up_to = np.array([(rows <= v).sum() for v in points])
+        ranks = np.maximum(0, np.maximum(below - shares * n, shares * n - up_to))
+        at, least, most = quantiles.band(points, shares - ranks / n, shares + ranks / n, 0.0, 3.0)
+        for x in np.linspace(0.05, 2.95, 59):
+            if x in points:
+                continue
+            inside = np.flatnonzero((at[:-1] <= x) & (x < at[1:]))[-1]
+            true = (rows <= x).mean()
+            assert least[inside] - 1e-12 <= true <= most[inside] + 1e-12
+
+
+def test_several_answers_have_a_panel_each(people: Any) -> None:
+    both = people["x"].agg(["count", "mean"], epsilon=1)
+    axes = dp.plot(both)
+    assert len(axes) == 2
+    assert all(len(captions(each)) == 1 for each in axes)
+    assert len(dp.plot(people["x"].describe(epsilon=1))) == 4
+    _, given = plt.subplots(2)
+    assert dp.plot(both, ax=given)[0] is given[0]
+    with pytest.raises(dp.QueryError, match="this takes 2 Axes, and ax= has 1"):
+        dp.plot(both, ax=given[0])
+
+
+def test_given_axes_are_drawn_on(people: Any) -> None:
+    figure, axes = plt.subplots()
+    assert dp.plot(people["g"].value_counts(epsilon=1), ax=axes) is axes
+    assert plt.get_fignums() == [figure.number]
+
+
+@pytest.mark.parametrize("number", [5, 60, 200])
+def test_many_and_long_labels_stay_apart(number: int) -> None:
+    keys = [f"key number {i} of a rather long list" for i in range(number)]
+    told = dp.private(pd.DataFrame({"k": keys})).value_counts("k", keys={"k": keys}, epsilon=1)
+    axes = dp.plot(told)
+    axes.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+    places = [axes.transData.transform((x, 0))[0] for x in axes.get_xticks()]
+    assert len(boxes) >= min(number, 25)
+    assert np.diff(places).min() >= 9  # pixels, of a label turned
+    figure = axes.figure.get_window_extent()
+    assert all(box.y0 >= figure.y0 - 1 and box.x0 >= figure.x0 - 1 for box in boxes)
+
+
+def test_nothing_is_clipped_off(people: Any) -> None:
+    for told in (
+        people["g"].value_counts(epsilon=0.05), people.groupby("g")["x"].mean(epsilon=0.05),
+        people.groupby("g")["x"].sum(epsilon=0.05),
+    ):  # fmt: skip
+        axes = dp.plot(told)
+        low, high = axes.get_ylim()
+        assert all(low <= a and b <= high for a, b in ends(axes))
+
+
+def test_labels_are_no_mathematics() -> None:
+    keys = ["$x^$", "a$b", "two\nlines", "\\$"]
+    frame = pd.DataFrame({"k": keys})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        axes = dp.plot(frame.dp["k"].value_counts(keys=keys, sort=False, epsilon=1))
+        axes.figure.canvas.draw()
+    assert text_of("two\nlines") == "two lines"
+    assert text_of(float("nan")) == "missing"
+    assert len(text_of("x" * 99)) == 30
+
+
+REFUSED = {
+    "a plain number": (3, "no release record"),
+    "what was computed": ("doubled", "not those released"),
+    "a selection": ("mode", "no number was told"),
+    "what is not released": ("unreleased", "not released yet"),
+    "suggested bounds": ("bounds", "aren't on one scale"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_record_or_no_error_is_refused(name: str, people: Any) -> None:
+    made, said = REFUSED[name]
+    made = {
+        "doubled": lambda: people["g"].value_counts(epsilon=1) * 2.5 + 0.1,
+        "mode": lambda: people["g"].mode(epsilon=1),
+        "unreleased": lambda: people["g"].value_counts(),
+        "bounds": lambda: people["x"].suggest_bounds(epsilon=1),
+    }.get(made, lambda: made)()
+    with pytest.raises(dp.RecordError, match=said):
+        dp.plot(made)
+    assert plt.get_fignums() == []
+
+
+def test_arguments_are_checked(people: Any) -> None:
+    counts = people["g"].value_counts(epsilon=1)
+    with pytest.raises(dp.QueryError, match="confidence="):
+        dp.plot(counts, confidence=95)
+    with pytest.raises(dp.QueryError, match="expected_rows= is for quantiles"):
+        dp.plot(counts, expected_rows=200)
+    with pytest.raises(dp.QueryError, match="must be matplotlib Axes"):
+        dp.plot(counts, ax="here")
+    with dp.preview():
+        blank = people.count(epsilon=1)
+    with pytest.raises(dp.RecordError, match="a preview has no answer to draw"):
+        dp.plot(blank)
+
+
+@pytest.mark.parametrize("name", [*OPERATIONS, *UNKNOWN, *OF_UNITS, *SELECTIONS, *EXPERIMENTAL])
+def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
+    dp.session(epsilon=10_000, delta=0.01)
+    dp.allow_experimental()
+    unit = {"unit": "owner", "max_rows": 3} if name in OF_UNITS else {}
+    frame = SCHEMA.copy() if unit else SCHEMA.drop(columns="owner")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told = released(name, dp.protect(frame, name="all", **unit), 1)
+    spent = dp.ledger().spent
+    if (name in UNDRAWN and name not in DRAWN_SELECTIONS) or name in INDEXES:
+        with pytest.raises(dp.RecordError):
+            dp.plot(told)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            axes = np.atleast_1d(dp.plot(told))
+            axes[0].figure.canvas.draw()
+        assert captions(axes[-1])
+    assert dp.ledger().spent == spent
+
+
+def test_matplotlib_missing_gives_advice(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = people["g"].value_counts(epsilon=1)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    for draw in (lambda: dp.plot(counts), dp.privacy_loss("laplace", epsilon=1).plot):
+        with pytest.raises(dp.QueryError, match=r'pip install "dppandas\[plots\]"'):
+            draw()
+
+
+def test_matplotlib_is_imported_when_something_is_drawn() -> None:
+    code = (
+        "import sys, pandas as pd, dppandas as dp; "
+        "n = pd.DataFrame({'x': [1]}).dp.count(epsilon=1); "
+        "dp.privacy_loss('laplace', epsilon=1).delta(0); "
+        "assert 'matplotlib' not in sys.modules; "
+        "import matplotlib; matplotlib.use('Agg'); dp.plot(n)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

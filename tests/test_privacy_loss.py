@@ -1,0 +1,309 @@
+"""Privacy losses: against dp_accounting, conversions, sums, and every event of small cases."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas import conversions
+from dppandas.losscurves import laws
+
+oracle: Any = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
+
+LAPLACE = [(1.0, 1), (2.5, 3), (10.0, 1), (7.0, 20), (0.4, 2)]
+GAUSSIAN = [(0.3, 1), (1.0, 1), (3.7, 1), (20.0, 5), (50.0, 1)]
+
+
+def grid(loss: dp.PrivacyLoss) -> list[float]:
+    return loss.curve.index.tolist()[::4]
+
+
+def from_distribution(loss: dp.PrivacyLoss, epsilon: float) -> float:
+    """δ by its definition: E[max(0, 1 - e^(ε-L))]."""
+    atoms = loss.distribution
+    return sum(p * max(0.0, -math.expm1(epsilon - at)) for at, p in atoms.items())
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def test_goldens() -> None:
+    continuous = dp.privacy_loss("continuous gaussian", sigma=1)
+    assert continuous.delta(1) == pytest.approx(0.126936737507, abs=1e-12)
+    assert continuous.beyond(1) == pytest.approx(0.308537538726, abs=1e-12)
+    assert round(dp.privacy_loss("gaussian", sigma=1).delta(1), 4) == 0.1414
+    analytic = dp.privacy_loss("continuous gaussian", epsilon=1, delta=1e-5)
+    assert analytic.beyond(1) == pytest.approx(16e-5, rel=0.05)  # 16 δ
+    response = dp.privacy_loss("randomized response", epsilon=Fraction(math.log(3)))
+    assert response.distribution.tolist() == pytest.approx([0.25, 0.75], abs=1e-15)
+    assert response.delta(0) == pytest.approx(0.5, abs=1e-15)
+    laplace = dp.privacy_loss("laplace", epsilon=1)
+    a = math.exp(-1)
+    assert laplace.distribution.to_dict() == pytest.approx({-1: a / (1 + a), 1: 1 / (1 + a)})
+    assert laplace.delta(0) == pytest.approx((1 - a) / (1 + a), abs=1e-15)
+
+
+@pytest.mark.parametrize(("scale", "shift"), LAPLACE)
+def test_laplace_is_that_of_dp_accounting(scale: float, shift: int) -> None:
+    mine = dp.privacy_loss("laplace", scale=scale, sensitivity=shift)
+    other = oracle.DiscreteLaplacePrivacyLoss(1 / scale, sensitivity=shift)
+    for e in grid(mine):
+        assert mine.delta(e) == pytest.approx(other.get_delta_for_epsilon(e), abs=1e-13)
+        assert mine.delta(e) == pytest.approx(from_distribution(mine, e), abs=1e-13)
+    assert mine.distribution.sum() == pytest.approx(1, abs=1e-13)
+
+
+@pytest.mark.parametrize(("sigma", "shift"), GAUSSIAN)
+def test_gaussian_is_that_of_dp_accounting_and_conversions(sigma: float, shift: int) -> None:
+    mine = dp.privacy_loss("gaussian", sigma=sigma, sensitivity=shift)
+    other = oracle.DiscreteGaussianPrivacyLoss(sigma, sensitivity=shift)
+    sigma2 = Fraction(str(sigma)) ** 2
+    for e in grid(mine):
+        assert mine.delta(e) == pytest.approx(other.get_delta_for_epsilon(e), abs=1e-13)
+        assert mine.delta(e) == pytest.approx(from_distribution(mine, e), abs=1e-13)
+        proven = conversions.delta_of_gaussian(sigma2, shift**2, Fraction(str(e)), True)
+        assert mine.delta(e) == pytest.approx(float(proven), rel=1e-12)
+    assert mine.distribution.sum() == pytest.approx(1, abs=1e-13)
+
+
+@pytest.mark.parametrize("sigma", [400, 5000, 2**40])
+def test_wide_noise_is_that_of_conversions(sigma: int) -> None:
+    mine = dp.privacy_loss("gaussian", sigma=sigma, sensitivity=max(1, sigma // 3))
+    shift = max(1, sigma // 3)
+    for e in (0.0, 0.1, 1.0, 2.5):
+        proven = conversions.delta_of_gaussian(Fraction(sigma**2), shift**2, Fraction(str(e)), True)
+        assert mine.delta(e) == pytest.approx(float(proven), rel=1e-9)
+        # lumped: rounded up, by a grid's step
+        assert mine.delta(e) - 1e-9 <= from_distribution(mine, e) <= mine.delta(e) + 0.01
+
+
+def test_continuous_laws_are_those_of_dp_accounting() -> None:
+    pairs = [
+        (dp.privacy_loss("continuous gaussian", sigma=2), oracle.GaussianPrivacyLoss(2)),
+        (dp.privacy_loss("continuous laplace", epsilon=1.5), oracle.LaplacePrivacyLoss(1 / 1.5)),
+    ]
+    for mine, other in pairs:
+        for e in grid(mine):
+            assert mine.delta(e) == pytest.approx(other.get_delta_for_epsilon(e), abs=1e-13)
+            assert from_distribution(mine, e) >= mine.delta(e) - 1e-12
+
+
+@pytest.mark.parametrize("keys", [2, 3, 7])
+def test_randomised_response_by_every_event(keys: int) -> None:
+    e = Fraction(3, 2)
+    mine = dp.privacy_loss("randomized response", epsilon=e, keys=keys)
+    true = math.exp(e) / (math.exp(e) + keys - 1)
+    other = 1 / (math.exp(e) + keys - 1)
+    p, q = [true] + [other] * (keys - 1), [other, true] + [other] * (keys - 2)
+    for at in (-2.0, -0.5, 0.0, 0.3, 1.4, 1.5, 2.0):
+        worst = max(
+            sum(p[i] - math.exp(at) * q[i] for i in event)
+            for size in range(keys + 1)
+            for event in itertools.combinations(range(keys), size)
+        )
+        assert mine.delta(at) == pytest.approx(worst, abs=1e-14)
+        above = sum(p[i] for i in range(keys) if math.log(p[i] / q[i]) > at + 1e-12)
+        assert mine.beyond(at) == pytest.approx(above, abs=1e-14)
+
+
+# --- what is promised -----------------------------------------------------------------------------
+
+SOME = {
+    "laplace": lambda: dp.privacy_loss("laplace", scale=3, sensitivity=4),
+    "gaussian": lambda: dp.privacy_loss("gaussian", sigma=1.5),
+    "response": lambda: dp.privacy_loss("randomized response", epsilon=1, keys=4),
+    "any": lambda: dp.privacy_loss("any", epsilon=1, delta=1e-3),
+    "rho": lambda: dp.privacy_loss("any", rho=0.1),
+}
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_delta_falls_and_the_tail_bounds_it_both_ways(name: str) -> None:
+    curve = SOME[name]().curve
+    delta, beyond = curve["delta"].to_numpy(), curve["beyond"].to_numpy()
+    at = curve.index.to_numpy()
+    assert (np.diff(delta) <= 1e-15).all()
+    if name == "rho":
+        assert np.isnan(beyond).all()
+        return
+    assert (delta <= beyond).all()
+    assert (beyond[:60] > delta[:60]).all()  # "the loss is within ε but for δ" is false
+    for i, j in [(0, 30), (20, 60), (40, 41), (5, 100)]:
+        assert beyond[j] <= delta[i] / -math.expm1(at[i] - at[j]) + 1e-12
+
+
+def test_delta_is_rounded_up() -> None:
+    mine = dp.privacy_loss("laplace", epsilon=1)
+    a = laws.Enclosure.of(-1, 60).exp()
+    exact = (-a + 1) / (a + 1)
+    assert Fraction(mine.delta(0)) >= Fraction(exact.low)
+    assert mine.delta(0) <= math.nextafter(float(exact.high), math.inf)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_epsilon_is_the_least_for_a_delta(name: str) -> None:
+    mine = SOME[name]()
+    for delta in (0.2, 0.01, 1e-3):
+        found = mine.epsilon(delta)
+        assert mine.delta(found) <= delta
+        assert found == 0 or mine.delta(found * (1 - 1e-6)) > delta
+    assert dp.privacy_loss("laplace", epsilon=1).epsilon(0) == pytest.approx(1, abs=1e-12)
+    assert dp.privacy_loss("any", epsilon=1, delta=1e-3).epsilon(1e-6) == math.inf
+    assert dp.privacy_loss("gaussian", epsilon=1, delta=1e-6).epsilon(1e-6) <= 1
+
+
+def laplace_pmf(scale: float, z: int) -> float:
+    a = math.exp(-1 / scale)
+    return (1 - a) / (1 + a) * a ** abs(z)
+
+
+@pytest.mark.parametrize("move", [(1, 1), (2, 1), (-1, 2), (1, 1, 1), (3, 0), (0, 1)])
+@pytest.mark.parametrize("scale", [0.7, 2.0])
+def test_one_number_moved_by_all_is_the_worst_for_laplace(
+    move: tuple[int, ...], scale: float
+) -> None:
+    """Sums over a box; what lies outside of it is added to δ of the other side."""
+    far = 40 if len(move) < 3 else 14
+    box = itertools.product(range(-far, far + 1), repeat=len(move))
+    pmf = {z: laplace_pmf(scale, z) for z in range(-far - 4, far + 5)}
+    p, q = [], []
+    for y in box:
+        p.append(math.prod(pmf[z] for z in y))
+        q.append(math.prod(pmf[z - m] for z, m in zip(y, move, strict=True)))
+    p, q = np.array(p), np.array(q)
+    worst = dp.privacy_loss("laplace", scale=scale, sensitivity=3)
+    own = dp.privacy_loss("laplace", scale=scale, sensitivity=sum(map(abs, move)))
+    left_out = 1 - p.sum()
+    for e in np.linspace(0, 3 / scale, 13):
+        delta = float(np.maximum(0, p - math.exp(e) * q).sum())
+        assert delta <= own.delta(float(e)) + 1e-12
+        assert own.delta(float(e)) <= worst.delta(float(e)) + 1e-12
+        if sum(m != 0 for m in move) == 1:
+            assert delta == pytest.approx(own.delta(float(e)), abs=left_out + 1e-12)
+
+
+# --- of answers -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def frame() -> Any:
+    return pd.DataFrame({"g": ["a", "b"] * 50, "x": range(100)}).dp
+
+
+def test_of_a_released_answer_and_its_record(frame: Any) -> None:
+    n = frame.count(epsilon="1/2")
+    for of in (n, dp.record(n)):
+        mine = dp.privacy_loss(of)
+        assert mine.exact
+        assert mine.what == "count"
+        assert mine.delta(0.1) == dp.privacy_loss("laplace", epsilon="1/2").delta(0.1)
+    both = dp.privacy_loss(frame[["g", "x"]].count(epsilon=1))
+    assert not both.exact  # a row moves two counts by 1, not one by 2
+    assert both.delta(0.5) == dp.privacy_loss("laplace", scale=2, sensitivity=2).delta(0.5)
+
+
+def test_of_what_is_not_released_and_nothing_is_charged(frame: Any) -> None:
+    asked = frame["x"].mean(bounds=(0, 100))
+    mine = dp.privacy_loss(asked, epsilon=1)
+    assert mine.delta(1) == 0
+    assert mine.epsilon(0) == pytest.approx(1, abs=1e-9)
+    chosen = dp.privacy_loss(frame["g"].mode(keys=["a", "b"]), epsilon=1)
+    assert not chosen.exact
+    assert chosen.delta(0.5) == dp.privacy_loss("randomized response", epsilon=1).delta(0.5)
+    assert dp.ledger().spent == 0
+
+
+def test_gaussian_noise_on_one_number_and_on_several(frame: Any) -> None:
+    dp.session(rho=1, delta=1e-6)
+    one = dp.privacy_loss(frame.count(rho=Fraction(1, 8)))
+    assert one.exact
+    assert one.delta(1) == dp.privacy_loss("gaussian", rho=Fraction(1, 8)).delta(1)
+    several = dp.privacy_loss(frame[["g", "x"]].count(rho=Fraction(1, 8)))
+    assert not several.exact
+    proven = float(conversions.delta_of(Fraction(1, 8), Fraction(1)))
+    assert several.delta(1) == pytest.approx(proven, rel=1e-15)
+    with pytest.raises(dp.RecordError, match="only δ is bounded"):
+        _ = several.distribution
+
+
+def test_labels_found_have_their_delta(frame: Any) -> None:
+    dp.session(epsilon=5, delta=1e-3)
+    found = dp.privacy_loss(frame.groupby("g", delta=1e-4).size(epsilon=1))
+    assert 0 < found.delta(1) <= 1e-4
+    assert found.distribution.index[-1] == math.inf
+
+
+def test_combined_answers_are_bounded_by_their_losses() -> None:
+    p = dp.protect(pd.DataFrame({"x": range(9)}), name="twice")
+    both = dp.combine(p.count(epsilon=1), p.count(epsilon=2))
+    assert dp.privacy_loss(both).delta(2.5) == dp.privacy_loss("any", epsilon=3).delta(2.5)
+
+
+WRONG = [
+    (("laplas",), {"epsilon": 1}, "Did you mean 'laplace'"),
+    (("laplace",), {}, "takes one of epsilon= or scale="),
+    (("laplace",), {"epsilon": 1, "scale": 1}, "takes one of"),
+    (("laplace",), {"epsilon": 1, "sensitivity": 0.5}, "must be a whole number, 1 or more"),
+    (("laplace",), {"epsilon": 1, "sigma": 3}, "sigma= says nothing here"),
+    (("gaussian",), {"epsilon": 1}, "give both"),
+    (("gaussian",), {"sigma": -1}, "greater than 0"),
+    (("randomized response",), {"epsilon": 1, "keys": 1}, "2 or more"),
+    (("any",), {"rho": 1, "delta": 1e-6}, "says nothing here"),
+]
+
+
+@pytest.mark.parametrize(("args", "more", "said"), WRONG)
+def test_arguments_are_checked(args: Any, more: Any, said: str) -> None:
+    with pytest.raises(dp.QueryError, match=said):
+        dp.privacy_loss(*args, **more)
+
+
+def test_other_things_have_no_loss(frame: Any) -> None:
+    with pytest.raises(dp.RecordError):
+        dp.privacy_loss(3)
+    n = frame.count(epsilon=1)
+    with pytest.raises(dp.QueryError, match="has said all"):
+        dp.privacy_loss(n, epsilon=1)
+    with pytest.raises(dp.QueryError, match="must be a number"):
+        dp.privacy_loss(n).delta("x")
+    with pytest.raises(dp.QueryError, match="between 0 and 1"):
+        dp.privacy_loss(n).epsilon(2)
+
+
+# --- the picture ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_the_picture_is_the_curve(name: str) -> None:
+    mine = SOME[name]()
+    axes = mine.plot()
+    (curve,) = (line for line in axes.lines if line.get_label() == "δ(ε)")
+    delta = mine.curve["delta"].to_numpy()
+    there = delta > 0
+    assert curve.get_xdata().tolist() == mine.curve.index.tolist()
+    assert np.asarray(curve.get_ydata())[there].tolist() == delta[there].tolist()
+    (shaded,) = axes.collections
+    corners = shaded.get_paths()[0].vertices
+    assert corners[:, 1].max() == axes.get_ylim()[1]  # from the curve up: there (ε, δ) holds
+    (said,) = [t.get_text() for t in axes.texts if t.get_gid() == "dppandas caption"]
+    said = " ".join(said.split())
+    assert "(ε, δ)-differential privacy holds" in said
+    assert ("Exact for these neighbours" in said) == mine.exact
+    assert ("P[loss > ε] is never less" in said) == (name != "rho")
+    _, given = plt.subplots()
+    assert mine.plot(ax=given) is given
+    with pytest.raises(dp.QueryError, match="must be matplotlib Axes"):
+        mine.plot(ax=3)
+    plt.close("all")

@@ -1,0 +1,167 @@
+"""The docs site: all pages and public names are in it, its links lead somewhere, and it reads
+without a network. Links to other sites are only checked to be of known hosts: tests fetch nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import urlsplit
+
+import pytest
+
+import dppandas as dp
+
+pytest.importorskip("sphinx", reason="the site is built on the newest pandas only: extra dev")
+
+ROOT = Path(__file__).parent.parent
+#: Hosts that pages may link to. Add one after looking at it.
+HOSTS = {"arxiv.org", "doi.org", "github.com", "keepachangelog.com", "pandas.pydata.org"}
+#: A page that nobody named anywhere, for the copy that is built here.
+PAGE = """# A page of tomorrow
+
+It links to [sums](proofs/sums.md), to [a section](../README.md#what-is-promised), and says
+$e^{\\varepsilon} \\le 1 + \\delta$.
+"""
+BROKEN = (
+    PAGE.replace("sums.md", "summs.md").replace("#what-is", "#what-was").replace("\\le", "\\lle")
+)
+
+
+def build(source: Path) -> subprocess.CompletedProcess[str]:
+    """What ``make docs`` runs. Built again in one place, only what changed is read again."""
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", "out"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, cwd=source, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the pages with its site in ``out``, built with warnings as errors."""
+    folder = tmp_path_factory.mktemp("site")
+    for page in ROOT.glob("*.md"):
+        shutil.copy(page, folder)
+    for name in ("docs", "notebooks", "benchmarks"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.json"))
+    (folder / "docs" / "tomorrow.md").write_text(PAGE, encoding="utf-8")
+    built = build(folder)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def html(source: Path, page: str) -> str:
+    return (source / "out" / page).read_text(encoding="utf-8")
+
+
+def test_the_makefile_builds_what_is_tested_here() -> None:
+    assert "-m sphinx -q -W --keep-going -c docs . build/docs" in (ROOT / "Makefile").read_text()
+
+
+def test_every_page_and_notebook_is_in_the_site(source: Path) -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("notebooks/*.ipynb")]
+    names = [str(page.relative_to(ROOT).with_suffix(".html")) for page in pages]
+    assert len(names) > 50
+    front = html(source, "index.html")
+    for name in [*names, "benchmarks/README.html", "docs/tomorrow.html"]:
+        assert (source / "out" / name).exists(), name
+        assert f'href="{name}"' in front or name == "README.html", f"{name} isn't in the contents"
+
+
+def documented(module: ModuleType) -> list[str]:
+    """The public names of a module, and what its classes define."""
+    things = {f"{module.__name__}.{name}": getattr(module, name) for name in module.__all__}
+    members = [
+        f"{name}.{member}"
+        for name, thing in things.items()
+        if inspect.isclass(thing)
+        for member, what in inspect.getmembers(thing)
+        if not member.startswith("_")
+        and (inspect.isfunction(what) or isinstance(what, property))
+        and (getattr(what, "fget", None) or what).__module__.startswith("dppandas")
+    ]
+    return [*things, *members]
+
+
+def test_every_public_name_is_in_the_reference(source: Path) -> None:
+    from sphinx.util.inventory import InventoryFile
+
+    inventory = InventoryFile.loads((source / "out" / "objects.inv").read_bytes(), uri="").data
+    found = {name for kind in inventory if kind.startswith("py:") for name in inventory[kind]}
+    names = [f"dppandas.{name}" for name in ("audit", "local", "models")]
+    public = [dp, *(importlib.import_module(n) for n in names if importlib.util.find_spec(n))]
+    wanted = [name for module in public for name in documented(module)]
+    assert {"dppandas.PrivateSeries.mean", "dppandas.Session.remaining"} < set(wanted)
+    assert sorted(set(wanted) - found) == []
+
+
+def test_docstrings_are_laid_out(source: Path) -> None:
+    functions = html(source, "docs/api/functions.html")
+    assert "<em>Guarantee</em>: " in functions
+    assert re.search(r"<dt><code[^>]*><span class=\"pre\">candidates</span></code></dt>", functions)
+    assert 'href="../proofs/choose.html"' in functions
+    assert 'href="#dppandas.reset"' in functions
+    assert not re.search(r"^\w+ : ", re.sub(r"<[^>]*>", "", functions), re.MULTILINE)
+
+
+def test_what_a_record_holds_is_named(source: Path) -> None:
+    page = re.sub(r"<[^>]*>", "", html(source, "docs/api/classes.html"))
+    assert "Attributes: id, number, query, source, lineage, unit, where, mechanism, scale" in page
+
+
+def test_notebooks_keep_their_outputs(source: Path) -> None:
+    shown = html(source, "notebooks/quickstart.html")
+    assert "ε spent 1.1 of 2" in shown
+    assert "<svg" in shown
+    assert "<img" in shown
+
+
+def test_the_site_needs_no_network(source: Path) -> None:
+    fetched = re.compile(
+        r"""<(?:script|link|img|iframe|source)[^>]*\b(?:src|href)=["']?(\w+:)?//"""
+    )
+    imported = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
+    pages = list((source / "out").rglob("*.html"))
+    styles = list((source / "out").rglob("*.css"))
+    assert len(pages) > 50
+    assert styles
+    assert [p for p in pages if fetched.search(p.read_text(encoding="utf-8"))] == []
+    assert [p for p in [*pages, *styles] if imported.search(p.read_text(encoding="utf-8"))] == []
+    assert fetched.search('<script src="https://cdn.example.org/x.js">')
+
+
+def test_links_to_other_sites_are_well_formed_and_of_known_hosts(source: Path) -> None:
+    for page in (source / "out").rglob("*.html"):
+        for link in re.findall(r'href="(https?:[^"]*)"', page.read_text(encoding="utf-8")):
+            parts = urlsplit(link)
+            assert parts.scheme == "https", f"{page.name}: {link}"
+            assert parts.hostname in HOSTS, f"{page.name}: {link}"
+
+
+def test_a_formula_is_drawn_without_a_script(source: Path) -> None:
+    page = html(source, "docs/tomorrow.html")
+    assert page.count("<math ") == 1
+    assert not re.search(r"<script[^>]*mathjax", page, re.IGNORECASE)
+
+
+def test_what_is_broken_fails(source: Path) -> None:
+    """The negative control: one page with a link, an anchor and a formula that lead nowhere."""
+    page = source / "docs" / "tomorrow.md"
+    page.write_text(BROKEN, encoding="utf-8")
+    built = build(source)
+    page.write_text(PAGE, encoding="utf-8")
+    assert built.returncode == 1
+    warnings = [line for line in built.stderr.splitlines() if "WARNING" in line]
+    assert len(warnings) == 3, built.stderr
+    for each in ("proofs/summs.md", "what-was-promised", "\\lle"):
+        assert any(each in line and "tomorrow.md" in line for line in warnings), built.stderr
+    assert build(source).returncode == 0, "and mended it is built again"
