@@ -2,6 +2,9 @@
 
 from .base import Model
 from .kmeans import KMeans
+from .linear import LinearRegression
+from .logistic import LogisticRegression
 from .pca import PCA
+from .perceptron import Perceptron
 
-__all__ = ["PCA", "KMeans", "Model"]
+__all__ = ["PCA", "KMeans", "LinearRegression", "LogisticRegression", "Model", "Perceptron"]
