@@ -84,6 +84,8 @@ $(PEER)/ready:
 
 bench-accuracy: $(VENV)/dev $(PEER)/ready
 	$(BIN)/python benchmarks/accuracy.py --diffprivlib $(PEER)/bin/python
+	$(BIN)/python benchmarks/accuracy_models.py --diffprivlib $(PEER)/bin/python
+	$(BIN)/python benchmarks/accuracy_regression.py --diffprivlib $(PEER)/bin/python
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

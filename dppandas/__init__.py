@@ -66,6 +66,7 @@ The map of the house, each room importing only those above it:
 `accessor`         `df.dp`, `private`, `protect`
 `choices`          selections by a score of the caller's own
 `distances`        how far rows are from changing a caller's value; what is far is told
+`synthetic`        synthetic rows from releases
 `consistency`      released tables made to agree, at no cost
 `local`            answers that each respondent randomises; sums of shares, simulated
 `plots`            pictures of answers: with matplotlib, imported when drawn
@@ -117,6 +118,7 @@ from .results import Record, TestedValue, record, records
 from .series import PrivateSeries, cut
 from .session import Session, allow_experimental, ledger, reset, session
 from .splits import Split, split
+from .synthetic import synthesize, worst_fit
 from .tables import PerUnit, concat
 from .unknown import UnknownGroups, unique
 from .unreleased import Unreleased
@@ -176,7 +178,9 @@ __all__ = [
     "reset",
     "session",
     "split",
+    "synthesize",
     "unique",
+    "worst_fit",
 ]
 
 

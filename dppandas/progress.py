@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
@@ -79,3 +79,17 @@ def _watch(futures: Sequence[Future[T]], done: Sequence[float], label: str) -> N
             _reporter(label, sum(done) / len(done))
     if told:
         _reporter(label, None)
+
+
+def rounds(number: int, label: str) -> Iterator[int]:
+    """Public rounds one after the other; who waits for long is told which one runs."""
+    start, told = time.monotonic(), False
+    try:
+        for i in range(number):
+            if time.monotonic() - start > PATIENCE:
+                told = True
+                _reporter(f"{label}, round {i + 1} of {number}", i / number)
+            yield i
+    finally:
+        if told:
+            _reporter(label, None)

@@ -249,7 +249,8 @@ class Rows(Private):
         share_of = (block or len(cells)) if normalize else 0
         statistic = Count(cells, layout, share_of=share_of)
         what = "proportions" if normalize else "value_counts"
-        asked = f"{what} of {listed(names)} ({cells.described})"
+        called = [by if n is None else n for n, by in zip(names, cells.by, strict=False)]
+        asked = f"{what} of {listed(called)} ({cells.described})"
         return self._answer(statistic, asked, epsilon, **more)
 
 

@@ -167,8 +167,9 @@ class Unreleased(Private):
         domain = self._root.source.domain
         if self._where is not None:
             rows.check(self._where, domain, truth=True)
+        seen: dict[tuple[int, bool], Expression] = {}
         for expression in self._statistic.expressions():
-            rows.check(expression, domain)
+            rows.check(expression, domain, seen=seen)
 
     def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
         with splits.share(epsilon, self._completed(more)) as (epsilon, more):

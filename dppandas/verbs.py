@@ -235,7 +235,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 5.0]}), unit="row")
         >>> p.idxmin(axis=1).value_counts()
-        <unreleased value_counts of least of (a, b) (2 keys), from unnamed (asserted): nothing \
+        <unreleased value_counts of `least of (a, b)` (2 keys), from unnamed (asserted): nothing \
 computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
         if is_along_rows(axis):

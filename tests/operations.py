@@ -14,6 +14,8 @@ import pandas as pd
 
 import dppandas as dp
 from dppandas.selection import Ranks
+from dppandas.synthetic.domains import domain_of, marginals_of
+from dppandas.synthetic.small import database
 
 COLUMNS = ("number", "group", "code", "yes", "no", "when")
 BOUNDS = (-5, 10)
@@ -56,6 +58,18 @@ def per_unit(p: Any) -> Any:
         least=("number", "min"), most=("number", "max"), there=("when", "count"),
         kinds=("group", "nunique"), ever=("yes", "any"), always=("no", "all"),
     )  # fmt: skip
+
+
+def table(columns: dict[str, list[Any]], each: float) -> pd.Series:
+    """A public table that expects the same in all cells."""
+    index = pd.MultiIndex.from_product(list(columns.values()), names=list(columns))
+    return pd.Series(each, index=index.get_level_values(0) if len(columns) == 1 else index)
+
+
+def small(p: Any, rows: int) -> Any:
+    """A database of a few rows, not selected yet."""
+    domain = domain_of(p[["group", "yes"]], BY_GROUP)
+    return database(p, domain, marginals_of(domain, [*BY_GROUP, tuple(BY_GROUP)]), rows, 8)
 
 
 #: What a private frame of the schema answers; each call leaves ``epsilon=`` to the test.
@@ -205,6 +219,18 @@ SELECTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "nlargest columns": lambda p, e: p[["yes", "no", "group"]].sum().nlargest(2, epsilon=e),
     "nlargest counts": lambda p, e: p["code"].value_counts(keys=CODES).nlargest(2, epsilon=e),
     "mode": lambda p, e: p["group"].mode(keys=GROUPS, epsilon=e),
+    "worst fit": lambda p, e: dp.worst_fit(
+        p,
+        [table({"group": GROUPS}, 4), table(BOTH, 1.3), table({"code": [1, 2, "a"]}, 2)],
+        weights=[1, 2, 1],
+        offsets=[0, 1.5, -2],
+        epsilon=e,
+    ),
+    "worst fit of a query": lambda p, e: dp.worst_fit(
+        p.query("number > 0"), [table(BY_GROUP, 1), table({"yes": [True]}, 3)], epsilon=e
+    ),
+    "small database": lambda p, e: small(p, 2).release(epsilon=e),
+    "small database of a query": lambda p, e: small(p.query("not code == 9"), 3).release(epsilon=e),
 }
 
 #: What finds labels that nobody declared: each has a δ.

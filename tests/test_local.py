@@ -38,6 +38,7 @@ DESIGNS = [
     pytest.param(design_of("one coin"), id="one coin"),
     pytest.param(design_of("two coins"), id="two coins"),
     pytest.param(designs.of(local.two_coins("1/3", "1/4"), None, None), id="biased coins"),
+    pytest.param(designs.of(local.two_coins(yes="4/5"), None, None), id="coins that say yes"),
     pytest.param(designs.of(local.one_coin("0.9"), None, None), id="one coin of 0.9"),
     pytest.param(design_of("k-ary", 3), id="k-ary, 3 keys"),
     pytest.param(design_of("k-ary", 5, "1/3"), id="k-ary, 5 keys"),
@@ -382,6 +383,17 @@ def one_key(said: estimates.Estimated, key: int, risk: float, method: str) -> tu
     n, rate = said.respondents, said.design.rates[key]
     half = n * estimates.HALF_WIDTHS[method](n, rate, risk)
     return max(0.0, said.counts()[key] - half), min(float(n), said.counts()[key] + half)
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "events"), [("one coin", 2, 1), ("OUE", 2, 2), ("k-ary", 5, 5)]
+)
+def test_intervals_of_several_keys_share_the_risk(name: str, keys: int, events: int) -> None:
+    design = design_of(name, keys)
+    low, high = estimates.Estimated(design, 1000, (400,) * keys).ends(0.75, "exact")
+    one = tails.held(1000, 400, design.rates[0], 0.25 / events)
+    assert one == (low[0], high[0])
+    assert one != tails.held(1000, 400, design.rates[0], 0.5 / events)
 
 
 @pytest.mark.parametrize("design", [DESIGNS[0], DESIGNS[2]])

@@ -56,12 +56,14 @@ from dppandas.statistics import (
     Layout,
     Magnitudes,
     Mean,
+    Misfit,
     Moments,
     Popularity,
     Present,
     Proposed,
     Quantiles,
     Scores,
+    SmallDatabases,
     SmoothQuantile,
     Sparse,
     Statistic,
@@ -348,12 +350,32 @@ def some_unique(rng: random.Random) -> Unique:
     return Unique(Cells(), Layout(integer=True), tuple(map(Column, names)), names)
 
 
+def some_misfit(rng: random.Random) -> Misfit:
+    marginals = tuple(cells(rng) for _ in range(rng.randint(1, 3)))
+    expected = tuple(tuple(rng.randint(-30, 99) for _ in range(len(c))) for c in marginals)
+    weights, offsets = ([rng.randint(1, 4) for _ in marginals] for _ in range(2))
+    return Misfit(
+        Cells(), Layout(integer=True), marginals, expected, tuple(weights), tuple(offsets), 16
+    )
+
+
+def some_small_databases(rng: random.Random) -> SmallDatabases:
+    made = cells(rng)
+    queries = tuple(
+        tuple(rng.randrange(3) for _ in range(len(made))) for _ in range(rng.randint(1, 3))
+    )
+    rows, total = rng.randint(1, 2), rng.randint(0, 12)
+    return SmallDatabases(made, Layout(integer=True), rows, total, queries)
+
+
 #: One maker for each registered statistic; a class without one fails the first test.
 MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Count: lambda rng: rng.choice([some_count, some_few])(rng),
     Contingency: some_contingency,
     Popularity: some_popularity,
     Scores: some_scores,
+    Misfit: some_misfit,
+    SmallDatabases: some_small_databases,
     SmoothQuantile: some_smooth_quantile,
     TrimmedMean: some_trimmed_mean,
     Distance: some_distance,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import pairwise
 from threading import Lock
@@ -36,6 +36,8 @@ class Block:
     key: bytes
     codes: npt.NDArray[np.intp] | None = None  # of the units of all rows
     branch: int = 0
+    #: What expressions said of these rows, that are asked more than once.
+    memo: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def units(self) -> npt.NDArray[np.intp] | None:

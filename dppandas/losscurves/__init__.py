@@ -195,8 +195,9 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
     ax.plot(at, np.where(delta > 0, delta, low), color=FILL, linewidth=2, label="δ(ε)", zorder=3)
     if not curve["beyond"].isna().all():
         beyond = curve["beyond"].to_numpy()
+        style = "default" if loss._law.atoms() is None else "steps-post"  # it jumps at atoms alone
         ax.plot(at, np.where(beyond > 0, beyond, low), color="#c2571a", linestyle="--",
-                linewidth=1.5, drawstyle="steps-post", label="P[loss > ε]")  # fmt: skip
+                linewidth=1.5, drawstyle=style, label="P[loss > ε]")  # fmt: skip
     if not is_bounded:
         ax.set_yscale("log")
     ax.set_ylim(low, top)
@@ -207,8 +208,8 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.legend(frameon=True, fontsize=9, loc="upper right")
-    ax.set_title(plain("\n".join(textwrap.wrap(f"privacy loss of {loss.what}", 70))), loc="left",
-                 fontsize="medium")  # fmt: skip
+    title = "\n".join(textwrap.wrap(f"privacy loss of {loss.what}", 70))
+    ax.set_title(plain(title), fontsize="medium")
     kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
     more = (
         " P[loss > ε] is never less than δ(ε): that (ε, δ) holds doesn't say that the loss is "

@@ -61,7 +61,7 @@ def plot(
     >>> import pandas as pd, dppandas as dp
     >>> import matplotlib; matplotlib.use("Agg")
     >>> df = pd.DataFrame({"g": ["a", "b"] * 99})
-    >>> axes = dp.plot(df.dp["g"].value_counts(keys=["a", "b"], epsilon=1))
+    >>> axes = dp.plot(df.dp["g"].value_counts(sort=False, keys=["a", "b"], epsilon=1))
     >>> len(axes.patches), [text.get_text() for text in axes.get_xticklabels()]
     (2, ['a', 'b'])
     """
@@ -77,7 +77,7 @@ def plot(
     axes = _axes(ax, panels)
     for panel, each in zip(panels, axes, strict=True):
         panel.draw(each)
-        each.set_title(panel.title, loc="left", fontsize="medium")
+        each.set_title(panel.title, fontsize="medium")
         write_below(each, panel.caption)
     return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -37,6 +37,19 @@ class Chunk(Protocol):
     def plain(self, names: Sequence[Any]) -> pd.DataFrame:
         """The rows as they were given, for the caller's own function, and for nothing else."""
         ...
+
+
+def remembered(chunk: Chunk, expression: Expression, made: Callable[[], Vector]) -> Vector:
+    """What an expression says of a chunk, made once where many others are made from it, as a
+    weighted sum is in each entry of a gradient. Nothing may write into a vector."""
+    memo = getattr(chunk, "memo", None)
+    if memo is None:
+        return made()
+    key = id(expression), chunk.branch
+    if key not in memo:
+        memo[key] = expression, made()  # with the expression, so that no other gets its id
+    found: Vector = memo[key][1]
+    return found
 
 
 E_ = TypeVar("E_", bound="Expression")
@@ -107,11 +120,11 @@ def spanned(keys: Keys) -> Bounds | None:
 
 
 def finite(lower: float, upper: float) -> Bounds | None:
-    """Bounds, where both ends are finite and in order."""
-    try:
-        return Bounds.parse((lower, upper), "")
-    except ValueError:
+    """Bounds, where both ends are finite and in order, and not too far apart (`Bounds.parse`)."""
+    low, high = float(lower), float(upper)
+    if not (low <= high and max(-low, high) <= 2.0**900):
         return None
+    return Bounds(low + 0.0, high + 0.0)
 
 
 class Truth(Expression):

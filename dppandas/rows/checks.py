@@ -39,11 +39,24 @@ def agree(expression: Expression, declared: str, values: Iterable[Any]) -> None:
             )
 
 
-def check(expression: Expression, domain: Domain, truth: bool = False) -> None:
-    """Refuse what a declared domain shows to be a slip: text beside numbers, a number as a mask."""
+def check(
+    expression: Expression,
+    domain: Domain,
+    truth: bool = False,
+    seen: dict[tuple[int, bool], Expression] | None = None,
+) -> None:
+    """Refuse what a declared domain shows to be a slip: text beside numbers, a number as a mask.
+
+    ``seen`` has what was checked before: what several expressions share is checked once.
+    """
+    seen = {} if seen is None else seen
+    if (id(expression), truth) in seen:
+        return
+    seen[id(expression), truth] = expression  # kept, so that no other gets its id
+    is_asked = isinstance(expression, Compare | IsIn | Arithmetic | Negative)
     said = {
         child: family(child.declared(domain))
-        for child in expression.children()
+        for child in (expression.children() if is_asked else ())
         if not isinstance(child, Literal)
     }
     if truth and not expression.is_truth:
@@ -62,4 +75,4 @@ def check(expression: Expression, domain: Domain, truth: bool = False) -> None:
     elif isinstance(expression, Arithmetic | Negative) and "text" in said.values():
         raise QueryError(f"{expression}: text has no arithmetic. Nothing was computed or charged.")
     for child in expression.children():
-        check(child, domain, truth=isinstance(expression, And | Or | Not))
+        check(child, domain, isinstance(expression, And | Or | Not), seen)

@@ -11,7 +11,7 @@ import numpy as np
 from .. import vectors
 from ..domain import Declaration, Keys
 from ..vectors import Vector
-from .base import Chunk, Domain, Expression, finite
+from .base import Chunk, Domain, Expression, finite, remembered
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,9 @@ class Dot(Expression):
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
+        return remembered(chunk, self, lambda: self._made(chunk))
+
+    def _made(self, chunk: Chunk) -> Vector:
         total = np.full(chunk.rows, self.constant)
         with np.errstate(all="ignore"):
             for weight, operand in zip(self.weights, self.operands, strict=True):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .. import vectors
 from ..domain import Bounds, Declaration, Keys
 from ..vectors import Vector
-from .base import Chunk, Domain, Expression, finite, inner
+from .base import Chunk, Domain, Expression, finite, inner, remembered
 
 Floats = npt.NDArray[np.float64]
 
@@ -99,6 +99,9 @@ class Function(Expression):
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
+        return remembered(chunk, self, lambda: self._made(chunk))
+
+    def _made(self, chunk: Chunk) -> Vector:
         numbers = vectors.as_numbers(self.operand.vector(chunk)) + 0.0
         with np.errstate(all="ignore"):
             if self.name == "round":
@@ -170,6 +173,9 @@ class Clip(Expression):
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
+        return remembered(chunk, self, lambda: self._made(chunk))
+
+    def _made(self, chunk: Chunk) -> Vector:
         numbers = vectors.as_numbers(self.operand.vector(chunk))
         return Vector(np.clip(numbers, self.lower, self.upper))
 

@@ -9,6 +9,7 @@ from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .covariance import Covariance
 from .distances import Distance, Proposed
+from .misfit import Misfit, SmallDatabases
 from .moments import Mean, Moments, Sum, Variance, WeightedMean
 from .presence import Present
 from .quantiles import Quantiles
@@ -31,12 +32,14 @@ __all__ = [
     "Layout",
     "Magnitudes",
     "Mean",
+    "Misfit",
     "Moments",
     "Popularity",
     "Present",
     "Proposed",
     "Quantiles",
     "Scores",
+    "SmallDatabases",
     "SmoothQuantile",
     "Sparse",
     "Statistic",

@@ -1,0 +1,188 @@
+"""What learners by statistical queries have in common: weighted sums of a row, and their ascent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .. import splits
+from ..accounting import NOTHING
+from ..domain import Keys
+from ..errors import QueryError, quiet, shown
+from ..frame import PrivateFrame
+from ..series import PrivateSeries
+from .base import Box, Matrix, Model
+
+#: Rounds beyond this nobody waits for.
+MOST_ROUNDS = 10_000
+
+
+def rounds_of(value: object) -> int:
+    """A public number of rounds."""
+    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_int or not 1 <= value <= MOST_ROUNDS:  # type: ignore[operator]
+        raise QueryError(
+            f"rounds={shown(value)} must be a whole number from 1 to {MOST_ROUNDS:,}. {NOTHING}"
+        )
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def direction(answer: Any, width: int) -> Matrix:
+    """A noisy gradient as weights whose sizes add up to 1, so that |w·x| ≤ 1 in the box."""
+    found = np.asarray(answer, dtype=np.float64)
+    size = np.abs(found).sum()
+    if not np.isfinite(size) or size <= 0:
+        return np.full(width, 1.0 / width)
+    made: Matrix = found / size
+    return made
+
+
+def gradient(scaled: PrivateFrame, residual: PrivateSeries, reach: float) -> Any:
+    """Released: for each feature the sum over the rows of feature times residual, |r| ≤ reach."""
+    products = {name: scaled[name] * residual for name in scaled.columns}
+    return scaled.assign(**products)[list(products)].sum(bounds=(-reach, reach))
+
+
+def noise_of(loss: Any) -> float:
+    """About how much noise a count gets at a loss: the scale of Laplace's, Gauss' deviation."""
+    return 1 / float(loss.epsilon) if loss.epsilon else float(1 / np.sqrt(2 * float(loss.rho)))
+
+
+def shares(split: splits.Split) -> list[float]:
+    """The noise of a count at each share."""
+    return [noise_of(loss) for loss in split.shares]
+
+
+class Linear(Model):
+    """A model of weighted sums of features: ``coef_`` and ``intercept_``, in the features' units.
+
+    Rows that are predicted for are clipped to the public bounds, as those learnt from were.
+    """
+
+    coef_: Matrix
+    _scaled: tuple[Matrix, float]
+
+    _needs_target = True
+
+    def _weights(self) -> tuple[Matrix, float]:
+        """Weights of features in [-1, 1], and what is added."""
+        self._fitted()
+        return self._scaled
+
+    def _scores(self, X: Any) -> Any:
+        """Weighted sums: a private column of private rows, an array of others.
+
+        Both are added from left to right, so that they agree to the last bit."""
+        box, (weights, constant) = self._fitted(), self._weights()
+        if isinstance(X, PrivateFrame):
+            _has(X, box)
+            return box.private(X).dot(weights.tolist()) + constant
+        rows = box.plain(X)
+        total = np.zeros(len(rows))
+        for weight, column in zip(weights.tolist(), rows.T, strict=True):
+            total = total + weight * column
+        return total + constant
+
+    def _learnt(self, box: Box, weights: Matrix, constant: float) -> dict[str, Any]:
+        """The same in the features' units, and as it was learnt."""
+        coef = weights / box.half
+        return {
+            "coef_": coef,
+            "intercept_": float(constant - coef @ box.middle),
+            "_scaled": (weights, float(constant)),
+        }
+
+
+class TwoClasses(Linear):
+    """What tells two public classes apart by the sign of a weighted sum."""
+
+    _kind = "classifier"
+    classes: object
+    classes_: Any
+
+    def _labels(self, target: PrivateSeries) -> tuple[Any, Any]:
+        """The classes, the second of which is the positive one: never read from the rows."""
+        if self.classes is not None:
+            return _two(self.classes)
+        declared = target._root.declared(target._expression)
+        if isinstance(declared, Keys):
+            return _two(list(declared.labels))
+        raise QueryError(
+            "the classes are public, and never read from the rows: classes=[negative, positive], "
+            "or declare the keys of the target in dp.protect, or hand a mask such as "
+            f'people["income"] > 50_000. {NOTHING}'
+        )
+
+    def _signs(
+        self, scaled: PrivateFrame, target: PrivateSeries
+    ) -> tuple[tuple[Any, Any], PrivateSeries]:
+        """The classes, and 1 or -1 for each row; missing where its target is neither."""
+        negative, positive = self._labels(target)
+        return (negative, positive), target.map({negative: -1, positive: 1})
+
+    def _classified(self, box: Box, weights: Matrix, b: float, labels: Any) -> dict[str, Any]:
+        learnt = self._learnt(box, weights, b)
+        learnt["coef_"] = learnt["coef_"].reshape(1, -1)
+        learnt["intercept_"] = np.array([learnt["intercept_"]])
+        return {**learnt, "classes_": _array(labels)}
+
+    @quiet
+    def decision_function(self, X: Any) -> Any:
+        """Weighted sums, above 0 for the second class: a private column of a private frame (row by
+        row, *Stability*: 1; nothing is charged), an array of plain rows."""
+        return self._scores(X)
+
+    @quiet
+    def predict(self, X: Any) -> Any:
+        """The class of each row: a private column, whose keys are the classes, of a private frame
+        (row by row, *Stability*: 1; nothing is charged; missing where a feature is); an array of
+        plain rows, in which no feature may be missing."""
+        scores = self._scores(X)
+        if not isinstance(X, PrivateFrame):
+            if np.isnan(scores).any():
+                raise QueryError("a feature is missing in a row: fill or drop it first.")
+            return self.classes_[(scores > 0).astype(int)]
+        above = (scores > 0) * 1.0 + scores * 0.0  # missing where a feature is
+        negative, positive = self.classes_.tolist()
+        return above.map({0: negative, 1: positive})
+
+    @quiet
+    def score(self, X: Any, y: Any) -> float:
+        """The share of plain rows whose class is predicted. Of private rows ask for it:
+        ``(model.predict(people) == people["y"]).mean(epsilon=…)``."""
+        _plain_only(X, "(model.predict(people) == people['y']).mean(epsilon=…)")
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+
+def _array(labels: Any) -> Any:
+    found = np.array(labels)
+    if [type(x) for x in found.tolist()] == [type(x) for x in labels]:
+        return found
+    objects = np.empty(len(labels), dtype=object)
+    objects[:] = labels
+    return objects
+
+
+def _two(labels: Any) -> tuple[Any, Any]:
+    if isinstance(labels, str) or not isinstance(labels, list | tuple | np.ndarray | pd.Index):
+        raise QueryError(f"classes={shown(labels)} must be a list: [negative, positive]. {NOTHING}")
+    found = Keys.parse(list(labels), ["classes"]).labels
+    if len(found) != 2:
+        raise QueryError(
+            f"it tells two classes apart, and these are {len(found)}. For more, fit one model for "
+            f'each against the rest, on people["kind"] == "a", and compare their scores. {NOTHING}'
+        )
+    return found[0], found[1]
+
+
+def _has(frame: PrivateFrame, box: Box) -> None:
+    missing = [name for name in box.names if name not in frame.columns]
+    if missing:
+        raise QueryError(f"this frame has no column {shown(missing[0])}. {NOTHING}")
+
+
+def _plain_only(X: Any, instead: str) -> None:
+    if isinstance(X, PrivateFrame):
+        raise QueryError(f"a score of private rows is an answer: ask {instead}. {NOTHING}")

@@ -1,0 +1,257 @@
+"""k-means on private rows: by counts on a public grid, or by Lloyd's rounds."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .. import progress, results
+from ..accounting import NOTHING
+from ..errors import QueryError, quiet, shown
+from ..frame import PrivateFrame
+from ..series import PrivateSeries
+from .base import Box, Matrix, Model
+from .points import clustered, rounded, spread
+
+#: Centres, and rounds, of a model.
+MOST = 1000
+#: Cells of a grid.
+MOST_CELLS = 2**15
+#: Up to so many columns "auto" counts on a grid: with more, cells are too few a side.
+GRID_COLUMNS = 6
+#: Shares of the loss: for how many rows there are, and for how many lie in each cell.
+SHARES = (1, 19)
+#: Of the grid's fineness: Su et al. (2016), Section 4.1.
+ROWS_A_CELL = 10
+
+
+class KMeans(Model):
+    """k centres with a small mean squared distance to the rows, for epsilon (or rho) in all.
+
+    n_clusters : how many centres, up to 1000.
+    bounds : of the features: one (lower, upper), or a dict of them; else the declared domain's.
+        Features are clipped to them and moved to [-1, 1], where distances are measured, so that
+        each counts as much as its bounds are wide.
+    method : "grid": counts of rows in the cells of a public grid, and k-means of their middles. A
+        twentieth of the loss goes into the number of rows, which decides how fine the grid is.
+        "lloyd": rounds of Lloyd's algorithm on noisy counts and sums, from centres that are spread
+        over the box. "auto": the grid up to 6 columns.
+    rounds : of Lloyd's algorithm; more rounds share the same loss.
+
+    After `fit`: ``cluster_centers_`` in the units of the features, ``method_``, ``n_iter_`` (the
+    passes over the rows that made centres), ``releases_``. There is no ``labels_``, which would
+    tell of each person where they are: `predict` makes a private column of them. There is no
+    ``inertia_`` either, for scikit-learn's is exact; ask for what you need of the labels.
+
+    *Guarantee*: as for `fit`: differential privacy of the unit, with the sum of the losses of its
+    releases (docs/proofs/programs.md). Source: Su, Cao, Li, Bertino and Jin, "Differentially
+    private k-means clustering", CODASPY 2016; Blum, Dwork, McSherry and Nissim, "Practical privacy:
+    the SuLQ framework", PODS 2005.
+
+    >>> import numpy as np, pandas as pd, dppandas as dp
+    >>> dp.reset(); session = dp.session(epsilon=2)
+    >>> df = pd.DataFrame({"x": [1.0, 9.0] * 2000, "y": [2.0, 7.0] * 2000})
+    >>> people = dp.protect(df, name="two groups", domain={"x": (0, 10), "y": (0, 10)})
+    >>> model = dp.models.KMeans(n_clusters=2, epsilon=1).fit(people)
+    >>> near = np.abs(np.sort(model.cluster_centers_, axis=0) - [[1, 2], [9, 7]]) < 0.5
+    >>> bool(near.all()), session.spent
+    (True, 1)
+    >>> model.predict(people).value_counts(epsilon=1).shape  # labels are a private column
+    (2,)
+    >>> dp.reset()
+    """
+
+    cluster_centers_: Matrix
+    method_: str
+    n_iter_: int
+    _centres: Matrix
+
+    _kind: ClassVar[str | None] = "clusterer"
+
+    def __init__(
+        self,
+        n_clusters: object = 8,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        bounds: object = None,
+        method: object = "auto",
+        rounds: object = 3,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.rho = rho
+        self.bounds = bounds
+        self.method = method
+        self.rounds = rounds
+
+    def _program(
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+    ) -> dict[str, Any]:
+        number, width = _whole(self.n_clusters, "n_clusters"), len(box.names)
+        rounds, method = _whole(self.rounds, "rounds"), self._method(width)
+        if method == "grid":
+            centres, passes = self._by_grid(scaled, number, width, answered), 1
+        else:
+            centres, passes = self._by_rounds(scaled, number, width, rounds, answered), rounds
+        return {
+            "cluster_centers_": box.back(centres),
+            "method_": method,
+            "n_iter_": passes,
+            "_centres": centres,
+        }
+
+    def _method(self, width: int) -> str:
+        if self.method not in ("auto", "grid", "lloyd"):
+            raise QueryError(
+                f'method={shown(self.method)} must be "grid", "lloyd" or "auto", which is the grid '
+                f"up to {GRID_COLUMNS} columns. {NOTHING}"
+            )
+        if self.method == "auto":
+            return "grid" if width <= GRID_COLUMNS else "lloyd"
+        if self.method == "grid" and 2**width > MOST_CELLS:
+            raise QueryError(
+                f"a grid of {width} columns has more than {MOST_CELLS:,} cells; the most is "
+                f'{MOST_CELLS.bit_length() - 1} columns. Choose columns, or method="lloyd". '
+                f"{NOTHING}"
+            )
+        return str(self.method)
+
+    # counts on a grid
+
+    def _by_grid(self, scaled: PrivateFrame, number: int, width: int, answered: Any) -> Matrix:
+        with self._shared(SHARES):
+            rows = scaled.dot([1.0] * width).count()  # those with all values
+            answered(rows)
+            noise = results.record(rows).scale * self._ratio()
+            a_side = self._cells_a_side(max(int(rows), 0), noise, number, width)
+            inner = {
+                name: ((scaled[name] + 1) * (a_side / 2) // 1).clip(0, a_side - 1)
+                for name in scaled.columns
+            }
+            code = scaled.assign(**inner).dot([float(a_side**i) for i in range(width)])
+            cells = a_side**width
+            counts = code.value_counts(keys=range(cells), sort=False)
+            answered(counts)
+        found: Matrix = counts.to_numpy().astype(np.float64)
+        kept = found > self._threshold(noise, cells)
+        if kept.sum() < number:
+            kept = np.zeros(cells, dtype=bool)
+            kept[np.argsort(-found, kind="stable")[:number]] = True
+        codes = np.flatnonzero(kept)
+        sides = codes[:, None] // a_side ** np.arange(width) % a_side
+        middles = (sides + 0.5) * (2 / a_side) - 1
+        return rounded(clustered(middles.astype(np.float64), np.maximum(found[kept], 0.0), number))
+
+    def _ratio(self) -> float:
+        """The scale of the noise of the second release as a multiple of that of the first."""
+        share = SHARES[0] / SHARES[1]
+        return share if self.rho is None else math.sqrt(share)
+
+    def _cells_a_side(self, rows: int, noise: float, number: int, width: int) -> int:
+        """(n ε / 10)^(2/(2+d)), rounded up, with 1/ε the scale of Laplace noise, or of one that has
+        the deviation of the Gaussian."""
+        scale = noise if self.rho is None else noise / math.sqrt(2)
+        wanted = math.ceil(math.pow(rows / scale / ROWS_A_CELL, 2 / (2 + width)))
+        most = next(m for m in range(MOST_CELLS, 1, -1) if m**width <= MOST_CELLS)
+        least = next(m for m in range(2, MOST + 1) if m**width >= number)
+        return max(min(wanted, most), least)
+
+    def _threshold(self, noise: float, cells: int) -> float:
+        """What noise alone exceeds in an empty cell with probability 1/(2 √cells)."""
+        if self.rho is None:
+            return noise * math.log(cells) / 2
+        return noise * NormalDist().inv_cdf(1 - 0.5 / math.sqrt(cells))
+
+    # Lloyd's rounds
+
+    def _by_rounds(
+        self, scaled: PrivateFrame, number: int, width: int, rounds: int, answered: Any
+    ) -> Matrix:
+        names, centres = list(scaled.columns), spread(number, width)
+        with self._shared(self._weights(width) * rounds):
+            for _ in progress.rounds(rounds, "k-means"):
+                table = scaled.assign(cluster=_nearest(scaled, centres))
+                clusters = table.groupby("cluster", keys=range(number))
+                counts = clusters.size()
+                answered(counts)
+                sums = clusters[names].sum(bounds=(-1, 1))
+                answered(sums)
+                centres = _moved(centres, counts.to_numpy(), sums.to_numpy())
+        return centres
+
+    def _weights(self, width: int) -> list[Any]:
+        """Of the counts and the sums of a round. For a loss in ρ as good as noise on both at once:
+        a row (√d/2, x) is at most √(d/4 + d) long."""
+        if self.rho is not None:
+            return [1, 4]
+        return [round((4 * width * 0.225**2) ** (1 / 3), 3), width]  # Su et al., Section 3.2
+
+    # labels
+
+    @quiet
+    def predict(self, X: Any) -> Any:
+        """The nearest centre of each row: whole numbers from 0.
+
+        X : plain rows (a DataFrame with the features, or an array): an array of ints. A private
+            frame: a private column whose declared keys are the clusters; a row that lacks a feature
+            has no label. Rows are clipped to the bounds first.
+
+        Raises `QueryError` for plain rows in which a value is missing.
+
+        *Guarantee*: nothing is released; of private rows, row by row. *Stability*: 1.
+        """
+        box = self._fitted()
+        if isinstance(X, PrivateFrame):
+            return _nearest(box.private(X), self._centres)
+        rows = box.plain(X)
+        if np.isnan(rows).any():
+            raise QueryError("a value is missing in these rows: fill it, or leave the row out.")
+        total = [np.zeros(len(rows)) for _ in self._centres]
+        for j, weights in enumerate(_lines(self._centres).T):
+            for column, weight in zip([*rows.T, np.ones(len(rows))], weights, strict=True):
+                total[j] = total[j] + weight * (column + 0.0)
+        labels: npt.NDArray[np.int64] = np.argmax(np.stack(total), axis=0).astype(np.int64)
+        return labels
+
+    @quiet
+    def fit_predict(self, X: Any, y: Any = None) -> PrivateSeries:
+        """`fit`, and the private column of labels of the same rows.
+
+        *Guarantee*: as for `fit`; the labels are not released.
+        """
+        labels: PrivateSeries = self.fit(X, y).predict(X)
+        return labels
+
+
+def _lines(centres: Matrix) -> Matrix:
+    """Weights by which the nearest centre has the largest sum: c·x - c·c/2."""
+    return np.vstack([centres.T, -(centres**2).sum(axis=1) / 2])
+
+
+def _nearest(scaled: PrivateFrame, centres: Matrix) -> PrivateSeries:
+    """For each row the number of its nearest centre."""
+    with_one = scaled.assign(one=1.0)
+    weights = pd.DataFrame(_lines(centres), index=list(with_one.columns))
+    labels: PrivateSeries = with_one.dot(weights).idxmax(axis=1)
+    return labels
+
+
+def _moved(centres: Matrix, counts: Matrix, sums: Matrix) -> Matrix:
+    """To the noisy means; a centre stays where its noisy count is less than one row."""
+    means = sums / np.maximum(counts, 1)[:, None]
+    return rounded(np.where(counts[:, None] < 1, centres, np.clip(means, -1.0, 1.0)))
+
+
+def _whole(value: object, name: str) -> int:
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or not 1 <= value <= MOST:  # type: ignore[operator]
+        raise QueryError(
+            f"{name}={shown(value)} must be a whole number from 1 to {MOST}. {NOTHING}"
+        )
+    return int(value)  # type: ignore[call-overload,no-any-return]

@@ -1,0 +1,142 @@
+"""Linear regression by gradients with a noisy line search."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from .. import progress
+from ..accounting import NOTHING
+from ..errors import QueryError, quiet, shown
+from ..frame import PrivateFrame
+from ..series import PrivateSeries
+from ..shaping import bounds_of
+from .base import Box
+from .gradient import Linear, _plain_only, direction, gradient, rounds_of, shares
+
+#: A step is shrunk as if this many times the noise of its sums had been found on top of the sum of
+#: squares (chosen on the benchmark's data, which benchmarks/README.md says).
+SHRINK = 1.5
+
+
+class LinearRegression(Linear):
+    """Least squares on features in public bounds, by statistical queries.
+
+    First it asks for the mean of the target. Then each round asks for the gradient, a sum for each
+    feature, and how far to go along it: the mean of the weighted sum, the sums of its squares and
+    of its products with what is left of the target, and the mean of what is left then. With one
+    round this is regression on a single direction, which stands more noise than solving for all
+    weights; more rounds come to least squares where there are many rows.
+
+    epsilon, rho : what the fit costs in all.
+    bounds : (lower, upper) for all features or a dict; else those that are declared.
+    target_bounds : (lower, upper) of the target, to which it is clipped; else those declared.
+    rounds : how many rounds there are.
+    clip : what is left of the target is clipped to this share of half its range in each gradient,
+        which lowers the noise; 2 clips nothing.
+
+    Learnt: ``coef_`` (d,), ``intercept_``, ``n_iter_``, ``releases_``.
+
+    *Guarantee*: as of `fit`. Source: the statistical queries of Blum, Dwork, McSherry and Nissim,
+    "Practical privacy: the SuLQ framework", PODS 2005.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> dp.reset(); session = dp.session(epsilon=1)
+    >>> df = pd.DataFrame({"a": [0, 1, 2, 3] * 999, "b": [1, 3, 5, 7] * 999})
+    >>> model = dp.models.LinearRegression(epsilon=1, bounds=(0, 3), target_bounds=(0, 8))
+    >>> model = model.fit(df.dp[["a"]], df.dp["b"])
+    >>> model.coef_.shape, model.predict([[1.5]]).shape, str(session.remaining)
+    ((1,), (1,), '0')
+    >>> dp.reset()
+    """
+
+    _kind = "regressor"
+
+    def __init__(
+        self,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        bounds: object = None,
+        target_bounds: object = None,
+        rounds: object = 1,
+        clip: object = 0.5,
+    ) -> None:
+        self.epsilon = epsilon
+        self.rho = rho
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.rounds = rounds
+        self.clip = clip
+
+    def _program(
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+    ) -> dict[str, Any]:
+        target = cast(PrivateSeries, target)  # `fit` has seen to it
+        rounds, reach = rounds_of(self.rounds), _reach(self.clip)
+        ends = bounds_of(
+            target._root, "the target (target_bounds=)", target._expression, self.target_bounds
+        )
+        if ends.lower == ends.upper:
+            raise QueryError(f"the bounds of the target are one point, {ends}. {NOTHING}")
+        middle, half = ends.lower / 2 + ends.upper / 2, ends.upper / 2 - ends.lower / 2
+        names = list(scaled.columns)
+        value = ((target.clip(ends.lower, ends.upper) - middle) / half).clip(-1, 1)
+        weights = np.zeros(len(names))
+        split = self._shared([2] + [18, 3, 12, 2] * rounds)
+        noise = shares(split)[3]
+        # a weighted sum with weights of 1 in all seldom lies further from its mean
+        narrow = float(len(names) ** -0.4)
+        with split:
+            # a row of which a feature is missing has no weighted sum, not even of weights 0
+            known = value + scaled.dot(weights.tolist())
+            answered(mean := known.mean(bounds=(-1, 1)))
+            constant = _inside(mean)
+            for _ in progress.rounds(rounds, "linear regression"):
+                left = value - scaled.dot(weights.tolist()) - constant
+                answered(sums := gradient(scaled, left.clip(-reach, reach), reach))
+                along = direction(sums, len(names))
+                line = scaled.dot(along.tolist()).clip(-1, 1).where(left.notna())
+                answered(place := line.mean(bounds=(-1, 1)))
+                centre = _inside(place)
+                near = (line - centre).clip(-narrow, narrow)
+                limits = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
+                pair = scaled.assign(both=near * left.clip(-reach, reach), square=near * near)
+                answered(table := pair[list(limits)].sum(bounds=limits))
+                both, square = np.asarray(table, dtype=np.float64).tolist()
+                most = max(square, 0.0) + SHRINK * noise * (narrow * reach + narrow**2)
+                step = min(max(both / most, 0.0), 4.0) if most > 0 else 0.0
+                weights = weights + along * step
+                constant = _inside(constant - step * centre, 4.0)
+                rest = value - scaled.dot(weights.tolist()) - constant
+                answered(mean := rest.mean(bounds=(-1, 1)))
+                constant = _inside(constant + _inside(mean), 4.0)
+        learnt = self._learnt(box, weights * half, constant * half + middle)
+        return {**learnt, "n_iter_": rounds}
+
+    @quiet
+    def predict(self, X: Any) -> Any:
+        """The target that is expected of each row: a private column of a private frame (row by
+        row, *Stability*: 1; nothing is charged), an array of plain rows. It isn't clipped."""
+        return self._scores(X)
+
+    @quiet
+    def score(self, X: Any, y: Any) -> float:
+        """R² on plain rows: the share of the target's variance that is predicted. Of private rows
+        ask for the mean of squares."""
+        _plain_only(X, "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)")
+        truth = np.asarray(y, dtype=np.float64)
+        spread = float(((truth - truth.mean()) ** 2).sum())
+        return 1 - float(((truth - self.predict(X)) ** 2).sum()) / spread
+
+
+def _inside(value: Any, reach: float = 1.0) -> float:
+    found = float(value)
+    return min(max(found, -reach), reach) if found == found else 0.0
+
+
+def _reach(clip: object) -> float:
+    if isinstance(clip, bool) or not isinstance(clip, int | float | np.number) or not 0 < clip <= 2:
+        raise QueryError(f"clip={shown(clip)} must be a number above 0, up to 2. {NOTHING}")
+    return float(clip)

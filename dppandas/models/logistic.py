@@ -1,0 +1,164 @@
+"""Logistic regression by gradients, each with a noisy line search."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from .. import progress
+from ..errors import QueryError, quiet
+from ..frame import PrivateFrame
+from ..series import PrivateSeries
+from .base import Box, Matrix
+from .gradient import TwoClasses, direction, gradient, rounds_of, shares
+
+#: Bins of the two histograms of the first line search.
+COARSE, FINE = 8, 16
+#: Weighted sums beyond this change no probability that could be told.
+STEEPEST = 1000.0
+
+
+class LogisticRegression(TwoClasses):
+    """The chance of the second of two classes, by statistical queries: gradient ascent.
+
+    The first round asks for the gradient where all weights are 0, Σ (y - ½)·x, a sum for each
+    feature; and then for two histograms of the weighted sum by class, coarse and fine, to which
+    intercept and slope are fitted. So the loss goes into one direction and two numbers, and not
+    into many gradients. Each further round asks for a gradient where the last one ended, and for
+    the five sums of a Newton step along it and the intercept: more rounds come to the most likely
+    weights where there are many rows, and cost accuracy where there are few.
+
+    epsilon, rho : what the fit costs in all.
+    bounds : (lower, upper) for all features or a dict; else those that are declared.
+    classes : [negative, positive]; else the declared keys of the target, or False and True of a
+        mask. Rows whose target is neither don't count.
+    rounds : how many rounds there are.
+
+    Learnt: ``coef_`` (1, d), ``intercept_`` (1,), ``classes_``, ``n_iter_``, ``releases_``.
+
+    *Guarantee*: as of `fit`. Source: McSherry and Williams, "Probabilistic inference and
+    differential privacy", NIPS 2010, for the gradients.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> dp.reset(); session = dp.session(epsilon=1)
+    >>> df = pd.DataFrame({"a": range(2000), "b": range(2000, 0, -1)})
+    >>> people = df.dp
+    >>> model = dp.models.LogisticRegression(epsilon=1, bounds=(0, 2000))
+    >>> model = model.fit(people[["a", "b"]], people["a"] > 1000)
+    >>> model.predict([[1990, 10], [10, 1990]]).tolist(), str(session.remaining)
+    ([True, False], '0')
+    >>> dp.reset()
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        bounds: object = None,
+        classes: object = None,
+        rounds: object = 1,
+    ) -> None:
+        self.epsilon = epsilon
+        self.rho = rho
+        self.bounds = bounds
+        self.classes = classes
+        self.rounds = rounds
+
+    def _program(
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+    ) -> dict[str, Any]:
+        target = cast(PrivateSeries, target)  # `fit` has seen to it
+        rounds, width = rounds_of(self.rounds), len(scaled.columns)
+        labels, sign = self._signs(scaled, target)
+        weights, constant = np.zeros(width), 0.0
+        split = self._shared([5, 1, 4] + [5, 5] * (rounds - 1))
+        noise = shares(split)
+        with split:
+            for i in progress.rounds(rounds, "logistic regression"):
+                score = scaled.dot(weights.tolist()) + constant
+                # y - p, where p is the chance of the second class
+                residual = (sign - np.tanh(score / 2)) / 2
+                reach = 1.0 if i else 0.5
+                answered(sums := gradient(scaled, residual, reach))
+                along = direction(sums, width)
+                line = scaled.dot(along.tolist()).clip(-1, 1)
+                if not i:
+                    slope, constant = _fitted(line, sign, answered)
+                    weights = along * slope
+                    continue
+                step, more = _newton(scaled, line, score, residual, noise[2 * i + 2], answered)
+                weights, constant = weights + along * step, constant + more
+                weights, constant = _held(weights), float(np.clip(constant, -STEEPEST, STEEPEST))
+        return {**self._classified(box, weights, constant, labels), "n_iter_": rounds}
+
+    @quiet
+    def predict_proba(self, X: Any) -> Any:
+        """The chances of both classes: of plain rows an array (rows, 2); of a private frame a
+        private column, the chance of the second class (row by row; nothing is charged)."""
+        scores = self._scores(X)
+        if isinstance(X, PrivateFrame):
+            return np.tanh(scores / 2) / 2 + 0.5
+        if np.isnan(scores).any():
+            raise QueryError("a feature is missing in a row: fill or drop it first.")
+        chance = np.tanh(scores / 2) / 2 + 0.5
+        return np.column_stack([1 - chance, chance])
+
+
+def _held(weights: Matrix) -> Matrix:
+    size = np.abs(weights).sum()
+    return weights * (STEEPEST / size) if size > STEEPEST else weights
+
+
+def _fitted(line: PrivateSeries, sign: PrivateSeries, answered: Any) -> tuple[float, float]:
+    """Slope and intercept of the chance along a line, by two histograms by class."""
+    low, high = -1.0, 1.0
+    slope = place = 0.0
+    for bins in (COARSE, FINE):
+        at: Any = np.floor((line - low) * (bins / (high - low))).clip(0, bins - 1)
+        cell: Any = at + (sign + 1) * (bins / 2)
+        answered(counts := cell.value_counts(keys=range(2 * bins), sort=False))
+        table = np.asarray(counts, dtype=np.float64).reshape(2, bins)
+        middles = low + (np.arange(bins) + 0.5) * (high - low) / bins
+        slope, place = _most_likely(middles, table[1], table[0])
+        # where the chances lie between e^-6 and 1 - e^-6, but not too near
+        reach = min(max(6 / abs(slope), 0.2), 2.0)
+        low, high = max(place - reach, -1.0), min(place + reach, 1.0)
+    return slope, -slope * place
+
+
+def _most_likely(middles: Matrix, positive: Matrix, negative: Matrix) -> tuple[float, float]:
+    """Slope and place of the most likely chance, of all in a table: noisy counts may be below 0,
+    so that likelihoods have many peaks."""
+    sizes = 2.0 ** np.arange(0, 9, 0.25)
+    slopes = np.concatenate([-sizes[::-1], sizes])
+    places = np.linspace(middles[0], middles[-1], 129)
+    z = slopes[:, None, None] * (middles - places[:, None])
+    likelihood = -(np.logaddexp(0, -z) @ positive + np.logaddexp(0, z) @ negative)
+    i, j = np.unravel_index(int(np.argmax(likelihood)), likelihood.shape)
+    return float(slopes[i]), float(places[j])
+
+
+def _newton(
+    scaled: PrivateFrame,
+    line: PrivateSeries,
+    score: PrivateSeries,
+    residual: PrivateSeries,
+    noise: float,
+    answered: Any,
+) -> tuple[float, float]:
+    """One step of Newton's along a line and the intercept."""
+    bend = (1 - np.tanh(score / 2) ** 2) / 4
+    ends = {"r": (-1, 1), "r s": (-1, 1), "h": (0, 0.25), "h s": (-0.25, 0.25), "h s s": (0, 0.25)}
+    parts = [residual, residual * line, bend, bend * line, bend * line * line]
+    table = scaled.assign(**dict(zip(ends, parts, strict=True)))[list(ends)]
+    answered(sums := table.sum(bounds=ends))
+    r, rs, h, hs, hss = np.asarray(sums, dtype=np.float64).tolist()
+    shrink = 4 * noise  # about the noise of the sums, which bends what isn't known to be bent
+    second = np.array([[max(hss, 0) + shrink, hs], [hs, max(h, 0) + shrink]])
+    if np.linalg.eigvalsh(second).min() < shrink / 2:
+        second = np.diag(np.diag(second))
+    step = np.linalg.solve(second, [rs, r])
+    step = np.clip(step, -STEEPEST, STEEPEST)
+    return float(step[0]), float(step[1])

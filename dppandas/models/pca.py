@@ -1,0 +1,167 @@
+"""Principal components of private rows, from their noisy second moments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..accounting import NOTHING
+from ..errors import QueryError, quiet, shown
+from ..frame import PrivateFrame
+from ..series import PrivateSeries
+from .base import Box, Matrix, Model
+from .points import rounded
+
+#: Shares of the loss: for the means, and for the covariances.
+SHARES = (1, 3)
+
+
+class PCA(Model):
+    """The directions in which rows vary most, for epsilon (or rho) in all.
+
+    n_components : how many of them; None for one a column.
+    bounds : of the features: one (lower, upper), or a dict of them; else the declared domain's.
+        Values are clipped to them, here and in `transform`.
+
+    After `fit`: ``components_`` (a row each; its entry of largest size is positive),
+    ``explained_variance_``, ``explained_variance_ratio_`` (of the variance of all columns),
+    ``mean_``, ``n_components_``, ``releases_``. As in scikit-learn features are in their own units:
+    those with wide ranges have most variance, unless they are scaled before.
+
+    A quarter of the loss goes into the means, the rest into the covariances.
+
+    *Guarantee*: as for `fit`: differential privacy of the unit, with the sum of the losses of its
+    two releases (docs/proofs/programs.md, docs/proofs/covariances.md). Source: Blum, Dwork,
+    McSherry and Nissim, "Practical privacy: the SuLQ framework", PODS 2005, Section 5.1.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> dp.reset(); session = dp.session(epsilon=1)
+    >>> df = pd.DataFrame({"x": [1.0, 5.0, 9.0] * 2000, "y": [2.0, 4.0, 6.0] * 2000})
+    >>> people = dp.protect(df, name="a line", domain={"x": (0, 10), "y": (0, 10)})
+    >>> model = dp.models.PCA(n_components=1, epsilon=1).fit(people)
+    >>> print(model.components_.round(1), session.spent)
+    [[0.9 0.4]] 1
+    >>> model.transform(people).columns.tolist()  # a private frame, row by row
+    ['pca0']
+    >>> dp.reset()
+    """
+
+    components_: Matrix
+    explained_variance_: Matrix
+    explained_variance_ratio_: Matrix
+    mean_: Matrix
+    n_components_: int
+
+    def __init__(
+        self,
+        n_components: object = None,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        bounds: object = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.rho = rho
+        self.bounds = bounds
+
+    def _program(
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+    ) -> dict[str, Any]:
+        number = self._number(len(box.names))
+        complete = scaled.dropna()
+        with self._shared(SHARES):
+            means = complete.mean(bounds=(-1, 1))
+            answered(means)
+            spread = complete.cov(bounds=(-1, 1))
+            answered(spread)
+        unit = box.half.max()  # whose square may be too large for a float
+        half = box.half / unit
+        values, vectors = np.linalg.eigh(spread.to_numpy() * half * half[:, None])
+        values, vectors = np.maximum(values[::-1], 0.0), vectors.T[::-1]
+        largest = np.abs(vectors).argmax(axis=1)
+        vectors = vectors * np.where(vectors[range(len(vectors)), largest] < 0, -1.0, 1.0)[:, None]
+        total = values.sum()
+        ratios = values / total if total > 0 else np.zeros_like(values)
+        with np.errstate(over="ignore"):
+            variances = values[:number] * unit * unit
+        return {
+            "components_": rounded(vectors[:number]),
+            "explained_variance_": variances,
+            "explained_variance_ratio_": ratios[:number],
+            "mean_": box.back(means.to_numpy()),
+            "n_components_": number,
+        }
+
+    def _number(self, width: int) -> int:
+        number = width if self.n_components is None else self.n_components
+        is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not is_whole or not 1 <= number <= width:  # type: ignore[operator]
+            raise QueryError(
+                f"n_components={shown(number)} must be a whole number from 1 to {width}, that of "
+                f"the columns; or None for all. {NOTHING}"
+            )
+        return int(number)  # type: ignore[call-overload,no-any-return]
+
+    def _lines(self, box: Box) -> Matrix:
+        """Weights of the features in [-1, 1], and a constant, for each component."""
+        constants = (self.components_ * (box.middle - self.mean_)).sum(axis=1)
+        return np.vstack([(self.components_ * box.half).T, constants])
+
+    @quiet
+    def transform(self, X: Any) -> Any:
+        """The rows in the directions of the components, from the mean.
+
+        X : plain rows (a DataFrame with the features, or an array): an array. A private frame: a
+            private frame with columns pca0, pca1, …, whose bounds follow from the features'; a row
+            that lacks a feature has no values. Rows are clipped to the bounds first.
+
+        *Guarantee*: nothing is released; of private rows, row by row. *Stability*: 1.
+        """
+        box = self._fitted()
+        lines = self._lines(box)
+        if isinstance(X, PrivateFrame):
+            with_one = box.private(X).assign(one=1.0)
+            names = self.get_feature_names_out()
+            weights = pd.DataFrame(lines, index=list(with_one.columns), columns=names)
+            return with_one.dot(weights)
+        rows = box.plain(X)
+        found = np.zeros((len(rows), self.n_components_))
+        for weights_of, column in zip(lines, [*rows.T, np.ones(len(rows))], strict=True):
+            found = found + column[:, None] * weights_of
+        return found
+
+    @quiet
+    def fit_transform(self, X: Any, y: Any = None) -> PrivateFrame:
+        """`fit`, and the private frame of the same rows in the directions of the components.
+
+        *Guarantee*: as for `fit`; the rows are not released.
+        """
+        made: PrivateFrame = self.fit(X, y).transform(X)
+        return made
+
+    @quiet
+    def inverse_transform(self, X: Any) -> Matrix:
+        """Plain rows of components in the units of the features: an array, one column a feature.
+
+        *Guarantee*: nothing is released.
+        """
+        self._fitted()
+        if isinstance(X, PrivateFrame | PrivateSeries):
+            raise QueryError("inverse_transform takes plain rows, such as released centres.")
+        try:
+            rows = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            rows = np.empty(0)
+        if rows.ndim != 2 or rows.shape[1] != self.n_components_:
+            raise QueryError(f"rows must be an array with {self.n_components_} columns of numbers.")
+        found: Matrix = rows @ self.components_ + self.mean_
+        return found
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """What `transform` names its columns: pca0, pca1, …"""
+        self._fitted()
+        return np.array([f"pca{i}" for i in range(self.n_components_)], dtype=object)

@@ -1,0 +1,74 @@
+"""Rosenblatt's perceptron by statistical queries."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from .. import progress
+from ..frame import PrivateFrame
+from ..series import PrivateSeries
+from .base import Box
+from .gradient import TwoClasses, direction, rounds_of
+
+
+class Perceptron(TwoClasses):
+    """A plane between two classes, by statistical queries: the lecture's perceptron.
+
+    Each round asks for the sum of y·(x, 1) over the rows on the wrong side of the plane (y is 1 or
+    -1), a sum for each feature and one for the intercept, and adds it to the weights. The number of
+    rounds is public; the lecture's rule stops when no row is wrong, which is private.
+
+    epsilon, rho, bounds, classes : as for `LogisticRegression`.
+    rounds : how many rounds there are.
+
+    Learnt: ``coef_`` (1, d), ``intercept_`` (1,), ``classes_``, ``n_iter_``, ``releases_``.
+
+    *Guarantee*: as of `fit`. Source: Blum, Dwork, McSherry and Nissim, "Practical privacy: the SuLQ
+    framework", PODS 2005.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> dp.reset(); session = dp.session(epsilon=1)
+    >>> people = pd.DataFrame({"a": range(-1000, 1000), "b": range(1000, -1000, -1)}).dp
+    >>> model = dp.models.Perceptron(epsilon=1, bounds=(-1000, 1000))
+    >>> model = model.fit(people[["a", "b"]], people["a"] > 0)
+    >>> model.predict([[900, -900], [-900, 900]]).tolist(), str(session.remaining)
+    ([True, False], '0')
+    >>> dp.reset()
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        bounds: object = None,
+        classes: object = None,
+        rounds: object = 5,
+    ) -> None:
+        self.epsilon = epsilon
+        self.rho = rho
+        self.bounds = bounds
+        self.classes = classes
+        self.rounds = rounds
+
+    def _program(
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+    ) -> dict[str, Any]:
+        target = cast(PrivateSeries, target)  # `fit` has seen to it
+        rounds, names = rounds_of(self.rounds), list(scaled.columns)
+        labels, sign = self._signs(scaled, target)
+        weights = np.zeros(len(names) + 1)
+        with self._shared([1] * rounds):
+            for _ in progress.rounds(rounds, "perceptron"):
+                score = scaled.dot(weights[:-1].tolist()) + float(weights[-1])
+                wrong = sign.where(score * sign <= 0)  # missing on the right side
+                sums = {name: scaled[name] * wrong for name in names}
+                table = scaled.assign(**sums, all=wrong)[[*names, "all"]]
+                answered(found := table.sum(bounds=(-1, 1)))
+                weights = weights + np.asarray(found, dtype=np.float64)
+        size = np.abs(weights).sum()
+        plane = weights / size if size > 0 else direction(weights, len(weights))
+        learnt = self._classified(box, plane[:-1], float(plane[-1]), labels)
+        return {**learnt, "n_iter_": rounds}

@@ -1,0 +1,110 @@
+"""Graphical models of a domain: products of factors, their marginals, and rows that follow them."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from .domains import Codes, Domain, Floats, Marginal
+
+#: Columns, and the logarithm of a factor of their labels.
+Factor = tuple[Marginal, Floats]
+
+#: As many letters as np.einsum knows.
+MOST_COLUMNS = 50
+
+
+def marginal(domain: Domain, factors: Sequence[Factor], wanted: Marginal, total: float) -> Floats:
+    """Expected counts of some columns, in the order wanted: the product of all factors, summed."""
+    near = _connected(factors, wanted)
+    operands: list[object] = []
+    for columns, logarithms in near:
+        operands += [np.exp(logarithms - logarithms.max()), list(columns)]
+    held = {i for columns, _ in near for i in columns}
+    for i in wanted:
+        if i not in held:
+            operands += [np.ones(domain.shape[i]), [i]]
+    found: Floats = np.einsum(*operands, list(wanted), optimize="greedy")  # type: ignore[call-overload]
+    scaled: Floats = found * (total / found.sum())
+    return scaled
+
+
+def _connected(factors: Sequence[Factor], wanted: Marginal) -> list[Factor]:
+    """The factors that are tied to some columns: others only scale what is summed."""
+    reached, left, near = set(wanted), list(factors), list[Factor]()
+    while True:
+        more = [f for f in left if reached & set(f[0])]
+        if not more:
+            return near
+        near += more
+        left = [f for f in left if not reached & set(f[0])]
+        reached |= {i for columns, _ in more for i in columns}
+
+
+def size(domain: Domain, cliques: Iterable[Marginal]) -> int:
+    """Cells of a model with such factors: of the cliques that eliminating its columns makes."""
+    return sum(
+        domain.cells((column, *rest)) for column, rest in _eliminated(domain, tuple(cliques))
+    )
+
+
+@functools.lru_cache(maxsize=8192)
+def _eliminated(domain: Domain, cliques: tuple[Marginal, ...]) -> tuple[tuple[int, Marginal], ...]:
+    """Columns one after the other, each with its neighbours that are left: the one whose clique
+    has the fewest cells first. Eliminating it makes its neighbours neighbours."""
+    near: dict[int, set[int]] = {i: set() for i in range(len(domain.names))}
+    for clique in cliques:
+        for i in clique:
+            near[i] |= set(clique) - {i}
+    order = []
+    while near:
+        column = min(near, key=lambda i: (math.prod(domain.shape[j] for j in near[i] | {i}), i))
+        rest = near.pop(column)
+        order.append((column, tuple(sorted(rest))))
+        for other in rest:
+            near[other] |= rest - {other}
+            near[other].discard(column)
+    return tuple(order)
+
+
+def rows_of(domain: Domain, factors: Sequence[Factor], rows: int) -> list[Codes]:
+    """So many rows that follow a model: positions of labels, column by column, sorted.
+
+    Column after column, each by its shares given its neighbours before it: row i of those sorted by
+    these neighbours gets the label at the share frac(i·α) of an irrational α. Such points are
+    spread more evenly than random ones, over all rows and over those of equal neighbours. Nothing
+    is drawn.
+    """
+    codes: dict[int, Codes] = {}
+    order = _eliminated(domain, tuple(columns for columns, _ in factors))[::-1]
+    for turn, (column, parents) in enumerate(order):
+        shares = marginal(domain, factors, (*parents, column), 1.0)
+        shares = shares.reshape(-1, domain.shape[column])
+        passed = np.cumsum(shares, axis=1)
+        group = np.zeros(rows, dtype=np.int64)
+        for parent in parents:
+            group = group * domain.shape[parent] + codes[parent]
+        others = [codes[i] for i in reversed(list(codes)) if i not in parents]
+        in_line = np.lexsort([*others, group]) if turn else np.arange(rows)
+        at = np.empty(rows)
+        at[in_line] = np.modf((np.arange(rows) + 0.5) * _irrational(turn))[0]
+        ends = passed[group]
+        found = (at[:, None] * ends[:, -1:] >= ends[:, :-1]).sum(axis=1)
+        codes[column] = found.astype(np.int64)
+    listed = [codes[i] for i in range(len(domain.names))]
+    line = np.lexsort(listed[::-1])
+    return [each[line] for each in listed]
+
+
+def _irrational(turn: int) -> float:
+    """Square roots of primes: no multiple of one is another."""
+    primes = [5]
+    while len(primes) <= turn:
+        candidate = primes[-1] + 2
+        while any(candidate % p == 0 for p in (3, *primes)):
+            candidate += 2
+        primes.append(candidate)
+    return (math.sqrt(primes[turn]) + 1) / 2

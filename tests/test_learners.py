@@ -1,0 +1,271 @@
+"""Regressions and the perceptron, against plain arithmetic and scikit-learn."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import base, linear_model, pipeline
+
+import dppandas as dp
+from dppandas.models import LinearRegression, LogisticRegression, Perceptron
+
+#: So much loss that no noise is seen.
+ALL = 64
+BOX = {"a": (-1, 1), "b": (0, 10), "c": (-5, 5)}
+FEATURES = list(BOX)
+
+
+def table(rows: int = 3000) -> pd.DataFrame:
+    """Made-up rows: a line with noise, and two classes that overlap."""
+    random = np.random.default_rng(5)
+    a, b, c = random.uniform(-1, 1, rows), random.uniform(0, 10, rows), random.uniform(-5, 5, rows)
+    line = 3 + a + 0.2 * b - 0.1 * c
+    chance = 1 / (1 + np.exp(-(1 + 2 * a - 0.4 * b + 0.5 * c)))
+    return pd.DataFrame(
+        {
+            "a": a,
+            "b": b,
+            "c": c,
+            "y": line + random.normal(0, 0.1, rows),
+            "kind": np.where(random.random(rows) < chance, "yes", "no"),
+        }
+    )
+
+
+def models(**loss: Any) -> list[tuple[Any, str]]:
+    """One of each, and its target."""
+    loss = loss or {"epsilon": 1}
+    return [
+        (LinearRegression(**loss, bounds=BOX, target_bounds=(0, 8), rounds=2), "y"),
+        (LogisticRegression(**loss, bounds=BOX, classes=["no", "yes"], rounds=2), "kind"),
+        (Perceptron(**loss, bounds=BOX, classes=["no", "yes"], rounds=3), "kind"),
+    ]
+
+
+each = pytest.mark.parametrize("number", range(3), ids=["linear", "logistic", "perceptron"])
+
+
+def fitted(model: Any, rows: pd.DataFrame, target: str, epsilon: object = 1) -> Any:
+    dp.reset()
+    dp.session(epsilon=epsilon)
+    fresh = rows.copy()
+    fresh.attrs.clear()  # which say whose rows they are
+    people = dp.protect(fresh, name="people")
+    return model.fit(people[FEATURES], people[target])
+
+
+# what is learnt
+
+
+def test_many_rounds_come_to_least_squares() -> None:
+    rows = table()
+    model = LinearRegression(epsilon=ALL, bounds=BOX, target_bounds=(0, 8), rounds=12, clip=2)
+    fitted(model, pd.concat([rows] * 30), "y", ALL)  # so many that the noise of each is small
+    exact = linear_model.LinearRegression().fit(rows[FEATURES], rows["y"])
+    assert np.allclose(model.coef_, exact.coef_, atol=0.02)
+    assert abs(model.intercept_ - exact.intercept_) < 0.05
+    assert abs(model.score(rows[FEATURES], rows["y"]) - exact.score(rows[FEATURES], rows["y"])) < (
+        0.01
+    )
+
+
+def test_many_rounds_come_to_the_most_likely_chances() -> None:
+    rows = table()
+    model = LogisticRegression(epsilon=ALL, bounds=BOX, classes=["no", "yes"], rounds=12)
+    fitted(model, pd.concat([rows] * 30), "kind", ALL)
+    exact = linear_model.LogisticRegression(C=1e6).fit(rows[FEATURES], rows["kind"])
+    assert list(exact.classes_) == list(model.classes_)
+    assert np.allclose(
+        model.predict_proba(rows[FEATURES]), exact.predict_proba(rows[FEATURES]), atol=0.03
+    )
+
+
+def test_the_perceptron_is_rosenblatts() -> None:
+    rows = table(500)
+    model = Perceptron(epsilon=ALL, bounds=BOX, classes=["no", "yes"], rounds=4)
+    fitted(model, rows, "kind", ALL)
+    box = np.array([BOX[name] for name in FEATURES], dtype=float)
+    x = (rows[FEATURES].to_numpy() - box.mean(1)) / (box[:, 1] - box[:, 0]) * 2
+    x, y = np.column_stack([x, np.ones(len(x))]), np.where(rows["kind"] == "yes", 1.0, -1.0)
+    weights = np.zeros(4)
+    for _ in range(4):
+        wrong = (x @ weights) * y <= 0
+        weights += (x[wrong] * y[wrong, None]).sum(0)
+    half = (box[:, 1] - box[:, 0]) / 2
+    expected = weights / np.abs(weights).sum()
+    # noise of scale 4·4/64 a sum, on weights of some tens: far less than 0.1 of them
+    assert np.allclose(model.coef_[0] * half, expected[:3], atol=0.1)
+    plain = np.where(x @ weights > 0, "yes", "no")
+    assert np.mean(model.predict(rows[FEATURES]) == plain) > 0.9
+
+
+def test_one_round_is_far_better_than_guessing() -> None:
+    """Deviations of noise are below a tenth of what is told: failing is beyond 1e-6."""
+    rows = table(20_000)
+    model = fitted(LogisticRegression(epsilon=1, bounds=BOX, classes=["no", "yes"]), rows, "kind")
+    base_rate = max(rows["kind"].value_counts(normalize=True))
+    assert model.score(rows[FEATURES], rows["kind"]) > base_rate + 0.1
+    line = fitted(LinearRegression(epsilon=1, bounds=BOX, target_bounds=(0, 8)), rows, "y")
+    assert line.score(rows[FEATURES], rows["y"]) > 0.5
+
+
+# what it costs
+
+
+@each
+def test_a_fit_costs_exactly_what_it_says_and_again_nothing(number: int) -> None:
+    model, target = models(epsilon="0.7")[number]
+    rows = table(50)
+    dp.session(epsilon=0.7)
+    people = dp.protect(rows, name="people")
+    model.fit(people[FEATURES], people[target])
+    assert dp.ledger().spent == Fraction(7, 10)
+    assert sum(r.loss.epsilon for r in model.releases_) == Fraction(7, 10)
+    again = base.clone(model).fit(people[FEATURES], people[target])
+    assert dp.ledger().spent == Fraction(7, 10)
+    assert np.array_equal(again.coef_, model.coef_)
+
+
+@each
+def test_rho_is_spent_exactly(number: int) -> None:
+    model, target = models(rho="0.1")[number]
+    dp.session(rho=0.1, delta=1e-6)
+    people = dp.protect(table(50), name="people")
+    model.fit(people[FEATURES], people[target])
+    assert dp.ledger().remaining == 0
+
+
+@each
+def test_all_or_none(number: int) -> None:
+    model, target = models()[number]
+    dp.session(epsilon=0.99)
+    people = dp.protect(table(50), name="people")
+    with pytest.raises(dp.BudgetExceeded, match="in all"):
+        model.fit(people[FEATURES], people[target])
+    assert dp.ledger().entries() == []
+    assert not hasattr(model, "coef_")
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "no loss": (lambda: LogisticRegression(bounds=BOX, classes=["no", "yes"]), "epsilon"),
+    "no bounds": (lambda: LogisticRegression(epsilon=1, classes=["no", "yes"]), "bounds= is"),
+    "no classes": (lambda: LogisticRegression(epsilon=1, bounds=BOX), "never read"),
+    "text for classes": (lambda: Perceptron(epsilon=1, bounds=BOX, classes="no"), "a list"),
+    "three": (lambda: Perceptron(epsilon=1, bounds=BOX, classes=["a", "b", "c"]), "two classes"),
+    "rounds": (lambda: Perceptron(epsilon=1, bounds=BOX, classes=["a", "b"], rounds=0), "rounds"),
+    "rounds of text": (lambda: LinearRegression(epsilon=1, bounds=BOX, rounds="2"), "rounds"),
+    "no target bounds": (lambda: LinearRegression(epsilon=1, bounds=BOX), "target"),
+    "clip": (
+        lambda: LinearRegression(epsilon=1, bounds=BOX, target_bounds=(0, 8), clip=0),
+        "clip",
+    ),
+    "one point": (lambda: LinearRegression(epsilon=1, bounds=BOX, target_bounds=(1, 1)), "point"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_costs_nothing(name: str) -> None:
+    make, match = REFUSED[name]
+    dp.session(epsilon=10)
+    people = dp.protect(table(50), name="people")
+    with pytest.raises(dp.QueryError, match=match):
+        make().fit(people[FEATURES], people["kind"])
+    assert dp.ledger().entries() == []
+
+
+# rows of any kind
+
+
+HOSTILE: dict[str, pd.DataFrame] = {
+    "none": table(0),
+    "one": table(1),
+    "missing targets": table(30).assign(y=np.nan, kind=None),
+    "missing features": table(30).assign(a=np.nan),
+    "infinite": table(30).assign(a=np.inf, y=-np.inf),
+    "text": table(30).assign(a="x", y="z", kind=7),
+    "huge": table(30).assign(b=1e308, y=1e308),
+}
+
+
+@each
+@pytest.mark.parametrize("name", HOSTILE)
+def test_nothing_but_values_depends_on_the_rows(number: int, name: str) -> None:
+    model, target = models()[number]
+    fitted(model, HOSTILE[name], target)
+    usual = fitted(models()[number][0], table(30), target)
+    assert model.coef_.shape == usual.coef_.shape
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.intercept_).all()
+    scales = [[r.scale for r in m.releases_] for m in (model, usual)]
+    costs = [[r.loss for r in m.releases_] for m in (model, usual)]
+    assert costs[0] == costs[1]
+    assert scales[0] == scales[1]
+
+
+@each
+def test_rows_without_a_feature_or_target_are_not_learnt_from(number: int) -> None:
+    """Without noise to speak of, the same is learnt as where they are left out."""
+    model, target = models(epsilon=ALL)[number]
+    rows = pd.concat([table(2000)] * 8)
+    holes = rows.copy().assign(c=np.nan)
+    holes[["y", "kind"]] = [8.0, "yes"]
+    alone = fitted(base.clone(model), rows, target, ALL)
+    both = fitted(model, pd.concat([rows, holes]), target, ALL)
+    assert np.allclose(alone.coef_, both.coef_, atol=0.1)
+
+
+# prediction
+
+
+@each
+def test_private_rows_are_predicted_as_plain_ones(number: int) -> None:
+    model, target = models(epsilon=ALL)[number]
+    rows = table(200)
+    fitted(model, rows, target, 1000)
+    spent = dp.ledger().spent
+    people = dp.protect(rows.assign(plain=model.predict(rows[FEATURES])), name="others")
+    same = people[model.predict(people) == people["plain"]]
+    assert dp.ledger().spent == spent
+    # a count at ε = 64 is exact but for 1e-27
+    assert same.count(epsilon=64) == 200
+
+
+def test_predicted_classes_are_declared() -> None:
+    model, target = models()[1]
+    fitted(model, table(100), target, 10)
+    people = dp.protect(table(100), name="people")
+    counts = model.predict(people).value_counts(epsilon=1)
+    assert sorted(counts.index) == ["no", "yes"]
+    assert model.predict_proba(table(5)[FEATURES]).sum(1) == pytest.approx(np.ones(5))
+    with pytest.raises(dp.QueryError, match="is an answer"):
+        model.score(people, table(100)["kind"])
+
+
+@each
+def test_scikit_learn_takes_them(number: int) -> None:
+    model, target = models()[number]
+    rows = table(50)
+    line = pipeline.Pipeline([("model", model)])
+    fitted(line, rows, target)
+    assert line.predict(rows[FEATURES]).shape == (50,)
+    is_kind = base.is_regressor if number == 0 else base.is_classifier
+    assert is_kind(model)
+    other = base.clone(model)
+    assert other.get_params() == model.get_params()
+    assert not hasattr(other, "coef_")
+    assert other.set_params(rounds=7).rounds == 7
+    with pytest.raises(dp.QueryError, match="not fitted"):
+        other.predict(rows[FEATURES])
+
+
+def test_a_mask_has_its_classes() -> None:
+    rows = table(100)
+    dp.session(epsilon=5)
+    people = dp.protect(rows, name="people")
+    model = LogisticRegression(epsilon=1, bounds=BOX)
+    model.fit(people[FEATURES], people["y"] > 3)
+    assert model.classes_.tolist() == [False, True]

@@ -1,0 +1,584 @@
+"""Synthetic rows: sensitivities by enumeration, exact laws, what is charged, and what comes out."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import math
+import pickle
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from exact import selection_law
+from operations import integers
+
+import dppandas as dp
+from dppandas.audit import check_sensitivity
+from dppandas.mechanisms import Exponential, PermuteAndFlip
+from dppandas.statistics import Misfit, SmallDatabases
+from dppandas.statistics.misfit import candidates, databases
+from dppandas.synthetic import graphs, mwem, tables
+from dppandas.synthetic.domains import Domain, domain_of, marginals_of
+from dppandas.synthetic.misfits import STEP
+from dppandas.synthetic.small import MOST_DATABASES, database
+
+KEYS = {"a": ["x", "y"], "b": [1, 2, 3], "c": [False, True]}
+needs_mbi = pytest.mark.skipif(
+    importlib.util.find_spec("mbi") is None,
+    reason="needs mbi, which is installed beside the newest pandas only",
+)
+METHODS = ["mwem", "small", pytest.param("aim", marks=needs_mbi)]
+
+
+def frame(copies: int = 40) -> pd.DataFrame:
+    """Rows of all labels, in which c follows from a and b."""
+    rows = [(a, b, a == "x" and b > 1) for a in "xxy" for b in (1, 2, 2, 3)]
+    return pd.DataFrame(rows * copies, columns=list("abc"))
+
+
+def people(copies: int = 40, name: str = "synthetic", **more: Any) -> Any:
+    return dp.protect(frame(copies), name=name, version="1", domain=KEYS, **more)
+
+
+def series(columns: dict[str, list[Any]], values: Any) -> pd.Series:
+    index = pd.MultiIndex.from_product(list(columns.values()), names=list(columns))
+    return pd.Series(values, index=index.get_level_values(0) if len(columns) == 1 else index)
+
+
+def distance(one: pd.DataFrame, other: pd.DataFrame) -> float:
+    """Total variation."""
+    shares = (each.value_counts(normalize=True) for each in (one, other))
+    return float(next(shares).sub(next(shares), fill_value=0).abs().sum() / 2)
+
+
+# --- sensitivities and laws, by enumeration -------------------------------------------------------
+
+
+def tiny() -> Iterator[list[tuple[str, int]]]:
+    """All tables of up to three rows over six cells and one label beside them."""
+    every = [*itertools.product("xy", [1, 2, 3]), ("z", 1)]
+    for size in range(4):
+        yield from map(list, itertools.combinations_with_replacement(every, size))
+
+
+def scores(asked: dp.Unreleased, rows: list[tuple[str, int]]) -> list[int]:
+    """The exact scores on some rows."""
+    private = pd.DataFrame(rows, columns=["a", "b"]).astype({"a": object, "b": "int64"}).dp
+    return list(integers(asked, private._root.engine))
+
+
+def moved(asked: dp.Unreleased) -> int:
+    """The most that a row more moves any score, over all neighbours of up to four rows."""
+    known = {tuple(rows): scores(asked, rows) for rows in tiny()}
+    most = 0
+    for rows, before in known.items():
+        for taken in range(len(rows)):
+            fewer = known[rows[:taken] + rows[taken + 1 :]]
+            most = max(most, *(abs(x - y) for x, y in zip(before, fewer, strict=True)))
+    return most
+
+
+TABLES = [
+    series({"a": ["x", "y"]}, [1.25, -3]),
+    series({"b": [3, 1]}, [0, 2]),
+    series({"a": ["x", "y"], "b": [1, 2]}, [0, 1, 2, 0.5]),
+]
+PRIVATE = frame(1)[["a", "b"]]
+
+
+def worst() -> Any:
+    return dp.worst_fit(PRIVATE.dp, TABLES, weights=[2, 1, 5], offsets=[0, 0.5, -1])
+
+
+def small(rows: int, total: int) -> Any:
+    private = PRIVATE.dp
+    domain = domain_of(private, {"a": KEYS["a"], "b": KEYS["b"]})
+    return database(private, domain, marginals_of(domain, ["a", ("a", "b")]), rows, total)
+
+
+def test_the_sensitivity_of_a_misfit_is_its_largest_weight_and_attained() -> None:
+    statistic = worst()._statistic
+    assert isinstance(statistic, Misfit)
+    assert moved(worst()) == statistic.moved_most(1) == 5 * STEP
+    assert not statistic.monotone
+
+
+@pytest.mark.parametrize(("rows", "total"), [(1, 0), (2, 1), (3, 3)])
+def test_the_sensitivity_of_a_small_database_is_its_rows_and_attained(
+    rows: int, total: int
+) -> None:
+    statistic = small(rows, total)._statistic
+    assert isinstance(statistic, SmallDatabases)
+    assert moved(small(rows, total)) == statistic.moved_most(1) == rows
+    assert not statistic.monotone
+
+
+def test_scores_of_tables_are_their_weighed_distances() -> None:
+    for rows in list(tiny())[::7]:
+        expected = []
+        for table, weight, offset in zip(TABLES, [2, 1, 5], [0, 0.5, -1], strict=True):
+            cells = [rows_at(rows, list(table.index.names), cell) for cell in table.index]
+            far = sum(abs(n - e) for n, e in zip(cells, table.tolist(), strict=True))
+            expected.append(weight * far - offset)
+        assert [s / STEP for s in scores(worst(), rows)] == expected
+
+
+def rows_at(rows: list[tuple[str, int]], names: list[str], cell: Any) -> int:
+    wanted = cell if len(names) > 1 else (cell,)
+    return sum(tuple(row["ab".index(n)] for n in names) == wanted for row in rows)
+
+
+def test_scores_of_databases_are_their_worst_distances() -> None:
+    cells = list(itertools.product("xy", [1, 2, 3]))
+    every = candidates(6, 3)
+    assert every.shape == (databases(6, 3), 6) == (math.comb(8, 3), 6)
+    assert len({tuple(each) for each in every.tolist()}) == 56
+    assert set(every.sum(axis=1)) == {3}
+    for rows in list(tiny())[::11]:
+        found = scores(small(3, 7), rows)
+        for made, score in zip(every.tolist(), found, strict=True):
+            queries = [{i} for i in range(6)] + [{0, 1, 2}, {3, 4, 5}]
+            off = [
+                abs(3 * sum(rows.count(cells[i]) for i in q) - 7 * sum(made[i] for i in q))
+                for q in queries
+            ]
+            assert score == -max(off)
+
+
+@pytest.mark.parametrize("make", [worst, lambda: small(1, 2)], ids=["tables", "databases"])
+def test_the_exact_law_of_the_selection_keeps_its_promise(make: Any) -> None:
+    """Over all neighbours: no label is more than e^ε times as likely, and some nearly so."""
+    asked, epsilon = make(), Fraction(1)
+    change = asked._statistic.moved_most(1)
+    mechanism = PermuteAndFlip.calibrate(change, epsilon, monotone=False)
+    laws: dict[Any, list[float]] = {}
+    for rows in tiny():
+        found = scores(asked, rows)
+        gaps = [max(found) - score for score in found]
+        laws[tuple(rows)] = selection_law(gaps, mechanism.rate)
+    largest = 0.0
+    for rows, law in laws.items():
+        for taken in range(len(rows)):
+            fewer = laws[rows[:taken] + rows[taken + 1 :]]
+            ratios = (abs(math.log(p / q)) for p, q in zip(law, fewer, strict=True))
+            largest = max(largest, *ratios)
+    assert 0.3 < largest <= 1 + 1e-9
+
+
+def test_the_mechanism_follows_the_measure() -> None:
+    dp.session(rho=1, delta=1e-6)
+    law = dp.record(dp.worst_fit(PRIVATE.dp, TABLES, rho=0.1))
+    assert law.mechanism == Exponential.name
+    assert law.loss.rho == Fraction(1, 10)
+
+
+@pytest.mark.usefixtures("exact")
+def test_without_noise_the_worst_is_selected() -> None:
+    flat = [series({"b": KEYS["b"]}, [3, 6, 3]), series({"a": KEYS["a"]}, [6, 6])]
+    found = dp.worst_fit(frame(1).dp, flat, epsilon=1)
+    assert (found, type(dp.record(found).query)) == (1, str)
+    assert dp.worst_fit(frame(1).dp, flat, offsets=[-5, 0], epsilon=1) == 0
+    assert found.error() == pytest.approx(2 * math.log(2 / 0.05), abs=1 / STEP)
+    again = pickle.loads(pickle.dumps(found))
+    assert (again, again.error()) == (1, found.error())
+
+
+# --- fits and rows --------------------------------------------------------------------------------
+
+
+def domain(*sizes: int) -> Domain:
+    names = tuple("abcdefgh"[: len(sizes)])
+    made = pd.DataFrame({name: [0] for name in names}).dp
+    return domain_of(made, {n: list(range(size)) for n, size in zip(names, sizes, strict=True)})
+
+
+def test_multiplicative_weights_find_a_table_that_has_the_marginals() -> None:
+    known = domain(3, 4, 2)
+    truth = np.array([(7 * i * i + 3) % 11 + 1.0 for i in range(24)])
+    pairs = [(0, 1), (1, 2)]
+    measured = [
+        tables.Measured(
+            known.positions(m), tables.summed(truth, known.positions(m), known.cells(m))
+        )
+        for m in pairs
+    ]
+    total = float(truth.sum())
+    table = tables.uniform(known, total)
+    for _ in range(4):
+        table = tables.fitted(table, measured, total)
+    for each in measured:
+        off = tables.summed(table, each.positions, len(each.counts)) - each.counts
+        assert np.abs(off).max() < 0.01 * total / 24
+    assert table.sum() == pytest.approx(total)
+    assert table.min() > 0
+
+
+def test_negative_counts_and_none_at_all_are_fitted() -> None:
+    known = domain(3, 2)
+    positions = known.positions((0,))
+    for counts in ([-50.0, -1.0, 3.0], [0.0, 0.0, 0.0], [1e12, -1e12, 5.0]):
+        table = tables.fitted(
+            tables.uniform(known, 1.0), [tables.Measured(positions, np.array(counts))], 1.0
+        )
+        assert np.isfinite(table).all()
+        assert table.sum() == pytest.approx(1)
+        assert [len(each) for each in tables.rounded(known, table, 5)] == [5, 5]
+
+
+def test_rounded_rows_are_as_many_as_asked_and_near_every_share() -> None:
+    known = domain(4, 3, 5)
+    table = np.array([((i * 37) % 23 + 1.0) ** 2 for i in range(60)])
+    shares = table / table.sum()
+    for rows in (1, 2, 7, 100, 5000):
+        codes = tables.rounded(known, table, rows)
+        assert {len(each) for each in codes} == {rows}
+        counts = np.bincount(np.ravel_multi_index(codes, known.shape), minlength=60)
+        assert np.abs(counts - rows * shares).max() <= 1
+        first = np.bincount(codes[0], minlength=4)
+        assert np.abs(first - rows * shares.reshape(4, -1).sum(axis=1)).max() <= 1
+
+
+def test_the_line_of_cells_visits_each_once_and_moves_by_one_label() -> None:
+    known = domain(3, 2, 4)
+    line = tables._in_line(known)
+    assert sorted(line) == list(range(24))
+    places = np.stack(np.unravel_index(line, known.shape), axis=1)
+    assert set(np.abs(np.diff(places, axis=0)).sum(axis=1)) == {1}
+
+
+FACTORS = [
+    ((0, 1), np.log(np.arange(1.0, 13).reshape(3, 4))),
+    ((1, 2), np.log(np.array([[1.0, 5], [2, 1], [3, 3], [1, 9]]))),
+    ((3,), np.array([0.0, 1.0, -1.0])),
+]
+
+
+def test_marginals_of_a_graph_are_those_of_its_product() -> None:
+    known = domain(3, 4, 2, 3, 2)
+    joint = np.einsum("ab,bc,d,e->abcde", *(np.exp(f) for _, f in FACTORS), np.ones(2))
+    joint *= 100 / joint.sum()
+    for wanted in [(0,), (2, 0), (4, 3), (0, 1, 2), (3, 2), (4,)]:
+        others = tuple(i for i in range(5) if i not in wanted)
+        expected = np.transpose(joint.sum(axis=others), np.argsort(np.argsort(wanted)))
+        found = graphs.marginal(known, FACTORS, wanted, 100.0)
+        np.testing.assert_allclose(found, expected)
+
+
+def test_rows_of_a_graph_follow_it() -> None:
+    known = domain(3, 4, 2, 3, 2)
+    codes = graphs.rows_of(known, FACTORS, 4000)
+    for wanted in itertools.combinations(range(5), 2):
+        expected = graphs.marginal(known, FACTORS, wanted, 1.0).reshape(-1)
+        shape = tuple(known.shape[i] for i in wanted)
+        places = np.ravel_multi_index([codes[i] for i in wanted], shape)
+        found = np.bincount(places, minlength=math.prod(shape)) / 4000
+        # random rows would be off by about 0.01 to 0.03
+        assert np.abs(found - expected).sum() / 2 < 0.008, wanted
+
+
+def test_the_size_of_a_graph_is_that_of_its_cliques() -> None:
+    known = domain(3, 4, 2)
+    assert graphs.size(known, [(0,), (1,), (2,)]) == 3 + 4 + 2
+    # c, then a, then b, of a path a - b - c
+    assert graphs.size(known, [(0, 1), (1, 2)]) == 4 * 2 + 3 * 4 + 4
+    assert graphs.size(known, [(0, 1), (1, 2), (0, 2)]) >= 24
+
+
+# --- what comes out -------------------------------------------------------------------------------
+
+
+def made(method: str, source: Any = None, **more: Any) -> pd.DataFrame:
+    source = people() if source is None else source
+    if method == "small":
+        source, more = source[["a", "c"]], {"rows": 5, **more}
+    return dp.synthesize(source, **{"rows": 480, "method": method, "epsilon": 1, **more})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_all_that_is_charged_adds_up_to_epsilon(method: str) -> None:
+    result = made(method, epsilon="1/3")
+    parts = dp.records(result)
+    assert sum(each.epsilon for each in parts.values()) == dp.ledger().spent <= Fraction(1, 3)
+    if method != "aim":
+        assert dp.ledger().spent == Fraction(1, 3)
+    assert [each.number for each in parts.values()] == [e.number for e in dp.ledger().entries()]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_all_that_is_charged_adds_up_to_rho(method: str) -> None:
+    session = dp.session(rho="0.2", delta=1e-6)
+    result = made(method, epsilon=None, rho="0.05")
+    assert session.ledger.loss.rho <= Fraction(1, 20)
+    if method != "aim":
+        assert session.ledger.loss.rho == Fraction(1, 20)
+    laws = {each.mechanism for each in dp.records(result).values()}
+    assert laws == {"discrete Gaussian", "exponential"}
+
+
+def test_columns_alone_take_all_and_have_no_rounds() -> None:
+    found = dp.synthesize(people(), rows=10, marginals=1, epsilon=1)
+    assert list(dp.records(found)) == ["start: a", "start: b", "start: c"]
+    assert dp.ledger().spent == 1
+
+
+def test_an_epsilon_where_rho_is_counted_is_charged_by_its_parts() -> None:
+    session = dp.session(rho=5, delta=1e-6)
+    made("mwem", epsilon=1)
+    assert 0 < session.spent < 1
+    assert {e.mechanism for e in session.ledger.entries()} == {"discrete Laplace", "exponential"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_verified_source_gives_the_same_rows_again_at_no_cost(method: str) -> None:
+    dp.session(epsilon=1)
+    source = people()
+    first = made(method, source)
+    spent = dp.ledger().spent
+    assert made(method, source).equals(first)
+    assert dp.ledger().spent == spent
+    with pytest.raises(dp.BudgetExceeded):
+        made(method, source, fresh=True)
+    assert dp.ledger().spent == spent
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_types_and_indexes_follow_from_the_labels_alone(method: str) -> None:
+    results = []
+    for rows in (frame(40), frame(1)[:1], frame(1)[:0], frame(3).astype(object)):
+        rows = rows if len(rows) else rows.astype({"a": object})
+        private = dp.private(rows, unit="row")[["c", "a"]]
+        results.append(
+            dp.synthesize(
+                private, rows=6, method=method, keys={k: KEYS[k] for k in "ac"}, epsilon=1
+            )
+        )
+    for each in results:
+        assert list(each.columns) == ["c", "a"]
+        assert each.index.equals(pd.RangeIndex(6))
+        assert each.dtypes.equals(results[0].dtypes)
+        assert each["c"].dtype.kind == "b"
+        assert set(each["a"]) <= {"x", "y"}
+
+
+def test_rows_with_another_label_are_left_out() -> None:
+    rows = pd.concat([frame(50), pd.DataFrame({"a": ["z"] * 9000, "b": 1, "c": False})])
+    found = dp.synthesize(rows, rows=600, keys=KEYS, marginals=["a", "b"], epsilon=50)
+    assert abs((found["b"] == 1).mean() - 0.25) < 0.02  # with them it would be 0.95
+    assert 500 < dp.records(found)["start: b"].estimate().sum() < 700
+
+
+def test_cut_columns_and_truth_values_need_no_list() -> None:
+    private = dp.protect(pd.DataFrame({"x": range(100)}), name="cut", domain={"x": (0, 99)})
+    asked = private.assign(big=private["x"] > 50, part=private["x"].cut([-1, 40, 99]))
+    found = dp.synthesize(asked[["big", "part"]], rows=100, epsilon=30)
+    assert found["big"].dtype.kind == "b"
+    assert isinstance(found["part"].dtype, pd.IntervalDtype)
+    assert abs(int(found["big"].sum()) - 49) <= 5
+    assert not ((found["part"] == pd.Interval(-1, 40)) & found["big"]).sum() > 5
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("method", ["mwem", pytest.param("aim", marks=needs_mbi)])
+def test_with_a_huge_epsilon_rows_are_like_the_private_ones(method: str) -> None:
+    """False alarms: a noise of scale 1 or so a cell would have to exceed 20 of 480 rows in some of
+    six cells, below e^-15 each. Power: the uniform table is 0.25 away, independent columns 0.17."""
+    found = made(method, epsilon=60)
+    for names in itertools.combinations("abc", 2):
+        assert distance(found[list(names)], frame()[list(names)]) < 0.05
+    assert distance(found, frame()) < 0.08
+
+
+@pytest.mark.usefixtures("exact")
+def test_without_noise_the_small_database_is_the_best() -> None:
+    found = dp.synthesize(people()[["a", "b"]], rows=4, method="small", epsilon=1)
+    best = small(4, 480)
+    exact = integers(best, people(name="other")._root.engine)
+    codes = candidates(6, 4)[int(np.argmax(exact))]
+    cells = list(itertools.product("xy", [1, 2, 3]))
+    expected = [cell for cell, n in zip(cells, codes, strict=True) for _ in range(n)]
+    assert list(found.itertuples(index=False, name=None)) == expected
+
+
+@pytest.mark.usefixtures("exact")
+def test_mwem_selects_what_fits_worst_and_never_twice() -> None:
+    """c follows from a and b, which are independent: their table fits, and is measured last."""
+    found = dp.synthesize(people(), rows=100, rounds=3, epsilon=20)
+    parts = dp.records(found)
+    measured = [name.split(": ")[1] for name in parts if " × " in name]
+    assert sorted(measured) == ["a × b", "a × c", "b × c"]
+    assert measured[-1] == "a × b"
+    assert [parts[f"start: {n}"].estimate().tolist() for n in "abc"] == [
+        [320, 160], [120, 240, 120], [240, 240],
+    ]  # fmt: skip
+    assert distance(found, frame()) < 0.08
+
+
+def test_noise_alone_is_shrunk_to_what_was_expected() -> None:
+    expected = np.array([10.0, 20.0, 30.0, 40.0])
+    noisy = expected + np.array([3.0, -3.0, 3.0, -3.0])
+    assert tables.shrunk(noisy, expected, 3.5).tolist() == expected.tolist()
+    assert tables.shrunk(noisy, expected, 0.0).tolist() == noisy.tolist()
+    assert tables.shrunk(expected, expected, 1.0).tolist() == expected.tolist()
+    np.testing.assert_allclose(
+        tables.shrunk(noisy, expected, 1.5), expected + 0.75 * (noisy - expected)
+    )
+
+
+def test_the_number_of_rounds_is_public_and_can_be_said() -> None:
+    for copies in (1, 40):
+        found = dp.synthesize(people(copies, name=f"n{copies}"), rows=10, rounds=2, epsilon=1)
+        assert len(dp.records(found)) == 3 + 2 * 2
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+SLIPS: dict[str, tuple[dict[str, Any], str]] = {
+    "no rows": ({"rows": None}, "rows= is needed"),
+    "no loss": ({"epsilon": None}, "epsilon= is needed"),
+    "half a row": ({"rows": 1.5}, "whole number"),
+    "no column": ({"marginals": ["zz"]}, "no column"),
+    "twice": ({"marginals": [("a", "a")]}, "twice"),
+    "many": ({"marginals": 4}, "between 1 and 3"),
+    "a set": ({"marginals": {"a"}}, "must be a list"),
+    "method": ({"method": "gan"}, "must be one of"),
+    "rounds": ({"rounds": 4}, "from 1 to 3"),
+    "rounds of small": ({"rounds": 1, "method": "small"}, "is for method"),
+    "too many databases": ({"method": "small", "rows": 100}, "at most rows=7"),
+    "keys": ({"keys": ["x"]}, "dict"),
+    "keys of none": ({"keys": {"zz": [1]}}, "no columns"),
+    "noise": ({"mechanism": "gaussian"}, "noise"),
+    "within": ({"within": 3}, "within"),
+    "a slip": ({"epsylon": 3}, "epsilon"),
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_what_is_refused_charges_nothing(name: str) -> None:
+    said, problem = SLIPS[name]
+    dp.session(epsilon=5)
+    with pytest.raises(dp.DPError, match=problem):
+        dp.synthesize(people(), **{"rows": 10, "epsilon": 1, **said})
+    assert not dp.ledger().entries()
+
+
+def test_columns_without_labels_are_refused_with_advice() -> None:
+    private = dp.protect(
+        pd.DataFrame({"x": [1.0], "y": ["a"]}), name="bounds", domain={"x": (0, 9)}
+    )
+    with pytest.raises(dp.MissingArgument, match="Cut it first"):
+        dp.synthesize(private[["x"]], rows=1, epsilon=1)
+    with pytest.raises(dp.MissingArgument, match="no declared labels"):
+        dp.synthesize(private[["y"]], rows=1, epsilon=1)
+    with pytest.raises(dp.QueryError, match="private frame"):
+        dp.synthesize([1], rows=1, epsilon=1)
+    wide = pd.DataFrame({name: [1] for name in "abcdefg"})
+    with pytest.raises(dp.QueryError, match="at most 1,000,000"):
+        dp.synthesize(wide, rows=1, keys={n: list(range(10)) for n in "abcdefg"}, epsilon=1)
+    assert not dp.ledger().entries()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_the_budget_cannot_pay_to_the_end_is_not_begun(method: str) -> None:
+    dp.session(epsilon=1)
+    source = people()
+    source.count(epsilon="0.1")
+    with pytest.raises(dp.BudgetExceeded, match=r"0\.9 is left.*charged") as error:
+        made(method, source)
+    assert (error.value.requested, error.value.remaining) == (1, Fraction(9, 10))
+    assert dp.ledger().spent == Fraction(1, 10)
+    made(method, source, epsilon="0.9")
+    assert dp.ledger().spent <= 1
+
+
+@pytest.mark.parametrize("method", ["mwem", "small"])
+def test_neighbours_are_told_alike(method: str) -> None:
+    """Types, indexes, warnings and errors, whatever the rows; every release keeps its bound."""
+    rows = {"mwem": 5, "small": 2}[method]
+    keys = {"a": KEYS["a"], "c": KEYS["c"]}
+    found = check_sensitivity(
+        lambda p: dp.synthesize(p, rows=rows, keys=keys, epsilon=1, method=method),
+        frame(1)[["a", "c"]], pairs=40,
+    )  # fmt: skip
+    assert found.ok, found
+
+
+def test_a_part_that_others_outspent_can_pay_with_what_is_free() -> None:
+    dp.session(epsilon=1)
+    parts = people().partition("a")
+    made("mwem", parts["x"][["b", "c"]])
+    made("mwem", parts["y"][["b", "c"]])
+    assert dp.ledger().spent == 1
+
+
+def test_a_program_that_was_cut_short_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    dp.session(epsilon=1)
+    source = people()
+    real = mwem.counted
+
+    def stopped(*args: Any) -> Any:
+        if "round 2" in args[3]:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(mwem, "counted", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        made("mwem", source)
+    assert 0 < dp.ledger().spent < 1
+    monkeypatch.undo()
+    made("mwem", source)
+    assert dp.ledger().spent == 1
+
+
+def test_a_split_and_a_preview_take_the_whole_program() -> None:
+    dp.session(epsilon=1)
+    source = people()
+    with dp.preview() as plan:
+        blank = made("mwem", source)
+    assert (plan.total, dp.ledger().spent) == (1, 0)
+    assert blank.shape == (480, 3)
+    with dp.split(epsilon=1, weights=[1, 3]):
+        n = source.count()
+        found = dp.synthesize(source, rows=10)
+    assert dp.record(n).epsilon == Fraction(1, 4)
+    assert sum(each.epsilon for each in dp.records(found).values()) == Fraction(3, 4)
+
+
+def test_units_of_several_rows_get_so_much_more_noise() -> None:
+    rows = frame().assign(owner=np.arange(480) // 3)
+    source = dp.protect(rows, name="units", unit="owner", max_rows=3, domain=KEYS)
+    found = dp.synthesize(source[["a", "b", "c"]], rows=10, rounds=1, epsilon=1)
+    dp.reset()
+    single = dp.synthesize(people(), rows=10, rounds=1, epsilon=1)
+    for mine, other in zip(dp.records(found).values(), dp.records(single).values(), strict=True):
+        assert mine.scale == pytest.approx(3 * other.scale)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (([],), "list of Series"),
+        (([[1, 2]],), "list of Series"),
+        (([pd.Series([1, 2])],), "names are columns"),
+        (([pd.Series([1.0, math.nan], index=pd.Index(["x", "y"], name="a"))],), "finite"),
+        (([pd.Series([1], index=pd.Index(["x"], name="zz"))],), "zz"),
+        ((TABLES, [1, 2]), "list of 3"),
+        ((TABLES, [1, 2, 0]), "at least 1"),
+        ((TABLES, [1, 1, 1.5]), "whole"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(given: Any, problem: str) -> None:
+    weights = given[1] if len(given) > 1 else None
+    with pytest.raises(dp.DPError, match=problem):
+        dp.worst_fit(PRIVATE.dp, given[0], weights=weights, epsilon=1)
+    assert not dp.ledger().entries()
+
+
+def test_without_mbi_aim_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(dp.QueryError, match=r"dppandas\[synthetic\].*charged"):
+        dp.synthesize(people(), rows=1, method="aim", epsilon=1)
+    assert databases(6, 7) <= MOST_DATABASES
