@@ -34,6 +34,9 @@ from .statistics import (
 from .together import Name
 from .unreleased import Root, UnreleasedLabels, UnreleasedMode
 
+#: Of a longer expression the ledger tells the beginning, and the name of the column.
+LONGEST = 60
+
 
 class PrivateSeries(PrivateColumn, Answers):
     """One column of private rows, or a mask made from them."""
@@ -61,7 +64,10 @@ class PrivateSeries(PrivateColumn, Answers):
 
     def _titled(self, what: builtins.str, bounds: Sequence[Bounds] = ()) -> builtins.str:
         within = "".join(f" in {bound}" for bound in bounds)
-        return f"{what} of {self._expression}{within}"
+        made = str(self._expression)
+        if len(made) > LONGEST and self.name is not None:
+            made = f"{Column(self.name)} = {made[:LONGEST]}…"
+        return f"{what} of {made}{within}"
 
     def _by_column(self, value: Any) -> dict[Any, Any]:
         return {self.name: value}

@@ -174,6 +174,16 @@ def inside() -> Iterator[bool]:
 
 
 @contextmanager
+def outside() -> Iterator[None]:
+    """As if no split ran: for a program that has taken its share, and splits that itself."""
+    token = current.set(None)
+    try:
+        yield
+    finally:
+        current.reset(token)
+
+
+@contextmanager
 def share(epsilon: object, more: More) -> Iterator[tuple[object, More]]:
     """What a release may cost: what it says, or in a split the next share.
 

@@ -57,7 +57,10 @@ def test_rounds_without_noise_are_those_of_lloyd(frozen: Any) -> None:
         plain = Plain(3, init=points.spread(3, 2), n_init=1, max_iter=rounds, tol=0)
         want = plain.fit(scaled(rows)).cluster_centers_
         np.testing.assert_allclose(scaled(model.cluster_centers_), want, atol=1e-7)
-        assert (model.method_, model.n_iter_) == ("lloyd", rounds)
+        assert (model.method_, model.n_iter_ <= rounds) == (
+            "lloyd",
+            True,
+        )  # it ends once nothing moves
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -189,7 +192,7 @@ def test_a_fit_of_verified_rows_again_is_free_and_the_same(method: str) -> None:
         ({"n_clusters": 1001}, dp.QueryError, "n_clusters"),
         ({"rounds": 0}, dp.QueryError, "rounds"),
         ({"method": "elkan"}, dp.QueryError, "method='elkan'"),
-        ({"epsilon": None}, dp.MissingArgument, "epsilon= or rho="),
+        ({"epsilon": None}, dp.MissingArgument, "needs what it may cost"),
         ({"epsilon": -1}, dp.QueryError, "epsilon"),
         ({"rho": 1}, dp.QueryError, "epsilon"),
         ({"bounds": (3, 3)}, dp.QueryError, "one point"),
@@ -374,3 +377,64 @@ def test_who_waits_is_told_the_round(monkeypatch: pytest.MonkeyPatch) -> None:
         ("k-means, round 2 of 3", 1 / 3), ("k-means, round 3 of 3", 2 / 3), ("k-means", None),
     ]  # fmt: skip
     assert heard[-1] == ("stopped", None)
+
+
+# --- in blocks, and what models say ---------------------------------------------------------------
+
+
+def square() -> Any:
+    df = pd.DataFrame({"x": [1.0, 9.0] * 500, 1: [2.0, 7.0] * 500, "1": [0.0, 1.0] * 500})
+    return dp.protect(df, name="square", domain={"x": (0, 10), 1: (0, 10), "1": (0, 1)})
+
+
+def test_in_a_split_a_model_takes_one_share() -> None:
+    session = dp.session(epsilon=3)
+    p = square()
+    with dp.split(epsilon=2, into=4) as shares:
+        KMeans(2).fit(p)
+        p.count()
+        with pytest.raises(dp.QueryError, match="no release says a loss of its own"):
+            KMeans(2, epsilon=0.5).fit(p)
+        with pytest.raises(dp.QueryError, match="n_clusters"):
+            KMeans(0).fit(p)
+        assert shares.left == 2
+    assert session.spent == 1
+
+
+def test_a_model_made_of_nothing_can_not_be_used() -> None:
+    dp.session(epsilon=1)
+    p = square()
+    with dp.preview() as plan:
+        model = KMeans(2, epsilon=1).fit(p)
+        model.predict(p)
+    assert plan.total == 1
+    with pytest.raises(dp.QueryError, match="fitted in a preview"):
+        model.predict(p)
+    assert model.fit(p).predict(p) is not None
+
+
+def test_bounds_of_no_feature_are_refused() -> None:
+    session = dp.session(epsilon=1)
+    with pytest.raises(dp.QueryError, match="'X', which is no feature"):
+        KMeans(2, epsilon=1, bounds={"X": (0, 1)}).fit(square())
+    assert session.spent == 0
+
+
+def test_features_called_alike_stay_apart_and_the_ledger_names_them() -> None:
+    dp.session(epsilon=50)
+    model = KMeans(2, epsilon=50, method="lloyd", rounds=1).fit(square())
+    assert model.cluster_centers_.shape == (2, 3)
+    said = [entry.what for entry in dp.ledger().entries()]
+    assert "x in [-1, 1]" in said[1]
+    assert max(map(len, said)) < 300
+    assert len(repr(model.releases_).splitlines()) == len(model.releases_) == 2
+
+
+def test_rounds_end_when_answers_are_given_again(frozen: Any) -> None:
+    """Without noise the centres of two points move once; the second time all is known."""
+    frozen(0)
+    session = dp.session(epsilon=60)
+    model = KMeans(2, epsilon=40, method="lloyd", rounds=40).fit(square())
+    assert model.n_iter_ <= 3
+    assert session.spent == model.n_iter_
+    assert len(model.releases_) == 2 * (model.n_iter_ + 1)

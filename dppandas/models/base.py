@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,9 @@ import pandas as pd
 
 from .. import previews, results, splits
 from ..accounting import NOTHING
+from ..budget import More
 from ..domain import Bounds, some_names
-from ..errors import QueryError, quiet, shown
+from ..errors import MissingArgument, QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..results import Record
 from ..series import PrivateSeries
@@ -40,6 +41,13 @@ class Box:
     def of(cls, frame: PrivateFrame, bounds: object) -> Box:
         """The bounds that are given, else those of the declared domain."""
         names = tuple(frame.columns)
+        if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
+            strange = [name for name in bounds if name not in names]
+            if strange:
+                raise QueryError(
+                    f"bounds= has an entry for {shown(strange[0])}, which is no feature: "
+                    f"{some_names(names)}. {NOTHING}"
+                )
         if not names:
             raise QueryError(f"a model needs at least one column. {NOTHING}")
         found = tuple(bounds_of(frame._root, n, frame[n]._expression, bounds) for n in names)
@@ -61,11 +69,13 @@ class Box:
 
     def private(self, frame: PrivateFrame) -> PrivateFrame:
         """The features of private rows in [-1, 1], row by row, under new names."""
-        columns = {}
+        columns: dict[str, PrivateSeries] = {}
         ends = zip(self.names, self.bounds, self.middle.tolist(), self.half.tolist(), strict=True)
-        for i, (name, bounds, middle, half) in enumerate(ends):
+        for name, bounds, middle, half in ends:
             scaled = (frame[name].clip(bounds.lower, bounds.upper) - middle) / half
-            columns[f"scaled {i}"] = scaled.clip(-1, 1)
+            title = f"{name} in [-1, 1]"
+            title += f" ({len(columns)})" * (title in columns)  # 1 and "1" are two columns
+            columns[title] = scaled.clip(-1, 1)
         made: PrivateFrame = frame.assign(**columns)[list(columns)]
         return made
 
@@ -95,6 +105,34 @@ class Box:
     def back(self, points: Matrix) -> Matrix:
         """Points of [-1, 1] to the power of d in the units of the features."""
         return self.middle + np.clip(points, -1.0, 1.0) * self.half
+
+
+class Answered:
+    """The answers of a program, in order: each is handed to it as it is released."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def __call__(self, answer: Any) -> None:
+        self.records.append(results.record(answer))
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether the last answer was given before in this fit: then so would be all that follow.
+        Never where answers are drawn anew, nor in a preview, which prices every round."""
+        numbers = [each.number for each in self.records]
+        return previews.running() is None and numbers[-1] in numbers[:-1]
+
+
+class Releases(tuple[Record, ...]):
+    """The records of a model's releases, in order: a tuple that shows a line for each."""
+
+    def __repr__(self) -> str:
+        lines = [f"{each.query}: {each.loss}" for each in self]
+        return "\n".join(line if len(line) < 200 else f"{line[:199]}…" for line in lines)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
 
 
 class Model(ABC):
@@ -127,7 +165,10 @@ class Model(ABC):
         """
         frame, target = _checked(X, y, self._needs_target)
         box = Box.of(frame, self.bounds)
-        learnt, records = previews.all_or_none(lambda: self._run(frame, box, target))
+        with splits.share(self.epsilon, cast(More, {"rho": self.rho})) as (epsilon, more):
+            self._loss = self._whole(epsilon, more.get("rho"))
+            with splits.outside():
+                learnt, records = previews.all_or_none(lambda: self._run(frame, box, target))
         for name, value in learnt.items():
             setattr(self, name, value)
         self.releases_ = records
@@ -139,25 +180,41 @@ class Model(ABC):
     def _run(
         self, frame: PrivateFrame, box: Box, target: PrivateSeries | None
     ) -> tuple[dict[str, Any], tuple[Record, ...]]:
-        answers: list[Any] = []
-        learnt = self._program(box.private(frame), box, target, answers.append)
-        return learnt, tuple(results.record(answer) for answer in answers)
+        answered = Answered()
+        learnt = self._program(box.private(frame), box, target, answered)
+        return learnt, Releases(answered.records)
 
     @abstractmethod
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
         """What is learnt from features in [-1, 1], by its attribute. Each released answer is
         handed to ``answered``. It runs twice, once on answers made of nothing: it must stand
         whatever numbers come, zeros too, and draw nothing at random itself."""
 
+    def _whole(self, epsilon: object, rho: object) -> tuple[object, object]:
+        """What the model may cost, one of both."""
+        if (epsilon is None) == (rho is None):
+            raise MissingArgument(
+                f"{type(self).__name__} needs what it may cost in all: "
+                f"{type(self).__name__}(…, epsilon=1), or rho= in its place in a session that "
+                f"counts ρ. {NOTHING}"
+            )
+        return epsilon, rho
+
     def _shared(self, weights: Sequence[Any]) -> splits.Split:
         """The loss of the model over its releases, in proportion to weights."""
-        return splits.split(self.epsilon, rho=self.rho, weights=list(weights))
+        epsilon, rho = self._loss
+        return splits.split(epsilon, rho=rho, weights=list(weights))
 
     def _fitted(self) -> Box:
         if not hasattr(self, "releases_"):
             raise QueryError(f"this {type(self).__name__} is not fitted yet: call fit(X) first.")
+        if any(each.preview for each in self.releases_) and previews.running() is None:
+            raise QueryError(
+                f"this {type(self).__name__} was fitted in a preview, on answers made of nothing: "
+                "fit it outside."
+            )
         return self._box
 
     # as scikit-learn has it

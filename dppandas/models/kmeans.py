@@ -15,7 +15,7 @@ from ..accounting import NOTHING
 from ..errors import QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
-from .base import Box, Matrix, Model
+from .base import Answered, Box, Matrix, Model
 from .points import clustered, rounded, spread
 
 #: Centres, and rounds, of a model.
@@ -41,7 +41,8 @@ class KMeans(Model):
         twentieth of the loss goes into the number of rows, which decides how fine the grid is.
         "lloyd": rounds of Lloyd's algorithm on noisy counts and sums, from centres that are spread
         over the box. "auto": the grid up to 6 columns.
-    rounds : of Lloyd's algorithm; more rounds share the same loss.
+    rounds : of Lloyd's algorithm; more rounds share the same loss. Where answers are replayed, it
+        ends when no centre moves any more.
 
     After `fit`: ``cluster_centers_`` in the units of the features, ``method_``, ``n_iter_`` (the
     passes over the rows that made centres), ``releases_``. There is no ``labels_``, which would
@@ -91,14 +92,14 @@ class KMeans(Model):
         self.rounds = rounds
 
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
         number, width = _whole(self.n_clusters, "n_clusters"), len(box.names)
         rounds, method = _whole(self.rounds, "rounds"), self._method(width)
         if method == "grid":
             centres, passes = self._by_grid(scaled, number, width, answered), 1
         else:
-            centres, passes = self._by_rounds(scaled, number, width, rounds, answered), rounds
+            centres, passes = self._by_rounds(scaled, number, width, rounds, answered)
         return {
             "cluster_centers_": box.back(centres),
             "method_": method,
@@ -124,9 +125,9 @@ class KMeans(Model):
 
     # counts on a grid
 
-    def _by_grid(self, scaled: PrivateFrame, number: int, width: int, answered: Any) -> Matrix:
+    def _by_grid(self, scaled: PrivateFrame, number: int, width: int, answered: Answered) -> Matrix:
         with self._shared(SHARES):
-            rows = scaled.dot([1.0] * width).count()  # those with all values
+            rows = scaled.dot([1.0] * width).rename("rows with all values").count()
             answered(rows)
             noise = results.record(rows).scale * self._ratio()
             a_side = self._cells_a_side(max(int(rows), 0), noise, number, width)
@@ -135,6 +136,7 @@ class KMeans(Model):
                 for name in scaled.columns
             }
             code = scaled.assign(**inner).dot([float(a_side**i) for i in range(width)])
+            code = code.rename("cell of a grid")
             cells = a_side**width
             counts = code.value_counts(keys=range(cells), sort=False)
             answered(counts)
@@ -171,9 +173,9 @@ class KMeans(Model):
     # Lloyd's rounds
 
     def _by_rounds(
-        self, scaled: PrivateFrame, number: int, width: int, rounds: int, answered: Any
-    ) -> Matrix:
-        names, centres = list(scaled.columns), spread(number, width)
+        self, scaled: PrivateFrame, number: int, width: int, rounds: int, answered: Answered
+    ) -> tuple[Matrix, int]:
+        names, centres, passes = list(scaled.columns), spread(number, width), 0
         with self._shared(self._weights(width) * rounds):
             for _ in progress.rounds(rounds, "k-means"):
                 table = scaled.assign(cluster=_nearest(scaled, centres))
@@ -182,15 +184,20 @@ class KMeans(Model):
                 answered(counts)
                 sums = clusters[names].sum(bounds=(-1, 1))
                 answered(sums)
+                if answered.stands_still:
+                    break
                 centres = _moved(centres, counts.to_numpy(), sums.to_numpy())
-        return centres
+                passes += 1
+        return centres, passes
 
     def _weights(self, width: int) -> list[Any]:
         """Of the counts and the sums of a round. For a loss in ρ as good as noise on both at once:
         a row (√d/2, x) is at most √(d/4 + d) long."""
         if self.rho is not None:
             return [1, 4]
-        return [round((4 * width * 0.225**2) ** (1 / 3), 3), width]  # Su et al., Section 3.2
+        counts = (4 * width * 0.225**2) ** (1 / 3)  # Su et al., Section 3.2
+        whole = round(100 * counts / (counts + width))  # so that shares are read as decimals
+        return [max(whole, 1), 100 - max(whole, 1)]
 
     # labels
 

@@ -12,7 +12,7 @@ from ..accounting import NOTHING
 from ..errors import QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
-from .base import Box, Matrix, Model
+from .base import Answered, Box, Matrix, Model
 from .points import rounded
 
 #: Shares of the loss: for the means, and for the covariances.
@@ -69,7 +69,7 @@ class PCA(Model):
         self.bounds = bounds
 
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
         number = self._number(len(box.names))
         complete = scaled.dropna()
