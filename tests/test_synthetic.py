@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 import math
 import pickle
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -494,6 +495,48 @@ def test_what_the_budget_cannot_pay_to_the_end_is_not_begun(method: str) -> None
     assert dp.ledger().spent <= 1
 
 
+@pytest.mark.parametrize("method", ["mwem", pytest.param("aim", marks=needs_mbi)])
+def test_a_release_of_the_program_that_would_be_too_cheap_is_refused_before_the_first(
+    method: str,
+) -> None:
+    dp.session(epsilon=5)
+    with pytest.raises(dp.QueryError, match="its cheapest release would get"):
+        made(method, epsilon=12e-6)
+    assert dp.ledger().spent == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_noise_beyond_all_counts_stops_no_program(method: str) -> None:
+    dp.session(rho=1, delta=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(made(method, epsilon=None, rho=1e-40)) == (5 if method == "small" else 480)
+    assert dp.ledger().loss.rho <= Fraction(1, 10**40)
+
+
+def test_a_split_takes_no_share_back_of_a_program_that_was_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dp.session(epsilon=2)
+    source = people()
+    real = mwem.counted
+
+    def refused(*args: Any) -> Any:
+        if "round 1" in args[3]:
+            raise dp.BudgetExceeded("somebody else spent it", requested=1, remaining=0)
+        return real(*args)
+
+    monkeypatch.setattr(mwem, "counted", refused)
+    with dp.split(epsilon=1, into=2) as split:
+        with pytest.raises(dp.BudgetExceeded, match="somebody"):
+            dp.synthesize(source, rows=10)
+        assert split.left == 1
+        source.count()
+        with pytest.raises(dp.QueryError, match="all are taken"):
+            source["a"].value_counts()
+    assert dp.ledger().spent <= 1
+
+
 @pytest.mark.parametrize("method", ["mwem", "small"])
 def test_neighbours_are_told_alike(method: str) -> None:
     """Types, indexes, warnings and errors, whatever the rows; every release keeps its bound."""
@@ -575,6 +618,14 @@ def test_tables_that_do_not_fit_are_refused(given: Any, problem: str) -> None:
     with pytest.raises(dp.DPError, match=problem):
         dp.worst_fit(PRIVATE.dp, given[0], weights=weights, epsilon=1)
     assert not dp.ledger().entries()
+
+
+def test_a_table_with_the_token_of_a_source_is_refused() -> None:
+    df = frame()
+    source = dp.protect(df, name="tokens", domain=KEYS)
+    table = df.set_index("a")["b"].iloc[[0, -1]]
+    with pytest.raises(dp.LineageError, match=r"token.*charged"):
+        dp.worst_fit(source, [table], epsilon=1)
 
 
 def test_without_mbi_aim_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from ..errors import QueryError
 from ..frame import PrivateFrame
 from . import graphs
 from .domains import Codes, Domain, Floats, Marginal, closure
-from .misfits import worst_fit
+from .misfits import told, worst_fit
 from .mwem import counted
 from .purse import Purse
 
@@ -63,6 +63,7 @@ def aim(
     kind = "rho" if purse.by_rho else "epsilon"
     may = closure(domain, marginals)
     part = purse.whole / (PARTS[kind] * max(len(domain.names), 2))
+    purse.check(part * SELECTING)  # parts only grow
     model = Model(domain)
     for alone in [m for m in may if len(m) == 1]:
         price = part * (1 - SELECTING)
@@ -84,9 +85,9 @@ def aim(
         before = [model.marginal(m) for m in open_]
         asked = worst_fit(
             frame,
-            [pd.Series(b, index=domain.index(m)) for m, b in zip(open_, before, strict=True)],
+            [pd.Series(told(b), index=domain.index(m)) for m, b in zip(open_, before, strict=True)],
             weights=[may[m] for m in open_],
-            offsets=[noise * may[m] * domain.cells(m) for m in open_],
+            offsets=told([noise * may[m] * domain.cells(m) for m in open_]).tolist(),
         )
         place = purse.buy(f"round {turn}: what fits worst", select, asked.release)
         chosen = open_[place]

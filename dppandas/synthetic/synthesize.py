@@ -13,7 +13,7 @@ from .. import results, splits
 from ..accessor import private
 from ..accounting import NOTHING
 from ..budget import More, known_only
-from ..errors import MissingArgument, QueryError, is_one_of, quiet, shown
+from ..errors import DPError, MissingArgument, QueryError, is_one_of, quiet, shown
 from ..frame import PrivateFrame
 from . import aim, mwem, small
 from .domains import Codes, Domain, Marginal, domain_of, marginals_of
@@ -88,9 +88,17 @@ def synthesize(
     turns = mwem.rounds_of(domain, kept)
     if rounds is not None:
         turns = _whole(rounds, "rounds", len(mwem.candidates(domain, kept)))
+    stopped: DPError | None = None
     with splits.share(epsilon, more) as (epsilon, more), _alone():
         purse = Purse(_within(source, domain), epsilon, more)
-        codes = _made(purse, domain, kept, chosen, turns, number)
+        try:
+            codes = _made(purse, domain, kept, chosen, turns, number)
+        except DPError as error:
+            if not purse.records:
+                raise
+            stopped = error  # raised outside, for a split would take a share back that is begun
+    if stopped is not None:
+        raise stopped
     made: pd.DataFrame = results.gathered(domain.table(codes), purse.records)
     return made
 
