@@ -22,7 +22,7 @@ from dppandas.audit import check_sensitivity
 from dppandas.mechanisms import Exponential, PermuteAndFlip
 from dppandas.statistics import Misfit, SmallDatabases
 from dppandas.statistics.misfit import candidates, databases
-from dppandas.synthetic import graphs, mwem, tables
+from dppandas.synthetic import aim, graphs, mwem, tables
 from dppandas.synthetic.domains import Domain, domain_of, marginals_of
 from dppandas.synthetic.misfits import STEP
 from dppandas.synthetic.small import MOST_DATABASES, database
@@ -318,6 +318,28 @@ def test_all_that_is_charged_adds_up_to_rho(method: str) -> None:
         assert session.ledger.loss.rho == Fraction(1, 20)
     laws = {each.mechanism for each in dp.records(result).values()}
     assert laws == {"discrete Gaussian", "exponential"}
+
+
+@pytest.mark.parametrize("columns", [["a"], ["a", "b"], ["a", "b", "c"]], ids=len)
+def test_aim_asks_no_question_twice_and_spends_all(
+    columns: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer given again teaches nothing, and would count as another. The model stands in for
+    mbi's: independent columns."""
+
+    def fit(self: Any) -> None:
+        known = [(m, np.maximum(counts, 0.5)) for m, counts, _ in self._counts if len(m) == 1]
+        self.factors = [(m, np.log(counts)) for m, counts in known]
+
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda n: n == "mbi" or real(n))
+    monkeypatch.setattr(aim.Model, "fit", fit)
+    for loss in ({"epsilon": 1}, {"epsilon": None, "rho": 1}):
+        dp.reset()
+        session = dp.session(**({"epsilon": 1} if "rho" not in loss else {"rho": 1, "delta": 1e-6}))
+        found = made("aim", people()[columns], **loss)
+        assert len(dp.records(found)) == len(session.ledger.entries())
+        assert session.ledger.remaining == 0
 
 
 def test_columns_alone_take_all_and_have_no_rounds() -> None:
