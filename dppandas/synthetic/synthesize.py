@@ -88,17 +88,8 @@ def synthesize(
     turns = mwem.rounds_of(domain, kept)
     if rounds is not None:
         turns = _whole(rounds, "rounds", len(mwem.candidates(domain, kept)))
-    stopped: DPError | None = None
-    with splits.share(epsilon, more) as (epsilon, more), _alone():
-        purse = Purse(_within(source, domain), epsilon, more)
-        try:
-            codes = _made(purse, domain, kept, chosen, turns, number)
-        except DPError as error:
-            if not purse.records:
-                raise
-            stopped = error  # raised outside, for a split would take a share back that is begun
-    if stopped is not None:
-        raise stopped
+    with _purse(_within(source, domain), epsilon, more) as purse:
+        codes = _made(purse, domain, kept, chosen, turns, number)
     made: pd.DataFrame = results.gathered(domain.table(codes), purse.records)
     return made
 
@@ -158,6 +149,23 @@ def _within(frame: PrivateFrame, domain: Domain) -> PrivateFrame:
         is_cut = any(isinstance(label, pd.Interval) for label in keys.labels)
         frame = frame[column.notna() if is_cut else column.isin(list(keys.labels))]
     return frame
+
+
+@contextmanager
+def _purse(frame: PrivateFrame, epsilon: object, more: More) -> Iterator[Purse]:
+    """What a program may spend: what it was given, or a share of a split, which it keeps once it
+    has begun."""
+    stopped: DPError | None = None
+    with splits.share(epsilon, more) as (epsilon, more), _alone():
+        purse = Purse(frame, epsilon, more)
+        try:
+            yield purse
+        except DPError as error:
+            if not purse.records:
+                raise
+            stopped = error
+    if stopped is not None:  # raised here, for within the share it would be given back
+        raise stopped
 
 
 @contextmanager
