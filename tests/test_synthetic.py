@@ -612,6 +612,15 @@ def test_a_split_and_a_preview_take_the_whole_program() -> None:
     assert sum(each.epsilon for each in dp.records(found).values()) == Fraction(3, 4)
 
 
+def test_a_preview_of_rows_that_are_paid_for_is_free() -> None:
+    dp.session(epsilon=1)
+    source = people()
+    rows = made("mwem", source)
+    with dp.preview() as plan:
+        assert made("mwem", source).equals(rows)
+    assert plan.total == 0
+
+
 def test_units_of_several_rows_get_so_much_more_noise() -> None:
     rows = frame().assign(owner=np.arange(480) // 3)
     source = dp.protect(rows, name="units", unit="owner", max_rows=3, domain=KEYS)

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from .. import results, splits
+from .. import previews, results, splits
 from ..accessor import private
 from ..accounting import NOTHING
 from ..budget import More, known_only
@@ -97,7 +97,16 @@ def synthesize(
 def _made(
     purse: Purse, domain: Domain, kept: Sequence[Marginal], method: str, rounds: int, rows: int
 ) -> list[Codes]:
-    """The rows, as positions of labels."""
+    """The rows, as positions of labels. In a preview earlier answers are given again, for without
+    them it would ask other questions than it will."""
+    if previews.running() is not None:
+        return previews.all_or_none(lambda: _by(purse, domain, kept, method, rounds, rows))
+    return _by(purse, domain, kept, method, rounds, rows)
+
+
+def _by(
+    purse: Purse, domain: Domain, kept: Sequence[Marginal], method: str, rounds: int, rows: int
+) -> list[Codes]:
     if method == "mwem":
         return mwem.mwem(purse.frame, domain, kept, rounds, purse, rows)
     if method == "aim":
