@@ -1203,11 +1203,11 @@ def test_a_merge_with_the_token_of_a_source_is_refused(p: Any, made: str) -> Non
 
 def test_weights_with_the_token_of_a_source_are_refused(p: Any) -> None:
     held = table(age=[1.0, 2.0], z=[3, 4])
-    held.index = pd.Index(["age", "affairs"])
+    held.index = pd.Index(["age", "who"])
     dp.protect(held, name="held", unit="row")
     for weights in (held["z"], held, held[["age"]]):
         with pytest.raises(dp.LineageError, match=r"token.*charged"):
-            p[["age", "affairs"]].dot(weights)
+            p[["age", "who"]].dot(weights)
 
 
 def test_released_answers_may_be_used(p: Any, exact: None) -> None:
