@@ -24,7 +24,7 @@ from .partitions import cells_of, parts_of
 from .querystring import lookup
 from .rows import Expression
 from .series import PrivateSeries
-from .shaping import asks, listed, once, pearson, true, weights_of
+from .shaping import asks, briefly, once, pearson, true, weights_of
 from .statistics import Cells, Count, Layout, Sum, Truncation
 from .tables import PerUnit
 from .together import Name, by_row
@@ -165,7 +165,7 @@ class PrivateFrame(Verbs, Crossing):
         return by_row(values, names)
 
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
-        return f"{what} of {listed(self._columns)}"
+        return f"{what} of {briefly(list(self._columns))}"
 
     def _beside(self, weights: object) -> Self:
         if weights is None or isinstance(weights, PrivateSeries):

@@ -17,7 +17,7 @@ from .domain import Bounds
 from .errors import QueryError, is_one_of, shown
 from .rows import Expression
 from .series import counts_units
-from .shaping import Rows, asks, index, listed, once, pearson
+from .shaping import Rows, asks, briefly, index, listed, once, pearson
 from .statistics import Cells, Count, Distinct, Layout, Present
 from .together import Name
 
@@ -104,7 +104,7 @@ class PrivateGroupBy(Answers):
         return table.set_axis(pd.MultiIndex.from_tuples(ordered), axis=1)
 
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
-        return self._by_group(f"{what} of {listed(self._operands())}")
+        return self._by_group(f"{what} of {briefly(list(self._operands()))}")
 
     def _by_group(self, what: str) -> str:
         return f"{what} by {listed(self._names)} ({self._groups.described})"

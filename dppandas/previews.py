@@ -260,8 +260,10 @@ def preview() -> Preview:
     declared are none. A budget that can't pay raises nothing: ``plan.missing`` says by how much.
 
     It holds for code of this thread (or async task): other threads release as ever. Of a preview
-    within a preview the outer one has nothing, for nothing would be charged. `dp.session` and
-    `dp.protect` do in a block what they always do.
+    within a preview the outer one has nothing, for nothing would be charged. Where questions are
+    made from answers, those made of nothing may make two alike that would differ, and the second
+    look free: price such a block by its rounds. `dp.session` and `dp.protect` do in a block what
+    they always do.
 
     *Guarantee*: no row is read for an answer, and nothing is charged.
 

@@ -34,6 +34,9 @@ R = TypeVar("R")
 #: Each quantile is a choice of its own, which takes time whatever the data are.
 MOST_QUANTILES = 1000
 
+#: So many columns the title of an answer names.
+MOST_LISTED = 8
+
 #: Rows cut at one end: as many as a unit may have.
 MOST_TRIMMED = 2**31
 
@@ -509,3 +512,10 @@ def index(cells: Cells, names: Sequence[Any]) -> pd.Index:
 def listed(names: Iterable[Any]) -> str:
     """Columns as a query would name them."""
     return ", ".join(str(Column(name)) for name in names)
+
+
+def briefly(names: Sequence[Any]) -> str:
+    """The same, in a line: of many columns the first, and how many they are."""
+    if len(names) <= MOST_LISTED:
+        return listed(names)
+    return f"{listed(names[: MOST_LISTED - 1])}, … ({len(names)} columns)"

@@ -257,7 +257,7 @@ def _implied(truth: Fraction, yes: Fraction) -> Epsilon:
 # --- what a caller asks for ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CoinDesign:
     """Coins whose probabilities are given, and their loss with them; see `two_coins`."""
 
@@ -270,14 +270,23 @@ class CoinDesign:
         """What a response costs, rounded up after 15 digits."""
         return _implied(self.truth, self.yes)
 
+    def probabilities(self) -> pd.DataFrame:
+        """The probability of each response, a column, to each answer, a row."""
+        return Coins(BINARY, self.truth, self.yes, self.name).probabilities()
+
+    def __repr__(self) -> str:
+        if self.name == ONE_COIN:
+            return f"one_coin(truth={(1 + self.truth) / 2})"
+        return f"two_coins(truth={self.truth}, yes={self.yes})"
+
 
 @quiet
 def one_coin(truth: object) -> CoinDesign:
     """Warner's design by the probability of a true response, which must be above 1/2: the loss is
     ln(truth / (1 - truth)). By ``epsilon=`` instead, it is ``design="one coin"``.
 
-    >>> one_coin("3/4").epsilon  # ln 3
-    1.09861228866811
+    >>> one_coin("3/4"), one_coin("3/4").epsilon  # ln 3
+    (one_coin(truth=3/4), 1.09861228866811)
     """
     honest = _probability(truth, "truth")
     if honest <= Fraction(1, 2):
