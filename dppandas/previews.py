@@ -42,6 +42,7 @@ class Preview:
 
     def __init__(self, replays: bool = False) -> None:
         self._replays = replays  # whether what was answered before is answered again
+        self._is_blank = False  # whether an answer in it was made of nothing
         self._entries: list[Entry] = []
         self._bought: Counter[str] = Counter()  # draws of each query that the block would pay for
         self._account: _Account | None = None
@@ -75,8 +76,12 @@ class Preview:
             account = self._account = _Account(ledger, spending, spending)
         if account.ledger is not ledger:
             raise SessionError(f"a preview is of one session, and this is another. {NOTHING}")
-        before = ledger.answer(draft.key, query.asked.draw) if self._replays else None
-        if self._replays:  # from answers made of nothing, different questions may come out alike
+        before = None
+        if self._replays:
+            # Once an answer was made of nothing, what follows may come out as another question than
+            # it will be: as one that was answered before, or that was asked twice.
+            if not self._is_blank:
+                before = ledger.answer(draft.key, query.asked.draw)
             is_free = before is not None
         else:
             is_free = self._was_answered(ledger, draft.key, query.asked.draw)
@@ -87,6 +92,7 @@ class Preview:
         account.after = account.after.plus([((draft.source, draft.path), loss)])
         if before is not None:
             return results.record_of(query, mechanism, before, name)
+        self._is_blank = True
         blank = mechanism.blank(query.statistic.size)
         entry = replace(draft, loss=loss, status=PREVIEW)
         draw = query.asked.draw or self._next(ledger, draft.key)
@@ -208,18 +214,20 @@ def all_or_none(program: Callable[[], R]) -> R:
     """What a program of releases returns, if the budget can pay for all of them.
 
     It is run as a preview first, in which what was answered before is answered again, so that a
-    program whose next question depends on the last answer is priced as it will go: whatever it
-    would refuse, it refuses before anything is charged. Its releases must not depend on anything
-    but its arguments and the answers. A charge of somebody else in between can still stop it half
-    way; what it then released stays charged, as it would by hand.
+    program whose next question depends on the last answer is priced as it will go, or dearer: from
+    the first answer that must be paid on, all is priced as new. Whatever it would refuse, it
+    refuses before anything is charged. Its releases must not depend on anything but its arguments
+    and the answers. A charge of somebody else in between can still stop it half way; what it then
+    released stays charged, as it would by hand.
     """
     outer = running()
     if outer is not None:
-        was, outer._replays = outer._replays, True
+        was = outer._replays, outer._is_blank
+        outer._replays, outer._is_blank = True, all(was)  # a program within it begins anew
         try:
             return program()
         finally:
-            outer._replays = was
+            outer._replays, outer._is_blank = was
     plan = Preview(replays=True)
     with plan, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they come with the answers

@@ -36,11 +36,7 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
         right = right.to_frame().reset_index()
     if not isinstance(right, pd.DataFrame):
         raise QueryError(f"merge takes a public DataFrame, not a {type(right).__name__}.")
-    if SOURCE_ATTR in right.attrs:
-        raise LineageError(
-            "this table carries the token of a protected source: it is not public. Nothing was "
-            "computed or charged."
-        )
+    refuse_private(right, "this table")
     if not is_one_of(how, ("left", "inner")):
         raise QueryError(
             f"how={shown(how)}: a private frame is merged by 'left' or 'inner'; the others would "
@@ -71,6 +67,15 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
     values = {name: _values(right[name], name) for name in others}
     facts = repr((names, keys.labels, values))
     return PublicTable(tuple(left), keys, values, hashing.digest(facts, b""))
+
+
+def refuse_private(given: Any, what: str) -> None:
+    """Refuse what carries the token of a protected source where something public is wanted."""
+    if SOURCE_ATTR in getattr(given, "attrs", ()):
+        raise LineageError(
+            f"{what} carries the token of a protected source: it is not public. Nothing was "
+            "computed or charged."
+        )
 
 
 def _names(given: Any) -> list[Any]:

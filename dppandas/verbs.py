@@ -16,7 +16,7 @@ from . import querystring, rows
 from .columns import kept
 from .domain import Keys, is_hashable, some_names
 from .errors import LineageError, QueryError, UnsupportedVerb, caller, is_one_of, shown
-from .publics import public_table
+from .publics import public_table, refuse_private
 from .rows import Column, Expression, Literal
 from .series import PrivateSeries
 from .shaping import Rows, asks, once, present, same_rows
@@ -407,6 +407,7 @@ def is_along_rows(axis: object) -> bool:
 
 def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
     """Public weights in the order of some columns."""
+    refuse_private(other, "what holds the weights")
     if isinstance(other, pd.Series | pd.DataFrame):
         if not other.index.is_unique or set(other.index) != set(names):
             raise QueryError(

@@ -362,10 +362,13 @@ def test_what_was_previewed_is_no_answer_to_go_on_from() -> None:
 
 
 def program(p: Any, rounds: int = 3, epsilon: object = "0.25") -> list[int]:
-    """Counts what lies above the last count."""
+    """Each question is another one, but to those who are answered 0, as in a rehearsal: counts of
+    54 and more are answered 0 with a probability below 1e-6."""
     answers: list[int] = [0]
-    for _ in range(rounds):
-        answers.append(p.query(f"number > {answers[-1]}").count(epsilon=epsilon))
+    for i in range(rounds):
+        last = answers[-1]
+        asked = f"number > {-last} and code < {10 + (i if last else 0)}"
+        answers.append(p.query(asked).count(epsilon=epsilon))
     return answers
 
 
@@ -410,3 +413,29 @@ def test_what_a_later_round_would_refuse_is_refused_before_anything_is_charged()
     with pytest.raises(dp.MissingArgument):
         previews.all_or_none(fails)
     assert dp.ledger().entries() == []
+
+
+def test_a_question_answered_before_is_no_discount_on_another() -> None:
+    """What a rehearsal asks after an answer made of nothing isn't what will be asked."""
+    dp.session(epsilon="0.35")
+    p = people()
+    p.query("number > 0").count(epsilon="0.1")  # as an answer of 0 would ask
+
+    def adaptive() -> None:
+        n = p.count(epsilon="0.2")
+        p.query(f"number > {n}").count(epsilon="0.1")
+
+    with pytest.raises(dp.BudgetExceeded, match=r"2 releases ask for ε = 0\.3 in all"):
+        previews.all_or_none(adaptive)
+    assert dp.ledger().spent == Epsilon("0.1")
+
+
+def test_in_a_preview_a_program_begins_anew() -> None:
+    dp.session(epsilon=1)
+    p = people()
+    previews.all_or_none(lambda: program(p))
+    with dp.preview() as plan:
+        p.count(epsilon="0.1")
+        previews.all_or_none(lambda: program(p))
+        previews.all_or_none(lambda: previews.all_or_none(lambda: program(p)))
+    assert plan.total == Epsilon("0.1")

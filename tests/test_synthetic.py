@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 import math
 import pickle
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -21,7 +22,7 @@ from dppandas.audit import check_sensitivity
 from dppandas.mechanisms import Exponential, PermuteAndFlip
 from dppandas.statistics import Misfit, SmallDatabases
 from dppandas.statistics.misfit import candidates, databases
-from dppandas.synthetic import graphs, mwem, tables
+from dppandas.synthetic import aim, graphs, mwem, tables
 from dppandas.synthetic.domains import Domain, domain_of, marginals_of
 from dppandas.synthetic.misfits import STEP
 from dppandas.synthetic.small import MOST_DATABASES, database
@@ -319,6 +320,28 @@ def test_all_that_is_charged_adds_up_to_rho(method: str) -> None:
     assert laws == {"discrete Gaussian", "exponential"}
 
 
+@pytest.mark.parametrize("columns", [["a"], ["a", "b"], ["a", "b", "c"]], ids=len)
+def test_aim_asks_no_question_twice_and_spends_all(
+    columns: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer given again teaches nothing, and would count as another. The model stands in for
+    mbi's: independent columns."""
+
+    def fit(self: Any) -> None:
+        known = [(m, np.maximum(counts, 0.5)) for m, counts, _ in self._counts if len(m) == 1]
+        self.factors = [(m, np.log(counts)) for m, counts in known]
+
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda n: n == "mbi" or real(n))
+    monkeypatch.setattr(aim.Model, "fit", fit)
+    for loss in ({"epsilon": 1}, {"epsilon": None, "rho": 1}):
+        dp.reset()
+        session = dp.session(**({"epsilon": 1} if "rho" not in loss else {"rho": 1, "delta": 1e-6}))
+        found = made("aim", people()[columns], **loss)
+        assert len(dp.records(found)) == len(session.ledger.entries())
+        assert session.ledger.remaining == 0
+
+
 def test_columns_alone_take_all_and_have_no_rounds() -> None:
     found = dp.synthesize(people(), rows=10, marginals=1, epsilon=1)
     assert list(dp.records(found)) == ["start: a", "start: b", "start: c"]
@@ -494,6 +517,48 @@ def test_what_the_budget_cannot_pay_to_the_end_is_not_begun(method: str) -> None
     assert dp.ledger().spent <= 1
 
 
+@pytest.mark.parametrize("method", ["mwem", pytest.param("aim", marks=needs_mbi)])
+def test_a_release_of_the_program_that_would_be_too_cheap_is_refused_before_the_first(
+    method: str,
+) -> None:
+    dp.session(epsilon=5)
+    with pytest.raises(dp.QueryError, match="its cheapest release would get"):
+        made(method, epsilon=12e-6)
+    assert dp.ledger().spent == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_noise_beyond_all_counts_stops_no_program(method: str) -> None:
+    dp.session(rho=1, delta=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(made(method, epsilon=None, rho=1e-40)) == (5 if method == "small" else 480)
+    assert dp.ledger().loss.rho <= Fraction(1, 10**40)
+
+
+def test_a_split_takes_no_share_back_of_a_program_that_was_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dp.session(epsilon=2)
+    source = people()
+    real = mwem.counted
+
+    def refused(*args: Any) -> Any:
+        if "round 1" in args[3]:
+            raise dp.BudgetExceeded("somebody else spent it", requested=1, remaining=0)
+        return real(*args)
+
+    monkeypatch.setattr(mwem, "counted", refused)
+    with dp.split(epsilon=1, into=2) as split:
+        with pytest.raises(dp.BudgetExceeded, match="somebody"):
+            dp.synthesize(source, rows=10)
+        assert split.left == 1
+        source.count()
+        with pytest.raises(dp.QueryError, match="all are taken"):
+            source["a"].value_counts()
+    assert dp.ledger().spent <= 1
+
+
 @pytest.mark.parametrize("method", ["mwem", "small"])
 def test_neighbours_are_told_alike(method: str) -> None:
     """Types, indexes, warnings and errors, whatever the rows; every release keeps its bound."""
@@ -547,6 +612,15 @@ def test_a_split_and_a_preview_take_the_whole_program() -> None:
     assert sum(each.epsilon for each in dp.records(found).values()) == Fraction(3, 4)
 
 
+def test_a_preview_of_rows_that_are_paid_for_is_free() -> None:
+    dp.session(epsilon=1)
+    source = people()
+    rows = made("mwem", source)
+    with dp.preview() as plan:
+        assert made("mwem", source).equals(rows)
+    assert plan.total == 0
+
+
 def test_units_of_several_rows_get_so_much_more_noise() -> None:
     rows = frame().assign(owner=np.arange(480) // 3)
     source = dp.protect(rows, name="units", unit="owner", max_rows=3, domain=KEYS)
@@ -575,6 +649,14 @@ def test_tables_that_do_not_fit_are_refused(given: Any, problem: str) -> None:
     with pytest.raises(dp.DPError, match=problem):
         dp.worst_fit(PRIVATE.dp, given[0], weights=weights, epsilon=1)
     assert not dp.ledger().entries()
+
+
+def test_a_table_with_the_token_of_a_source_is_refused() -> None:
+    df = frame()
+    source = dp.protect(df, name="tokens", domain=KEYS)
+    table = df.set_index("a")["b"].iloc[[0, -1]]
+    with pytest.raises(dp.LineageError, match=r"token.*charged"):
+        dp.worst_fit(source, [table], epsilon=1)
 
 
 def test_without_mbi_aim_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

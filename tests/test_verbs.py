@@ -1201,6 +1201,15 @@ def test_a_merge_with_the_token_of_a_source_is_refused(p: Any, made: str) -> Non
         p.merge(right, on="age")
 
 
+def test_weights_with_the_token_of_a_source_are_refused(p: Any) -> None:
+    held = table(age=[1.0, 2.0], z=[3, 4])
+    held.index = pd.Index(["age", "who"])
+    dp.protect(held, name="held", unit="row")
+    for weights in (held["z"], held, held[["age"]]):
+        with pytest.raises(dp.LineageError, match=r"token.*charged"):
+            p[["age", "who"]].dot(weights)
+
+
 def test_released_answers_may_be_used(p: Any, exact: None) -> None:
     mean = p["age"].mean(epsilon=EPSILON)
     centred = p.assign(off=p["age"] - mean, twice=mean * 2, filled=p["age"].fillna(mean))

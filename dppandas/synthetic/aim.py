@@ -16,7 +16,7 @@ from ..errors import QueryError
 from ..frame import PrivateFrame
 from . import graphs
 from .domains import Codes, Domain, Floats, Marginal, closure
-from .misfits import worst_fit
+from .misfits import told, worst_fit
 from .mwem import counted
 from .purse import Purse
 
@@ -63,30 +63,34 @@ def aim(
     kind = "rho" if purse.by_rho else "epsilon"
     may = closure(domain, marginals)
     part = purse.whole / (PARTS[kind] * max(len(domain.names), 2))
+    purse.check(part * SELECTING)  # parts only grow
     model = Model(domain)
     for alone in [m for m in may if len(m) == 1]:
         price = part * (1 - SELECTING)
         counts = counted(frame, domain, alone, f"start: {domain.named(alone)}", price, purse)
-        model.add(alone, counts, purse.deviation(price))
+        model.add(alone, counts, purse.deviation(price), price, is_start=True)
     model.fit()
     turn = 0
     while purse.left > 0:
-        turn += 1
         if purse.left < 2 * part:
             part = purse.left
         select, price = part * SELECTING, part * (1 - SELECTING)
         room = MOST_MODEL * float(1 - purse.left / purse.whole + part / purse.whole)
         open_ = [m for m in may if model.is_new(m, price) and model.size_with(m) <= room]
         open_ = open_ or [m for m in may if model.is_new(m, price) and model.has(m)]
+        if not open_ and part < purse.left:  # all were measured at this price: once more, by all
+            part = purse.left
+            continue
         if not open_:
             break
+        turn += 1
         noise = purse.noise(price)
         before = [model.marginal(m) for m in open_]
         asked = worst_fit(
             frame,
-            [pd.Series(b, index=domain.index(m)) for m, b in zip(open_, before, strict=True)],
+            [pd.Series(told(b), index=domain.index(m)) for m, b in zip(open_, before, strict=True)],
             weights=[may[m] for m in open_],
-            offsets=[noise * may[m] * domain.cells(m) for m in open_],
+            offsets=told([noise * may[m] * domain.cells(m) for m in open_]).tolist(),
         )
         place = purse.buy(f"round {turn}: what fits worst", select, asked.release)
         chosen = open_[place]
@@ -112,12 +116,17 @@ class Model:
         self.total = 1.0
 
     def add(
-        self, marginal: Marginal, counts: Floats, deviation: float, price: Fraction | None = None
+        self,
+        marginal: Marginal,
+        counts: Floats,
+        deviation: float,
+        price: Fraction,
+        is_start: bool = False,
     ) -> None:
-        """One more measurement."""
+        """One more measurement; those of the start say how many rows there are."""
         self._counts.append((marginal, counts, deviation))
-        self._prices.add((marginal, price or Fraction(0)))
-        if price is None:
+        self._prices.add((marginal, price))
+        if is_start:
             sums = [(float(c.sum()), 1 / (d * d * len(c))) for _, c, d in self._counts]
             weighed = sum(s * w for s, w in sums) / sum(w for _, w in sums)
             self.total = max(1.0, weighed)

@@ -17,6 +17,7 @@ from ..budget import More, gives_loss
 from ..domain import MOST_KEYS
 from ..errors import QueryError, quiet, shown
 from ..frame import PrivateFrame
+from ..publics import refuse_private
 from ..shaping import listed
 from ..statistics import Cells, Layout, Misfit
 from ..unreleased import UnreleasedMode
@@ -102,6 +103,12 @@ def worst_fit(
     return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
+def told(values: Any) -> Any:
+    """Numbers that noise may have made too large for `worst_fit`, as far as it takes them: no
+    program that has begun is to be refused for what it was answered."""
+    return np.clip(np.asarray(values, dtype=np.float64), -float(MOST), float(MOST))
+
+
 def _cells(frame: PrivateFrame, table: pd.Series[Any]) -> tuple[Cells, list[Any]]:
     """The cells of a table, and of which columns."""
     names = list(table.index.names)
@@ -110,6 +117,7 @@ def _cells(frame: PrivateFrame, table: pd.Series[Any]) -> tuple[Cells, list[Any]
             "each table needs cells, and an index whose names are columns: "
             f'pd.Index(["f", "m"], name="sex"). {NOTHING}'
         )
+    refuse_private(table, "this table")
     return frame._cells(names, list(table.index)), names
 
 

@@ -15,7 +15,7 @@ from ..errors import QueryError
 from ..frame import PrivateFrame
 from . import tables
 from .domains import Codes, Domain, Floats, Marginal, closure
-from .misfits import worst_fit
+from .misfits import told, worst_fit
 from .purse import Purse
 
 #: A table of the whole domain has no more cells.
@@ -60,6 +60,8 @@ def mwem(
     for the price of one of its counts; what is measured is no candidate again; the start is
     independent columns and not the uniform table.
     """
+    if rounds:
+        purse.check(purse.whole * (1 - STARTING) / rounds * SELECTING)
     table, measured, total = _start(frame, domain, marginals, rounds, purse)
     left = candidates(domain, marginals)
     positions = {m: domain.positions(m) for m in left}
@@ -69,8 +71,11 @@ def mwem(
         noise = purse.noise(each * (1 - SELECTING))
         asked = worst_fit(
             frame,
-            [pd.Series(e, index=domain.index(m)) for m, e in zip(left, expected, strict=True)],
-            offsets=[noise * domain.cells(m) for m in left],
+            [
+                pd.Series(told(e), index=domain.index(m))
+                for m, e in zip(left, expected, strict=True)
+            ],
+            offsets=told([noise * domain.cells(m) for m in left]).tolist(),
         )
         place = purse.buy(f"round {i}: what fits worst", each * SELECTING, asked.release)
         chosen = left.pop(place)

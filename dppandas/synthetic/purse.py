@@ -47,6 +47,17 @@ class Purse:
         root = self.frame._root
         return int(root.source.unit.max_rows * root.branches)
 
+    def check(self, least: Fraction) -> None:
+        """Refuse, before anything is charged, a program whose cheapest release would be refused."""
+        said = self._said(least)
+        try:
+            session().terms.asked(said.pop("epsilon", None), **said)
+        except QueryError as error:
+            raise QueryError(
+                f"of {self.whole} its cheapest release would get {float(least):.3g}, and that is "
+                f"too little: ask for more. {error}"
+            ) from None
+
     def buy(self, name: str, amount: Fraction, ask: Callable[..., T]) -> T:
         """The answer of a release for so much of what is left; its record under a name."""
         if not 0 < amount <= self.left:

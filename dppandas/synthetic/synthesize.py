@@ -9,11 +9,11 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from .. import results, splits
+from .. import previews, results, splits
 from ..accessor import private
 from ..accounting import NOTHING
 from ..budget import More, known_only
-from ..errors import MissingArgument, QueryError, is_one_of, quiet, shown
+from ..errors import DPError, MissingArgument, QueryError, is_one_of, quiet, shown
 from ..frame import PrivateFrame
 from . import aim, mwem, small
 from .domains import Codes, Domain, Marginal, domain_of, marginals_of
@@ -88,8 +88,7 @@ def synthesize(
     turns = mwem.rounds_of(domain, kept)
     if rounds is not None:
         turns = _whole(rounds, "rounds", len(mwem.candidates(domain, kept)))
-    with splits.share(epsilon, more) as (epsilon, more), _alone():
-        purse = Purse(_within(source, domain), epsilon, more)
+    with _purse(_within(source, domain), epsilon, more) as purse:
         codes = _made(purse, domain, kept, chosen, turns, number)
     made: pd.DataFrame = results.gathered(domain.table(codes), purse.records)
     return made
@@ -98,7 +97,16 @@ def synthesize(
 def _made(
     purse: Purse, domain: Domain, kept: Sequence[Marginal], method: str, rounds: int, rows: int
 ) -> list[Codes]:
-    """The rows, as positions of labels."""
+    """The rows, as positions of labels. In a preview earlier answers are given again, for without
+    them it would ask other questions than it will."""
+    if previews.running() is not None:
+        return previews.all_or_none(lambda: _by(purse, domain, kept, method, rounds, rows))
+    return _by(purse, domain, kept, method, rounds, rows)
+
+
+def _by(
+    purse: Purse, domain: Domain, kept: Sequence[Marginal], method: str, rounds: int, rows: int
+) -> list[Codes]:
     if method == "mwem":
         return mwem.mwem(purse.frame, domain, kept, rounds, purse, rows)
     if method == "aim":
@@ -150,6 +158,23 @@ def _within(frame: PrivateFrame, domain: Domain) -> PrivateFrame:
         is_cut = any(isinstance(label, pd.Interval) for label in keys.labels)
         frame = frame[column.notna() if is_cut else column.isin(list(keys.labels))]
     return frame
+
+
+@contextmanager
+def _purse(frame: PrivateFrame, epsilon: object, more: More) -> Iterator[Purse]:
+    """What a program may spend: what it was given, or a share of a split, which it keeps once it
+    has begun."""
+    stopped: DPError | None = None
+    with splits.share(epsilon, more) as (epsilon, more), _alone():
+        purse = Purse(frame, epsilon, more)
+        try:
+            yield purse
+        except DPError as error:
+            if not purse.records:
+                raise
+            stopped = error
+    if stopped is not None:  # raised here, for within the share it would be given back
+        raise stopped
 
 
 @contextmanager
