@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
@@ -174,16 +174,6 @@ def inside() -> Iterator[bool]:
 
 
 @contextmanager
-def outside() -> Iterator[None]:
-    """As if no split ran: for a program that has taken its share, and splits that itself."""
-    token = current.set(None)
-    try:
-        yield
-    finally:
-        current.reset(token)
-
-
-@contextmanager
 def share(epsilon: object, more: More) -> Iterator[tuple[object, More]]:
     """What a release may cost: what it says, or in a split the next share.
 
@@ -207,6 +197,27 @@ def share(epsilon: object, more: More) -> Iterator[tuple[object, More]]:
     except DPError:
         split.give_back(number)
         raise
+
+
+@contextmanager
+def program(
+    epsilon: object, more: More, has_begun: Callable[[], bool]
+) -> Iterator[tuple[object, More]]:
+    """What a program of releases may cost: what it says, or one share for all of it. In its block
+    no split runs, and once it has begun it keeps its share, whatever stops it."""
+    stopped: DPError | None = None
+    with share(epsilon, more) as said:
+        token = current.set(None)
+        try:
+            yield said
+        except DPError as error:
+            if not has_begun():
+                raise
+            stopped = error
+        finally:
+            current.reset(token)
+    if stopped is not None:  # raised here, for within the share it would be given back
+        raise stopped
 
 
 @quiet

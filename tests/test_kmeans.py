@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import Pipeline
 
 import dppandas as dp
-from dppandas import progress
+from dppandas import previews, progress
 from dppandas.budget import Epsilon, Rho
 from dppandas.models import PCA, KMeans, kmeans, points
 
@@ -438,3 +438,24 @@ def test_rounds_end_when_answers_are_given_again(frozen: Any) -> None:
     assert model.n_iter_ <= 3
     assert session.spent == model.n_iter_
     assert len(model.releases_) == 2 * (model.n_iter_ + 1)
+
+
+def test_a_share_is_kept_once_its_model_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when another kernel spends what is left after the first release."""
+    session = dp.session(epsilon=3)
+    p = square()
+    with dp.split(epsilon=2, into=2) as shares:
+        with monkeypatch.context() as stopped:
+            stopped.setattr(KMeans, "_cells_a_side", _refused)
+            with pytest.raises(dp.BudgetExceeded):
+                KMeans(2).fit(p)
+            assert (shares.left, session.spent) == (2, 0), "in the rehearsal"
+            stopped.setattr(previews, "all_or_none", lambda program: program())
+            with pytest.raises(dp.BudgetExceeded):
+                KMeans(2).fit(p)
+        assert shares.left == 1
+        assert 0 < session.spent < 1
+
+
+def _refused(*_: Any) -> Any:
+    raise dp.BudgetExceeded("somebody else was faster", requested=None, remaining=None)

@@ -117,6 +117,11 @@ class Answered:
         self.records.append(results.record(answer))
 
     @property
+    def has_begun(self) -> bool:
+        """Whether any of it may have been paid for."""
+        return bool(self.records) and not self.records[0].preview
+
+    @property
     def stands_still(self) -> bool:
         """Whether the last answer was given before in this fit: then so would be all that follow.
         Never where answers are drawn anew, nor in a preview, which prices every round."""
@@ -165,24 +170,23 @@ class Model(ABC):
         """
         frame, target = _checked(X, y, self._needs_target)
         box = Box.of(frame, self.bounds)
-        with splits.share(self.epsilon, cast(More, {"rho": self.rho})) as (epsilon, more):
+        answered = Answered()
+        said = cast(More, {"rho": self.rho})
+        with splits.program(self.epsilon, said, lambda: answered.has_begun) as (epsilon, more):
             self._loss = self._whole(epsilon, more.get("rho"))
-            with splits.outside():
-                learnt, records = previews.all_or_none(lambda: self._run(frame, box, target))
+
+            def run() -> dict[str, Any]:
+                answered.records.clear()
+                return self._program(box.private(frame), box, target, answered)
+
+            learnt = previews.all_or_none(run)
         for name, value in learnt.items():
             setattr(self, name, value)
-        self.releases_ = records
+        self.releases_ = Releases(answered.records)
         self.feature_names_in_ = np.array(box.names, dtype=object)
         self.n_features_in_ = len(box.names)
         self._box = box
         return self
-
-    def _run(
-        self, frame: PrivateFrame, box: Box, target: PrivateSeries | None
-    ) -> tuple[dict[str, Any], tuple[Record, ...]]:
-        answered = Answered()
-        learnt = self._program(box.private(frame), box, target, answered)
-        return learnt, Releases(answered.records)
 
     @abstractmethod
     def _program(

@@ -26,7 +26,9 @@ class Purse:
     half charged. (Another thread that spends in the meantime can still bring a refusal.)
     """
 
-    def __init__(self, frame: PrivateFrame, epsilon: object, more: More) -> None:
+    def __init__(
+        self, frame: PrivateFrame, epsilon: object, more: More, records: dict[str, Record]
+    ) -> None:
         asked: Asked = session().terms.asked(epsilon, **more)
         if more.get("mechanism") is not None:
             raise QueryError(
@@ -38,7 +40,7 @@ class Purse:
         self.by_rho = asked.rho is not None
         self.whole = Fraction(asked.rho if asked.rho is not None else asked.epsilon or 0)
         self.left = self.whole
-        self.records: dict[str, Record] = {}
+        self.records = records  # by name, in order: filled as they are bought
         self._is_sure = previews.running() is not None  # a preview tells by itself what is missing
 
     @property

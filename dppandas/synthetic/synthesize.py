@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -13,7 +12,7 @@ from .. import previews, results, splits
 from ..accessor import private
 from ..accounting import NOTHING
 from ..budget import More, known_only
-from ..errors import DPError, MissingArgument, QueryError, is_one_of, quiet, shown
+from ..errors import MissingArgument, QueryError, is_one_of, quiet, shown
 from ..frame import PrivateFrame
 from . import aim, mwem, small
 from .domains import Codes, Domain, Marginal, domain_of, marginals_of
@@ -88,9 +87,11 @@ def synthesize(
     turns = mwem.rounds_of(domain, kept)
     if rounds is not None:
         turns = _whole(rounds, "rounds", len(mwem.candidates(domain, kept)))
-    with _purse(_within(source, domain), epsilon, more) as purse:
+    records: dict[str, results.Record] = {}
+    with splits.program(epsilon, more, lambda: bool(records)) as (epsilon, more):
+        purse = Purse(_within(source, domain), epsilon, more, records)
         codes = _made(purse, domain, kept, chosen, turns, number)
-    made: pd.DataFrame = results.gathered(domain.table(codes), purse.records)
+    made: pd.DataFrame = results.gathered(domain.table(codes), records)
     return made
 
 
@@ -158,30 +159,3 @@ def _within(frame: PrivateFrame, domain: Domain) -> PrivateFrame:
         is_cut = any(isinstance(label, pd.Interval) for label in keys.labels)
         frame = frame[column.notna() if is_cut else column.isin(list(keys.labels))]
     return frame
-
-
-@contextmanager
-def _purse(frame: PrivateFrame, epsilon: object, more: More) -> Iterator[Purse]:
-    """What a program may spend: what it was given, or a share of a split, which it keeps once it
-    has begun."""
-    stopped: DPError | None = None
-    with splits.share(epsilon, more) as (epsilon, more), _alone():
-        purse = Purse(frame, epsilon, more)
-        try:
-            yield purse
-        except DPError as error:
-            if not purse.records:
-                raise
-            stopped = error
-    if stopped is not None:  # raised here, for within the share it would be given back
-        raise stopped
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Outside a split, whose one share the whole program takes."""
-    token = splits.current.set(None)
-    try:
-        yield
-    finally:
-        splits.current.reset(token)
