@@ -299,7 +299,7 @@ def test_a_row_that_lacks_a_feature_has_no_label(frozen: Any) -> None:
     assert labels.value_counts(epsilon=1).sum() == 230
     model = KMeans(3, epsilon=1, method="lloyd").fit(p)
     with pytest.raises(dp.QueryError, match="a value is missing"):
-        model.predict(rows[["a", "b"]])
+        model.predict(rows[["a", "b"]].to_numpy())
     assert model.releases_[0].estimate().sum() == 230
 
 
@@ -459,3 +459,13 @@ def test_a_share_is_kept_once_its_model_has_begun(monkeypatch: pytest.MonkeyPatc
 
 def _refused(*_: Any) -> Any:
     raise dp.BudgetExceeded("somebody else was faster", requested=None, remaining=None)
+
+
+def test_plain_rows_of_a_protected_source_are_refused() -> None:
+    dp.session(epsilon=1)
+    df = pd.DataFrame({"x": [1.0, 9.0] * 500})
+    p = dp.protect(df, name="protected", domain={"x": (0, 10)})
+    model = KMeans(2, epsilon=1).fit(p)
+    with pytest.raises(dp.LineageError, match="would be exact|is exact"):
+        model.predict(df)
+    assert model.predict([[1.0], [9.0]]).shape == (2,)

@@ -20,8 +20,8 @@ import pandas as pd
 from .. import previews, results, splits
 from ..accounting import NOTHING
 from ..budget import More
-from ..domain import Bounds, some_names
-from ..errors import MissingArgument, QueryError, quiet, shown
+from ..domain import SOURCE_ATTR, Bounds, some_names
+from ..errors import LineageError, MissingArgument, QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..results import Record
 from ..series import PrivateSeries
@@ -81,6 +81,12 @@ class Box:
 
     def plain(self, X: Any) -> Matrix:
         """The same of rows that are not private: a DataFrame with these columns, or an array."""
+        if SOURCE_ATTR in getattr(X, "attrs", ()):
+            raise LineageError(
+                "these rows carry the token of a protected source, and what is computed of plain "
+                "rows is exact: hand the private frame that dp.protect returned, and ask for what "
+                "you need of its column; or rows that are public."
+            )
         if isinstance(X, pd.DataFrame):
             missing = [name for name in self.names if name not in X.columns]
             if missing:

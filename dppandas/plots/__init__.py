@@ -84,6 +84,11 @@ def plot(
 
 def _pieces(result: Any) -> list[tuple[str, Record, Any]]:
     """What is drawn: a name where there are several, a record, and which part of it (None: all)."""
+    if isinstance(result, Private) and not result._is_answer:
+        raise RecordError(
+            f"a {type(result).__name__} shows no rows, and so no picture: draw what it answers, "
+            "such as its .value_counts(epsilon=0.1). Nothing was computed or charged."
+        )
     if isinstance(result, Private):
         raise RecordError(
             "this is not released yet: give epsilon=, as in .release(epsilon=0.1), and draw the "
