@@ -46,6 +46,7 @@ def direction(answer: Any, width: int) -> Matrix:
 
 def gradient(scaled: PrivateFrame, residual: PrivateSeries, reach: float, norm: Any = None) -> Any:
     """Released: for each feature the sum over the rows of feature times residual, |r| ≤ reach."""
+    residual = residual.clip(-reach, reach)  # which changes nothing, and is made once for all sums
     products = {name: scaled[name] * residual for name in scaled.columns}
     return scaled.assign(**products)[list(products)].sum(bounds=(-reach, reach), norm=norm)
 
@@ -90,8 +91,9 @@ def _products(
     scaled: PrivateFrame, residual: PrivateSeries, reach: float
 ) -> tuple[PrivateFrame, dict[str, tuple[float, float]]]:
     """Features times residual, 1, features, and products of each two: bounded columns."""
+    residual = residual.clip(-reach, reach)  # clipping changes nothing, and is made once for all
     there = residual.notna()
-    kept = [scaled[name].where(there) for name in scaled.columns]
+    kept = [scaled[name].where(there).clip(-1, 1) for name in scaled.columns]
     made = {f"slope {i}": x * residual * WEIGHT for i, x in enumerate(kept)}
     ends = dict.fromkeys(made, (-reach * WEIGHT, reach * WEIGHT))
     made["one"], ends["one"] = there * 1.0, (0.0, 1.0)
