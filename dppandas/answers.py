@@ -34,10 +34,12 @@ from .statistics import (
     Layout,
     Mean,
     Moments,
+    NormedSum,
     Quantiles,
     Sum,
     Variance,
     WeightedMean,
+    grids_of_norm,
 )
 from .together import Name, shares_of, together
 from .unreleased import Unreleased, UnreleasedExtreme
@@ -138,6 +140,7 @@ class Answers(Rows):
         bounds: object = None,
         weights: object = None,
         weight_bounds: object = None,
+        norm: object = None,
         epsilon: object = None,
         **more: Unpack[More],
     ) -> Any:
@@ -147,9 +150,20 @@ class Answers(Rows):
         bounds : (lower, upper), public facts, for all columns, or a dict of them; for columns that
             it doesn't name, the declared domain's. What `suggest_bounds` released is one, too.
         weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
+        norm : a public number. The values of a row whose sizes add up to more are scaled down
+            together, so that they add up to it, and the noise grows with the norm and not with the
+            bounds. ("l2", norm) is for the root of their squares, which is what noise by rho grows
+            with. As with bounds, no interval includes what this changes.
 
         *Guarantee*: differential privacy of the unit; sensitivity max(|lower|, |upper|) a row and
-        column, on the grid, with weights times the largest of them (docs/proofs/sums.md).
+        column, on the grid, with weights times the largest of them, or the norm for all columns
+        together (docs/proofs/sums.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> df = pd.DataFrame({"a": [1, 0] * 500, "b": [0, 2] * 500, "c": [0, 0] * 500})
+        >>> sums = df.dp[["a", "b", "c"]].sum(bounds=(-9, 9), norm=1, epsilon=1)
+        >>> bool(abs(sums["b"] - 500) < 30), float(round(dp.record(sums).error()["b"], 1))
+        (True, 4.1)
         """
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
@@ -159,9 +173,13 @@ class Answers(Rows):
             title += str(weighing)
             pairs = [weighing.times(e, b) for e, b in zip(operands, parsed, strict=True)]
             operands, parsed = tuple(e for e, _ in pairs), tuple(b for _, b in pairs)
-        grids = tuple(Grid.centred(bound) for bound in parsed)
-        statistic = Sum(face._groups, face._shape(integer=False), operands, grids)
-        return self._answer(statistic, title, epsilon, **more)
+        cells, shape = face._groups, face._shape(integer=False)
+        if norm is None:
+            grids = tuple(Grid.centred(bound) for bound in parsed)
+            return self._answer(Sum(cells, shape, operands, grids), title, epsilon, **more)
+        grids, most, order = grids_of_norm(parsed, norm)
+        scaled = NormedSum(cells, shape, operands, grids, most, order)
+        return self._answer(scaled, f"{title} (norm {shown(norm)})", epsilon, **more)
 
     @asks
     def mean(

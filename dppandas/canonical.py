@@ -21,6 +21,9 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 
+#: What was said of parts, by their ids.
+Known = dict[int, tuple[Any, str]]
+
 #: Counted up when equal queries get other texts.
 FORM = 1
 
@@ -31,12 +34,16 @@ class NoText(TypeError):
 
 def key(*parts: Any) -> str:
     """A short name of some values: equal for equal ones, and for no others."""
-    said = text((FORM, *parts)).encode("utf-8", "surrogatepass")
+    said = text((FORM, *parts), {}).encode("utf-8", "surrogatepass")
     return blake2b(said, digest_size=16).hexdigest()
 
 
-def text(value: Any) -> str:
-    """The canonical text of a value made of public facts."""
+def text(value: Any, known: Known | None = None) -> str:
+    """The canonical text of a value made of public facts.
+
+    ``known`` has those of the parts that were met before: a residual is a part of many sums.
+    """
+    known = {} if known is None else known
     if isinstance(value, np.datetime64 | np.timedelta64):  # whose item may be a number of years
         return f"m{value.dtype.str}{int(value.view('i8')):x}"
     if isinstance(value, np.generic):
@@ -51,7 +58,7 @@ def text(value: Any) -> str:
     if isinstance(value, datetime.tzinfo):
         return f"z{text(str(value))}"
     if isinstance(value, tuple | list):
-        return "(" + ",".join(map(text, value)) + ")"
+        return "(" + ",".join(text(part, known) for part in value) + ")"
     if isinstance(value, Mapping):
         return "{" + ",".join(sorted(f"{text(k)}:{text(v)}" for k, v in value.items())) + "}"
     if isinstance(value, frozenset | set):
@@ -59,21 +66,24 @@ def text(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufSU":
         return f"a{value.dtype.kind}{value.shape}{text(value.ravel().tolist())}"
     if is_dataclass(value) and not isinstance(value, type):
-        return _fields(value)
+        if id(value) not in known:
+            known[id(value)] = value, _fields(value, known)  # kept, so that no other gets its id
+        return known[id(value)][1]
     raise NoText(f"a {type(value).__name__} has no canonical text")
 
 
-def _fields(value: Any) -> str:
+def _fields(value: Any, known: Known) -> str:
     """A dataclass by its name and the fields that tell it from others; parts in any order where
     the order means nothing."""
     name = type(value).__name__
     hidden = getattr(value, "not_asked", ())
     if getattr(value, "commutes", False):
-        said = sorted({text(part) for part in _flat(value, type(value))})
+        said = sorted({text(part, known) for part in _flat(value, type(value))})
         if len(said) == 1:
             return said[0]
     else:
-        said = [text(getattr(value, f.name)) for f in fields(value) if f.name not in hidden]
+        names = (f.name for f in fields(value) if f.name not in hidden)
+        said = [text(getattr(value, name), known) for name in names]
     return f"{name}({','.join(said)})"
 
 

@@ -220,6 +220,7 @@ class PrivateFrame(Verbs, Crossing):
         weights: object = None,
         weight_bounds: object = None,
         at_most: int | None = None,
+        norm: object = None,
         epsilon: object = None,
         **more: Unpack[More],
     ) -> Any:
@@ -229,12 +230,14 @@ class PrivateFrame(Verbs, Crossing):
             declared domain's; where it has none either, the number of values that are True: an
             int Series, whatever the dtypes, because a dtype is data.
         weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
+        norm : the most that the sizes of a row's values add up to: rows beyond are scaled down, and
+            the noise grows with it; or ("l2", norm). See `PrivateSeries.sum`.
         at_most : of a row, at most so many True count, and the noise grows with this number and not
             with that of the columns. Which ones count, where a row has more, is decided by keyed
             hashes of the row alone; so it is a choice about as good as random.
 
         *Guarantee*: differential privacy of the unit; the ℓ1 sensitivity is the sum over the
-        columns of the most that one row can add (docs/proofs/sums.md), or at_most
+        columns of the most that one row can add, or the norm (docs/proofs/sums.md), or at_most
         (docs/proofs/counts.md).
 
         >>> import pandas as pd, dppandas as dp
@@ -245,14 +248,15 @@ class PrivateFrame(Verbs, Crossing):
         """
         declared = [self._root.declared(e) for e in self._columns.values()]
         is_bounded = bounds is not None or any(isinstance(d, Bounds) for d in declared)
-        if is_bounded or weights is not None or weight_bounds is not None:
+        if is_bounded or any(x is not None for x in (weights, weight_bounds, norm)):
             if at_most is not None:
                 raise QueryError(
                     "at_most= is for columns of True and False, without bounds and weights."
                 )
             return super().sum(
-                bounds=bounds, weights=weights, weight_bounds=weight_bounds, epsilon=epsilon, **more
-            )
+                bounds=bounds, weights=weights, weight_bounds=weight_bounds, norm=norm,
+                epsilon=epsilon, **more,
+            )  # fmt: skip
         tests = tuple(true(expression) for expression in self._operands().values())
         if at_most is None:
             statistic, what = Count(Cells(), self._shape(integer=True), tests), "sum of True"

@@ -40,7 +40,15 @@ from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace, Selection
 from dppandas.query import Query
 from dppandas.release import recorder
 from dppandas.selection import ExponentialQuantiles
-from dppandas.statistics import Count, Mean, Statistic, Sum, Variance, WeightedMean
+from dppandas.statistics import (
+    Count,
+    Mean,
+    NormedSum,
+    Statistic,
+    Sum,
+    Variance,
+    WeightedMean,
+)
 from dppandas.statistics.covariance import Covariance
 from dppandas.statistics.distances import Distance
 from dppandas.statistics.presence import Present
@@ -77,6 +85,12 @@ def _table(rows: int, numbers: Sequence[float]) -> pd.DataFrame:
             "owner": rng.integers(0, max(1, rows // 2), rows),
         }
     )
+
+
+def within_norm(values: pd.DataFrame, norm: float) -> pd.DataFrame:
+    """Clipped, and each row scaled so that its sizes add up to no more than a norm."""
+    held = values.apply(clipped).fillna(0)
+    return held.mul((norm / held.abs().sum(axis=1)).clip(upper=1).fillna(1), axis=0)
 
 
 @lru_cache
@@ -221,6 +235,7 @@ PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
     "sum of True": lambda d: [d["yes"].sum(), d["no"].sum(), 0],
     "sum": lambda d: [clipped(d["number"]).sum()],
     "sum of columns": lambda d: [clipped(d[c]).sum() for c in ("number", "code")],
+    "sum within a norm": lambda d: _flat(within_norm(d[["number", "code"]], 4).sum()),
     "mean": lambda d: [clipped(d["number"]).mean()],
     "value_counts": lambda d: _flat(d["group"].value_counts().reindex(GROUPS).fillna(0)),
     "proportions": lambda d: _flat(
@@ -312,7 +327,7 @@ class Held:
 
 
 #: Answers of which each number is one integer, whose interval hangs on no other.
-ONE_BY_ONE = Count | Sum | Distinct | Present | Distance | Contingency
+ONE_BY_ONE = Count | Sum | NormedSum | Distinct | Present | Distance | Contingency
 
 
 def number_of_draws(part: Part) -> int:

@@ -85,6 +85,10 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "sum of True": lambda p: p[["yes", "no", "group"]].sum(),
     "sum of columns": lambda p: p[["number", "code"]].sum(bounds=BOUNDS),
     "sum": lambda p: p["number"].sum(bounds=BOUNDS),
+    "sum within a norm": lambda p: p[["number", "code"]].sum(bounds=BOUNDS, norm=4),
+    "group sum within a norm": lambda p: p.groupby("group", keys=GROUPS)[["number", "code"]].sum(
+        bounds=BOUNDS, norm=("l2", 4)
+    ),
     "sum of text": lambda p: p["group"].sum(bounds=BOUNDS),
     "mean": lambda p: p["number"].mean(bounds=BOUNDS),
     "mean of arithmetic": lambda p: (p["number"] / p["code"]).mean(bounds=BOUNDS),

@@ -113,6 +113,41 @@ def test_one_round_is_far_better_than_guessing() -> None:
     assert line.score(rows[FEATURES], rows["y"]) > 0.5
 
 
+@pytest.mark.parametrize("rows", [20, 20_000])
+@pytest.mark.parametrize("loss", [{"epsilon": 1}, {"rho": "0.2"}], ids=["epsilon", "rho"])
+def test_many_rows_are_asked_for_products_of_features_too(rows: int, loss: dict[str, Any]) -> None:
+    """Three slopes; of many rows also 1, three means, six products. It costs the same."""
+    dp.reset()
+    dp.session(**loss, **({"delta": 1e-6} if "rho" in loss else {}))
+    people = dp.protect(table(rows), name="people")
+    ends = {"bounds": BOX, **loss}
+    model: Any = LogisticRegression(**ends, classes=["no", "yes"])
+    model.fit(people[FEATURES], people["kind"])
+    assert model.releases_[1].statistic.size == (3 if rows == 20 else 13)
+    assert dp.ledger().remaining == 0
+    dp.reset()
+    dp.session(**loss, **({"delta": 1e-6} if "rho" in loss else {}))
+    people = dp.protect(table(rows), name="people")
+    model = LinearRegression(**ends, target_bounds=(0, 8)).fit(people[FEATURES], people["y"])
+    assert model.releases_[2].statistic.size == (3 if rows == 20 else 13)
+    assert dp.ledger().remaining == 0
+
+
+def test_many_rows_come_near_least_squares_in_one_round() -> None:
+    """Of correlated features, whose gradient points elsewhere. Noise is hardly seen: to fail,
+    one of some 30 numbers must be beyond 30 times its scale, which is below 1e-9."""
+    random = np.random.default_rng(8)
+    a = random.uniform(-1, 1, 20_000)
+    rows = pd.DataFrame({"a": a, "b": np.clip(a + random.normal(0, 0.2, len(a)), -1, 1)})
+    rows["y"] = rows["a"] - rows["b"]
+    model = LinearRegression(epsilon=8, bounds=(-1, 1), target_bounds=(-1, 1))
+    dp.reset()
+    dp.session(epsilon=8)
+    people = dp.protect(rows, name="people")
+    model.fit(people[["a", "b"]], people["y"])
+    assert model.score(rows[["a", "b"]], rows["y"]) > 0.8
+
+
 # what it costs
 
 

@@ -58,6 +58,7 @@ from dppandas.statistics import (
     Mean,
     Misfit,
     Moments,
+    NormedSum,
     Popularity,
     Present,
     Proposed,
@@ -74,6 +75,7 @@ from dppandas.statistics import (
     Unknown,
     Variance,
     WeightedMean,
+    grids_of_norm,
 )
 from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
@@ -197,6 +199,15 @@ def some_sum(rng: random.Random) -> Sum:
     grids = tuple(Grid.centred(bounds(rng)) for _ in chosen)
     statistic = Sum(cells(rng), Layout(integer=False), chosen, grids)
     return statistic.comparable() if rng.random() < 0.2 else statistic
+
+
+def some_normed_sum(rng: random.Random) -> NormedSum:
+    chosen = operands(rng)
+    ends = [bounds(rng) for _ in chosen]
+    most = sum(max(-each.lower, each.upper) for each in ends) or 1
+    norm = (rng.choice(["l1", "l2"]), most * rng.choice([0.01, 0.2, 0.5, 0.9, 2]))
+    grids, size, order = grids_of_norm(ends, norm)
+    return NormedSum(cells(rng), Layout(integer=False), chosen, grids, size, order)
 
 
 def some_mean(rng: random.Random) -> Mean:
@@ -381,6 +392,7 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Distance: some_distance,
     Proposed: some_proposed,
     Sum: some_sum,
+    NormedSum: some_normed_sum,
     Mean: some_mean,
     Quantiles: some_quantiles,
     Variance: some_variance,

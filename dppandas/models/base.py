@@ -151,7 +151,8 @@ class Model(ABC):
 
     The arguments of ``__init__`` are kept as they are and checked by `fit`, so that scikit-learn's
     clone works. What `fit` learns ends in an underscore. All its releases are charged, or if the
-    budget can't pay for all, none; ``releases_`` has their records.
+    budget can't pay for all, none; ``releases_`` has their records. Of a named source or with a
+    store, what was answered before is free: the same fit again learns the same and costs nothing.
     """
 
     epsilon: object

@@ -14,9 +14,14 @@ from ..errors import QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
 from .base import Box, Matrix, Model
+from .points import rounded
 
 #: Rounds beyond this nobody waits for.
 MOST_ROUNDS = 10_000
+#: Of rows at least this times the number of features squared, times the noise of a count, products
+#: of features are asked for; of how many features at most; and how much a slope weighs beside one.
+#: What these were chosen on says benchmarks/README.md.
+ENOUGH, MOST_PRODUCTS, WEIGHT = 20, 20, 2.0
 
 
 def rounds_of(value: object) -> int:
@@ -39,10 +44,65 @@ def direction(answer: Any, width: int) -> Matrix:
     return made
 
 
-def gradient(scaled: PrivateFrame, residual: PrivateSeries, reach: float) -> Any:
+def gradient(scaled: PrivateFrame, residual: PrivateSeries, reach: float, norm: Any = None) -> Any:
     """Released: for each feature the sum over the rows of feature times residual, |r| ≤ reach."""
+    residual = residual.clip(-reach, reach)  # which changes nothing, and is made once for all sums
     products = {name: scaled[name] * residual for name in scaled.columns}
-    return scaled.assign(**products)[list(products)].sum(bounds=(-reach, reach))
+    return scaled.assign(**products)[list(products)].sum(bounds=(-reach, reach), norm=norm)
+
+
+def first_direction(
+    scaled: PrivateFrame,
+    residual: PrivateSeries,
+    reach: float,
+    rows: float,
+    loss: Any,
+    answered: Any,
+) -> Matrix:
+    """Where to go from weights of 0, by one released sum: weights whose sizes add up to 1.
+
+    The gradient, of rows that are scaled to a small norm: most of its noise goes, and its direction
+    hardly changes. Of so many rows (as a release told) that products of features stand out of the
+    noise, these are asked for in the same sum, and the direction is that of least squares.
+    """
+    width = len(scaled.columns)
+    if width > MOST_PRODUCTS or not rows >= ENOUGH * width**2 * noise_of(loss):
+        norm = width / 10 if loss.epsilon else ("l2", float(np.sqrt(width)) / 10)
+        answered(sums := gradient(scaled, residual, reach, norm))
+        return direction(sums, width)
+    size = float(width) if loss.epsilon else float(np.sqrt(width)) / 2
+    table, ends = _products(scaled, residual, reach)
+    answered(sums := table.sum(bounds=ends, norm=size if loss.epsilon else ("l2", size)))
+    found = np.asarray(sums, dtype=np.float64)
+    slopes, number, means = found[:width] / WEIGHT, found[width], found[width + 1 : 2 * width + 1]
+    upper = np.triu_indices(width)
+    second = np.zeros((width, width))
+    second[upper] = found[2 * width + 1 :]
+    second = second + np.triu(second, 1).T - np.outer(means, means) / max(number, 1.0)
+    # the largest eigenvalue of noise alone, by Wigner's law: below it nothing is known
+    shrink = 2 * np.sqrt(2 * width) * size * noise_of(loss)
+    values, vectors = np.linalg.eigh(second)
+    weights = vectors @ ((vectors.T @ slopes) / (np.maximum(values, 0.0) + shrink))
+    # machines whose last bits differ should ask the same next
+    return direction(rounded(weights / max(np.abs(weights).sum(), 1e-300)), width)
+
+
+def _products(
+    scaled: PrivateFrame, residual: PrivateSeries, reach: float
+) -> tuple[PrivateFrame, dict[str, tuple[float, float]]]:
+    """Features times residual, 1, features, and products of each two: bounded columns."""
+    residual = residual.clip(-reach, reach)  # clipping changes nothing, and is made once for all
+    there = residual.notna()
+    kept = [scaled[name].where(there).clip(-1, 1) for name in scaled.columns]
+    made = {f"slope {i}": x * residual * WEIGHT for i, x in enumerate(kept)}
+    ends = dict.fromkeys(made, (-reach * WEIGHT, reach * WEIGHT))
+    made["one"], ends["one"] = there * 1.0, (0.0, 1.0)
+    for i, x in enumerate(kept):
+        made[f"mean {i}"], ends[f"mean {i}"] = x, (-1.0, 1.0)
+    for i, x in enumerate(kept):
+        for j, y in enumerate(kept[i:], i):
+            made[f"{i} times {j}"], ends[f"{i} times {j}"] = x * y, (-1.0 if i < j else 0.0, 1.0)
+    return scaled.assign(**made)[list(made)], ends
 
 
 def noise_of(loss: Any) -> float:

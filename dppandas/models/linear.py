@@ -13,7 +13,15 @@ from ..frame import PrivateFrame
 from ..series import PrivateSeries
 from ..shaping import bounds_of
 from .base import Box
-from .gradient import Linear, _plain_only, direction, gradient, rounds_of, shares
+from .gradient import (
+    Linear,
+    _plain_only,
+    direction,
+    first_direction,
+    gradient,
+    rounds_of,
+    shares,
+)
 
 #: A step is shrunk as if this many times the noise of its sums had been found on top of the sum of
 #: squares (chosen on the benchmark's data, which benchmarks/README.md says).
@@ -23,8 +31,10 @@ SHRINK = 1.5
 class LinearRegression(Linear):
     """Least squares on features in public bounds, by statistical queries.
 
-    First it asks for the mean of the target. Then each round asks for the gradient, a sum for each
-    feature, and how far to go along it: the mean of the weighted sum, the sums of its squares and
+    First it asks for the number of rows and the mean of the target. Then each round asks for the
+    gradient, a sum for each feature, of which the first is of rows scaled to a small norm, and has
+    the products of each two features with it where there are many rows for the square of their
+    number; and how far to go along it: the mean of the weighted sum, the sums of its squares and
     of its products with what is left of the target, and the mean of what is left then. With one
     round this is regression on a single direction, which stands more noise than solving for all
     weights; more rounds come to least squares where there are many rows.
@@ -84,19 +94,25 @@ class LinearRegression(Linear):
         names = list(scaled.columns)
         value = ((target.clip(ends.lower, ends.upper) - middle) / half).clip(-1, 1)
         weights = np.zeros(len(names))
-        split = self._shared([2] + [18, 3, 12, 2] * rounds)
-        noise = shares(split)[3]
+        split = self._shared(["0.5", 2] + [18, 3, 12, 2] * rounds)
+        noise = shares(split)[4]
         # a weighted sum with weights of 1 in all seldom lies further from its mean
         narrow = float(len(names) ** -0.4)
         with split:
             # a row of which a feature is missing has no weighted sum, not even of weights 0
             known = value + scaled.dot(weights.tolist())
+            answered(number := known.count())
             answered(mean := known.mean(bounds=(-1, 1)))
             constant = _inside(mean)
-            for _ in progress.rounds(rounds, "linear regression"):
+            for i in progress.rounds(rounds, "linear regression"):
                 left = value - scaled.dot(weights.tolist()) - constant
-                answered(sums := gradient(scaled, left.clip(-reach, reach), reach))
-                along = direction(sums, len(names))
+                held = left.clip(-reach, reach)
+                if not i:
+                    loss = split.shares[2]
+                    along = first_direction(scaled, held, reach, number, loss, answered)
+                else:
+                    answered(sums := gradient(scaled, held, reach))
+                    along = direction(sums, len(names))
                 line = scaled.dot(along.tolist()).clip(-1, 1).where(left.notna())
                 answered(place := line.mean(bounds=(-1, 1)))
                 centre = _inside(place)

@@ -11,7 +11,7 @@ from ..errors import QueryError, quiet
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
 from .base import Box, Matrix
-from .gradient import TwoClasses, direction, gradient, rounds_of, shares
+from .gradient import TwoClasses, direction, first_direction, gradient, rounds_of, shares
 
 #: Bins of the two histograms of the first line search.
 COARSE, FINE = 8, 16
@@ -22,12 +22,15 @@ STEEPEST = 1000.0
 class LogisticRegression(TwoClasses):
     """The chance of the second of two classes, by statistical queries: gradient ascent.
 
-    The first round asks for the gradient where all weights are 0, Σ (y - ½)·x, a sum for each
-    feature; and then for two histograms of the weighted sum by class, coarse and fine, to which
-    intercept and slope are fitted. So the loss goes into one direction and two numbers, and not
-    into many gradients. Each further round asks for a gradient where the last one ended, and for
-    the five sums of a Newton step along it and the intercept: more rounds come to the most likely
-    weights where there are many rows, and cost accuracy where there are few.
+    First it asks how many rows each class has. The first round asks for the gradient where all
+    weights are 0, Σ (y - ȳ)·x, a sum for each feature, of rows that are scaled to a small norm; and
+    where there are many rows for the square of the number of features, in the same sum for the
+    products of each two features, as least squares needs them. Then it asks for two histograms of
+    the weighted sum by class, coarse and fine, to which intercept and slope are fitted. So the loss
+    goes into one direction and two numbers, and not into many gradients. Each further round asks
+    for a gradient where the last one ended, and for the five sums of a Newton step along it and the
+    intercept: more rounds come to the most likely weights where there are very many rows, and cost
+    accuracy where there are few.
 
     epsilon, rho : what the fit costs in all.
     bounds : (lower, upper) for all features or a dict; else those that are declared.
@@ -73,22 +76,30 @@ class LogisticRegression(TwoClasses):
         rounds, width = rounds_of(self.rounds), len(scaled.columns)
         labels, sign = self._signs(scaled, target)
         weights, constant = np.zeros(width), 0.0
-        split = self._shared([5, 1, 4] + [5, 5] * (rounds - 1))
+        split = self._shared(["0.5", 5, 1, 4] + [5, 5] * (rounds - 1))
         noise = shares(split)
         with split:
+            # a row of which a feature is missing has no weighted sum, not even of weights 0
+            sign = sign + scaled.dot(weights.tolist())
+            answered(counts := sign.value_counts(keys=[-1, 1], sort=False))
+            negative, positive = np.maximum(np.asarray(counts, dtype=np.float64), 0).tolist()
+            number = max(negative + positive, 1.0)
+            middle = (positive - negative) / number
             for i in progress.rounds(rounds, "logistic regression"):
-                score = scaled.dot(weights.tolist()) + constant
-                # y - p, where p is the chance of the second class
-                residual = (sign - np.tanh(score / 2)) / 2
-                reach = 1.0 if i else 0.5
-                answered(sums := gradient(scaled, residual, reach))
-                along = direction(sums, width)
-                line = scaled.dot(along.tolist()).clip(-1, 1)
                 if not i:
+                    residual, loss = (sign - middle) / 2, split.shares[1]
+                    along = first_direction(scaled, residual, 1.0, number, loss, answered)
+                    line = scaled.dot(along.tolist()).clip(-1, 1)
                     slope, constant = _fitted(line, sign, answered)
                     weights = along * slope
                     continue
-                step, more = _newton(scaled, line, score, residual, noise[2 * i + 2], answered)
+                score = scaled.dot(weights.tolist()) + constant
+                # y - p, where p is the chance of the second class
+                residual = (sign - np.tanh(score / 2)) / 2
+                answered(sums := gradient(scaled, residual, 1.0))
+                along = direction(sums, width)
+                line = scaled.dot(along.tolist()).clip(-1, 1)
+                step, more = _newton(scaled, line, score, residual, noise[2 * i + 3], answered)
                 weights, constant = weights + along * step, constant + more
                 weights, constant = _held(weights), float(np.clip(constant, -STEEPEST, STEEPEST))
         return {**self._classified(box, weights, constant, labels), "n_iter_": rounds}

@@ -41,13 +41,15 @@ class Chunk(Protocol):
 
 def remembered(chunk: Chunk, expression: Expression, made: Callable[[], Vector]) -> Vector:
     """What an expression says of a chunk, made once where many others are made from it, as a
-    weighted sum is in each entry of a gradient. Nothing may write into a vector."""
+    weighted sum is in each entry of a gradient. Nothing may write into it: others read it."""
     memo = getattr(chunk, "memo", None)
     if memo is None:
         return made()
     key = id(expression), chunk.branch
     if key not in memo:
-        memo[key] = expression, made()  # with the expression, so that no other gets its id
+        vector = made()
+        vector.values.flags.writeable = False
+        memo[key] = expression, vector  # with the expression, so that no other gets its id
     found: Vector = memo[key][1]
     return found
 
@@ -85,11 +87,21 @@ class Expression:
         return None
 
     def bounds(self, domain: Domain) -> Bounds | None:
-        """The range that is declared, or spanned by declared numbers."""
-        declared = self.declared(domain)
-        if isinstance(declared, Keys):
-            return spanned(declared)
-        return declared
+        """The range that is declared, or spanned by declared numbers.
+
+        Remembered for the domain last asked about: a gradient has a sum for each feature, all of
+        them of one residual, which is made of all features."""
+        known = self.__dict__.get("_bounds")
+        if known is None or known[0] is not domain:
+            declared = self.declared(domain)
+            known = domain, spanned(declared) if isinstance(declared, Keys) else declared
+            object.__setattr__(self, "_bounds", known)
+        found: Bounds | None = known[1]
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is remembered."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def at(self: E_, branch: int) -> E_:
         """What this says in one branch of its rows."""

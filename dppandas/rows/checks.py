@@ -54,11 +54,11 @@ def check(
         return
     seen[id(expression), truth] = expression  # kept, so that no other gets its id
     is_asked = isinstance(expression, Compare | IsIn | Arithmetic | Negative)
-    said = {
-        child: family(child.declared(domain))
+    said = [
+        (child, family(child.declared(domain)))
         for child in (expression.children() if is_asked else ())
         if not isinstance(child, Literal)
-    }
+    ]
     if truth and not expression.is_truth:
         declared = expression.declared(domain)
         values = declared.labels if isinstance(declared, Keys) else ()
@@ -67,12 +67,12 @@ def check(
             raise QueryError(f"{expression} is declared as no truth value: compare it.")
     if isinstance(expression, Compare):
         literals = [c.value for c in expression.children() if isinstance(c, Literal)]
-        for column, declared_family in said.items():
+        for column, declared_family in said:
             agree(column, declared_family, literals)
     elif isinstance(expression, IsIn):
-        for column, declared_family in said.items():
+        for column, declared_family in said:
             agree(column, declared_family, expression.labels)
-    elif isinstance(expression, Arithmetic | Negative) and "text" in said.values():
+    elif isinstance(expression, Arithmetic | Negative) and any(kind == "text" for _, kind in said):
         raise QueryError(f"{expression}: text has no arithmetic. Nothing was computed or charged.")
     for child in expression.children():
         check(child, domain, isinstance(expression, And | Or | Not), seen)

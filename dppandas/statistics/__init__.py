@@ -11,6 +11,7 @@ from .covariance import Covariance
 from .distances import Distance, Proposed
 from .misfit import Misfit, SmallDatabases
 from .moments import Mean, Moments, Sum, Variance, WeightedMean
+from .norms import NormedSum, grids_of_norm
 from .presence import Present
 from .quantiles import Quantiles
 from .ranges import Magnitudes
@@ -34,6 +35,7 @@ __all__ = [
     "Mean",
     "Misfit",
     "Moments",
+    "NormedSum",
     "Popularity",
     "Present",
     "Proposed",
@@ -50,4 +52,5 @@ __all__ = [
     "Unknown",
     "Variance",
     "WeightedMean",
+    "grids_of_norm",
 ]

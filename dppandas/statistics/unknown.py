@@ -20,12 +20,13 @@ from ..vectors import Mask
 from .base import Cells, Codes, Interval, Layout, Partial, Read, Statistic, clamped
 from .counts import Count
 from .moments import Mean, Sum, Variance
+from .norms import NormedSum
 
 #: What is exact, or a part of it: see `thresholds.Found`.
 Entries = dict[str, tuple[tuple[Any, ...], tuple[int, ...]]]
 
 #: What can be asked by keys that nobody declared: sums over rows, label by label.
-BY_LABEL = (Count, Sum, Mean, Variance)
+BY_LABEL = (Count, Sum, NormedSum, Mean, Variance)
 
 
 class Tally:

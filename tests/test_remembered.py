@@ -1,0 +1,120 @@
+"""What is remembered of expressions is what would be made anew: for each chunk, branch, domain."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dppandas import canonical
+from dppandas.domain import Bounds, Grid, Unit
+from dppandas.engines.pandas import PandasEngine
+from dppandas.rows import (
+    Arithmetic,
+    ByBranch,
+    Clip,
+    Column,
+    Compare,
+    Dot,
+    Expression,
+    Function,
+    Literal,
+    base,
+)
+from dppandas.statistics import Cells, Layout, Sum
+from dppandas.totals import Total
+
+A, B = Column("a"), Column("b")
+WHERE = Compare(">", Function("tanh", Dot((A, B), (1.0, -2.0))), Literal(-0.5))
+
+
+def residual() -> Expression:
+    """In branch 1 another than in branch 0, of the same parts."""
+    shared = Function("tanh", Clip(Dot((A, B), (1.0, -2.0)), -3.0, 3.0))
+    return ByBranch((shared, Arithmetic("*", shared, Function("absolute", A))))
+
+
+def gradient() -> Sum:
+    part = residual()
+    operands = tuple(Arithmetic("*", each, part) for each in (A, B, part))
+    grid = Grid.centred(Bounds(-9, 9))
+    return Sum(Cells(), Layout(integer=False), operands, (grid,) * 3)
+
+
+def rows() -> pd.DataFrame:
+    made = np.random.default_rng(4).normal(0, 2, (3000, 2))
+    made[::17, 0] = np.nan
+    return pd.DataFrame(made, columns=["a", "b"])
+
+
+def exact(frame: pd.DataFrame, block: int, where: Expression | None) -> list[int]:
+    statistic = gradient()
+
+    def kernel(chunk: Any) -> Any:
+        return statistic.over([replace(chunk, branch=i) for i in range(2)], where)
+
+    engine = PandasEngine(frame, Unit(), b"key", block)
+    return [int(each) for each in engine.gather(kernel, lambda: Total(3), "")]
+
+
+@pytest.mark.parametrize("where", [None, WHERE], ids=["all", "filtered"])
+def test_sums_are_those_of_rows_read_by_nothing_remembered(
+    where: Expression | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one chunk, in chunks of one row, and in several threads."""
+    frame = rows()
+    found = [exact(frame, block, where) for block in (1, 7, 100, 10**6)]
+    for module in ("numbers", "linear"):
+        monkeypatch.setattr(f"dppandas.rows.{module}.remembered", lambda c, e, made: made())
+    anew = exact(frame, 10**6, where)
+    assert all(each == anew for each in found)
+    assert any(anew)
+
+
+def test_a_chunk_that_remembers_asks_once_a_branch() -> None:
+    chunk = PandasEngine(rows(), Unit(), b"key")._rows().block(0, 10)
+    made: list[int] = []
+
+    def vector(i: int) -> Any:
+        made.append(i)
+        return Literal(i).vector(chunk)
+
+    for branch in (0, 1, 0, 1):
+        view = replace(chunk, branch=branch)
+        found = base.remembered(view, A, lambda b=branch: vector(b))  # type: ignore[misc]
+        assert found.values[0] == branch
+        with pytest.raises(ValueError, match="read-only"):
+            found.values[0] = 5
+    assert made == [0, 1]
+
+
+def test_a_range_is_that_of_the_domain_asked_about() -> None:
+    expression = Arithmetic("+", Clip(A, -5.0, 5.0), B)
+    for high in (1.0, 2.0, 9.0, 1.0):
+        domain = {"a": Bounds(0, high), "b": Bounds(0, high)}
+        for _ in range(2):
+            assert expression.bounds(domain) == Bounds(0, min(high, 5) + high)
+    assert expression.bounds({}) is None
+
+
+def test_what_is_remembered_is_not_kept_or_told() -> None:
+    one, other = residual(), residual()
+    one.bounds({"a": Bounds(0, 1), "b": Bounds(0, 1)})
+    assert one == other
+    assert hash(one) == hash(other)
+    assert repr(one) == repr(other)
+    assert pickle.dumps(one) == pickle.dumps(other)
+    assert "_bounds" not in vars(pickle.loads(pickle.dumps(one)))
+
+
+def test_equal_parts_have_one_text_whether_shared_or_not() -> None:
+    shared = gradient()
+    apart = replace(shared, operands=tuple(pickle.loads(pickle.dumps(e)) for e in shared.operands))
+    assert canonical.key(shared, WHERE) == canonical.key(apart, WHERE)
+    text = canonical.text(shared)
+    for operand in shared.operands:
+        assert canonical.text(operand) in text
