@@ -145,7 +145,7 @@ def test_many_rows_come_near_least_squares_in_one_round() -> None:
     dp.session(epsilon=8)
     people = dp.protect(rows, name="people")
     model.fit(people[["a", "b"]], people["y"])
-    assert model.score(rows[["a", "b"]], rows["y"]) > 0.8
+    assert model.score(rows[["a", "b"]].to_numpy(), rows["y"]) > 0.8
 
 
 # what it costs
@@ -304,3 +304,55 @@ def test_a_mask_has_its_classes() -> None:
     model = LogisticRegression(epsilon=1, bounds=BOX)
     model.fit(people[FEATURES], people["y"] > 3)
     assert model.classes_.tolist() == [False, True]
+
+
+# --- what is refused about targets ----------------------------------------------------------------
+
+
+def test_a_score_needs_one_target_a_row() -> None:
+    rows = table(500)
+    model = fitted(models()[0][0], rows, "y")
+    plain = rows[FEATURES]
+    assert model.score(plain, rows["y"]) == model.score(plain, rows[["y"]])
+    for wrong in (None, [1.0], [1.0, 2.0], rows[["y", "a"]], ["text"] * 500, [1.0] * 500):
+        with pytest.raises(dp.QueryError, match="target"):
+            model.score(plain, wrong)
+    with pytest.raises(dp.QueryError, match="one target for each row"):
+        model.score(plain[:0], [])
+    kinds = fitted(models()[1][0], rows, "kind")
+    assert kinds.score(plain, rows["kind"]) == kinds.score(plain, rows[["kind"]])
+    with pytest.raises(dp.QueryError, match="one target for each row"):
+        kinds.score(plain, ["yes"])
+
+
+def test_bounds_and_classes_of_another_target_are_refused_free_of_charge() -> None:
+    session = dp.session(epsilon=9)
+    rows = table(100)
+    people = dp.protect(rows, name="people", domain={"kind": ["no", "yes"]})
+    with pytest.raises(dp.QueryError, match=r"one \(lower, upper\)"):
+        LinearRegression(epsilon=1, bounds=BOX, target_bounds={"b": (0, 1)}).fit(
+            people[FEATURES], people["y"]
+        )
+    with pytest.raises(dp.MissingArgument, match="target_bounds= is needed"):
+        LinearRegression(epsilon=1, bounds=BOX).fit(people[FEATURES], people["y"])
+    for model in (LogisticRegression, Perceptron):
+        with pytest.raises(dp.QueryError, match="none of the target's keys"):
+            model(epsilon=1, bounds=BOX, classes=["No", "yes"]).fit(
+                people[FEATURES], people["kind"]
+            )
+    with pytest.raises(dp.QueryError, match="which is no feature"):
+        LinearRegression(epsilon=1, bounds={**BOX, "A": (0, 1)}, target_bounds=(0, 8)).fit(
+            people[FEATURES], people["y"]
+        )
+    assert session.spent == 0
+
+
+def test_a_perceptron_ends_where_it_stands_still(frozen: Any) -> None:
+    """Without noise, and all rows on the right side, each further round would ask the same."""
+    frozen(0)
+    session = dp.session(epsilon=60)
+    people = dp.protect(pd.DataFrame({"a": [-1.0, 1.0] * 50}), name="people", domain={"a": (-1, 1)})
+    model = Perceptron(epsilon=50, rounds=50).fit(people[["a"]], people["a"] > 0)
+    assert model.n_iter_ < 10
+    assert session.spent == model.n_iter_ - 1
+    assert len(model.releases_) == model.n_iter_

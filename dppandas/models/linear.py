@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
 
 from .. import progress
 from ..accounting import NOTHING
-from ..errors import QueryError, quiet, shown
+from ..domain import Bounds
+from ..errors import MissingArgument, QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
 from ..shaping import bounds_of
-from .base import Box
+from .base import Answered, Box
 from .gradient import (
     Linear,
     _plain_only,
@@ -21,6 +23,7 @@ from .gradient import (
     gradient,
     rounds_of,
     shares,
+    targets_of,
 )
 
 #: A step is shrunk as if this many times the noise of its sums had been found on top of the sum of
@@ -81,13 +84,11 @@ class LinearRegression(Linear):
         self.clip = clip
 
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
         target = cast(PrivateSeries, target)  # `fit` has seen to it
         rounds, reach = rounds_of(self.rounds), _reach(self.clip)
-        ends = bounds_of(
-            target._root, "the target (target_bounds=)", target._expression, self.target_bounds
-        )
+        ends = _ends(target, self.target_bounds)
         if ends.lower == ends.upper:
             raise QueryError(f"the bounds of the target are one point, {ends}. {NOTHING}")
         middle, half = ends.lower / 2 + ends.upper / 2, ends.upper / 2 - ends.lower / 2
@@ -128,8 +129,10 @@ class LinearRegression(Linear):
                 rest = value - scaled.dot(weights.tolist()) - constant
                 answered(mean := rest.mean(bounds=(-1, 1)))
                 constant = _inside(constant + _inside(mean), 4.0)
+                if answered.stands_still:
+                    break
         learnt = self._learnt(box, weights * half, constant * half + middle)
-        return {**learnt, "n_iter_": rounds}
+        return {**learnt, "n_iter_": i + 1}
 
     @quiet
     def predict(self, X: Any) -> Any:
@@ -142,9 +145,30 @@ class LinearRegression(Linear):
         """R² on plain rows: the share of the target's variance that is predicted. Of private rows
         ask for the mean of squares."""
         _plain_only(X, "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)")
-        truth = np.asarray(y, dtype=np.float64)
+        found = self.predict(X)
+        given = targets_of(y, len(found))
+        try:
+            truth = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise QueryError("the target must be numbers.") from None
         spread = float(((truth - truth.mean()) ** 2).sum())
-        return 1 - float(((truth - self.predict(X)) ** 2).sum()) / spread
+        if spread == 0:
+            raise QueryError("the target is one number, whose variance nothing can predict.")
+        return 1 - float(((truth - found) ** 2).sum()) / spread
+
+
+def _ends(target: PrivateSeries, given: object) -> Bounds:
+    """The bounds of the target."""
+    if isinstance(given, Mapping) and not Bounds.is_named(given):
+        raise QueryError(f"target_bounds= is one (lower, upper), not a dict. {NOTHING}")
+    try:
+        return bounds_of(target._root, target.name, target._expression, given)
+    except MissingArgument:
+        raise MissingArgument(
+            "target_bounds= is needed: the range into which the target is clipped, such as "
+            "target_bounds=(0, 60), or a domain declared in dp.protect. It is never read from the "
+            f"data. {NOTHING}"
+        ) from None
 
 
 def _inside(value: Any, reach: float = 1.0) -> float:

@@ -10,7 +10,7 @@ from .. import progress
 from ..errors import QueryError, quiet
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
-from .base import Box, Matrix
+from .base import Answered, Box, Matrix
 from .gradient import TwoClasses, direction, first_direction, gradient, rounds_of, shares
 
 #: Bins of the two histograms of the first line search.
@@ -70,7 +70,7 @@ class LogisticRegression(TwoClasses):
         self.rounds = rounds
 
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
         target = cast(PrivateSeries, target)  # `fit` has seen to it
         rounds, width = rounds_of(self.rounds), len(scaled.columns)
@@ -102,7 +102,9 @@ class LogisticRegression(TwoClasses):
                 step, more = _newton(scaled, line, score, residual, noise[2 * i + 3], answered)
                 weights, constant = weights + along * step, constant + more
                 weights, constant = _held(weights), float(np.clip(constant, -STEEPEST, STEEPEST))
-        return {**self._classified(box, weights, constant, labels), "n_iter_": rounds}
+                if answered.stands_still:
+                    break
+        return {**self._classified(box, weights, constant, labels), "n_iter_": i + 1}
 
     @quiet
     def predict_proba(self, X: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from .. import progress
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
-from .base import Box
+from .base import Answered, Box
 from .gradient import TwoClasses, direction, rounds_of
 
 
@@ -54,12 +54,12 @@ class Perceptron(TwoClasses):
         self.rounds = rounds
 
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Any
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
         target = cast(PrivateSeries, target)  # `fit` has seen to it
         rounds, names = rounds_of(self.rounds), list(scaled.columns)
         labels, sign = self._signs(scaled, target)
-        weights = np.zeros(len(names) + 1)
+        weights, passes = np.zeros(len(names) + 1), 0
         with self._shared([1] * rounds):
             for _ in progress.rounds(rounds, "perceptron"):
                 score = scaled.dot(weights[:-1].tolist()) + float(weights[-1])
@@ -68,7 +68,10 @@ class Perceptron(TwoClasses):
                 table = scaled.assign(**sums, all=wrong)[[*names, "all"]]
                 answered(found := table.sum(bounds=(-1, 1)))
                 weights = weights + np.asarray(found, dtype=np.float64)
+                passes += 1
+                if answered.stands_still:
+                    break
         size = np.abs(weights).sum()
         plane = weights / size if size > 0 else direction(weights, len(weights))
         learnt = self._classified(box, plane[:-1], float(plane[-1]), labels)
-        return {**learnt, "n_iter_": rounds}
+        return {**learnt, "n_iter_": passes}
