@@ -415,7 +415,7 @@ def test_a_model_made_of_nothing_can_not_be_used() -> None:
 
 def test_bounds_of_no_feature_are_refused() -> None:
     session = dp.session(epsilon=1)
-    with pytest.raises(dp.QueryError, match="'X', which is no feature"):
+    with pytest.raises(dp.QueryError, match="'X', which is no column"):
         KMeans(2, epsilon=1, bounds={"X": (0, 1)}).fit(square())
     assert session.spent == 0
 

@@ -42,10 +42,11 @@ class Box:
         """The bounds that are given, else those of the declared domain."""
         names = tuple(frame.columns)
         if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
-            strange = [name for name in bounds if name not in names]
+            known = {*names, *frame._root.engine.columns}  # one dict may serve several models
+            strange = [name for name in bounds if name not in known]
             if strange:
                 raise QueryError(
-                    f"bounds= has an entry for {shown(strange[0])}, which is no feature: "
+                    f"bounds= has an entry for {shown(strange[0])}, which is no column: "
                     f"{some_names(names)}. {NOTHING}"
                 )
         if not names:
