@@ -108,6 +108,13 @@ class Vector:
         return ((time, self.values.tz) for time in utc)
 
 
+def coded(values: Sequence[Any], codes: Array) -> Vector:
+    """Elements by their place among a few values, whatever these are; -1 is missing."""
+    table = np.empty(len(values), dtype=object)
+    table[:] = values
+    return Vector(table, None, codes)
+
+
 def _element(instant: Any) -> Any:
     """A time in its zone where that is possible, else the same instant in UTC."""
     time, zone = instant

@@ -88,9 +88,7 @@ def taken(values: tuple[Any, ...], codes: Array) -> Vector:
     if all(value is None or isinstance(value, vectors.NUMBERS) for value in values):
         numbers = [np.nan if value is None else float(value) for value in values]
         return Vector(np.array([*numbers, np.nan])[codes])
-    table = np.empty(len(values), dtype=object)
-    table[:] = values
-    return Vector(table, None, np.where(codes == len(values), -1, codes))
+    return vectors.coded(values, np.where(codes == len(values), -1, codes))
 
 
 @dataclass(frozen=True)

@@ -75,9 +75,7 @@ class Extreme(Expression):
             better = (numbers > best) | ((codes < 0) & ~np.isnan(numbers))
             codes[better] = i
             best[better] = numbers[better]
-        table = np.empty(len(self.labels), dtype=object)
-        table[:] = self.labels
-        return Vector(table, None, codes)
+        return vectors.coded(self.labels, codes)
 
     def declared(self, domain: Domain) -> Declaration | None:
         return Keys(self.labels)

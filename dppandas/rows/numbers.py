@@ -233,9 +233,7 @@ class Cut(Expression):
         if self.include_highest and not self.right:
             codes[numbers == self.edges[-1]] = len(self.labels) - 1
         codes[np.isnan(numbers) | (codes >= len(self.labels))] = -1
-        table = np.empty(len(self.labels), dtype=object)
-        table[:] = self.labels
-        return Vector(table, None, codes)
+        return vectors.coded(self.labels, codes)
 
     def declared(self, domain: Domain) -> Declaration | None:
         return Keys(self.labels)
