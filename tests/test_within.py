@@ -15,7 +15,16 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from operations import BOUNDS, CODES, GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN
+from operations import (
+    BOUNDS,
+    CODES,
+    GROUPS,
+    OF_UNITS,
+    OPERATIONS,
+    SELECTIONS,
+    UNKNOWN,
+    small,
+)
 from scipy import stats
 
 import dppandas as dp
@@ -96,6 +105,10 @@ class Asking:
             "nlargest columns": lambda: p[["yes", "no", "group"]].sum().nlargest(2, **self.said),
             "nlargest counts": lambda: p["code"].value_counts(keys=CODES).nlargest(2, **self.said),
             "mode": lambda: p["group"].mode(keys=GROUPS, **self.said),
+            "worst fit": lambda: SELECTIONS[name](p, None).release(**self.said),
+            "worst fit of a query": lambda: SELECTIONS[name](p, None).release(**self.said),
+            "small database": lambda: small(p, 2).release(**self.said),
+            "small database of a query": lambda: small(p.query("code > 1"), 3).release(**self.said),
         }[name]()
 
 
