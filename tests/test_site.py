@@ -88,7 +88,10 @@ def documented(module: ModuleType) -> list[str]:
         if not member.startswith("_")
         and (inspect.isfunction(what) or isinstance(what, property))
         and (getattr(what, "fget", None) or what).__module__.startswith("dppandas")
-    ]
+        and any(
+            member in vars(own) for own in thing.__mro__ if own.__module__.startswith("dppandas")
+        )
+    ]  # and not the accessor, which a Series of ours has from pandas
     return [*things, *members]
 
 
