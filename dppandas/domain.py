@@ -399,6 +399,21 @@ class Unit:
         return f"each {self.column!r} ({rows})"
 
 
+def whole_number(
+    value: object, name: str, least: int, most: int | None = None, why: str = ""
+) -> int:
+    """A public whole number within limits; ``why`` is said with the refusal."""
+    number = int(value) if isinstance(value, int | np.integer) else None
+    good = number is not None and not isinstance(value, bool) and least <= number
+    if number is None or not good or (most is not None and number > most):
+        limits = f" from {least:,} to {most:,}" if most is not None else f", {least:,} or more"
+        raise QueryError(
+            f"{name}={shown(value)} must be a whole number{limits}{why}. Nothing was computed or "
+            "charged."
+        )
+    return number
+
+
 Declaration = Bounds | Keys
 
 

@@ -10,14 +10,13 @@ from collections.abc import Hashable, Sequence
 from html import escape
 from typing import Any, Self, Unpack
 
-import numpy as np
 import pandas as pd
 
 from . import refusals, splits
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
 from .crosstabs import Crossing, names_of
-from .domain import MOST_ROWS, Bounds, Grid, Keys
+from .domain import MOST_ROWS, Bounds, Grid, Keys, whole_number
 from .errors import QueryError, quiet, shown
 from .groups import PrivateGroupBy
 from .partitions import cells_of, parts_of
@@ -261,7 +260,7 @@ class PrivateFrame(Verbs, Crossing):
         if at_most is None:
             statistic, what = Count(Cells(), self._shape(integer=True), tests), "sum of True"
         else:
-            most = _at_least_one(at_most)
+            most = whole_number(at_most, "at_most", 1)
             hashed = tuple(self._root.engine.columns)
             what = f"sum of True (at most {most} a row)"
             statistic = Count(
@@ -478,12 +477,6 @@ class PrivateFrame(Verbs, Crossing):
         0.5
         """
         return parts_of(self, by, keys)
-
-
-def _at_least_one(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise QueryError(f"at_most={shown(value)} must be a whole number of at least 1.")
-    return int(value)
 
 
 @quiet

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-import numpy as np
-
 from .accounting import NOTHING
 from .budget import (
     Delta,
@@ -25,6 +23,7 @@ from .budget import (
     parse_delta,
     parse_rho,
 )
+from .domain import whole_number
 from .errors import (
     DPError,
     InternalError,
@@ -285,10 +284,8 @@ def _parts(into: object, weights: object) -> list[Fraction]:
             f"dp.split(epsilon=1, into=4), dp.split(epsilon=1, weights=[2, 1, 1]). {NOTHING}"
         )
     if weights is None:
-        is_int = isinstance(into, int | np.integer) and not isinstance(into, bool)
-        if not is_int or not 1 <= into <= MOST:  # type: ignore[operator]
-            raise QueryError(f"into={shown(into)} must be a whole number from 1 to {MOST:,}.")
-        return [Fraction(1, int(into))] * int(into)  # type: ignore[call-overload]
+        number = whole_number(into, "into", 1, MOST)
+        return [Fraction(1, number)] * number
     if not isinstance(weights, list | tuple) or not 1 <= len(weights) <= MOST:
         raise QueryError(
             f"weights={shown(weights)} must be a list of numbers above 0, one for each release, "

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..accounting import NOTHING
 from ..budget import parse_epsilon
+from ..domain import whole_number
 from ..errors import QueryError, quiet, shown
 from . import designs
 from .sharing import LEAST, MOST
@@ -50,9 +51,9 @@ def compare(
     {'central': 1.0, 'shared by 3': 1.7, 'one coin': 100.0}
     """
     loss = parse_epsilon(epsilon)
-    n = _whole(respondents, "respondents", 1, 2**53)
-    k = _whole(keys, "keys", 2, 10**6)
-    number = _whole(parties, "parties", LEAST, MOST)
+    n = whole_number(respondents, "respondents", 1, 2**53)
+    k = whole_number(keys, "keys", 2, 10**6)
+    number = whole_number(parties, "parties", LEAST, MOST)
     if share is not None and (
         isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1
     ):
@@ -78,11 +79,3 @@ def _table(rows: list[tuple[str, str, float]], n: int, central: float) -> pd.Dat
         "to_central": [error / central for *_, error in rows],
     }
     return pd.DataFrame(columns, index=pd.Index([name for name, *_ in rows], name="model"))
-
-
-def _whole(value: object, name: str, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise QueryError(
-            f"{name}={shown(value)} must be a whole number from {least:,} to {most:,}. {NOTHING}"
-        )
-    return value

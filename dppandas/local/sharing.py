@@ -13,9 +13,9 @@ import pandas as pd
 
 from ..accounting import NOTHING
 from ..budget import Epsilon, parse_epsilon
-from ..domain import Bounds, Grid
+from ..domain import Bounds, Grid, whole_number
 from ..engines.readers import reader
-from ..errors import MissingArgument, QueryError, quiet, shown
+from ..errors import MissingArgument, QueryError, quiet
 from ..mechanisms import DiscreteLaplace
 from ..results import CONFIDENCE, parse_confidence, with_error
 from ..sampling import SYSTEM
@@ -90,11 +90,7 @@ def simulate_shared_sum(
         raise MissingArgument(
             f"bounds= is needed: public bounds of an answer, as (0, 1). {NOTHING}"
         )
-    if isinstance(parties, bool) or not isinstance(parties, int) or not LEAST <= parties <= MOST:
-        raise QueryError(
-            f"parties={shown(parties)} must be a whole number from {LEAST} to {MOST}: one alone "
-            f"would see all. {NOTHING}"
-        )
+    parties = whole_number(parties, "parties", LEAST, MOST, ": one alone would see all")
     answers = _as_series(series)
     grid = Grid.centred(Bounds.parse(bounds, "answer"))
     if len(answers) * grid.reach >= MODULUS // 4:

@@ -25,6 +25,7 @@ import pandas as pd
 from .. import conversions, results
 from ..accounting import NOTHING, Measure
 from ..budget import Delta, Loss, parse_delta, parse_epsilon, parse_rho
+from ..domain import whole_number
 from ..errors import MissingArgument, QueryError, RecordError, quiet, shown
 from ..mechanisms import DiscreteGaussian, DiscreteLaplace
 from ..plots.base import FILL, plain, pyplot, write_below
@@ -365,7 +366,7 @@ def _named(name: str, said: dict[str, object]) -> PrivacyLoss:
     epsilon = parse_epsilon(said.get("epsilon"))
     if key != "randomized response":
         return _bound(key, Loss(epsilon), f"any {key} selection")
-    number = _whole(said.get("keys", 2), "keys", 2)
+    number = whole_number(said.get("keys", 2), "keys", 2)
     return _loss(key, ResponseLaw(epsilon, keys=number), True)
 
 
@@ -423,14 +424,6 @@ def _positive(value: object, name: str) -> Fraction:
 
 def _shift(said: dict[str, object], is_whole: bool) -> Fraction:
     value = said.get("sensitivity", 1)
-    return (
-        Fraction(_whole(value, "sensitivity", 1)) if is_whole else _positive(value, "sensitivity")
-    )
-
-
-def _whole(value: object, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise QueryError(
-            f"{name}={shown(value)} must be a whole number, {least} or more. {NOTHING}"
-        )
-    return int(value)
+    if is_whole:
+        return Fraction(whole_number(value, "sensitivity", 1))
+    return _positive(value, "sensitivity")

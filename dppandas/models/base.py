@@ -28,6 +28,8 @@ from ..series import PrivateSeries
 from ..shaping import bounds_of, same_rows
 
 Matrix = npt.NDArray[np.float64]
+#: Rounds beyond this nobody waits for.
+MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True, eq=False)

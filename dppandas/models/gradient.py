@@ -16,22 +16,10 @@ from ..series import PrivateSeries
 from .base import Box, Matrix, Model
 from .points import rounded
 
-#: Rounds beyond this nobody waits for.
-MOST_ROUNDS = 1000
 #: Of rows at least this times the number of features squared, times the noise of a count, products
 #: of features are asked for; of how many features at most; and how much a slope weighs beside one.
 #: What these were chosen on says benchmarks/README.md.
 ENOUGH, MOST_PRODUCTS, WEIGHT = 20, 20, 2.0
-
-
-def rounds_of(value: object) -> int:
-    """A public number of rounds."""
-    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_int or not 1 <= value <= MOST_ROUNDS:  # type: ignore[operator]
-        raise QueryError(
-            f"rounds={shown(value)} must be a whole number from 1 to {MOST_ROUNDS:,}. {NOTHING}"
-        )
-    return int(value)  # type: ignore[call-overload,no-any-return]
 
 
 def direction(answer: Any, width: int) -> Matrix:

@@ -12,13 +12,14 @@ import pandas as pd
 
 from .. import progress, results
 from ..accounting import NOTHING
+from ..domain import whole_number
 from ..errors import QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
-from .base import Answered, Box, Matrix, Model
+from .base import MOST_ROUNDS, Answered, Box, Matrix, Model
 from .points import clustered, rounded, spread
 
-#: Centres, and rounds, of a model.
+#: Centres of a model.
 MOST = 1000
 #: Cells of a grid.
 MOST_CELLS = 2**15
@@ -94,8 +95,8 @@ class KMeans(Model):
     def _program(
         self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
-        number, width = _whole(self.n_clusters, "n_clusters"), len(box.names)
-        rounds, method = _whole(self.rounds, "rounds"), self._method(width)
+        number, width = whole_number(self.n_clusters, "n_clusters", 1, MOST), len(box.names)
+        rounds, method = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), self._method(width)
         if method == "grid":
             centres, passes = self._by_grid(scaled, number, width, answered), 1
         else:
@@ -253,12 +254,3 @@ def _moved(centres: Matrix, counts: Matrix, sums: Matrix) -> Matrix:
     """To the noisy means; a centre stays where its noisy count is less than one row."""
     means = sums / np.maximum(counts, 1)[:, None]
     return rounded(np.where(counts[:, None] < 1, centres, np.clip(means, -1.0, 1.0)))
-
-
-def _whole(value: object, name: str) -> int:
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or not 1 <= value <= MOST:  # type: ignore[operator]
-        raise QueryError(
-            f"{name}={shown(value)} must be a whole number from 1 to {MOST}. {NOTHING}"
-        )
-    return int(value)  # type: ignore[call-overload,no-any-return]

@@ -9,19 +9,18 @@ import numpy as np
 
 from .. import progress
 from ..accounting import NOTHING
-from ..domain import Bounds
+from ..domain import Bounds, whole_number
 from ..errors import MissingArgument, QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
 from ..shaping import bounds_of
-from .base import Answered, Box
+from .base import MOST_ROUNDS, Answered, Box
 from .gradient import (
     Linear,
     _plain_only,
     direction,
     first_direction,
     gradient,
-    rounds_of,
     shares,
     targets_of,
 )
@@ -87,7 +86,7 @@ class LinearRegression(Linear):
         self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
         target = cast(PrivateSeries, target)  # `fit` has seen to it
-        rounds, reach = rounds_of(self.rounds), _reach(self.clip)
+        rounds, reach = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), _reach(self.clip)
         ends = _ends(target, self.target_bounds)
         if ends.lower == ends.upper:
             raise QueryError(f"the bounds of the target are one point, {ends}. {NOTHING}")

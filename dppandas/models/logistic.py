@@ -7,11 +7,12 @@ from typing import Any, cast
 import numpy as np
 
 from .. import progress
+from ..domain import whole_number
 from ..errors import QueryError, quiet
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
-from .base import Answered, Box, Matrix
-from .gradient import TwoClasses, direction, first_direction, gradient, rounds_of, shares
+from .base import MOST_ROUNDS, Answered, Box, Matrix
+from .gradient import TwoClasses, direction, first_direction, gradient, shares
 
 #: Bins of the two histograms of the first line search.
 COARSE, FINE = 8, 16
@@ -73,7 +74,7 @@ class LogisticRegression(TwoClasses):
         self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
         target = cast(PrivateSeries, target)  # `fit` has seen to it
-        rounds, width = rounds_of(self.rounds), len(scaled.columns)
+        rounds, width = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), len(scaled.columns)
         labels, sign = self._signs(scaled, target)
         weights, constant = np.zeros(width), 0.0
         split = self._shared(["0.5", 5, 1, 4] + [5, 5] * (rounds - 1))

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..accounting import NOTHING
-from ..errors import QueryError, quiet, shown
+from ..domain import whole_number
+from ..errors import QueryError, quiet
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
 from .base import Answered, Box, Matrix, Model
@@ -98,13 +98,8 @@ class PCA(Model):
 
     def _number(self, width: int) -> int:
         number = width if self.n_components is None else self.n_components
-        is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not is_whole or not 1 <= number <= width:  # type: ignore[operator]
-            raise QueryError(
-                f"n_components={shown(number)} must be a whole number from 1 to {width}, that of "
-                f"the columns; or None for all. {NOTHING}"
-            )
-        return int(number)  # type: ignore[call-overload,no-any-return]
+        why = ", that of the columns; or None for all"
+        return whole_number(number, "n_components", 1, width, why)
 
     def _lines(self, box: Box) -> Matrix:
         """Weights of the features in [-1, 1], and a constant, for each component."""

@@ -7,10 +7,11 @@ from typing import Any, cast
 import numpy as np
 
 from .. import progress
+from ..domain import whole_number
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
-from .base import Answered, Box
-from .gradient import TwoClasses, direction, rounds_of
+from .base import MOST_ROUNDS, Answered, Box
+from .gradient import TwoClasses, direction
 
 
 class Perceptron(TwoClasses):
@@ -57,7 +58,7 @@ class Perceptron(TwoClasses):
         self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
         target = cast(PrivateSeries, target)  # `fit` has seen to it
-        rounds, names = rounds_of(self.rounds), list(scaled.columns)
+        rounds, names = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), list(scaled.columns)
         labels, sign = self._signs(scaled, target)
         weights, passes = np.zeros(len(names) + 1), 0
         with self._shared([1] * rounds):

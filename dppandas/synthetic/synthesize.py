@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-import numpy as np
 import pandas as pd
 
 from .. import previews, results, splits
 from ..accessor import private
 from ..accounting import NOTHING
 from ..budget import More, known_only
+from ..domain import whole_number
 from ..errors import MissingArgument, QueryError, is_one_of, quiet, shown
 from ..frame import PrivateFrame
 from . import aim, mwem, small
@@ -132,12 +132,7 @@ def _whole(value: object, name: str, most: int) -> int:
         raise MissingArgument(
             f"{name}= is needed: how many synthetic rows, a public number such as 1000. {NOTHING}"
         )
-    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_int or not 1 <= value <= most:  # type: ignore[operator]
-        raise QueryError(
-            f"{name}={shown(value)} must be a whole number from 1 to {most:,}. {NOTHING}"
-        )
-    return int(value)  # type: ignore[call-overload, no-any-return]
+    return whole_number(value, name, 1, most)
 
 
 def _check(method: str, domain: Domain, kept: Sequence[Marginal], rows: int) -> None:
