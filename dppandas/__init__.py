@@ -14,6 +14,7 @@ The map of the house, each room importing only those above it:
 `budget`           exact privacy losses
 `conversions`      between ε, (ε, δ) and ρ; how much Gaussian noise a loss asks for
 `accounting`       the measures that a session can count in, and what may be asked in each
+`values`           what a cell means, which are equal, and the forms that columns are kept in
 `domain`           public facts: bounds, keys, privacy unit, the fixed-point grid
 `vectors`          elementwise functions on a column of a chunk
 `hashing`          keyed hashes of values

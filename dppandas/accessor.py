@@ -11,6 +11,7 @@ import pandas as pd
 from . import fingerprints, hashing, sampling
 from .domain import SOURCE_ATTR, Unit, parse_domain
 from .engines import contents
+from .engines.columns import Columns
 from .engines.pandas import PandasEngine
 from .errors import LineageError, QueryError, SourceError, quiet, shown
 from .frame import PrivateFrame
@@ -113,7 +114,7 @@ def _check_names(df: object, name: object, version: object) -> None:
 
 
 def _held(
-    running: Session, source: Source, own: pd.DataFrame, terms: dict[str, object], facts: str
+    running: Session, source: Source, own: Columns, terms: dict[str, object], facts: str
 ) -> Holding:
     """Hold a source with its data. Each ledger has its own key of a source; its name, a keyed hash,
     tells nothing of that."""
@@ -121,12 +122,12 @@ def _held(
     engine = PandasEngine(own, source.unit, key)
     mine = Holding(source, engine, terms, facts, hashing.digest("ledger", key))
     holding = running.holdings.setdefault(source.name, mine)
-    known_sources[holding.source.id] = Known(holding.source, facts, tuple(own.columns))
+    known_sources[holding.source.id] = Known(holding.source, facts, tuple(own))
     return holding
 
 
 def _registered(
-    running: Session, name: str, owner: Unit, version: str | None, own: pd.DataFrame
+    running: Session, name: str, owner: Unit, version: str | None, own: Columns
 ) -> bytes:
     """The key that chooses rows of a source, as the session's store knows it."""
     store = running.ledger.store
@@ -147,7 +148,7 @@ def _registered(
     return known.key
 
 
-def _check_version(running: Session, name: str, version: str | None, own: pd.DataFrame) -> None:
+def _check_version(running: Session, name: str, version: str | None, own: Columns) -> None:
     """Refuse other data under a version that was protected before, where a ledger outlives them."""
     ledger = running.ledger.store.identity
     if ledger and not fingerprints.is_as_before(
@@ -208,23 +209,31 @@ def _levels(df: pd.DataFrame) -> tuple[Any, ...]:
     return tuple(name for name in df.index.names if name is not None)
 
 
-def _own_copy(df: pd.DataFrame) -> pd.DataFrame:
+def _own_copy(df: pd.DataFrame) -> Columns:
     """A copy that nobody else can change: not a lazy one, for pandas copies on write, but not
     through ``.array``; and with its own lists, which a copy of an object column shares."""
     own = df.copy(deep=True)
     for position, dtype in enumerate(df.dtypes):
         if isinstance(dtype, np.dtype) and dtype.kind == "O":
-            cells = own.iloc[:, position].tolist()
-            if any(isinstance(cell, _MUTABLE) for cell in cells):
+            cells = own.iloc[:, position].to_numpy()
+            if any(issubclass(kind, _MUTABLE) for kind in set(map(type, cells))):
                 array = np.empty(len(cells), dtype=object)
                 for i, cell in enumerate(cells):
-                    array[i] = deepcopy(cell) if isinstance(cell, _MUTABLE) else cell
+                    array[i] = _own_cell(cell) if isinstance(cell, _MUTABLE) else cell
                 column: Any = pd.Series(array, index=own.index, dtype=object)
                 own.isetitem(position, column)  # as a Series: of an array pandas infers the type
-    return own
+    return Columns(own)
 
 
 _MUTABLE = (list, set, dict, bytearray, np.ndarray)
+
+
+def _own_cell(cell: Any) -> Any:
+    """A list of our own; None for one that can't be copied, as it is missing too if too deep."""
+    try:
+        return deepcopy(cell)
+    except Exception:
+        return None
 
 
 def _check_owner(

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from .errors import MissingArgument, QueryError, shown
+from .values import canonical, key
 
 #: Where a frame's attrs hold the token of its source.
 SOURCE_ATTR = "dppandas.source"
@@ -256,7 +257,8 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         _check_label(label, example, depth)
     seen: dict[Any, int] = {}
     for position, label in enumerate(labels):
-        first = seen.setdefault(label, position)
+        parts = label if isinstance(label, tuple) and depth > 1 else (label,)
+        first = seen.setdefault(tuple(key(canonical(part)) for part in parts), position)
         if first != position:  # not the label itself, which may have been read from a column
             raise QueryError(
                 f"keys= of {named} names one label twice, at {first} and {position}: give each "

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from .. import vectors
+from .. import hashing, vectors
 from ..domain import Unit
 from ..rows import Expression
+from ..values.cells import MISSING, order
+from ..values.equality import key
+from ..values.forms import Levels, Numbers, Vector, joined
 from . import contents
+from .columns import Made
 
 Floats = npt.NDArray[np.float64]
 Starts = npt.NDArray[np.intp]
@@ -42,9 +45,11 @@ ON_NUMBERS: dict[str, Callable[[Floats, Starts, Starts], Floats]] = {
     "median": _median,
 }
 
-
 #: What pandas gives for no values at all.
 _OF_NONE = {"sum": 0.0, "count": 0.0, "nunique": 0.0, "any": 0.0, "all": 1.0}
+
+#: What is one of the unit's values, as it is: the least, the largest, that of the least row hash.
+CHOSEN = ("min", "max", "first")
 
 
 def per_unit(
@@ -53,47 +58,80 @@ def per_unit(
     where: Expression | None,
     branches: int,
     asked: Mapping[Any, tuple[Expression | None, str]],
-) -> pd.DataFrame:
+) -> Made:
     """The aggregates of each unit that has a row, under its name."""
     views = [replace(block, branch=branch) for branch in range(branches)]
     codes = contents.unit_codes(block, unit)
     kept = [codes >= 0 if where is None else (codes >= 0) & where.truth(v) for v in views]
     units = np.concatenate([codes[keep] for keep in kept])
     size = int(codes.max(initial=-1)) + 1  # of all units, also those without a row kept
-    present = np.bincount(units, minlength=size) > 0
-    # as objects: pandas would look at all names together for a type that holds them
-    people = pd.Series(_names(block, unit, codes, size)[present], dtype=object)
-    found: dict[Any, Any] = {unit.column: people}
+    present = np.flatnonzero(np.bincount(units, minlength=size))
+    found: dict[Any, Vector] = {unit.column: _names(block, unit, codes, size).take(present)}
     for name, (expression, how) in asked.items():
         if expression is None or how == "size":
-            found[name] = np.bincount(units, minlength=size)[present].astype(np.float64)
-            continue
-        parts = [_values(expression, how, v)[k] for v, k in zip(views, kept, strict=True)]
-        numbers = np.concatenate(parts)
-        if how == "nunique":
-            names = contents.codes_of(vectors.Vector(numbers))
-            numbers = np.where(names < 0, np.nan, names)
-        found[name] = _aggregate(units, numbers, how, size)[present]
-    return pd.DataFrame(found)
+            sizes = np.bincount(units, minlength=size).astype(np.float64)
+            found[name] = Numbers(sizes[present])
+        elif how in CHOSEN:
+            parts = [expression.vector(v).take(k) for v, k in zip(views, kept, strict=True)]
+            hashes = np.concatenate([block.hashes[keep] for keep in kept])
+            found[name] = _chosen(how, joined(parts), hashes, units, present)
+        else:
+            numbers = _values(expression, how, views, kept)
+            found[name] = Numbers(_aggregate(units, numbers, how, size)[present])
+    return Made(found, len(present))
 
 
-def _names(block: Any, unit: Unit, codes: Starts, size: int) -> npt.NDArray[Any]:
-    """A name for each unit: of equal ones any."""
-    names = np.empty(size, dtype=object)
-    known = codes >= 0
-    names[codes[known]] = block.column(unit.column).objects()[known]
-    return names
+def _names(block: Any, unit: Unit, codes: Starts, size: int) -> Vector:
+    """A name for each unit: of equal ones that of the least hash, whatever their order."""
+    column = block.column(unit.column)
+    hashes = hashing.of_elements(column, block.table.key)
+    by = np.lexsort((hashes, codes))
+    first = np.searchsorted(codes[by], np.arange(size))
+    named: Vector = column.take(by[first])
+    return named
 
 
-def _values(expression: Expression, how: str, view: Any) -> npt.NDArray[Any]:
-    vector = expression.vector(view)
-    if how in ("any", "all"):
-        return np.where(vectors.is_null(vector), np.nan, expression.truth(view))
-    if how == "count":
-        return np.where(vectors.is_null(vector), np.nan, 1.0)
+def _chosen(
+    how: str, whole: Vector, hashes: hashing.Hashes, units: Starts, present: Starts
+) -> Vector:
+    """For each unit the element that is asked for; missing where it has none that is known."""
+    there = np.flatnonzero(vectors.codes_of(whole) >= 0)
+    ranks: Any = hashes[there] if how == "first" else _ranks(whole.take(there))
+    if how == "max":
+        ranks = -ranks
+    # of equal ones, such as 1 and True, that of the least hash
+    there = there[np.lexsort((hashes[there], ranks, units[there]))]
+    first = np.searchsorted(units[there], present)
+    places = np.append(there, 0)[first]
+    return whole.take(places).without(np.append(units[there], -1)[first] != present)
+
+
+def _ranks(v: Vector) -> npt.NDArray[np.int64]:
+    """The place of each element in the order of cells: numbers, texts, times, and the rest."""
+    if isinstance(v, Numbers):
+        return np.unique(v.values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return v.coded().by_level("ranks", _level_ranks, -1)
+
+
+def _level_ranks(levels: Levels) -> npt.NDArray[np.int64]:
+    keys = [order(key(cell) or MISSING) for cell in levels.cells]
+    places = {each: i for i, each in enumerate(sorted(set(keys)))}
+    return np.array([places[each] for each in keys], dtype=np.int64)
+
+
+def _values(expression: Expression, how: str, views: list[Any], kept: list[Any]) -> Floats:
+    """The numbers of all rows that count; NaN for those without."""
+    parts = [expression.vector(v).take(k) for v, k in zip(views, kept, strict=True)]
     if how == "nunique":
-        return vector.objects()
-    return vectors.as_numbers(vector) + 0.0
+        names = vectors.codes_of(joined(parts))
+        return np.where(names < 0, np.nan, names)
+    if how in ("any", "all"):
+        truths = [expression.truth(v)[k] for v, k in zip(views, kept, strict=True)]
+        null = np.concatenate([part.null() for part in parts])
+        return np.where(null, np.nan, np.concatenate(truths))
+    if how == "count":
+        return np.where(np.concatenate([part.null() for part in parts]), np.nan, 1.0)
+    return np.concatenate([vectors.as_numbers(part) for part in parts]) + 0.0
 
 
 def _aggregate(units: Starts, numbers: Floats, how: str, size: int) -> Floats:

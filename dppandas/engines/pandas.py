@@ -17,9 +17,9 @@ from .. import hashing, progress
 from ..domain import Unit
 from ..rows import Expression, samples
 from ..totals import Gathering
-from ..vectors import Vector
+from ..values.forms import Vector
 from . import Kernel, aggregates, contents
-from .readers import Reader, reader
+from .columns import Columns, Made
 
 #: Rows of a block: enough for numpy, few enough for the cache (measured: 2^17 or 2^18).
 BLOCK = 2**17
@@ -29,61 +29,83 @@ BLOCK = 2**17
 class Block:
     """Some consecutive rows. Columns are read when a kernel asks for them, and not before."""
 
-    frame: pd.DataFrame
-    readers: Callable[[Any], Reader]
+    table: Table
     where: slice
     rows: int
-    key: bytes
-    codes: npt.NDArray[np.intp] | None = None  # of the units of all rows
     branch: int = 0
     #: What expressions said of these rows, that are asked more than once.
     memo: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def units(self) -> npt.NDArray[np.intp] | None:
-        return None if self.codes is None else self.codes[self.where]
+        codes = self.table.codes
+        return None if codes is None else codes[self.where]
 
     def column(self, name: Any) -> Vector:
-        return self.readers(name)(self.where)
+        return self.table[name].take(self.where)
 
     def hashed(self, names: Sequence[Any], salt: bytes) -> hashing.Hashes:
         columns = ((name, self.column(name)) for name in names)
-        return hashing.of_rows(columns, self.rows, self.key + salt)
+        return hashing.of_rows(columns, self.rows, self.table.key + salt, equal=True)
+
+    @property
+    def hashes(self) -> hashing.Hashes:
+        """A keyed hash of all that each row holds: the same for identical ones."""
+        if "hashes" not in self.memo:
+            columns = ((name, self.column(name)) for name in self.table.names)
+            self.memo["hashes"] = hashing.of_rows(columns, self.rows, self.table.key)
+        found: hashing.Hashes = self.memo["hashes"]
+        return found
 
     def plain(self, names: Sequence[Any]) -> pd.DataFrame:
-        all_names = list(self.frame.columns)
-        return self.frame.iloc[self.where, [all_names.index(name) for name in names]]
+        return self.table.plain(names, self.where)
 
 
 class Table:
-    """Rows in memory, read a slice at a time."""
+    """Some rows of columns in memory, in an order of their own, read a slice at a time."""
 
     def __init__(
-        self, frame: pd.DataFrame, key: bytes, codes: npt.NDArray[np.intp] | None = None
+        self,
+        columns: Columns | Made,
+        key: bytes,
+        picked: npt.NDArray[np.intp] | None = None,
+        codes: npt.NDArray[np.intp] | None = None,
     ) -> None:
-        self._frame = frame
+        self._columns = columns
         self.key = key
-        self.codes = codes
-        self._readers = lru_cache(maxsize=None)(self._reader)
+        self.picked = picked  # None: all rows, in their order
+        self.codes = codes  # of the units of all rows
+        self._taken = lru_cache(maxsize=None)(self._take)
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        return tuple(self._columns)
 
     def __len__(self) -> int:
-        return len(self._frame)
+        return self._columns.rows if self.picked is None else len(self.picked)
 
-    def _reader(self, name: Any) -> Reader:
-        position = list(self._frame.columns).index(name)
-        return reader(self._frame.iloc[:, position])
+    def __getitem__(self, name: Any) -> Vector:
+        return self._columns[name] if self.picked is None else self._taken(name)
+
+    def _take(self, name: Any) -> Vector:
+        return self._columns[name].take(self.picked)  # type: ignore[arg-type]
+
+    def plain(self, names: Sequence[Any], rows: slice) -> pd.DataFrame:
+        """Rows as they were given, for a caller's own function."""
+        return self._columns.plain(names, rows if self.picked is None else self.picked[rows])
 
     def block(self, first: int, last: int) -> Block:
-        rows = slice(first, last)
-        return Block(self._frame, self._readers, rows, last - first, self.key, self.codes)
+        return Block(self, slice(first, last), last - first)
 
 
 class PandasEngine:
     """A DataFrame, its rows bounded to the unit's max_rows before anything is asked of them."""
 
-    def __init__(self, frame: pd.DataFrame, unit: Unit, key: bytes, block: int = BLOCK) -> None:
-        self.columns: tuple[Any, ...] = tuple(frame.columns)
-        self.frame = frame
+    def __init__(
+        self, rows: pd.DataFrame | Columns | Made, unit: Unit, key: bytes, block: int = BLOCK
+    ) -> None:
+        self.read = Columns(rows) if isinstance(rows, pd.DataFrame) else rows
+        self.columns: tuple[Any, ...] = tuple(self.read)
         self.unit = unit
         self.key = key
         self.block = block
@@ -96,22 +118,24 @@ class PandasEngine:
     def _rows(self) -> Table:
         """The rows that count, truncated once."""
         if self._kept is None:
-            kept = self.frame
+            picked = None
             if self.unit.column is not None:
                 with np.errstate(all="ignore"):
-                    kept = kept[contents.kept_rows(kept, self.unit, self.key)]
-            self._kept = Table(kept, self.key)
+                    kept = contents.kept_rows(self.read, self.unit, self.key)
+                picked = None if kept.all() else np.flatnonzero(kept)
+            self._kept = Table(self.read, self.key, picked)
         return self._kept
 
     def _rows_by_unit(self) -> Table:
         """The same, those of one unit side by side."""
         if self._by_unit is None:
-            kept = self._rows()._frame
+            kept = self._rows()
             codes = np.arange(len(kept))
             if self.unit.column is not None:
-                codes = contents.unit_codes(Table(kept, b"").block(0, len(kept)), self.unit)
+                codes = contents.unit_codes(kept.block(0, len(kept)), self.unit)
             order = np.argsort(codes, kind="stable")
-            self._by_unit = Table(kept.iloc[order], self.key, codes[order])
+            picked = order if kept.picked is None else kept.picked[order]
+            self._by_unit = Table(self.read, self.key, picked, codes[order])
         return self._by_unit
 
     def gather(
@@ -193,12 +217,12 @@ class PerUnitEngine:
     def _made_once(self) -> PandasEngine:
         if self._made is None:
             base = self._base.made()
-            table = Table(base.frame, base.key)
+            table = Table(base.read, base.key)
             with np.errstate(all="ignore"):
-                frame = aggregates.per_unit(
+                columns = aggregates.per_unit(
                     table.block(0, len(table)), self.unit, self._where, self._branches, self._asked
                 )
-            self._made = PandasEngine(frame, self.unit, self._key(base.key), base.block)
+            self._made = PandasEngine(columns, self.unit, self._key(base.key), base.block)
         return self._made
 
     def _key(self, key: bytes) -> bytes:

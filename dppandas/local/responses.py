@@ -13,9 +13,9 @@ import pandas as pd
 from ..accounting import NOTHING
 from ..budget import Epsilon
 from ..domain import SOURCE_ATTR
-from ..engines.readers import reader
 from ..errors import PrivateValueError, QueryError, quiet
 from ..unreleased import Private
+from ..values.reading import column
 from ..vectors import prepared
 from . import designs, lost
 from .designs import MOST_CELLS, Design
@@ -113,7 +113,7 @@ class Responses:
 
 def _places(series: pd.Series[Any], design: Design) -> npt.NDArray[np.int64]:
     """The position of each element among the keys; their number where it is none of them."""
-    codes = prepared(design.keys).codes(reader(series)(slice(None)))
+    codes = prepared(design.keys).codes(column(series))
     return codes.astype(np.int64)
 
 

@@ -14,11 +14,11 @@ import pandas as pd
 from ..accounting import NOTHING
 from ..budget import Epsilon, parse_epsilon
 from ..domain import Bounds, Grid, whole_number
-from ..engines.readers import reader
 from ..errors import MissingArgument, QueryError, quiet
 from ..mechanisms import DiscreteLaplace
 from ..results import CONFIDENCE, parse_confidence, with_error
 from ..sampling import SYSTEM
+from ..values.reading import column
 from ..vectors import as_numbers
 from .responses import _as_series, _refuse_private
 
@@ -110,7 +110,7 @@ def simulate_shared_sum(
 
 def _integers(answers: pd.Series[Any], grid: Grid) -> Any:
     """Each answer on the grid, modulo 2^64; 0 where there is none."""
-    numbers = as_numbers(reader(answers)(slice(None)))
+    numbers = as_numbers(column(answers))
     grid.integers(numbers, steps := np.empty(len(numbers)))
     return np.where(np.isnan(steps), 0, steps).astype(np.int64).view(np.uint64)
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .. import vectors
 from ..domain import Bounds, Declaration, Keys
-from ..vectors import Mask, Vector
+from ..vectors import Mask, Numbers, Truths, Vector
 
 Domain = Mapping[Any, Declaration]
 
@@ -48,7 +48,8 @@ def remembered(chunk: Chunk, expression: Expression, made: Callable[[], Vector])
     key = id(expression), chunk.branch
     if key not in memo:
         vector = made()
-        vector.values.flags.writeable = False
+        if isinstance(vector, Numbers):
+            vector.values.flags.writeable = False
         memo[key] = expression, vector  # with the expression, so that no other gets its id
     found: Vector = memo[key][1]
     return found
@@ -143,7 +144,7 @@ class Truth(Expression):
     """An expression whose values are True and False, and never missing."""
 
     def vector(self, chunk: Chunk) -> Vector:
-        return Vector(self.truth(chunk))
+        return Truths(self.truth(chunk))
 
     def declared(self, domain: Domain) -> Declaration | None:
         return Keys((False, True))
@@ -180,9 +181,7 @@ class Literal(Expression):
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
-        if isinstance(self.value, vectors.NUMBERS):
-            return Vector(np.full(chunk.rows, self.value))
-        return Vector(np.array([self.value], dtype=object).repeat(chunk.rows))
+        return vectors.constant(self.value, chunk.rows)
 
     def declared(self, domain: Domain) -> Declaration | None:
         return None if self.value is None else Keys((self.value,))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from .. import vectors
 from ..domain import Bounds, Declaration, Keys, is_missing, plain
-from ..vectors import Array, Vector
+from ..values import MISSING, Cell, canonical
+from ..values.objects import value_of
+from ..vectors import Array, Numbers, Vector
 from .base import Chunk, Domain, Expression, Literal, inner
 
 
@@ -44,7 +44,7 @@ def either(a: Expression, b: Expression, domain: Domain) -> Declaration | None:
         return (b if missing[0] else a).declared(domain)
     one, other = a.declared(domain), b.declared(domain)
     if isinstance(one, Keys) and isinstance(other, Keys):
-        return Keys(tuple(dict.fromkeys((*one.labels, *other.labels))))
+        return Keys(vectors.distinct((*one.labels, *other.labels)))
     x, y = a.bounds(domain), b.bounds(domain)
     if x is None or y is None:
         return None
@@ -71,7 +71,7 @@ class Mapped(Expression):
         return vectors.choose(codes < len(self.keys), mapped, operand)
 
     def declared(self, domain: Domain) -> Declaration | None:
-        values = tuple(dict.fromkeys(v for v in self.values if v is not None))
+        values = vectors.distinct(v for v in self.values if v is not None)
         if not self.others_stay:
             return Keys(values) if values else None
         return either(Literal(values[0]), self.operand, domain) if len(values) == 1 else None
@@ -85,9 +85,6 @@ class Mapped(Expression):
 
 def taken(values: tuple[Any, ...], codes: Array) -> Vector:
     """The value of each code, missing for the code len(values); None is missing."""
-    if all(value is None or isinstance(value, vectors.NUMBERS) for value in values):
-        numbers = [np.nan if value is None else float(value) for value in values]
-        return Vector(np.array([*numbers, np.nan])[codes])
     return vectors.coded(values, np.where(codes == len(values), -1, codes))
 
 
@@ -106,8 +103,8 @@ class Cast(Expression):
             numbers = vectors.as_numbers(operand)
             if self.kind == "int":
                 numbers = np.trunc(np.where(np.isfinite(numbers), numbers, np.nan)) + 0.0
-            return Vector(numbers)
-        return vectors.each(operand, CASTS[self.kind], ("cast", self.kind))
+            return Numbers(numbers)
+        return vectors.by_cell(operand, CASTS[self.kind], ("cast", self.kind))
 
     def declared(self, domain: Domain) -> Declaration | None:
         declared = self.operand.declared(domain)
@@ -128,19 +125,23 @@ class Cast(Expression):
 
 
 def as_text(value: Any) -> str | None:
-    """A value as text, by what it is and not by its dtype: 1.0 in a column of floats is "1"."""
-    value = plain(value)
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, vectors.NUMBERS):
-        number = float(value)
+    """A public value as text, as `_as_text` writes cells."""
+    cell = _as_text(canonical(value))
+    return None if cell == MISSING else cell[1]
+
+
+def _as_text(cell: Cell) -> Cell:
+    """By what it is and not by its dtype: 1.0 in a column of floats is "1"."""
+    family, exact = cell
+    if family == "text":
+        return cell
+    if family == "number":
+        number = vectors.as_number(cell)
         is_whole = abs(number) < 2.0**53 and number == int(number)
-        return str(int(number)) if is_whole else repr(number)
-    if isinstance(value, datetime.timedelta):
-        return str(pd.Timedelta(value))  # Python's own says it in other words
-    return str(value) if isinstance(value, datetime.date) else None
+        return "text", str(int(number)) if is_whole else repr(number)
+    if family in ("truth", "time", "zoned", "duration"):
+        return canonical(str(value_of(cell)))
+    return MISSING
 
 
 #: Of other texts pandas warns, or makes a time today; both would tell of the data.
@@ -150,21 +151,20 @@ _DATE = re.compile(
 )
 
 
-def _as_bool(value: Any) -> Any:
-    if isinstance(value, str):
-        return bool(value)
-    return bool(value) if isinstance(value, vectors.NUMBERS) else None
+def _as_bool(cell: Cell) -> Cell:
+    family, exact = cell
+    return ("truth", bool(exact)) if family in ("truth", "number", "text") else MISSING
 
 
-def _as_time(value: Any) -> Any:
-    if isinstance(value, datetime.date):
-        time: Any = pd.Timestamp(value)
-        return time
-    is_date = isinstance(value, str) and _DATE.fullmatch(value.strip())
-    return vectors.timestamp(value.strip()) if is_date else None
+def _as_time(cell: Cell) -> Cell:
+    family, exact = cell
+    if family in ("time", "zoned"):
+        return cell
+    is_date = family == "text" and _DATE.fullmatch(exact.strip())
+    return canonical(vectors.timestamp(exact)) if is_date else MISSING
 
 
-CASTS = {"str": as_text, "bool": _as_bool, "datetime": _as_time}
+CASTS = {"str": _as_text, "bool": _as_bool, "datetime": _as_time}
 
 
 def plain_or_missing(value: Any) -> Any:

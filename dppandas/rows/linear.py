@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import vectors
 from ..domain import Declaration, Keys
-from ..vectors import Vector
+from ..vectors import Numbers, Vector
 from .base import Chunk, Domain, Expression, finite, remembered
 
 
@@ -35,7 +35,7 @@ class Dot(Expression):
         with np.errstate(all="ignore"):
             for weight, operand in zip(self.weights, self.operands, strict=True):
                 total = total + weight * (vectors.as_numbers(operand.vector(chunk)) + 0.0)
-        return Vector(total)
+        return Numbers(total)
 
     def declared(self, domain: Domain) -> Declaration | None:
         """Interval arithmetic in the same order, for rounding to the nearest keeps order."""

@@ -108,7 +108,7 @@ class IsIn(Truth):
     labels: tuple[Any, ...]
 
     def truth(self, chunk: Chunk) -> Mask:
-        labels = tuple(dict.fromkeys(self.labels))
+        labels = vectors.distinct(self.labels)
         return vectors.prepared(labels).codes(self.operand.vector(chunk)) < len(labels)
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .. import vectors
 from ..domain import Bounds, Declaration, Keys
-from ..vectors import Vector
+from ..vectors import Numbers, Vector
 from .base import Chunk, Domain, Expression, finite, inner, remembered
 
 Floats = npt.NDArray[np.float64]
@@ -34,7 +34,7 @@ class Arithmetic(Expression):
         a = vectors.as_numbers(self.left.vector(chunk)) + 0.0
         b = vectors.as_numbers(self.right.vector(chunk)) + 0.0
         with np.errstate(all="ignore"):
-            return Vector(ARITHMETIC[self.operation](a, b))
+            return Numbers(ARITHMETIC[self.operation](a, b))
 
     def declared(self, domain: Domain) -> Declaration | None:
         """Interval arithmetic: float64 rounds to the nearest, which keeps order."""
@@ -78,7 +78,7 @@ class Negative(Expression):
     operand: Expression
 
     def vector(self, chunk: Chunk) -> Vector:
-        return Vector(-vectors.as_numbers(self.operand.vector(chunk)))
+        return Numbers(-vectors.as_numbers(self.operand.vector(chunk)))
 
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
@@ -105,8 +105,8 @@ class Function(Expression):
         numbers = vectors.as_numbers(self.operand.vector(chunk)) + 0.0
         with np.errstate(all="ignore"):
             if self.name == "round":
-                return Vector(np.round(numbers, self.places))
-            return Vector(np.asarray(FUNCTIONS[self.name](numbers), dtype=np.float64))
+                return Numbers(np.round(numbers, self.places))
+            return Numbers(np.asarray(FUNCTIONS[self.name](numbers), dtype=np.float64))
 
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
@@ -177,7 +177,7 @@ class Clip(Expression):
 
     def _made(self, chunk: Chunk) -> Vector:
         numbers = vectors.as_numbers(self.operand.vector(chunk))
-        return Vector(np.clip(numbers, self.lower, self.upper))
+        return Numbers(np.clip(numbers, self.lower, self.upper))
 
     def declared(self, domain: Domain) -> Declaration | None:
         known = self.operand.bounds(domain) or Bounds(-math.inf, math.inf)
@@ -202,7 +202,7 @@ class Outside(Expression):
         numbers = vectors.as_numbers(self.operand.vector(chunk))
         codes = 1 + (numbers > self.within.upper).astype(np.intp) - (numbers < self.within.lower)
         codes[np.isnan(numbers)] = -1
-        return Vector(np.array(self.labels, dtype=object), None, codes)
+        return vectors.coded(self.labels, codes)
 
     def declared(self, domain: Domain) -> Declaration | None:
         return Keys(self.labels)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import calendar
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .. import vectors
+from ..values.cells import zone_of
+from ..values.forms import Instants, wall
 from ..vectors import Vector
 from .base import Chunk, Expression, inner
 
@@ -93,35 +95,29 @@ class Period(Expression):
 
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
-        try:
-            starts = self._starts(operand)
-        except Exception:  # times at the end of all times, that their zone moves beyond it
-            starts = None
+        starts = self._starts(operand)
         if starts is None:
             key = ("period", self.division.frequency, str(self.division.zone))
             return vectors.each(operand, self.division.of, key)
         found, codes = np.unique(starts, return_inverse=True)
-        labels = np.empty(len(found), dtype=object)
-        for i, start in enumerate(found.tolist()):
-            labels[i] = self._label(start)
-        return Vector(labels, None, codes.reshape(-1))
+        return vectors.coded([self._label(start) for start in found.tolist()], codes.reshape(-1))
 
     def _starts(self, operand: Vector) -> Any:
         """For a whole column of times, the day or part of a day that each lies in; None where it
         must be asked one by one."""
-        if operand.codes is not None or operand.missing is not None:
+        zone = self.division.zone
+        if not isinstance(operand, Instants) or (operand.zone is None) != (zone is None):
             return None
-        zone, values = self.division.zone, operand.values
-        if isinstance(values.dtype, pd.DatetimeTZDtype) and zone is not None:
-            values = pd.DatetimeIndex(values).tz_convert(zone).tz_localize(None).to_numpy()
-        elif operand.kind != "M" or zone is not None:
-            return None
-        if self.division.kind != "tick":
-            return values.astype("M8[D]")
-        seconds = values.astype("M8[s]")
-        step = self.division.seconds
-        starts = (seconds.astype(np.int64) // step * step).astype("M8[s]")
-        starts[np.isnat(seconds)] = np.datetime64("NaT")
+        if zone is not None:
+            name = zone_of(zone)
+            if name is None:
+                return None
+            operand = replace(operand, zone=name)
+        local, none = wall(operand)
+        step = self.division.seconds if self.division.kind == "tick" else DAY
+        seconds = (local // 10**6 // step * step).astype("M8[s]")
+        starts = seconds if self.division.kind == "tick" else seconds.astype("M8[D]")
+        starts[none] = np.datetime64("NaT")
         return starts
 
     def _label(self, start: Any) -> Any:

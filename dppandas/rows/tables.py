@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import hashing, vectors
+from .. import vectors
 from ..domain import Declaration, Keys
+from ..values import MISSING, Cell
 from ..vectors import Mask, Vector
 from .base import Chunk, Domain, Expression, Truth, inner
 from .choice import taken
 
 Codes = npt.NDArray[np.intp]
 
-_LISTS = (list, tuple, set, frozenset, np.ndarray)
-
+#: Families whose values have elements; those of a set are in an order of their own.
+LISTS = ("list", "set")
 
 @dataclass(frozen=True)
 class Element(Expression):
@@ -31,15 +32,14 @@ class Element(Expression):
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
-        return vectors.each(self.operand.vector(chunk), self._of, ("element", self.position))
+        operand = self.operand.vector(chunk)
+        return vectors.by_cell(operand, self._of, ("element", self.position))
 
-    def _of(self, value: Any) -> Any:
-        if not isinstance(value, _LISTS):
-            return value if self.position == 0 else None
-        elements = list(value)
-        if isinstance(value, set | frozenset):  # whose order is another in another process
-            elements.sort(key=lambda each: hashing.name_of(each) or "")
-        return elements[self.position] if self.position < len(elements) else None
+    def _of(self, cell: Cell) -> Cell:
+        family, exact = cell
+        if family not in LISTS:
+            return cell if self.position == 0 else MISSING
+        return exact[self.position] if self.position < len(exact) else MISSING
 
     def __str__(self) -> str:
         return f"{inner(self.operand)}[{self.position}]"
@@ -55,12 +55,13 @@ class HasElement(Truth):
     is_atom = True
 
     def truth(self, chunk: Chunk) -> Mask:
-        found = vectors.each(self.operand.vector(chunk), self._of, ("has", self.position))
+        operand = self.operand.vector(chunk)
+        found = vectors.by_cell(operand, self._of, ("has", self.position))
         return vectors.compare_scalar("==", found, True)
 
-    def _of(self, value: Any) -> Any:
-        size = len(value) if isinstance(value, _LISTS) else 1
-        return self.position < max(1, size)
+    def _of(self, cell: Cell) -> Cell:
+        size = len(cell[1]) if cell[0] in LISTS else 1
+        return "truth", self.position < max(1, size)
 
     def __str__(self) -> str:
         return f"{inner(self.operand)} has [{self.position}]"
@@ -75,13 +76,13 @@ class _Tuples:
 
     def __init__(self, keys: Keys) -> None:
         columns = [keys.column(i) for i in range(keys.width)]
-        self._levels = [tuple(dict.fromkeys(column)) for column in columns]
+        self._levels = [vectors.distinct(column) for column in columns]
         self._prefixes: list[Codes] = []
         self._tables: list[Codes | None] = []
         number, before = np.zeros(len(keys), dtype=np.intp), 1
         for column, levels in zip(columns, self._levels, strict=True):
-            digit = {label: i for i, label in enumerate(levels)}
-            number = number * len(levels) + np.array([digit[label] for label in column])
+            digits = vectors.prepared(levels).codes(vectors.coded(column, np.arange(len(keys))))
+            number = number * len(levels) + digits
             prefixes, number = np.unique(number, return_inverse=True)
             self._prefixes.append(prefixes)
             self._tables.append(_table(prefixes, before, len(levels)))
@@ -183,7 +184,7 @@ class Lookup(Expression):
 
     def declared(self, domain: Domain) -> Declaration | None:
         """The values of a public table are public."""
-        labels = tuple(dict.fromkeys(value for value in self.values if value is not None))
+        labels = vectors.distinct(value for value in self.values if value is not None)
         return Keys(labels) if labels else None
 
     def __str__(self) -> str:

@@ -1,0 +1,67 @@
+"""The columns of a table in their closed forms, each made once, when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from threading import RLock
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .. import vectors
+from ..values import reading
+from ..values.forms import Vector
+
+
+class Columns:
+    """A DataFrame's columns; the frame itself is read for a caller's own function, and for nothing
+    else."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+        self._positions = {name: i for i, name in enumerate(frame.columns)}
+        self._made: dict[Any, Vector] = {}
+        self._lock = RLock()
+        self.rows = len(frame)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._positions)
+
+    def __getitem__(self, name: Any) -> Vector:
+        found = self._made.get(name)
+        if found is None:
+            # One line: an interrupt between two would leave the lock behind, as in `store`.
+            with self._lock: found = self._once(name)  # noqa: E701  # fmt: skip
+        return found
+
+    def _once(self, name: Any) -> Vector:
+        if name not in self._made:
+            self._made[name] = reading.column(self._frame.iloc[:, self._positions[name]])
+        return self._made[name]
+
+    def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
+        """Some rows as they were given."""
+        return self._frame.iloc[rows, [self._positions[name] for name in names]]
+
+
+class Made:
+    """Columns that were made, and never were a DataFrame's."""
+
+    def __init__(self, columns: Mapping[Any, Vector], rows: int) -> None:
+        self._columns = dict(columns)
+        self.rows = rows
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._columns)
+
+    def __getitem__(self, name: Any) -> Vector:
+        return self._columns[name]
+
+    def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
+        """Some rows as plain objects."""
+        columns = [vectors.as_objects(self[name].take(rows)) for name in names]
+        index = range(len(columns[0])) if columns else np.arange(self.rows)[rows]
+        frame = pd.DataFrame(dict(enumerate(columns)), index=index)
+        frame.columns = pd.Index(list(names), tupleize_cols=False)
+        return frame

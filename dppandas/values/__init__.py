@@ -1,0 +1,9 @@
+"""What cells mean: one function from a cell to a family and an exact value, which cells are equal,
+and the closed forms in which whole columns of them are kept.
+"""
+
+from .cells import FAMILIES, MISSING, Cell, canonical, order
+from .equality import distinct, key, name, readings, time_of
+
+__all__ = ["FAMILIES", "MISSING", "Cell", "canonical", "distinct", "key", "name", "order", "readings",
+           "time_of"]  # fmt: skip

@@ -1,0 +1,88 @@
+"""From a cell back to the object that stands for it: what a function of one element is handed."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import pandas as pd
+
+from .cells import Cell
+from .forms import tzinfo
+
+
+def value_of(cell: Cell) -> Any:
+    """The plain object of a cell: int, float or Fraction; str; Timestamp; Timedelta; a tuple for a
+    list. None for what is missing or opaque.
+
+    >>> value_of(("time", 1_577_836_800_000_000_000))
+    Timestamp('2020-01-01 00:00:00')
+    """
+    try:
+        return _OBJECTS[cell[0]](cell[1])
+    except Exception:  # a time at the end of all times, that its zone moves beyond it
+        return None
+
+
+def timestamp(nanos: int) -> pd.Timestamp:
+    """In microseconds where that loses nothing, as pandas says what overflows by its unit."""
+    whole, rest = divmod(nanos, 1000)
+    if rest:
+        return pd.Timestamp(nanos, unit="ns")
+    found: pd.Timestamp = pd.Timestamp(_micro(whole))
+    return found
+
+
+def _micro(whole: int) -> Any:
+    import numpy as np
+
+    return np.datetime64(whole, "us")
+
+
+def _zoned(exact: tuple[int, str]) -> pd.Timestamp:
+    time = timestamp(exact[0]).tz_localize("UTC")
+    try:
+        return time.tz_convert(tzinfo(exact[1]))
+    except Exception:
+        return time
+
+
+def _duration(nanos: int) -> Any:
+    if -(2**63) < nanos < 2**63:
+        span = pd.Timedelta(nanos, unit="ns")
+        return span if nanos % 1000 else span.as_unit("us")
+    return pd.Timedelta(datetime.timedelta(microseconds=nanos // 1000))
+
+
+def _clock(exact: tuple[int, int | None]) -> datetime.time:
+    rest, micro = divmod(exact[0], 10**6)
+    zone = None
+    if exact[1] is not None:
+        zone = datetime.timezone(datetime.timedelta(microseconds=exact[1]))
+    return datetime.time(rest // 3600, rest // 60 % 60, rest % 60, micro, zone)
+
+
+def _same(exact: Any) -> Any:
+    return exact
+
+
+_OBJECTS: dict[str, Callable[[Any], Any]] = {
+    "truth": _same,
+    "number": _same,
+    "text": _same,
+    "bytes": _same,
+    "time": timestamp,
+    "zoned": _zoned,
+    "duration": _duration,
+    "list": lambda exact: tuple(map(value_of, exact)),
+    "set": lambda exact: tuple(map(value_of, exact)),
+    "mapping": lambda exact: tuple(map(value_of, exact)),
+    "clock": _clock,
+    "uuid": lambda exact: UUID(int=exact),
+    "period": lambda exact: pd.Period(ordinal=exact[1], freq=exact[0]),
+    "interval": lambda exact: pd.Interval(*map(value_of, exact[1:]), closed=exact[0]),
+    "complex": lambda exact: complex(*exact),
+}
+
