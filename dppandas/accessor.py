@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from . import fingerprints, hashing, sampling
+from .canonical import FORM
 from .domain import SOURCE_ATTR, Unit, parse_domain
 from .engines import contents
 from .engines.columns import Columns
@@ -152,7 +153,7 @@ def _check_version(running: Session, name: str, version: str | None, own: Column
     """Refuse other data under a version that was protected before, where a ledger outlives them."""
     ledger = running.ledger.store.identity
     if ledger and not fingerprints.is_as_before(
-        (ledger, name, str(version)), lambda key: contents.fingerprint(own, key)
+        (ledger, name, str(version), f"form {FORM}"), lambda key: contents.fingerprint(own, key)
     ):
         raise SourceError(
             f"the data of {name!r} are not those that were protected as version {version!r}: what "

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import enum
-import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
@@ -21,11 +20,15 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 
+from .domain import is_missing
+from .values import MISSING, canonical, name
+from .values.cells import OPAQUE
+
 #: What was said of parts, by their ids.
 Known = dict[int, tuple[Any, str]]
 
 #: Counted up when equal queries get other texts.
-FORM = 1
+FORM = 2
 
 
 class NoText(TypeError):
@@ -44,17 +47,12 @@ def text(value: Any, known: Known | None = None) -> str:
     ``known`` has those of the parts that were met before: a residual is a part of many sums.
     """
     known = {} if known is None else known
-    if isinstance(value, np.datetime64 | np.timedelta64):  # whose item may be a number of years
-        return f"m{value.dtype.str}{int(value.view('i8')):x}"
-    if isinstance(value, np.generic):
-        value = value.item()
-    said = _PLAIN.get(type(value))
-    if said is not None:
-        return str(said(value))
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, Fraction):  # ε, δ and ρ too
-        return f"q{value.numerator}/{value.denominator}"
+    if isinstance(value, _CELLS):  # ε, δ and ρ too, which are fractions
+        return _cell(value)
+    if isinstance(value, slice):
+        return f"S{text((value.start, value.stop, value.step))}"
     if isinstance(value, datetime.tzinfo):
         return f"z{text(str(value))}"
     if isinstance(value, tuple | list):
@@ -94,32 +92,20 @@ def _flat(value: Any, kind: Any) -> list[Any]:
     return [part for f in fields(value) for part in _flat(getattr(value, f.name), kind)]
 
 
-def _instant(value: Any) -> str:
-    stamp = pd.Timestamp(value)
-    return f"t{stamp.isoformat()}{text(stamp.tz)}"
+#: Types whose values are cells.
+_CELLS = (
+    type(None), type(pd.NA), type(pd.NaT), bool, int, float, complex, np.generic, Decimal, Fraction,
+    str, bytes, UUID, datetime.date, datetime.time, datetime.timedelta, pd.Interval, pd.Period,
+)  # fmt: skip
 
 
-_PLAIN: dict[type, Any] = {
-    type(None): lambda _: "none",
-    bool: lambda v: f"b{int(v)}",
-    int: lambda v: f"i{v:x}",
-    float: lambda v: f"f{v.hex()}",
-    complex: lambda v: f"c{v.real.hex()},{v.imag.hex()}",
-    # two halves of a surrogate pair are not the letter that they would be in UTF-16
-    str: lambda v: f"s{json.dumps(v, ensure_ascii=False)}",
-    bytes: lambda v: f"y{v.hex()}",
-    Decimal: lambda v: f"d{v}",
-    UUID: lambda v: f"u{v}",
-    pd.Timestamp: _instant,
-    datetime.datetime: _instant,
-    datetime.date: lambda v: f"D{v.isoformat()}",
-    datetime.time: lambda v: f"h{v.isoformat()}",
-    datetime.timedelta: lambda v: f"T{pd.Timedelta(v).isoformat()}",
-    pd.Timedelta: lambda v: f"T{v.isoformat()}",
-    pd.Interval: lambda v: f"I{v.closed}{text((v.left, v.right))}",
-    pd.Period: lambda v: f"P{v.freqstr}{v.ordinal}",
-    slice: lambda v: f"S{text((v.start, v.stop, v.step))}",
-}
+def _cell(value: Any) -> str:
+    """By what it is as a cell, with its length: identical cells have one text, others another."""
+    cell = canonical(value)
+    if cell == OPAQUE or (cell == MISSING and not is_missing(value)):
+        raise NoText(f"a {type(value).__name__} beyond the limits of cells has no canonical text")
+    said = name(cell)
+    return f"{len(said)}:{said}"
 
 
 # --- answers --------------------------------------------------------------------------------------

@@ -258,7 +258,9 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     seen: dict[Any, int] = {}
     for position, label in enumerate(labels):
         parts = label if isinstance(label, tuple) and depth > 1 else (label,)
-        first = seen.setdefault(tuple(key(canonical(part)) for part in parts), position)
+        # as cells are equal, and as Python's own dicts find them
+        same = seen.setdefault(tuple(key(canonical(part)) for part in parts), position)
+        first = min(same, seen.setdefault(label, position))
         if first != position:  # not the label itself, which may have been read from a column
             raise QueryError(
                 f"keys= of {named} names one label twice, at {first} and {position}: give each "

@@ -6,19 +6,18 @@ values themselves, an answer would tell which of them came first, or that somebo
 
 from __future__ import annotations
 
+import datetime
 import decimal
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .budget import format_exact
 from .values import equality, objects
-from .values.cells import Cell, canonical
+from .values.cells import Cell, canonical, order
 from .values.forms import Levels, Vector
-from .vectors import NUMBERS
 
 Codes = npt.NDArray[np.intp]
 #: A text that tells labels apart, and the label itself.
@@ -62,10 +61,17 @@ def _label(key: Cell) -> Any:
         parts = tuple(map(_label, exact))
         return None if any(part is None for part in parts) else parts
     if family == "zoned":
-        return objects.value_of(("zoned", (exact, "UTC")))
+        return _printable(objects.value_of(("zoned", (exact, "UTC"))))
+    if family == "time":
+        return _printable(objects.value_of(key))
     if family == "clock" and exact[1] is not None:
         return None
     return objects.value_of(key)
+
+
+def _printable(time: Any) -> Any:
+    """A time of a year that Python can print; None for others."""
+    return time if time is not None and datetime.MINYEAR <= time.year <= datetime.MAXYEAR else None
 
 
 def _number(exact: Any) -> Any:
@@ -83,12 +89,9 @@ def _number(exact: Any) -> Any:
 
 
 def rank(label: Any) -> tuple[Any, ...]:
-    """The order of labels: numbers by size, then text, then the rest by kind and as it prints."""
-    if isinstance(label, NUMBERS):
-        is_float = isinstance(label, float) and label in (np.inf, -np.inf)
-        return 0, label if is_float else Fraction(cast(Any, label)), ""
-    kind = "" if isinstance(label, str) else type(label).__name__
-    return 1, kind, str(label)
+    """The order of labels: numbers by size, then text, then times, then the rest by family."""
+    cell = canonical(label)
+    return order(equality.key(cell) or cell)
 
 
 def coded(v: Vector) -> tuple[Codes, Sequence[Named]]:

@@ -510,7 +510,7 @@ def test_a_kernel_that_reads_other_rows_is_found(
 def test_a_choice_of_rows_that_reads_other_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # the first rows of a unit, in whatever order the table is: found unless no pair is shuffled
     monkeypatch.setattr(
-        contents, "row_hashes", lambda frame, key: np.arange(len(frame), dtype=np.uint64)
+        contents, "row_hashes", lambda held, key: np.arange(held.rows, dtype=np.uint64)
     )
     found = check_sensitivity(
         lambda p: p["code"].value_counts(keys=[1, 2, 3, 9], epsilon=1),

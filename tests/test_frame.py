@@ -539,12 +539,12 @@ def test_completion_offers_columns_and_answers() -> None:
 
 
 def test_columns_that_are_not_asked_for_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dppandas.engines.pandas import Table
+    from dppandas.engines.columns import Columns
 
     read: list[Any] = []
-    reader = Table._reader
+    reader = Columns._once
     monkeypatch.setattr(
-        Table, "_reader", lambda self, name: (read.append(name), reader(self, name))[1]
+        Columns, "_once", lambda self, name: (read.append(name), reader(self, name))[1]
     )
     sample().dp.query("age > 20")["income"].mean(bounds=(0, 1), epsilon=1)
     assert sorted(set(read)) == ["age", "income"]

@@ -40,6 +40,7 @@ from dppandas.accounting import Asked
 from dppandas.audit import check_sensitivity
 from dppandas.budget import Delta, Epsilon, Loss
 from dppandas.domain import Bounds, Grid, Keys, Unit
+from dppandas.engines.columns import Columns
 from dppandas.engines.contents import kept_rows, row_hashes
 from dppandas.engines.pandas import PandasEngine, PerUnitEngine
 from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
@@ -79,7 +80,7 @@ from dppandas.statistics import (
 )
 from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
-from dppandas.vectors import Labels, Vector
+from dppandas.vectors import Labels, vector
 
 KEY = b"0123456789abcdef"
 PAIRS = 800  # for each statistic
@@ -512,7 +513,7 @@ def test_names_of_units_are_equal_values_and_nothing_else() -> None:
     halves = [np.float32(x) for x in np.linspace(0, 1, 99)]
     rows = [*halves, *map(float, halves), Decimal("0.5"), 0.5, 1, True, np.longdouble(1)]
     frame = pd.DataFrame({"owner": pd.Series(rows, dtype=object), "x": 1})
-    assert kept_rows(frame, Unit("owner", 1), KEY).sum() == 99
+    assert kept_rows(Columns(frame), Unit("owner", 1), KEY).sum() == 99
     long = pd.Series(np.full(3, 2**53, dtype=np.longdouble) + np.longdouble(1) / 3)
     for series in (long, pd.concat([long, pd.Series(["text"])])):
         private = series.rename("x").to_frame().dp.query("x > 9007199254740992")
@@ -697,7 +698,7 @@ def test_selected_sums_are_compared_on_one_grid(exact: None) -> None:
 def kept_of(rows: list[Row], owner: Any, max_rows: int = 2) -> set[str]:
     """The names of the rows of one unit that are kept, in a frame with whatever types result."""
     frame = pd.DataFrame(rows)
-    kept = kept_rows(frame, Unit("owner", max_rows), KEY)
+    kept = kept_rows(Columns(frame), Unit("owner", max_rows), KEY)
     return {r["name"] for r, keep in zip(rows, kept, strict=True) if keep and r["owner"] == owner}
 
 
@@ -738,7 +739,7 @@ def test_an_owner_that_names_nobody_never_merges_or_splits_other_units() -> None
         mine = [{"name": i, "x": i, "owner": owner} for i in range(4)]
         for nobody in ([1], Odd(), None):
             frame = pd.DataFrame([*mine, {"name": 4, "x": 4, "owner": nobody}])
-            assert kept_rows(frame, Unit("owner", 3), KEY).tolist().count(True) == 3
+            assert kept_rows(Columns(frame), Unit("owner", 3), KEY).tolist().count(True) == 3
 
 
 def test_an_element_that_cannot_be_hashed_never_changes_what_the_others_are() -> None:
@@ -748,7 +749,7 @@ def test_an_element_that_cannot_be_hashed_never_changes_what_the_others_are() ->
     alone = np.fromiter(others, dtype=object, count=7)
     for odd in ([1], Odd(), {}):
         joined = np.fromiter([odd, *others], dtype=object, count=8)
-        assert (labels.codes(Vector(joined))[1:] == labels.codes(Vector(alone))).all()
+        assert (labels.codes(vector(joined))[1:] == labels.codes(vector(alone))).all()
     with pytest.raises(dp.QueryError, match="missing values are no label"):
         Keys.parse([("a", math.nan)], ["x"])
 
@@ -758,12 +759,14 @@ def test_equal_values_hash_alike_in_every_type() -> None:
     kinds: list[Any] = ["int64", "float64", object, "Int64", "Float64", "category"]
     arrow = pd.ArrowDtype(pytest.importorskip("pyarrow").int64())
     hashes = [
-        row_hashes(pd.DataFrame({"x": pd.Series(whole, dtype=k)}), KEY) for k in [*kinds, arrow]
+        row_hashes(Columns(pd.DataFrame({"x": pd.Series(whole, dtype=k)})), KEY)
+        for k in [*kinds, arrow]
     ]
     assert all((h == hashes[0]).all() for h in hashes)
     texts = [object, "string", "str" if pd.__version__ >= "3" else object, "category"]
     hashes = [
-        row_hashes(pd.DataFrame({"x": pd.Series(["a", "", None], dtype=t)}), KEY) for t in texts
+        row_hashes(Columns(pd.DataFrame({"x": pd.Series(["a", "", None], dtype=t)})), KEY)
+        for t in texts
     ]
     assert all((h == hashes[0]).all() for h in hashes)
     assert len(set(hashes[0])) == 3
@@ -771,16 +774,16 @@ def test_equal_values_hash_alike_in_every_type() -> None:
 
 def test_hashes_depend_on_the_key_and_on_every_cell() -> None:
     frame = pd.DataFrame({"x": [1, 2, 1, 2**53, 2**53 + 1], "y": ["a", "a", "b", "", ""]})
-    hashes = row_hashes(frame, KEY)
+    hashes = row_hashes(Columns(frame), KEY)
     assert len(set(hashes)) == 5  # false alarm: 2^-60
-    assert not set(hashes) & set(row_hashes(frame, KEY[::-1]))
-    assert not set(hashes[:3]) & set(row_hashes(frame[["x"]], KEY)[:3])
+    assert not set(hashes) & set(row_hashes(Columns(frame), KEY[::-1]))
+    assert not set(hashes[:3]) & set(row_hashes(Columns(frame[["x"]]), KEY)[:3])
 
 
 def test_the_kept_rows_are_no_function_of_position() -> None:
     # of 40 equal-looking units of 10 rows, keeping the first row each time has probability 10^-40
     rows = [{"x": i, "owner": i // 10} for i in range(400)]
-    kept = kept_rows(pd.DataFrame(rows), Unit("owner", 1), KEY)
+    kept = kept_rows(Columns(pd.DataFrame(rows)), Unit("owner", 1), KEY)
     assert kept.sum() == 40
     assert len({i % 10 for i in np.flatnonzero(kept)}) > 1
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from dppandas.engines.readers import reader
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dppandas import querystring
-from dppandas.engines.readers import reader
 from dppandas.errors import DPError, UnknownColumn, UnsupportedExpression
 from dppandas.rows import Column, Expression
 from dppandas.vectors import Vector

@@ -21,8 +21,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dppandas import vectors
-from dppandas.domain import is_hashable, is_missing
-from dppandas.engines.readers import reader
+from dppandas.domain import is_hashable, is_missing, plain
 from dppandas.rows import (
     Arithmetic,
     Column,
@@ -34,27 +33,49 @@ from dppandas.rows import (
     Negative,
     Not,
 )
-from dppandas.vectors import COMPARE, Labels, Vector
+from dppandas.values.reading import column
+from dppandas.vectors import COMPARE, NUMBERS, Labels, Vector
 
 # --- Labels.codes against a search one by one -----------------------------------------------------
 
 
+def equal(label: Any, element: Any) -> bool:
+    """Whether a public label equals an element: the definition, by Python's == within families."""
+    label, element = plain(label), plain(element)
+    if isinstance(label, NUMBERS) and isinstance(element, NUMBERS):
+        return bool(label == element)
+    if isinstance(label, str) and isinstance(element, dt.date):
+        read = vectors.timestamp(label)
+        return read is not None and same_instant(read, pd.Timestamp(element), is_text=True)
+    if isinstance(label, dt.date) and isinstance(element, dt.date):
+        return same_instant(pd.Timestamp(label), pd.Timestamp(element))
+    if isinstance(label, list | tuple) and isinstance(element, list | tuple):
+        pairs = zip(label, element, strict=False)
+        alike = all(equal(a, b) and (type(a) is bool) == (type(b) is bool) for a, b in pairs)
+        return len(label) == len(element) and alike
+    kinds = (str, bytes, dt.timedelta, frozenset)
+    return any(isinstance(label, k) and isinstance(element, k) for k in kinds) and label == element
+
+
+def same_instant(read: pd.Timestamp, element: pd.Timestamp, is_text: bool = False) -> bool:
+    if (read.tz is None) == (element.tz is None):
+        return bool(read == element)
+    return is_text and read.tz is None and bool(read == element.tz_localize(None))
+
+
 def searched(labels: Sequence[Any], elements: Sequence[Any]) -> list[int]:
-    """The position of the first label that equals an element, by Python's == alone."""
+    """The position of the first label that equals an element, one by one."""
 
     def one(element: Any) -> int:
-        if not is_missing(element):
-            for i, label in enumerate(labels):
-                if bool(label == element):
-                    return i
-        return len(labels)
+        found = (i for i, label in enumerate(labels) if equal(label, element))
+        return len(labels) if is_missing(element) else next(found, len(labels))
 
     return [one(element) for element in elements]
 
 
 def assert_found(labels: Sequence[Any], series: pd.Series[Any]) -> None:
     elements = series.astype(object).tolist()
-    found = Labels(tuple(labels)).codes(reader(series)(slice(None)))
+    found = Labels(tuple(labels)).codes(column(series))
     assert found.tolist() == searched(labels, elements)
 
 
@@ -167,10 +188,10 @@ def test_the_ends_of_integers_are_labels_like_others() -> None:
 
 def test_wide_and_narrow_sets_of_labels_look_up_alike() -> None:
     """Narrow ones by a table, wide ones by search; offsets wrap around modulo 2^64 in the table."""
-    column = pd.Series([-(2**63), -1, 0, 1, 7, 2**16, 2**17, 2**63 - 1])
+    whole = pd.Series([-(2**63), -1, 0, 1, 7, 2**16, 2**17, 2**63 - 1])
     for labels in ([7, 0], [0, 2**16 - 1], [0, 2**17], [-(2**63), 1 - 2**63], [2**63 - 1]):
-        assert_found(labels, column)
-        assert_found(labels, column.astype(float))
+        assert_found(labels, whole)
+        assert_found(labels, whole.astype(float))
     assert Labels((7,))._table is not None
     assert Labels((0, 2**17))._table is None
 
@@ -202,8 +223,8 @@ def alone(value: Any) -> pd.Series[Any]:
 class Rows:
     """A chunk with a column c."""
 
-    def __init__(self, column: pd.Series[Any]) -> None:
-        self.rows, self._vector = len(column), reader(column)(slice(None))
+    def __init__(self, held: pd.Series[Any]) -> None:
+        self.rows, self._vector = len(held), column(held)
 
     def column(self, name: Any) -> Vector:
         return self._vector
@@ -276,10 +297,10 @@ def test_an_element_means_the_same_among_hashable_ones() -> None:
 @pytest.mark.parametrize("operation", COMPARE)
 def test_two_columns_compare_as_their_elements_do(operation: str) -> None:
     """Integers with floats beyond 2^53, times of several units, text with times: all pairs."""
-    single = [reader(alone(x))(slice(None)) for x in ELEMENTS]
-    left = reader(objects(ELEMENTS))(slice(None))
+    single = [column(alone(x)) for x in ELEMENTS]
+    left = column(objects(ELEMENTS))
     for x, right in zip(ELEMENTS, single, strict=True):
-        repeated = reader(objects([x] * len(ELEMENTS)))(slice(None))
+        repeated = column(objects([x] * len(ELEMENTS)))
         together = vectors.compare_vectors(operation, left, repeated).tolist()
         with np.errstate(all="raise"):
             apart = [vectors.compare_vectors(operation, each, right)[0] for each in single]
@@ -290,10 +311,10 @@ def test_two_columns_compare_as_their_elements_do(operation: str) -> None:
 @given(values=st.lists(WHOLE.filter(lambda x: -(2**63) <= x < 2**63)), scalar=WHOLE | REAL)
 def test_comparison_with_a_number_is_exact(dtype: str, values: list[int], scalar: Any) -> None:
     """Python's own comparison is the law: numpy's would round 2^53 + 1."""
-    column = reader(pd.Series(values, dtype=dtype))(slice(None))
+    found = column(pd.Series(values, dtype=dtype))
     for operation, compare in COMPARE.items():
         wanted = [compare(value, scalar) for value in values]
-        assert vectors.compare_scalar(operation, column, scalar).tolist() == wanted
+        assert vectors.compare_scalar(operation, found, scalar).tolist() == wanted
 
 
 @given(
@@ -301,15 +322,13 @@ def test_comparison_with_a_number_is_exact(dtype: str, values: list[int], scalar
     st.sampled_from([*SCALARS[:17], Decimal("0.5"), 2**53 + 1]),
 )
 def test_comparison_of_floats_is_exact(pairs: list[tuple[float, int]], scalar: Any) -> None:
-    floats = reader(pd.Series([x for x, _ in pairs], dtype=float))(slice(None))
+    floats = column(pd.Series([x for x, _ in pairs], dtype=float))
     whole = [i for _, i in pairs if -(2**63) <= i < 2**63]
-    kept = reader(pd.Series([x for x, i in pairs if -(2**63) <= i < 2**63], dtype=float))
+    kept = column(pd.Series([x for x, i in pairs if -(2**63) <= i < 2**63], dtype=float))
     for operation, compare in COMPARE.items():
         wanted = [compare(x, scalar) for x, _ in pairs]
         assert vectors.compare_scalar(operation, floats, scalar).tolist() == wanted
-        against = vectors.compare_vectors(
-            operation, kept(slice(None)), reader(pd.Series(whole, dtype="int64"))(slice(None))
-        )
+        against = vectors.compare_vectors(operation, kept, column(pd.Series(whole, dtype="int64")))
         pythonic = [compare(x, i) for x, i in pairs if -(2**63) <= i < 2**63]
         assert against.tolist() == pythonic
 
@@ -320,8 +339,8 @@ def test_comparison_of_floats_is_exact(pairs: list[tuple[float, int]], scalar: A
 def test_times_compare_by_the_clock_on_the_wall(kind: str) -> None:
     times = pd.Series(pd.to_datetime(["2020-01-01 00:30", "2019-12-31 23:30", None]))
     times = times.astype(kind) if "," not in kind else times.dt.tz_localize("Europe/Berlin")
-    for column in (times, times.astype(object), times.astype("category")):
-        vector = reader(column)(slice(None))
+    for held in (times, times.astype(object), times.astype("category")):
+        vector = column(held)
         assert vectors.compare_scalar(">=", vector, "2020-01-01").tolist() == [True, False, False]
         assert vectors.compare_scalar("!=", vector, "2020-01-01").tolist() == [True, True, True]
         late = vectors.compare_scalar("<", vector, pd.Timestamp("2019-12-31T23:00Z")).tolist()

@@ -35,7 +35,7 @@ FLOATS: list[Any] = [math.nan, math.inf, -math.inf, -0.0, 5e-324, -5e-324, 2.2e-
 INTEGERS: list[Any] = [2**63 - 1, -(2**63), 2**53 + 1, 2**31, -1, 0, 2**64 - 1]
 #: Names that a unit could have: equal ones are one unit, whatever their types.
 NAMES: list[list[Any]] = [
-    [(1, "a"), (1.0, "a"), (True, "a")], [datetime.timedelta(1), pd.Timedelta(1, "D")],
+    [(1, "a"), (1.0, "a"), (Decimal(1), "a")], [datetime.timedelta(1), pd.Timedelta(1, "D")],
     [pd.Interval(0, 1), pd.Interval(0.0, 1.0)], [frozenset([0, 8]), frozenset([8, 0])],
     ["\ud800"], ["\x00"], [b"a"], [2**200], [Decimal("0.5"), 0.5], [datetime.date(2020, 1, 1)],
     [datetime.datetime(2020, 1, 1)], [datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)],
@@ -145,7 +145,7 @@ def _pool(df: Any, unit: Any) -> Pool:
     owned: dict[Any, list[int]] = {}
     for at, owner in enumerate(_cells(frame.iloc[:, position])):
         if not is_missing(owner):
-            owned.setdefault(owner, []).append(at)
+            owned.setdefault(name_of(owner), []).append(at)
     if not owned:
         raise QueryError(f"unit={unit!r} is missing in all rows.")
     return Pool(frame, position, list(owned.values()))

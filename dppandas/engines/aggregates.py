@@ -84,7 +84,7 @@ def per_unit(
 def _names(block: Any, unit: Unit, codes: Starts, size: int) -> Vector:
     """A name for each unit: of equal ones that of the least hash, whatever their order."""
     column = block.column(unit.column)
-    hashes = hashing.of_elements(column, block.table.key)
+    hashes = hashing.of_elements(column, b"names")
     by = np.lexsort((hashes, codes))
     first = np.searchsorted(codes[by], np.arange(size))
     named: Vector = column.take(by[first])
@@ -99,8 +99,7 @@ def _chosen(
     ranks: Any = hashes[there] if how == "first" else _ranks(whole.take(there))
     if how == "max":
         ranks = -ranks
-    # of equal ones, such as 1 and True, that of the least hash
-    there = there[np.lexsort((hashes[there], ranks, units[there]))]
+    there = there[np.lexsort((ranks, units[there]))]
     first = np.searchsorted(units[there], present)
     places = np.append(there, 0)[first]
     return whole.take(places).without(np.append(units[there], -1)[first] != present)
@@ -114,7 +113,8 @@ def _ranks(v: Vector) -> npt.NDArray[np.int64]:
 
 
 def _level_ranks(levels: Levels) -> npt.NDArray[np.int64]:
-    keys = [order(key(cell) or MISSING) for cell in levels.cells]
+    # those that are equal and not identical, such as 1 and True, in an order of their own
+    keys = [(order(key(cell) or MISSING), order(cell)) for cell in levels.cells]
     places = {each: i for i, each in enumerate(sorted(set(keys)))}
     return np.array([places[each] for each in keys], dtype=np.int64)
 

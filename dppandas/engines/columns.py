@@ -29,11 +29,12 @@ class Columns:
         return iter(self._positions)
 
     def __getitem__(self, name: Any) -> Vector:
-        found = self._made.get(name)
+        found: Any = self._made.get(name)
         if found is None:
             # One line: an interrupt between two would leave the lock behind, as in `store`.
             with self._lock: found = self._once(name)  # noqa: E701  # fmt: skip
-        return found
+        whole: Vector = found
+        return whole
 
     def _once(self, name: Any) -> Vector:
         if name not in self._made:
@@ -42,7 +43,8 @@ class Columns:
 
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
         """Some rows as they were given."""
-        return self._frame.iloc[rows, [self._positions[name] for name in names]]
+        found: pd.DataFrame = self._frame.iloc[rows, [self._positions[name] for name in names]]
+        return found
 
 
 class Made:
@@ -56,7 +58,8 @@ class Made:
         return iter(self._columns)
 
     def __getitem__(self, name: Any) -> Vector:
-        return self._columns[name]
+        found: Vector = self._columns[name]
+        return found
 
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
         """Some rows as plain objects."""

@@ -11,8 +11,9 @@ import numpy as np
 from .. import vectors
 from ..domain import Bounds, Declaration, Keys, is_missing, plain
 from ..values import MISSING, Cell, canonical
+from ..values.forms import Array
 from ..values.objects import value_of
-from ..vectors import Array, Numbers, Vector
+from ..vectors import Numbers, Vector
 from .base import Chunk, Domain, Expression, Literal, inner
 
 
@@ -132,7 +133,7 @@ def as_text(value: Any) -> str | None:
 
 def _as_text(cell: Cell) -> Cell:
     """By what it is and not by its dtype: 1.0 in a column of floats is "1"."""
-    family, exact = cell
+    family = cell[0]
     if family == "text":
         return cell
     if family == "number":

@@ -22,6 +22,7 @@ Codes = npt.NDArray[np.intp]
 #: Families whose values have elements; those of a set are in an order of their own.
 LISTS = ("list", "set")
 
+
 @dataclass(frozen=True)
 class Element(Expression):
     """Element number i of a list; a value that is no list is its own only element."""

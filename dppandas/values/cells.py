@@ -118,7 +118,7 @@ def own(kind: type, name: str) -> Callable[[Any], Any]:
 
 def number(exact: int | float | Fraction) -> Cell:
     """The meaning of a finite exact number: int where it is whole, else float where it is one."""
-    if type(exact) is float:
+    if isinstance(exact, float):
         if exact != exact:
             return MISSING
         if exact in (inf, -inf):
@@ -209,7 +209,9 @@ def _text(cell: str, room: _Room) -> Cell:
 
 
 def _bytes(cell: bytes, room: _Room) -> Cell:
-    return ("bytes", bytes.__add__(b"", cell)) if len(cell) <= MOST_CHARACTERS else MISSING
+    return (
+        ("bytes", bytes.__add__(b"", cell)) if bytes.__len__(cell) <= MOST_CHARACTERS else MISSING
+    )
 
 
 def _bytearray(cell: bytearray, room: _Room) -> Cell:
@@ -343,13 +345,13 @@ def _counted(stamp: Any) -> int | Fraction | None:
 
 
 def _datetime64(cell: np.datetime64, room: _Room) -> Cell:
-    cell = np.asarray(cell)[()]
-    if np.datetime_data(cell.dtype)[0] in ("Y", "M") and not np.isnat(cell):
-        months = int(cell.astype("M8[M]").view("i8"))
+    stamp: Any = np.asarray(cell)[()]
+    if np.datetime_data(stamp.dtype)[0] in ("Y", "M") and not np.isnat(stamp):
+        months = int(stamp.astype("M8[M]").view("i8"))
         if not -(2**23) < months < 2**23:
             return MISSING
-        cell = cell.astype("M8[D]")
-    nanos = _counted(cell)
+        stamp = stamp.astype("M8[D]")
+    nanos = _counted(stamp)
     return MISSING if nanos is None else instant(nanos, None)
 
 
@@ -422,8 +424,7 @@ def _array(cell: Any, room: _Room) -> Cell:
         for i, each in enumerate(plain.reshape(-1)):
             listed[i] = each
         plain = listed.reshape(plain.shape)
-    found = np.ndarray.tolist(plain) if plain.dtype.kind != "g" else list(plain)
-    return _canonical(found, room)
+    return _canonical(np.ndarray.tolist(plain), room)
 
 
 def _set(cell: Any, room: _Room) -> Cell:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from .cells import MISSING, Cell, canonical
+from .cells import Cell, canonical
 
 T = TypeVar("T")
 
@@ -36,12 +36,13 @@ def key(cell: Cell) -> Key:
     if family in ("missing", "opaque"):
         return None
     if family in ("list", "set", "mapping"):
-        return family, tuple(map(_of_element, exact))
+        parts = tuple(map(_of_element, exact))
+        return None if None in parts else (family, parts)
     return cell
 
 
-def _of_element(cell: Cell) -> Cell:
-    return cell if cell[0] in ("truth", "missing", "opaque") else key(cell) or MISSING
+def _of_element(cell: Cell) -> Key:
+    return cell if cell[0] in ("truth", "missing") else key(cell)
 
 
 def distinct(values: Iterable[T]) -> tuple[T, ...]:
@@ -64,7 +65,7 @@ def name(key: Cell) -> str:
     if family == "interval":
         return letter + "".join(map(_sized, (exact[0], name(exact[1]), name(exact[2]))))
     if family == "bytes":
-        return letter + exact.hex()
+        return f"{letter}{exact.hex()}"
     if family == "complex":
         return letter + ",".join(part.hex() for part in exact)
     if isinstance(exact, tuple):
@@ -115,7 +116,7 @@ def time_of(text: str) -> pd.Timestamp | None:
 
 def _is_whole(text: str) -> bool:
     """Whether a text says its year, month and day."""
-    from dateutil import parser
+    from dateutil import parser  # type: ignore[import-untyped]
 
     if not any(letter.isdigit() for letter in text):
         return False
@@ -125,7 +126,7 @@ def _is_whole(text: str) -> bool:
         )
     except (ValueError, OverflowError):
         return False
-    return one == other
+    return bool(one == other)
 
 
 def readings(value: Any) -> list[tuple[str, Any]]:
@@ -144,5 +145,3 @@ def readings(value: Any) -> list[tuple[str, Any]]:
         elif family == "zoned":
             found += [("zoned", exact[0])]
     return [each for each in found if each is not None]
-
-

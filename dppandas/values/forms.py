@@ -54,7 +54,7 @@ class Vector:
 
     def without(self, mask: Mask) -> Vector:
         """The same, but that some elements more are missing."""
-        return replace(self, missing=self.null() | mask)  # type: ignore[type-var, call-arg]
+        return replace(self, missing=self.null() | mask)  # type: ignore[type-var]
 
 
 def _rows(mask: Mask | None, rows: Rows) -> Mask | None:
@@ -165,7 +165,8 @@ class Instants(_Micros):
     zone: str | None = None
 
     def take(self, rows: Rows) -> Instants:
-        return Instants(*self._taken(rows), self.zone)
+        micros, nanos, missing = self._taken(rows)
+        return Instants(micros, nanos, missing, self.zone)
 
     def coded(self) -> Coded:
         return self._cells(lambda nanos: instant(nanos, self.zone))

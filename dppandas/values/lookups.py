@@ -94,7 +94,9 @@ class Labels:
             return self._search(self._integers, self._integer_at, whole)
         # modulo 2^64 the difference is below the span exactly for values within it
         offset = (whole - self._integers[0]).view(np.uint64)
-        return self._table.take(np.minimum(offset, len(self._table) - 1).view(np.int64))
+        last = np.uint64(len(self._table) - 1)
+        codes: Codes = self._table.take(np.minimum(offset, last).view(np.int64))
+        return codes
 
     def _of_floats(self, values: Array) -> Codes:
         if self._table is None or not self._all_whole:

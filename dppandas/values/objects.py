@@ -64,6 +64,11 @@ def _clock(exact: tuple[int, int | None]) -> datetime.time:
     return datetime.time(rest // 3600, rest // 60 % 60, rest % 60, micro, zone)
 
 
+def _interval(exact: tuple[Any, ...]) -> pd.Interval[Any]:
+    closed, left, right = exact
+    return pd.Interval(value_of(left), value_of(right), closed=closed)
+
+
 def _same(exact: Any) -> Any:
     return exact
 
@@ -82,7 +87,6 @@ _OBJECTS: dict[str, Callable[[Any], Any]] = {
     "clock": _clock,
     "uuid": lambda exact: UUID(int=exact),
     "period": lambda exact: pd.Period(ordinal=exact[1], freq=exact[0]),
-    "interval": lambda exact: pd.Interval(*map(value_of, exact[1:]), closed=exact[0]),
+    "interval": _interval,
     "complex": lambda exact: complex(*exact),
 }
-

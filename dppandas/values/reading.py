@@ -71,7 +71,7 @@ def _of_numpy(values: Array, dtype: np.dtype[Any]) -> Vector:
         return forms.of_array(values)
     if dtype.kind in "mM" and np.datetime_data(dtype)[0] in ("s", "ms", "us", "ns"):
         return _of_counts(values)
-    return objects(values.astype(object)) if dtype.kind != "g" else forms.of_objects(list(values))
+    return objects(values.astype(object))
 
 
 def _of_counts(values: Array, zone: str | None = None) -> Vector:
@@ -109,7 +109,9 @@ def _of_arrow_text(array: Any) -> Vector:
         chunked = pa.chunked_array([chunked])
     whole = chunked.dictionary_encode().unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else pa.array([], pa.string()).dictionary_encode()
+        whole = (
+            whole.chunk(0) if whole.num_chunks else pa.array([], pa.string()).dictionary_encode()
+        )
     codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
     return forms.of_texts(_array(whole.dictionary.to_pylist()), codes)
 
@@ -118,10 +120,11 @@ def _of_arrow(array: Any, dtype: pd.ArrowDtype) -> Vector:
     import pyarrow as pa
 
     kind = dtype.pyarrow_dtype
+    plain: Any = dtype.numpy_dtype  # type: ignore[attr-defined]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _of_arrow_text(array)
-    if dtype.numpy_dtype.kind in "biuf":
-        return _of_nullable(array, dtype.numpy_dtype)
+    if plain.kind in "biuf":
+        return _of_nullable(array, plain)
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         return _of_arrow_counts(array, kind)
     return forms.of_objects(list(array))
@@ -136,7 +139,8 @@ def _of_arrow_counts(array: Any, kind: Any) -> Vector:
     parts = forms.micros(counts.to_numpy().astype(np.int64), kind.unit, gone)
     if pa.types.is_duration(kind):
         return Durations(*parts)
-    return Instants(*parts, None if zone is None else zone_of(pd.Timestamp(0, tz=zone).tz))
+    named: Any = None if zone is None else pd.Timestamp(0, tz=zone).tz
+    return Instants(*parts, None if named is None else zone_of(named))
 
 
 def _of_nullable(array: Any, plain: np.dtype[Any]) -> Vector:
@@ -156,7 +160,7 @@ def objects(values: npt.NDArray[Any]) -> Vector:
             found = read(values, kinds)
             if found is not None:
                 return found
-    return forms.of_objects(values)
+    return forms.of_objects(list(values))
 
 
 def _texts(values: npt.NDArray[Any], kinds: set[type]) -> Vector | None:
@@ -224,5 +228,3 @@ def _array(values: list[Any]) -> npt.NDArray[Any]:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-

@@ -1,0 +1,473 @@
+"""What a cell means: a function of that cell alone, whatever stands beside it or holds it.
+
+Found, and mended here for good: 1,000 cells of one kind were found or lost by what one other cell
+was; Decimals beyond float64, ``(1,)`` and ``(True,)`` passed as the same data; one cell of
+``Decimal("1e999999")`` hung, and a list nested 2,000 deep raised.
+"""
+
+from __future__ import annotations
+
+import ast
+import datetime as dt
+import math
+import uuid
+import zoneinfo
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dppandas as dp
+from dppandas import hashing, labels, vectors
+from dppandas.engines import contents
+from dppandas.engines.columns import Columns
+from dppandas.values import MISSING, Cell, canonical, key, name
+from dppandas.values.cells import FAMILIES, MOST_BITS, MOST_CHARACTERS, MOST_DEPTH, OPAQUE, order
+from dppandas.values.comparing import COMPARE, cells
+from dppandas.values.objects import value_of
+from dppandas.values.reading import column
+
+BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
+NOON = dt.datetime(2020, 1, 1, 12)
+
+# --- the table ------------------------------------------------------------------------------------
+
+#: The public table of `values.cells`, an example or more of each line.
+TABLE: list[tuple[Any, Cell]] = [
+    (None, MISSING), (math.nan, MISSING), (pd.NA, MISSING), (pd.NaT, MISSING),
+    (np.datetime64("NaT"), MISSING), (Decimal("sNaN"), MISSING), (complex("nan"), MISSING),
+    (np.ma.masked, MISSING), (np.longdouble("nan"), MISSING),
+    (True, ("truth", True)), (np.False_, ("truth", False)),
+    (1, ("number", 1)), (1.0, ("number", 1)), (np.int8(1), ("number", 1)), (-0.0, ("number", 0)),
+    (Decimal("1.000"), ("number", 1)), (Decimal("0.1"), ("number", Fraction(1, 10))),
+    (0.1, ("number", 0.1)), (np.float32(0.5), ("number", 0.5)), (Fraction(1, 2), ("number", 0.5)),
+    (np.longdouble(3), ("number", 3)), (np.uint64(2**64 - 1), ("number", 2**64 - 1)),
+    (math.inf, ("number", math.inf)), (Decimal("-Infinity"), ("number", -math.inf)),
+    ("a", ("text", "a")), (np.str_("a"), ("text", "a")), ("\ud800", ("text", "\ud800")),
+    (b"a", ("bytes", b"a")), (bytearray(b"a"), ("bytes", b"a")),
+    (dt.date(1970, 1, 2), ("time", 86_400 * 10**9)),
+    (dt.datetime(1970, 1, 2), ("time", 86_400 * 10**9)),
+    (pd.Timestamp(1), ("time", 1)), (np.datetime64("1970-01"), ("time", 0)),
+    (pd.Timestamp(1, tz="UTC"), ("zoned", (1, "UTC"))),
+    (dt.datetime(1970, 1, 1, 1, tzinfo=BERLIN), ("zoned", (0, "Europe/Berlin"))),
+    (dt.datetime(1970, 1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=1))),
+     ("zoned", (0, "+01:00"))),
+    (dt.timedelta(microseconds=1), ("duration", 1000)), (pd.Timedelta(1), ("duration", 1)),
+    (np.timedelta64(1, "s"), ("duration", 10**9)), (np.timedelta64(1, "Y"), MISSING),
+    ([1, True], ("list", (("number", 1), ("truth", True)))), ((), ("list", ())),
+    (np.array([1, 2]), ("list", (("number", 1), ("number", 2)))), (np.array(5), ("number", 5)),
+    ({2, 1}, ("set", (("number", 1), ("number", 2)))), (frozenset(), ("set", ())),
+    ({"a": 1}, ("mapping", (("list", (("text", "a"), ("number", 1))),))),
+    (dt.time(0, 0, 1), ("clock", (10**6, None))), (uuid.UUID(int=5), ("uuid", 5)),
+    (pd.Period("1970-02", "M"), ("period", ("M", 1))),
+    (pd.Interval(0, 1.0), ("interval", ("right", ("number", 0), ("number", 1)))),
+    (1j, ("complex", (0.0, 1.0))), (3 + 0j, ("complex", (3.0, 0.0))),
+    (object(), OPAQUE), (len, OPAQUE), (pd.offsets.Day(), OPAQUE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cell", "wanted"), TABLE, ids=lambda x: ascii(x)[:40])
+def test_the_table_of_meanings(cell: Any, wanted: Cell) -> None:
+    found = canonical(cell)
+    assert found == wanted
+    assert _types(found) == _types(wanted)  # 1 == True == 1.0
+
+
+def _types(cell: Any) -> Any:
+    return [_types(each) for each in cell] if isinstance(cell, tuple) else type(cell)
+
+
+def test_every_family_is_in_the_table() -> None:
+    assert {family for _, (family, _) in TABLE} == set(FAMILIES)
+
+
+def nested(depth: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(depth - 1):
+        found = [found]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("inside", "beyond"),
+    [
+        (2**MOST_BITS - 1, 2**MOST_BITS),
+        (Fraction(1, 2**MOST_BITS - 1), Fraction(1, 2**MOST_BITS)),
+        (Decimal("1e1233"), Decimal("1e1234")), (Decimal("1e-1233"), Decimal("1e-1234")),
+        (Decimal("1"), Decimal("1e999999")), (Decimal("1"), Decimal("1e-999999")),
+        ("a" * MOST_CHARACTERS, "a" * (MOST_CHARACTERS + 1)),
+        (b"a" * MOST_CHARACTERS, b"a" * (MOST_CHARACTERS + 1)),
+        (nested(MOST_DEPTH), nested(MOST_DEPTH + 1)), (nested(2), nested(2000)),
+        ([1] * 2**16, [1] * (2**16 + 1)), ([[1] * 2**15] * 1, [[1] * 2**15] * 3),
+        (np.zeros(2**16), np.zeros(2**16 + 1)), (set(range(2**16)), set(range(2**16 + 1))),
+        (dt.timedelta(days=10**8), dt.timedelta.max),
+        (np.datetime64(2**62, "us"), np.datetime64(2**62, "ms")),
+        (np.datetime64(1000, "ps"), np.datetime64(1, "ps")),
+    ],
+    ids=lambda x: ascii(type(x)),
+)  # fmt: skip
+def test_beyond_the_limits_a_cell_is_missing(inside: Any, beyond: Any) -> None:
+    assert canonical(inside) != MISSING
+    assert canonical(beyond) == MISSING
+
+
+def test_a_wide_list_of_lists_costs_no_more_than_its_limit() -> None:
+    """Sixteen levels of ten of the same: 10^16 elements, were all of them looked at."""
+    wide: list[Any] = [1]
+    for _ in range(14):
+        wide = [wide] * 10
+    assert canonical(wide) == MISSING
+
+
+# --- whatever stands beside it --------------------------------------------------------------------
+
+WHOLE = st.integers(-3, 3) | st.sampled_from(
+    [2**k + by for k in (31, 53, 63, 64, 70) for by in (-1, 0, 1)] + [-(2**53) - 1, -(2**63) - 1]
+)
+REAL = st.sampled_from(
+    [0.5, -0.0, 0.1, 1.0, 2.0**53, 2.0**63, -(2.0**63), 2.0**64, math.inf, 1e300]
+)
+TEXT = st.sampled_from(["", "a", "1", "1.0", "True", "2020-01-01", "\ud800", "\\ud800", "a\x00",
+                        "a\x00b", "é", "nan"])  # fmt: skip
+NANOS = st.sampled_from([0, 1, 1000, 1_577_836_800_000_000_000, -1])
+ZONED = st.sampled_from(["UTC", "Europe/Berlin", "+01:00"])
+SCALARS = (
+    st.none() | st.booleans() | WHOLE | REAL | TEXT
+    | st.sampled_from([math.nan, pd.NA, pd.NaT, Decimal("0.1"), Decimal(1), Decimal("1e400"),
+                       Fraction(1, 3), Fraction(1, 2), 1j, b"a", uuid.UUID(int=1), dt.time(1),
+                       dt.date(2020, 1, 1), NOON, NOON.replace(tzinfo=BERLIN), object(), len,
+                       np.float32(0.1), np.float16(0.1), np.longdouble("0.1"), np.longdouble(1),
+                       np.int8(1), np.uint64(2**64 - 1), np.True_, np.str_("a"),
+                       np.datetime64("2020-01-01"), np.timedelta64(1, "s"), pd.Period("2020-01"),
+                       pd.Interval(0, 1), dt.timedelta(1), Decimal("1e999999"), 2**5000])
+    | NANOS.map(pd.Timestamp) | NANOS.map(pd.Timedelta)
+    | st.builds(lambda n, z: pd.Timestamp(n, tz="UTC").tz_convert(z), NANOS, ZONED)
+)  # fmt: skip
+CELLS = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple),
+    max_leaves=6,
+)  # fmt: skip
+
+
+def objects(values: list[Any]) -> pd.Series[Any]:
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return pd.Series(array, dtype=object)
+
+
+def meanings(held: vectors.Vector) -> list[Cell]:
+    coded = held.coded()
+    return [MISSING if code < 0 else coded.levels.cells[code] for code in coded.codes.tolist()]
+
+
+@given(st.lists(CELLS, max_size=12))
+def test_a_cell_means_the_same_in_every_column(values: list[Any]) -> None:
+    """The first law: ``canonical(chunk)[i] == canonical([cell i])``, in any order and company."""
+    wanted = [canonical(value) for value in values]
+    assert meanings(column(objects(values))) == wanted
+    assert meanings(column(objects(values[::-1]))) == wanted[::-1]
+    beside = column(objects([*values, "n/a", 1.5, None]))
+    assert meanings(beside.take(slice(len(values)))) == wanted
+
+
+HOLDERS: dict[str, tuple[Any, list[str]]] = {
+    "whole": (st.integers(-100, 100), ["int8", "int64", "float32", "Int16", "Float64", "object",
+              "int64[pyarrow]", "double[pyarrow]", "category"]),
+    "large": (st.integers(-(2**63), 2**63 - 1), ["int64", "Int64", "object", "int64[pyarrow]",
+              "category"]),
+    "unsigned": (st.integers(0, 2**64 - 1), ["uint64", "UInt64", "object", "uint64[pyarrow]"]),
+    "real": (REAL, ["float64", "Float64", "object", "double[pyarrow]", "category"]),
+    "truth": (st.booleans(), ["bool", "boolean", "object", "bool[pyarrow]", "category"]),
+    "text": (st.text(st.sampled_from("ab é1\x00"), max_size=3), ["object", "str", "string[python]",
+             "string[pyarrow]", "category"]),
+    "time": (NANOS.map(pd.Timestamp), ["datetime64[ns]", "object", "timestamp[ns][pyarrow]",
+             "category"]),
+    "second": (st.integers(0, 9 * 10**9).map(lambda s: pd.Timestamp(s, unit="s")), ["datetime64[s]",
+               "datetime64[ms]", "datetime64[us]", "datetime64[ns]", "object"]),
+    "zoned": (NANOS.map(lambda n: pd.Timestamp(n, tz="Europe/Berlin")), ["object", "category",
+              "datetime64[ns, Europe/Berlin]", "timestamp[ns, tz=Europe/Berlin][pyarrow]"]),
+    "duration": (NANOS.map(pd.Timedelta), ["timedelta64[ns]", "object", "duration[ns][pyarrow]"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+@given(data=st.data())
+def test_storage_never_changes_a_meaning(kind: str, data: st.DataObject) -> None:
+    """And what is the same in two dtypes has the same row hash, and the same fingerprint."""
+    strategy, dtypes = HOLDERS[kind]
+    values = data.draw(st.lists(strategy, min_size=1, max_size=8))
+    wanted = [canonical(value) for value in values]
+    hashes = set()
+    for dtype in dtypes:
+        held = Columns(pd.DataFrame({"x": pd.Series(values, dtype="object").astype(dtype)}))
+        assert meanings(held["x"]) == wanted, dtype
+        hashes.add(contents.fingerprint(held, b"k" * 16))
+        hashes.add(contents.fingerprint(Columns(pd.DataFrame({"x": objects(values)})), b"k" * 16))
+        mixed = Columns(pd.DataFrame({"x": objects([*values, "z", 1j])}))
+        alone = contents.row_hashes(held, b"k" * 16).tolist()
+        assert contents.row_hashes(mixed, b"k" * 16).tolist()[: len(values)] == alone, dtype
+    assert len(hashes) == 1
+
+
+@given(st.lists(CELLS, min_size=1, max_size=8), st.lists(SCALARS, max_size=5))
+def test_look_ups_and_comparisons_agree_with_the_definition(
+    values: list[Any], wanted: list[Any]
+) -> None:
+    """By brute force: equality of keys, cell by cell."""
+    held, cells_held = column(objects(values)), [canonical(value) for value in values]
+    public = tuple(x for x in wanted if key(canonical(x)) is not None and not isinstance(x, str))
+    found = vectors.prepared(public).codes(held).tolist()
+    keys = [key(canonical(label)) for label in public]
+    assert found == [
+        keys.index(key(c)) if key(c) is not None and key(c) in keys else len(keys)
+        for c in cells_held
+    ]
+    for scalar in public:
+        for operation in COMPARE:
+            wanted_masks = [cells(operation, c, canonical(scalar)) for c in cells_held]
+            assert vectors.compare_scalar(operation, held, scalar).tolist() == wanted_masks
+            other = column(objects([scalar] * len(values)))
+            assert vectors.compare_vectors(operation, held, other).tolist() == wanted_masks
+
+
+@given(st.lists(CELLS, max_size=10))
+def test_numbers_of_equal_cells_are_equal_and_of_others_are_not(values: list[Any]) -> None:
+    """Unit names, labels, and hashes of names rest on equality; hashes of rows on identity."""
+    held, wanted = column(objects(values)), [canonical(value) for value in values]
+    codes = vectors.codes_of(held).tolist()
+    numbers, known = labels.coded(held)
+    same = hashing.of_elements(held, b"k", equal=True).tolist()
+    fine = hashing.of_elements(held, b"k").tolist()
+    for i, a in enumerate(wanted):
+        assert (codes[i] < 0) == (key(a) is None)
+        for j, b in enumerate(wanted):
+            if key(a) is not None and key(b) is not None:
+                assert (codes[i] == codes[j]) == (key(a) == key(b))
+                assert (same[i] == same[j]) == (key(a) == key(b))
+                assert (name(key(a)) == name(key(b))) == (key(a) == key(b))
+            assert (fine[i] == fine[j]) == (a == b)
+            assert (name(a) == name(b)) == (a == b)
+            assert (order(a) == order(b)) == (a == b)
+    for i, number in enumerate(numbers.tolist()):
+        if number >= 0:
+            assert known[number][0] == hashing.name_of(values[i])
+            assert key(canonical(known[number][1])) == key(wanted[i])
+
+
+@given(CELLS)
+def test_the_object_of_a_cell_means_that_cell(value: Any) -> None:
+    cell = canonical(value)
+    if cell[0] not in ("missing", "opaque", "set", "mapping") and "opaque" not in repr(cell):
+        assert canonical(value_of(cell)) == cell
+
+
+def test_equality_and_identity() -> None:
+    equal = [(True, 1), (1, 1.0), (1, Decimal(1)), (-0.0, 0.0), (np.longdouble(1), 1),
+             ((1,), [1.0]),
+             (pd.Timestamp(0, tz="UTC"), pd.Timestamp(0, tz="UTC").tz_convert("Asia/Tokyo")),
+             (dt.date(2020, 1, 1), pd.Timestamp("2020-01-01"))]  # fmt: skip
+    apart = [((1,), (True,)), (pd.Timestamp(0), pd.Timestamp(0, tz="UTC")), (1, "1"),
+             (0.1, Decimal("0.1")), (2**53, 2**53 + 1), ("", None), (b"a", "a"),
+             (0, dt.timedelta(0)),
+             (Decimal("1e400"), Decimal("1e401"))]  # fmt: skip
+    for one, other in equal:
+        assert key(canonical(one)) == key(canonical(other)), (one, other)
+    for one, other in apart:
+        assert key(canonical(one)) != key(canonical(other)), (one, other)
+
+
+#: Pairs that some verb tells apart: `str`, `.dt.hour`, a comparison, an element.
+TOLD_APART = [
+    (1, True), (Decimal("1e400"), Decimal("1e401")), (Decimal("0.1"), 0.1), ((1,), (True,)),
+    (pd.Timestamp(0, tz="UTC"), pd.Timestamp(0, tz="UTC").tz_convert("Asia/Tokyo")),
+    (2**70, 2**70 + 1), ([1, None], [1]), ("a", "a\x00"), ("\ud800", "\\ud800"), (None, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), TOLD_APART, ids=lambda x: ascii(x))
+def test_what_a_verb_tells_apart_has_another_fingerprint(one: Any, other: Any) -> None:
+    frames = [Columns(pd.DataFrame({"x": objects([0, x])})) for x in (one, other)]
+    first, second = (contents.fingerprint(frame, b"k" * 16) for frame in frames)
+    assert first != second
+    (a, b), (c, d) = (contents.row_hashes(frame, b"k" * 16).tolist() for frame in frames)
+    assert a == c
+    assert b != d
+
+
+def test_columns_whose_names_print_alike_are_not_taken_for_one_another() -> None:
+    one, other = pd.DataFrame({1: [1], "1": [2]}), pd.DataFrame({1: [2], "1": [1]})
+    first, second = (contents.fingerprint(Columns(df), b"k" * 16) for df in (one, other))
+    assert first != second
+
+
+# --- hostile classes ------------------------------------------------------------------------------
+
+
+def spiteful(base: type, *args: Any) -> Any:
+    """A subclass all of whose methods raise, where they are asked."""
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise ZeroDivisionError
+
+    names = [
+        "__eq__",
+        "__ne__",
+        "__lt__",
+        "__hash__",
+        "__str__",
+        "__repr__",
+        "__len__",
+        "__iter__",
+        "__getitem__",
+        "__float__",
+        "__int__",
+        "__index__",
+        "__bool__",
+        "__contains__",
+        "strip",
+        "as_integer_ratio",
+        "item",
+        "utcoffset",
+        "as_tuple",
+        "is_nan",
+        "__format__",
+        "encode",
+        "numerator",
+        "denominator",
+        "toordinal",
+        "__reduce_ex__",
+        "tolist",
+        "items",
+        "keys",
+    ]
+    return type("Spiteful", (base,), dict.fromkeys(names, refuse))(*args)  # fmt: skip
+
+
+SPITEFUL: list[tuple[type, tuple[Any, ...]]] = [
+    (str, ("a",)), (int, (7,)), (float, (0.5,)), (Decimal, ("0.1",)), (Fraction, (1, 3)),
+    (bytes, (b"a",)), (list, ([1, 2],)), (tuple, ((1, 2),)), (complex, (1, 2)),
+    (dt.date, (2020, 1, 2)), (dt.datetime, (2020, 1, 2, 3)), (dt.timedelta, (1, 2)), (dict, ({},)),
+    (dt.time, (1, 2)), (np.float64, (0.5,)), (np.str_, ("a",)), (frozenset, ([1],)), (set, ([1],)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("base", "args"), SPITEFUL, ids=lambda x: getattr(x, "__name__", ""))
+def test_a_subclass_is_read_by_its_base(base: type, args: tuple[Any, ...]) -> None:
+    cell = spiteful(base, *args)
+    assert canonical(cell) == canonical(base(*args))
+    held = column(objects([cell, base(*args), "n/a"]))
+    assert meanings(held)[:2] == [canonical(base(*args))] * 2
+
+
+def test_a_class_that_lies_about_itself_is_opaque() -> None:
+    class Liar:
+        __class__ = str  # type: ignore[assignment]
+
+    class Meta(type):
+        def __hash__(cls) -> int:
+            raise ZeroDivisionError
+
+    class Unhashed(metaclass=Meta):
+        pass
+
+    assert canonical(Liar()) == OPAQUE
+    assert canonical(Unhashed()) in (OPAQUE, MISSING)
+    assert meanings(column(objects([Liar(), "a", Unhashed()])))[1] == ("text", "a")
+
+
+def test_a_broken_zone_makes_a_missing_time_and_harms_nobody() -> None:
+    class Broken(dt.tzinfo):
+        def utcoffset(self, when: Any) -> Any:
+            raise RuntimeError
+
+    cells_held = meanings(column(objects([NOON.replace(tzinfo=Broken()), NOON])))
+    assert cells_held == [MISSING, canonical(NOON)]
+
+
+# --- found, and never again -----------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("exact")
+def test_one_odd_row_changes_what_no_other_row_counts() -> None:
+    keys = [k / 10 for k in range(1, 21)] + [float(np.float32(1.2))]
+    for extra in ([], ["n/a"], [None], [Decimal("1.2")], [[1]]):
+        frame = pd.DataFrame({"x": objects([np.float32(1.2)] * 1000 + extra)})
+        counts = frame.dp["x"].value_counts(keys=keys, epsilon=1)
+        assert counts[float(np.float32(1.2))] == 1000
+        assert counts.sum() == 1000
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_cell_beyond_the_limits_neither_hangs_nor_raises() -> None:
+    deep = nested(2000)
+    frame = pd.DataFrame({"x": objects([Decimal("1e999999"), deep, 2**10_000, 1, "1"])})
+    people = dp.protect(frame, name="odd")
+    assert people["x"].count(epsilon=1) == 2
+    assert people.count(epsilon=1) == 5
+    assert people["x"].sum(bounds=(0, 9), epsilon=1) == 2
+
+
+@pytest.mark.usefixtures("exact")
+def test_long_doubles_name_the_same_unit_as_numbers() -> None:
+    frame = pd.DataFrame({"u": objects([np.longdouble(1), 1, 1.0, True, Decimal(1)]), "x": 1})
+    people = dp.protect(frame, name="long", unit="u", max_rows=1)
+    assert people.count(epsilon=1) == 1
+    assert people["u"].nunique(epsilon=1) == 1
+
+
+def test_columns_are_read_once_and_not_before_they_are_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from dppandas.values import reading
+
+    read: list[Any] = []
+    real = reading.column
+    monkeypatch.setattr(reading, "column", lambda s: (read.append(s.name), real(s))[1])
+    frame = pd.DataFrame({"a": range(9), "b": list("abcabcabc")})
+    people = dp.protect(frame, name="once")
+    assert sorted(read) == ["a", "b"]  # the check of the version
+    for _ in range(3):
+        people.query("a > 2")["b"].value_counts(keys=list("abc"), epsilon=1)
+    assert sorted(read) == ["a", "b"]
+    asserted = frame.dp
+    assert len(read) == 2
+    asserted["a"].mean(bounds=(0, 9), epsilon=1)
+    assert sorted(read) == ["a", "a", "b"]
+
+
+def test_public_texts_read_as_times_only_if_they_say_a_day() -> None:
+    for text in ("2020", "2020-01", "2020-01-31", "2020-01-31T10:00Z", "31 January 2020"):
+        assert vectors.timestamp(text) is not None
+    for text in ("now", "today", "10:00", "May", "31", "", "a", "2020-02-30", "January 31"):
+        assert vectors.timestamp(text) is None
+
+
+def test_nothing_private_meets_a_table_of_pandas() -> None:
+    """pandas' own notions of equality see arrays known to hold one exact base type: `factorize` in
+    `values.reading` alone, and after its check."""
+    house = Path(dp.__file__).parent
+    banned = {
+        "infer_dtype",
+        "get_indexer",
+        "get_indexer_for",
+        "factorize",
+        "isin",
+        "drop_duplicates",
+    }
+    found = {
+        (path.relative_to(house).as_posix(), node.func.attr)
+        for path in house.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in banned
+        and path.parts[-2] in ("values", "rows", "engines", "statistics", "dppandas")
+    }
+    assert found == {("values/reading.py", "factorize")}
