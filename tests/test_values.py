@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dppandas as dp
@@ -168,6 +168,11 @@ def meanings(held: vectors.Vector) -> list[Cell]:
 
 
 @given(st.lists(CELLS, max_size=12))
+@example(["a\x00", "a\x00b", "a"])
+@example(["\ud800", "\\ud800"])
+@example([1.5, 2**53 + 1])
+@example([np.float32(1.2), 0.1, 1])
+@example([True, 1, "1"])
 def test_a_cell_means_the_same_in_every_column(values: list[Any]) -> None:
     """The first law: ``canonical(chunk)[i] == canonical([cell i])``, in any order and company."""
     wanted = [canonical(value) for value in values]
