@@ -34,6 +34,8 @@ The map of the house, each room importing only those above it:
 `canonical`        one text for each value: which queries are equal
 `spending`         what all charges together cost one unit
 `query`            frozen descriptions: sources and queries
+`locks`            one name for a ledger's file, while it is open
+`connections`      connections to it, one for each thread
 `store`, `durable` where entries live: in memory, in a file
 `verify`           whether such a file says what was written into it
 `charts`, `views`  how they look

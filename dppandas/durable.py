@@ -14,32 +14,23 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path as File
-from typing import Any, TypeVar
+from typing import Any
 
 from . import canonical, sampling
 from .accounting import Measure, Terms
 from .budget import Delta, Epsilon, Loss, Rho
-from .errors import SessionError, StoreError, shown
+from .connections import APPLICATION, Connected
+from .errors import SessionError, StoreError
+from .locks import NOTHING
 from .spending import Part, Spending
 from .store import Answer, Check, Entry, Registered
 
-T = TypeVar("T")
-
-#: "dpdf": what marks the file as a ledger of ours.
-APPLICATION = 0x64706466
 SCHEMA = 2
-#: So many seconds somebody else may take for a charge before ours gives up.
-PATIENCE = 60.0
-NOTHING = "Nothing was computed or released."
 
 _EVENTS = """
 CREATE TABLE events (
@@ -64,17 +55,14 @@ CREATE TABLE spending (
 """
 
 
-class SqliteStore:
+class SqliteStore(Connected):
     """Entries in one SQLite file. Not for network file systems, whose locks can't be relied on."""
 
     def __init__(
         self, path: str | os.PathLike[str], terms: Terms | None = None, reading: bool = False
     ) -> None:
-        self.path = checked_path(path)
-        self._local = threading.local()
+        super().__init__(path, reading)
         self._seen: int | None = None
-        self._file: tuple[int, int] | None = None
-        self._reading = reading  # only to look at it: the file stays as it is
         self._known: tuple[str, Spending] | None = None
         if reading and not self.path.exists():
             raise StoreError(f"there is no ledger at {str(self.path)!r}.")
@@ -200,94 +188,6 @@ class SqliteStore:
         changed, self._seen = self._seen is not None and now != self._seen, now
         return changed
 
-    def close(self) -> None:
-        """Close what this thread has open; the last to close leaves one file behind."""
-        db, process = getattr(self._local, "db", None), getattr(self._local, "process", None)
-        self._local.db = None
-        if db is not None and process == os.getpid():
-            db.close()
-
-    # connections and transactions
-
-    def _connection(self) -> sqlite3.Connection:
-        """This thread's, of this process: SQLite's can't be carried through a fork."""
-        db: sqlite3.Connection | None = getattr(self._local, "db", None)
-        if db is not None and self._local.process == os.getpid():
-            return db
-        if db is not None:
-            _FORKED.append(db)  # closed here, it would clean up what the parent still uses
-        if not self.path.exists():
-            raise StoreError(f"the ledger {str(self.path)!r} is gone. {NOTHING}")
-        db = self._connected()
-        self._file = self._file or _identity(self.path)
-        self._check_file()
-        self._local.db, self._local.process = db, os.getpid()
-        return self._local.db  # type: ignore[no-any-return]
-
-    def _connected(self) -> sqlite3.Connection:
-        if not self._reading and _is_writable(self.path):
-            db = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
-            self._refuse_other_databases(db)
-            _patiently(lambda: db.execute("PRAGMA journal_mode = WAL"))
-            db.execute("PRAGMA synchronous = FULL")
-            return db
-        db = opened_to_read(self.path)
-        self._refuse_other_databases(db)
-        return db
-
-    def _check_file(self) -> None:
-        """Refuse to write to a file that nobody would find again."""
-        if _identity(self.path) != self._file:
-            raise StoreError(
-                f"the ledger {str(self.path)!r} was removed or replaced while it was open. Put it "
-                f"back, or end the session with dp.reset(). {NOTHING}"
-            )
-
-    def _refuse_other_databases(self, db: sqlite3.Connection) -> None:
-        """Before anything of a file is changed."""
-        # In this order: another process may make a ledger of the empty file in between.
-        is_empty = not _one(db, "SELECT count(*) FROM sqlite_master")
-        mark = _one(db, "PRAGMA application_id")
-        if mark != APPLICATION and (mark or not is_empty):
-            db.close()
-            raise StoreError(
-                f"{str(self.path)!r} is a database, but no ledger of dppandas. {NOTHING}"
-            )
-
-    def _read(self, action: Callable[[sqlite3.Connection], T]) -> T:
-        with self._told():
-            return action(self._connection())
-
-    def _write(self, action: Callable[[sqlite3.Connection], T]) -> T:
-        """Run an action in a transaction of its own, on disk when this returns."""
-        with self._told():
-            db = self._connection()
-            if db.in_transaction:  # an interrupt left it behind
-                db.execute("ROLLBACK")
-            try:
-                db.execute("BEGIN IMMEDIATE")
-                self._check_file()
-                done = action(db)
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
-            return done
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Errors of SQLite in words that say what to do."""
-        try:
-            yield
-        except StoreError:
-            raise
-        except (sqlite3.Error, OSError) as error:
-            told = StoreError(f"{explained(error, self.path)} {NOTHING}")
-        else:
-            return
-        raise told
-
     def _opened(self, terms: Terms | None) -> Terms:
         """Open the file, or make it; bring it up to date."""
         if not self.path.exists():
@@ -324,9 +224,6 @@ class SqliteStore:
         return self._write(opened)
 
 
-#: Connections of a parent process, never to be touched.
-_FORKED: list[sqlite3.Connection] = []
-
 #: Where a place is known, its row stays where it is: sources are told in the order of first use.
 _PUT = (
     "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
@@ -335,85 +232,6 @@ _PUT = (
 _OPENED = "SELECT body FROM events WHERE kind = 'opened'"
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _DRAWS = "SELECT count(*) FROM events WHERE kind = 'outcome' AND key = ?"
-
-
-def checked_path(path: object) -> File:
-    """A path that may hold a ledger."""
-    if not isinstance(path, str | os.PathLike) or not str(path).strip():
-        raise SessionError(f"store={shown(path)} must be the path of a file. {NOTHING}")
-    if not str(path).isprintable() or str(path).startswith((":memory:", "file:")):
-        raise SessionError(
-            f"store={shown(str(path))} must be the path of a file on a disk, in letters that "
-            f"print; without store= the ledger lives in memory. {NOTHING}"
-        )
-    try:
-        file = File(path).expanduser()
-        is_folder, has_folder = file.is_dir(), file.parent.is_dir()
-        file.exists()
-    except (OSError, ValueError, RuntimeError) as error:  # too long a name, or nobody's home
-        said = str(error)
-    else:
-        said = ""
-    if said:
-        raise StoreError(f"store={shown(str(path))} can't be a path here: {said}. {NOTHING}")
-    if is_folder:
-        raise StoreError(f"store={str(file)!r} is a folder: name a file in it. {NOTHING}")
-    if not has_folder:
-        raise StoreError(
-            f"store={str(file)!r}: there is no folder {str(file.parent)!r}. Make it first. "
-            f"{NOTHING}"
-        )
-    return file.absolute()
-
-
-def _identity(path: File) -> tuple[int, int] | None:
-    """Which file a path names."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _is_writable(path: File) -> bool:
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-
-
-def is_shared(path: File) -> bool:
-    """Whether others have written what isn't in the file itself yet, but in the log beside it."""
-    log = path.with_name(f"{path.name}-wal")
-    return log.exists() and log.stat().st_size > 0
-
-
-def opened_to_read(path: File) -> sqlite3.Connection:
-    """A connection that changes nothing, and leaves nothing beside the file."""
-    how = "mode=ro" if is_shared(path) else "mode=ro&immutable=1"
-    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, isolation_level=None)
-
-
-def _patiently(action: Callable[[], Any]) -> Any:
-    """Switching to WAL doesn't wait for others by itself."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return action()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > end:
-                raise
-        time.sleep(0.01)
-
-
-def explained(error: Exception, path: File) -> str:
-    said, file = str(error), repr(str(path))
-    if "readonly" in said or "read-only" in said.lower():
-        return f"the ledger {file} can only be read here, and a charge must be written first."
-    if "full" in said:
-        return f"there is no room left for the ledger {file}: free some, and ask again."
-    if "locked" in said or "busy" in said:
-        return f"the ledger {file} was busy for {PATIENCE:g} seconds: another process holds it."
-    if isinstance(error, sqlite3.OperationalError | OSError):
-        return f"the ledger {file} can't be used: {said}."
-    return f"{file} is damaged, or no ledger of dppandas ({said}): restore it from a copy."
 
 
 # --- what is in the file --------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
-from . import canonical, durable
+from . import canonical, connections, durable
 from .accounting import Terms
 from .budget import Loss
 from .errors import QueryError, StoreError, shown
@@ -78,11 +78,11 @@ def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
     """
     if noted is not None and not re.fullmatch("[0-9a-f]{64}", noted):
         raise QueryError(f"head={shown(noted)} must be a hash of 64 hexadecimal digits.")
-    file = durable.checked_path(path)
+    file = connections.checked_path(path)
     if not file.exists():
         raise StoreError(f"there is no ledger at {str(file)!r}.")
     for _ in range(10):
-        is_shared, before = durable.is_shared(file), _mark(file)
+        is_shared, before = connections.is_shared(file), _mark(file)
         verdict = _read(file, noted)
         if is_shared or _mark(file) == before:  # else somebody began to write while it was read
             return verdict
@@ -97,7 +97,7 @@ def _mark(file: File) -> tuple[int, ...]:
 def _read(file: File, noted: str | None) -> Verdict:
     reader = _Reader()
     try:
-        db = durable.opened_to_read(file)
+        db = connections.opened_to_read(file)
         try:
             db.execute("BEGIN")  # one moment, whatever others write
             reader.read_all(db)
@@ -106,7 +106,7 @@ def _read(file: File, noted: str | None) -> Verdict:
     except StoreError:
         raise
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(durable.explained(error, file)) from None
+        raise StoreError(connections.explained(error, file)) from None
     found = reader.numbers.get(noted or "")
     if noted is not None and found is None:
         reader.note(None, "no event has the hash that was noted: this isn't its continuation")
@@ -149,9 +149,9 @@ class _Reader:
         (mark,) = db.execute("PRAGMA application_id").fetchone()
         (self.schema,) = db.execute("PRAGMA user_version").fetchone()
         has_events = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone()
-        if mark != durable.APPLICATION and not has_events:
+        if mark != connections.APPLICATION and not has_events:
             raise StoreError("this is a database, but no ledger of dppandas.")
-        if mark != durable.APPLICATION:
+        if mark != connections.APPLICATION:
             self.note(None, "the file is not marked as a ledger of dppandas")
         if self.schema > durable.SCHEMA:
             raise StoreError(

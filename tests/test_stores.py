@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import durable
+from dppandas import connections, durable
 from dppandas.accounting import Terms
 from dppandas.budget import Delta, Epsilon, Loss
 from dppandas.durable import SqliteStore
@@ -307,7 +307,9 @@ def test_a_file_that_can_only_be_read_still_replays_and_charges_nothing(
     answer = people().count(epsilon=0.5)
     dp.reset()
     before = file.read_bytes()
-    monkeypatch.setattr(durable, "_is_writable", lambda path: False)  # root may write everywhere
+    monkeypatch.setattr(
+        connections, "_is_writable", lambda path: False
+    )  # root may write everywhere
     dp.session(store=file)
     assert people().count(epsilon=0.5) == answer
     with pytest.raises(dp.StoreError, match="can only be read here"):

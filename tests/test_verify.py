@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dppandas as dp
-from dppandas import __main__, durable
+from dppandas import __main__, connections, durable
 from dppandas.accounting import Terms
 from dppandas.budget import Delta, Epsilon, Loss
 from dppandas.durable import SqliteStore
@@ -368,7 +368,7 @@ def test_a_file_stays_as_it_is_byte_by_byte(file: Path, capsys: Any) -> None:
 def test_a_file_in_use_is_verified_with_what_is_in_its_log(file: Path) -> None:
     store = SqliteStore(file)
     store.add([DRAFT], lambda before, after: None)
-    assert durable.is_shared(file)
+    assert connections.is_shared(file)
     verdict = verified(file)
     assert (verdict.events, verdict.is_sound) == (13, True)
     store.add([DRAFT], lambda before, after: None)
