@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path as File
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -43,29 +43,49 @@ class Connection(sqlite3.Connection):
             with registry: self._close()  # noqa: E701  # fmt: skip
 
     def _close(self) -> None:
-        if self.is_closed:
-            return
-        hold, self.hold, self.is_closed = self.hold, None, True
+        hold, self.hold = self.hold, None
         if hold is not None and hold.users == 1:
             hold.unguard()
-        super().close()
+        self._suspend()
         if hold is not None:
             hold.leave()
 
+    def _suspend(self) -> None:
+        """Close it, and hold the file: for a fork, after which it is opened again."""
+        self.is_closed = True
+        super().close()
+
+    @property
+    def is_suspended(self) -> bool:
+        return self.is_closed and self.hold is not None
+
+
+class _Kept:
+    """A thread's connection: closed when the thread ends, or nobody has its store any more. The
+    connection itself refers to itself, and would wait for a collection."""
+
+    def __init__(self, db: Connection) -> None:
+        self.db = db
+
     def __del__(self) -> None:
-        if self.process != os.getpid():
-            _CARRIED.append(self)
+        if self.db.process != os.getpid():
+            _carried(self.db)
         elif registry.acquire(blocking=False):
             try:
-                self._close()
+                self.db._close()
             finally:
                 registry.release()
         else:  # collected while its own thread opens or closes another
-            _LATE.append(self)
+            _LATE.append(self.db)
 
 
-#: Connections of a parent process, never to be touched: closed here, they would clean up what the
-#: parent still uses.
+def _carried(db: Connection) -> None:
+    """Keep a connection of the parent process, which could not be closed before the fork: closed
+    here, it would clean up what the parent still uses."""
+    if not db.is_closed:
+        _CARRIED.append(db)
+
+
 _CARRIED: list[Connection] = []
 #: Those that could not be closed when their thread ended.
 _LATE: list[Connection] = []
@@ -87,18 +107,18 @@ class Connected:
 
     def close(self) -> None:
         """Close what this thread has open; the last to close leaves one file behind."""
-        db: Connection | None = getattr(self._local, "db", None)
-        self._local.db = None
-        if db is not None:
-            _retired(db)
+        kept: _Kept | None = getattr(self._local, "kept", None)
+        if kept is not None and kept.db.process == os.getpid():
+            if kept.db.is_suspended:  # or nobody would tidy up
+                with suppress(StoreError), self._told():
+                    self._connection()
+            self._local.kept.db.close()
 
     def _connection(self) -> Connection:
         """This thread's, of this process: SQLite's can't be carried through a fork."""
-        db: Connection | None = getattr(self._local, "db", None)
-        if db is not None and db.process == os.getpid() and not db.is_closed:
-            return db
-        if db is not None:
-            _retired(db)
+        kept: _Kept | None = getattr(self._local, "kept", None)
+        if kept is not None and kept.db.process == os.getpid() and not kept.db.is_closed:
+            return kept.db
         if not self.path.exists():
             raise StoreError(f"the ledger {str(self.path)!r} is gone. {NOTHING}")
         db = self._connected()
@@ -108,7 +128,7 @@ class Connected:
         except BaseException:
             db.close()
             raise
-        self._local.db = db
+        self._local.kept = _Kept(db)
         return db
 
     def _connected(self) -> Connection:
@@ -270,13 +290,6 @@ def _stamp(path: File) -> tuple[int, int, int]:
     return now.st_mtime_ns, now.st_size, now.st_ino
 
 
-def _retired(db: Connection) -> None:
-    if db.process != os.getpid():
-        _CARRIED.append(db)
-    else:
-        db.close()
-
-
 def _taken_from(waiting: list[Connection]) -> Iterator[Connection]:
     while waiting:
         try:
@@ -295,7 +308,7 @@ def _before_fork() -> None:
     for _ in range(TRIES):
         for db in list(_open):
             if not db.is_closed and db.using.acquire(timeout=0.1):
-                _close_idle(db)
+                _suspended(db)
         registry.acquire()
         if all(db.is_closed or db.in_transaction for db in list(_open)):
             return
@@ -303,10 +316,10 @@ def _before_fork() -> None:
     registry.acquire()
 
 
-def _close_idle(db: Connection) -> None:
+def _suspended(db: Connection) -> None:
     try:
         if not db.in_transaction:
-            db.close()
+            with registry: db._suspend()  # noqa: E701  # fmt: skip
     finally:
         db.using.release()
 
