@@ -167,19 +167,19 @@ class Connected:
                 f"{str(self.path)!r} is a database, but no ledger of dppandas. {NOTHING}"
             )
 
-    def _read(self, action: Callable[[sqlite3.Connection], T]) -> T:
+    def _read(self, action: Callable[[Connection], T]) -> T:
         with self._told():
             db = self._connection()
             # One line, or an interrupt could leave it locked: see `store`.
             with db.using: return action(db)  # noqa: E701  # fmt: skip
 
-    def _write(self, action: Callable[[sqlite3.Connection], T]) -> T:
+    def _write(self, action: Callable[[Connection], T]) -> T:
         """Run an action in a transaction of its own, on disk when this returns."""
         with self._told():
             db = self._connection()
             with db.using: return self._written(db, action)  # noqa: E701  # fmt: skip
 
-    def _written(self, db: Connection, action: Callable[[sqlite3.Connection], T]) -> T:
+    def _written(self, db: Connection, action: Callable[[Connection], T]) -> T:
         if db.is_copy:
             raise sqlite3.OperationalError("readonly")
         if db.in_transaction:  # an interrupt left it behind

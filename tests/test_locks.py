@@ -266,7 +266,7 @@ def test_the_lock_lasts_from_the_first_connection_to_the_last_of_any_thread(file
     assert is_free(file)  # it closed when its thread ended
     store.count()
     assert not is_free(file)
-    del store
+    store.close()
     assert is_free(file)
 
 
