@@ -2,7 +2,7 @@
 
 A charge for a query takes a lease of its key and the number of the draw, in the same transaction.
 Whoever asks the same waits until the lease ends: by its outcome, or when who holds it is gone. It
-never ends by time, for scans may be long. docs/adr/0021-leases.md has the reasons.
+never ends by time, for scans may be long. docs/adr/0025-leases.md has the reasons.
 """
 
 from __future__ import annotations

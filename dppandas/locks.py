@@ -8,7 +8,7 @@ So a process holds one descriptor of each ledger that it has open, from before t
 of any thread until after the last. On it are locks that belong to the descriptor, and which the
 system drops when the process ends, however that happens: `flock`, for all who have the file open;
 and single bytes, far beyond the end of any file, that say by which name it is open, that its log
-is in use, and which answers are being computed. docs/adr/0020-one-name.md has the reasons.
+is in use, and which answers are being computed. docs/adr/0024-one-name.md has the reasons.
 """
 
 from __future__ import annotations
