@@ -287,7 +287,8 @@ _PUT = (
     "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
     "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
 )
-_OPENED = "SELECT body FROM events WHERE kind = 'opened'"
+# LIMIT, for Python looks for one more row than it is asked for, through all of the file.
+_OPENED = "SELECT body FROM events WHERE kind = 'opened' ORDER BY number LIMIT 1"
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
 #: Until schema 2 the first outcome of a key was its first draw, and so on; now each says which.
