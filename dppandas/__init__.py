@@ -34,6 +34,10 @@ The map of the house, each room importing only those above it:
 `canonical`        one text for each value: which queries are equal
 `spending`         what all charges together cost one unit
 `query`            frozen descriptions: sources and queries
+`locks`            one name for a ledger's file, while it is open
+`connections`      connections to it, one for each thread
+`leases`           who is answering which query, so that equal ones share a draw
+`chain`            events chained by hashes, and whether what is spent follows from them
 `store`, `durable` where entries live: in memory, in a file
 `verify`           whether such a file says what was written into it
 `charts`, `views`  how they look

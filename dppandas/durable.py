@@ -14,32 +14,30 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
-from hashlib import sha256
-from pathlib import Path as File
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from . import canonical, sampling
 from .accounting import Measure, Terms
 from .budget import Delta, Epsilon, Loss, Rho
-from .errors import SessionError, StoreError, shown
+from .chain import EVERY, append, is_followed
+from .chain import count as count_spent
+from .connections import APPLICATION, Connected, Connection
+from .errors import SessionError, StoreError
+from .leases import Claim, Taken
+from .locks import NOTHING
 from .spending import Part, Spending
-from .store import Answer, Check, Entry, Registered
+from .store import Answer, Check, Entry, Registered, refuse_own
 
 T = TypeVar("T")
 
-#: "dpdf": what marks the file as a ledger of ours.
-APPLICATION = 0x64706466
-SCHEMA = 2
-#: So many seconds somebody else may take for a charge before ours gives up.
-PATIENCE = 60.0
-NOTHING = "Nothing was computed or released."
+SCHEMA = 3
+#: Files of this schema and later can be read as they are.
+READABLE = 2
 
 _EVENTS = """
 CREATE TABLE events (
@@ -62,19 +60,23 @@ CREATE TABLE spending (
     PRIMARY KEY (source, path)
 );
 """
+#: Who is answering which draw of which key; no event, for it passes.
+_LEASES = """
+CREATE TABLE leases (
+    key TEXT NOT NULL, draw INTEGER NOT NULL, release INTEGER NOT NULL UNIQUE,
+    PRIMARY KEY (key, draw)
+);
+"""
 
 
-class SqliteStore:
+class SqliteStore(Connected):
     """Entries in one SQLite file. Not for network file systems, whose locks can't be relied on."""
 
     def __init__(
         self, path: str | os.PathLike[str], terms: Terms | None = None, reading: bool = False
     ) -> None:
-        self.path = checked_path(path)
-        self._local = threading.local()
+        super().__init__(path, reading)
         self._seen: int | None = None
-        self._file: tuple[int, int] | None = None
-        self._reading = reading  # only to look at it: the file stays as it is
         self._known: tuple[str, Spending] | None = None
         if reading and not self.path.exists():
             raise StoreError(f"there is no ledger at {str(self.path)!r}.")
@@ -93,38 +95,53 @@ class SqliteStore:
 
     # what a Store does
 
-    def add(self, drafts: Sequence[Entry], check: Check) -> list[Entry]:
-        def added(db: sqlite3.Connection) -> list[Entry]:
+    def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
+        def added(db: Connection) -> list[Entry]:
+            first = _count(db) + 1
+            entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
+            if claim is not None:
+                _lease(db, entries, claim)
             before = self._spending_of(db)
             after = before.plus(((each.source, each.path), each.loss) for each in drafts)
             check(before.total, after.total)
-            first = _count(db) + 1
-            entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
             for entry in entries:
-                _append(db, "charge", charge_body(entry), entry.number, None)
+                append(db, "charge", charge_body(entry), entry.number, None)
             self._known = _last_charge(db), after
             changed = {(each.source, each.path) for each in entries}
             db.executemany(_PUT, [_spent_row(place, after.losses[place]) for place in changed])
+            if (first - 1) // EVERY != (first - 1 + len(entries)) // EVERY:
+                count_spent(db)
+            if claim is not None:
+                _announce(db, entries, claim)
             return entries
 
         return self._write(added)
 
+    def is_taken(self, key: str, draw: int) -> bool:
+        return self._read(lambda db: _is_kept_up(db) and _is_taken(db, key, draw))
+
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         self._write(lambda db: action(self._spending_of(db).total))
 
-    def settle(self, number: int, status: str, noisy: Sequence[Any] | None = None) -> int:
-        def settled(db: sqlite3.Connection) -> int:
+    def settle(
+        self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False
+    ) -> int | None:
+        def settled(db: Connection) -> int | None:
             body = _one(db, "SELECT body FROM events WHERE kind = 'charge' AND release = ?", number)
             key = json.loads(body)["key"] or None
-            kept = None
+            lease = db.execute("SELECT draw FROM leases WHERE release = ?", (number,)).fetchone()
+            if leased and key and lease is None:
+                return None
+            said: dict[str, Any] = {"status": status, "answer": None}
             if noisy is not None and key:
-                try:
-                    kept = canonical.to_json(list(noisy))
-                except canonical.NoText:  # a label that no text gives back: this isn't replayed
-                    key = None
-            key = key if kept is not None else None
-            _append(db, "outcome", {"status": status, "answer": kept}, number, key)
-            return _one(db, _DRAWS, key) if key else 0
+                # where a label has no text that gives it back, this isn't replayed
+                with suppress(canonical.NoText):
+                    said["answer"] = canonical.to_json(list(noisy))
+                    said["draw"] = lease[0] if lease else _next_draw(db, key)
+            db.execute("DELETE FROM leases WHERE release = ?", (number,))
+            draw: int = said.get("draw", 0)
+            append(db, "outcome", said, number, key if draw else None)
+            return draw
 
         draw = self._write(settled)
         # So that the file by itself has all that was answered, whatever becomes of what stands
@@ -133,11 +150,8 @@ class SqliteStore:
         return draw
 
     def answer(self, key: str, draw: int) -> Answer | None:
-        def found(db: sqlite3.Connection) -> Answer | None:
-            row = db.execute(
-                "SELECT release, body FROM events WHERE kind = 'outcome' AND key = ? "
-                "ORDER BY number LIMIT 1 OFFSET ?", (key, draw - 1),
-            ).fetchone()  # fmt: skip
+        def found(db: Connection) -> Answer | None:
+            row = _kept(db, key, draw)
             if row is None:
                 return None
             (entry,) = _entries(db, "AND c.release = ?", row[0])
@@ -146,18 +160,18 @@ class SqliteStore:
         return self._read(found) if draw >= 1 else None
 
     def register(self, source: Registered) -> Registered:
-        def registered(db: sqlite3.Connection) -> Registered:
+        def registered(db: Connection) -> Registered:
             known = _registered(db, source.name)
             if known is None:
                 body = {"name": source.name, "unit": source.unit, "key": source.key.hex()}
-                _append(db, "source", body, None, source.name)
+                append(db, "source", body, None, source.name)
             return known or source
 
         known = self._read(lambda db: _registered(db, source.name))
         return known or self._write(registered)
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        def listed(db: sqlite3.Connection) -> list[Entry]:
+        def listed(db: Connection) -> list[Entry]:
             if last is None and before is None:
                 return _entries(db)
             end = _count(db) if before is None else before - 1
@@ -169,7 +183,7 @@ class SqliteStore:
         return self._read(_count)
 
     def sealed(self) -> tuple[list[Entry], str]:
-        def listed(db: sqlite3.Connection) -> tuple[list[Entry], str]:
+        def listed(db: Connection) -> tuple[list[Entry], str]:
             db.execute("BEGIN")  # nothing that others write is seen before its end
             try:
                 return _entries(db), _one(db, "SELECT hash FROM events ORDER BY number DESC")
@@ -200,220 +214,85 @@ class SqliteStore:
         changed, self._seen = self._seen is not None and now != self._seen, now
         return changed
 
-    def close(self) -> None:
-        """Close what this thread has open; the last to close leaves one file behind."""
-        db, process = getattr(self._local, "db", None), getattr(self._local, "process", None)
-        self._local.db = None
-        if db is not None and process == os.getpid():
-            db.close()
-
-    # connections and transactions
-
-    def _connection(self) -> sqlite3.Connection:
-        """This thread's, of this process: SQLite's can't be carried through a fork."""
-        db: sqlite3.Connection | None = getattr(self._local, "db", None)
-        if db is not None and self._local.process == os.getpid():
-            return db
-        if db is not None:
-            _FORKED.append(db)  # closed here, it would clean up what the parent still uses
-        if not self.path.exists():
-            raise StoreError(f"the ledger {str(self.path)!r} is gone. {NOTHING}")
-        db = self._connected()
-        self._file = self._file or _identity(self.path)
-        self._check_file()
-        self._local.db, self._local.process = db, os.getpid()
-        return self._local.db  # type: ignore[no-any-return]
-
-    def _connected(self) -> sqlite3.Connection:
-        if not self._reading and _is_writable(self.path):
-            db = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
-            self._refuse_other_databases(db)
-            _patiently(lambda: db.execute("PRAGMA journal_mode = WAL"))
-            db.execute("PRAGMA synchronous = FULL")
-            return db
-        db = opened_to_read(self.path)
-        self._refuse_other_databases(db)
-        return db
-
-    def _check_file(self) -> None:
-        """Refuse to write to a file that nobody would find again."""
-        if _identity(self.path) != self._file:
-            raise StoreError(
-                f"the ledger {str(self.path)!r} was removed or replaced while it was open. Put it "
-                f"back, or end the session with dp.reset(). {NOTHING}"
-            )
-
-    def _refuse_other_databases(self, db: sqlite3.Connection) -> None:
-        """Before anything of a file is changed."""
-        # In this order: another process may make a ledger of the empty file in between.
-        is_empty = not _one(db, "SELECT count(*) FROM sqlite_master")
-        mark = _one(db, "PRAGMA application_id")
-        if mark != APPLICATION and (mark or not is_empty):
-            db.close()
-            raise StoreError(
-                f"{str(self.path)!r} is a database, but no ledger of dppandas. {NOTHING}"
-            )
-
-    def _read(self, action: Callable[[sqlite3.Connection], T]) -> T:
-        with self._told():
-            return action(self._connection())
-
-    def _write(self, action: Callable[[sqlite3.Connection], T]) -> T:
-        """Run an action in a transaction of its own, on disk when this returns."""
-        with self._told():
-            db = self._connection()
-            if db.in_transaction:  # an interrupt left it behind
-                db.execute("ROLLBACK")
-            try:
-                db.execute("BEGIN IMMEDIATE")
-                self._check_file()
-                done = action(db)
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
-            return done
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Errors of SQLite in words that say what to do."""
-        try:
-            yield
-        except StoreError:
-            raise
-        except (sqlite3.Error, OSError) as error:
-            told = StoreError(f"{explained(error, self.path)} {NOTHING}")
-        else:
-            return
-        raise told
-
     def _opened(self, terms: Terms | None) -> Terms:
-        """Open the file, or make it; bring it up to date."""
+        """Open the file, or make it; and see that its figures follow from its charges."""
         if not self.path.exists():
             with self._told():
                 self.path.touch(exist_ok=True)
-
-        def opened(db: sqlite3.Connection) -> Terms:
-            version = _one(db, "PRAGMA user_version")
-            if version == 0:
-                if terms is None:
-                    raise SessionError(
-                        f"{str(self.path)!r} is empty, and a new ledger needs a budget: "
-                        f"dp.session(epsilon=2, store=…). {NOTHING}"
-                    )
-                _create(db, terms)
-            elif version > SCHEMA:
-                raise StoreError(
-                    f"the ledger {str(self.path)!r} was written by a newer dppandas (schema "
-                    f"{version}, and this one knows up to {SCHEMA}): update dppandas. {NOTHING}"
-                )
-            for old in range(version, SCHEMA) if version else ():
-                MIGRATIONS[old](db)
-                db.execute(f"PRAGMA user_version = {old + 1}")
-            return _terms(db)
-
-        found = self._read(lambda db: _one(db, "PRAGMA user_version"))
-        if found == SCHEMA:
-            return self._read(_terms)
-        if self._reading and found < SCHEMA:
+        found = self._read(_schema)
+        if self._reading and found < READABLE:
             raise StoreError(
                 f"the ledger {str(self.path)!r} was written by an older dppandas (schema {found}; "
                 f"this one keeps {SCHEMA}): dp.session(store=…) brings it up to date."
             )
-        return self._write(opened)
+        if found < READABLE:
+            self._write(lambda db: None, terms)
+        elif found > SCHEMA:
+            self._refuse_newer(found)
+        return self._read(self._checked)
 
+    def _checked(self, db: Connection) -> Terms:
+        db.execute("BEGIN")  # one moment, whatever others write
+        try:
+            self._refuse_unfollowed(db)
+            return _terms(db)
+        finally:
+            db.execute("ROLLBACK")
 
-#: Connections of a parent process, never to be touched.
-_FORKED: list[sqlite3.Connection] = []
+    def _refuse_unfollowed(self, db: Connection) -> None:
+        if not is_followed(db):
+            raise StoreError(
+                f"{str(self.path)!r} is damaged: what it says is spent doesn't follow from its "
+                "charges. Restore it from a copy; dppandas verify tells where it deviates. "
+                f"{NOTHING}"
+            )
+
+    def _refuse_newer(self, version: int) -> None:
+        raise StoreError(
+            f"the ledger {str(self.path)!r} was written by a newer dppandas (schema {version}, and "
+            f"this one knows up to {SCHEMA}): update dppandas. {NOTHING}"
+        )
+
+    def _write(self, action: Callable[[Connection], T], terms: Terms | None = None) -> T:
+        """In a file that is up to date: an older one stays as it is until it is written to."""
+
+        def written(db: Connection) -> T:
+            version = _schema(db)
+            if version != SCHEMA:
+                self._bring_up_to_date(db, version, terms)
+            return action(db)
+
+        return super()._write(written)
+
+    def _bring_up_to_date(self, db: Connection, version: int, terms: Terms | None) -> None:
+        if version > SCHEMA:
+            self._refuse_newer(version)
+        if version:
+            for old in range(version, SCHEMA):
+                MIGRATIONS[old](db)
+                db.execute(f"PRAGMA user_version = {old + 1}")
+            self._refuse_unfollowed(db)
+            count_spent(db)
+        elif terms is None:
+            raise SessionError(
+                f"{str(self.path)!r} is empty, and a new ledger needs a budget: "
+                f"dp.session(epsilon=2, store=…). {NOTHING}"
+            )
+        else:
+            _create(db, terms)
+
 
 #: Where a place is known, its row stays where it is: sources are told in the order of first use.
 _PUT = (
     "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
     "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
 )
-_OPENED = "SELECT body FROM events WHERE kind = 'opened'"
+# LIMIT, for Python looks for one more row than it is asked for, through all of the file.
+_OPENED = "SELECT body FROM events WHERE kind = 'opened' ORDER BY number LIMIT 1"
 _PAGE = "AND c.release > ? AND c.release <= ?"
-_DRAWS = "SELECT count(*) FROM events WHERE kind = 'outcome' AND key = ?"
-
-
-def checked_path(path: object) -> File:
-    """A path that may hold a ledger."""
-    if not isinstance(path, str | os.PathLike) or not str(path).strip():
-        raise SessionError(f"store={shown(path)} must be the path of a file. {NOTHING}")
-    if not str(path).isprintable() or str(path).startswith((":memory:", "file:")):
-        raise SessionError(
-            f"store={shown(str(path))} must be the path of a file on a disk, in letters that "
-            f"print; without store= the ledger lives in memory. {NOTHING}"
-        )
-    try:
-        file = File(path).expanduser()
-        is_folder, has_folder = file.is_dir(), file.parent.is_dir()
-        file.exists()
-    except (OSError, ValueError, RuntimeError) as error:  # too long a name, or nobody's home
-        said = str(error)
-    else:
-        said = ""
-    if said:
-        raise StoreError(f"store={shown(str(path))} can't be a path here: {said}. {NOTHING}")
-    if is_folder:
-        raise StoreError(f"store={str(file)!r} is a folder: name a file in it. {NOTHING}")
-    if not has_folder:
-        raise StoreError(
-            f"store={str(file)!r}: there is no folder {str(file.parent)!r}. Make it first. "
-            f"{NOTHING}"
-        )
-    return file.absolute()
-
-
-def _identity(path: File) -> tuple[int, int] | None:
-    """Which file a path names."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _is_writable(path: File) -> bool:
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-
-
-def is_shared(path: File) -> bool:
-    """Whether others have written what isn't in the file itself yet, but in the log beside it."""
-    log = path.with_name(f"{path.name}-wal")
-    return log.exists() and log.stat().st_size > 0
-
-
-def opened_to_read(path: File) -> sqlite3.Connection:
-    """A connection that changes nothing, and leaves nothing beside the file."""
-    how = "mode=ro" if is_shared(path) else "mode=ro&immutable=1"
-    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, isolation_level=None)
-
-
-def _patiently(action: Callable[[], Any]) -> Any:
-    """Switching to WAL doesn't wait for others by itself."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return action()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > end:
-                raise
-        time.sleep(0.01)
-
-
-def explained(error: Exception, path: File) -> str:
-    said, file = str(error), repr(str(path))
-    if "readonly" in said or "read-only" in said.lower():
-        return f"the ledger {file} can only be read here, and a charge must be written first."
-    if "full" in said:
-        return f"there is no room left for the ledger {file}: free some, and ask again."
-    if "locked" in said or "busy" in said:
-        return f"the ledger {file} was busy for {PATIENCE:g} seconds: another process holds it."
-    if isinstance(error, sqlite3.OperationalError | OSError):
-        return f"the ledger {file} can't be used: {said}."
-    return f"{file} is damaged, or no ledger of dppandas ({said}): restore it from a copy."
+_KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
+#: Until schema 2 the first outcome of a key was its first draw, and so on; now each says which.
+_UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
 
 
 # --- what is in the file --------------------------------------------------------------------------
@@ -425,6 +304,14 @@ def _one(db: sqlite3.Connection, sql: str, *values: Any) -> Any:
 
 def _count(db: sqlite3.Connection) -> int:
     return _one(db, "SELECT max(release) FROM events WHERE kind = 'charge'") or 0
+
+
+def _schema(db: sqlite3.Connection) -> int:
+    return int(_one(db, "PRAGMA user_version"))
+
+
+def _is_kept_up(db: sqlite3.Connection) -> bool:
+    return _schema(db) == SCHEMA
 
 
 def _last_charge(db: sqlite3.Connection) -> str:
@@ -440,34 +327,13 @@ def _create(db: sqlite3.Connection, terms: Terms | None) -> None:
     db.execute(f"PRAGMA application_id = {APPLICATION}")
     db.execute(f"PRAGMA user_version = {SCHEMA}")
     body = {**terms_body(terms or Terms()), "id": sampling.identifier()}
-    _append(db, "opened", body, None, None)
+    append(db, "opened", body, None, None)
 
 
 def create_tables(db: sqlite3.Connection) -> None:
     """All that a ledger's file holds, empty."""
-    for statement in f"{_EVENTS}{_SPENDING}".split(";\n"):
+    for statement in f"{_EVENTS}{_SPENDING}{_LEASES}".split(";\n"):
         db.execute(statement)
-
-
-def _append(
-    db: sqlite3.Connection, kind: str, body: dict[str, Any], release: int | None, key: str | None
-) -> None:
-    """One more event, chained to the last."""
-    last = db.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
-    number, before = (last[0] + 1, last[1]) if last else (1, "")
-    text = json.dumps(body, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    link = linked(before, number, kind, release, key, text)
-    db.execute(
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", (number, kind, release, key, text, link)
-    )
-
-
-def linked(
-    before: str, number: int, kind: str, release: int | None, key: str | None, body: str
-) -> str:
-    """The hash of an event, made of all that it says and of the hash before it."""
-    said = json.dumps([before, number, kind, release, key, body])
-    return sha256(said.encode()).hexdigest()
 
 
 def spending_kept(db: sqlite3.Connection) -> Spending:
@@ -475,6 +341,12 @@ def spending_kept(db: sqlite3.Connection) -> Spending:
     return Spending(
         {(source, _path(json.loads(path))): _loss(*parts) for source, path, *parts in rows}
     )
+
+
+def spent_rows(spent: Spending) -> list[tuple[tuple[str, str], tuple[str, ...]]]:
+    """A table of what is spent, as it stands in the file."""
+    rows = [_spent_row(*each) for each in spent.losses.items()]
+    return [((source, path), tuple(told)) for source, path, *told in rows]
 
 
 def _spent_row(place: tuple[str, Sequence[Part]], loss: Loss) -> tuple[str, ...]:
@@ -556,6 +428,64 @@ def terms_of(body: dict[str, Any]) -> Terms:
     return Terms(Measure(body["measure"]), limit, Delta(body["delta"]))
 
 
+# --- leases and draws -----------------------------------------------------------------------------
+
+
+def _kept(db: sqlite3.Connection, key: str, draw: int) -> Any:
+    """The release and the body of the outcome that is a draw of a key."""
+    said = db.execute(f"SELECT release, body {_KEPT} AND {_SAID}", (key, draw)).fetchone()
+    return (
+        said
+        or db.execute(
+            f"SELECT release, body {_KEPT} AND {_UNSAID} ORDER BY number LIMIT 1 OFFSET ?",
+            (key, draw - 1),
+        ).fetchone()
+    )
+
+
+def _next_draw(db: sqlite3.Connection, key: str) -> int:
+    """The draw after all that are kept, or being made."""
+    unsaid = _one(db, f"SELECT count(*) {_KEPT} AND {_UNSAID}", key)
+    said = _one(db, f"SELECT max(json_extract(body, '$.draw')) {_KEPT}", key)
+    leased = _one(db, "SELECT max(draw) FROM leases WHERE key = ?", key)
+    return int(max(unsaid, said or 0, leased or 0)) + 1
+
+
+def _is_taken(db: Connection, key: str, draw: int) -> bool:
+    found = db.execute(
+        "SELECT release FROM leases WHERE key = ? AND draw = ?", (key, draw)
+    ).fetchone()
+    if found is None or db.hold is None:
+        return False
+    here = db.hold.answering.get(found[0])
+    if not isinstance(here, Claim):
+        return db.hold.is_answered_elsewhere(found[0])
+    if here.is_open:
+        refuse_own(here)
+    return here.is_open
+
+
+def _lease(db: Connection, entries: Sequence[Entry], claim: Claim) -> None:
+    """Take all leases, or raise. What is left of one who is gone is taken over."""
+    for entry, wanted in zip(entries, claim.draws, strict=True):
+        if not entry.key:
+            continue
+        if wanted and (_kept(db, entry.key, wanted) or _is_taken(db, entry.key, wanted)):
+            raise Taken(entry.key, wanted)
+        draw = wanted or _next_draw(db, entry.key)
+        lease = entry.key, draw, entry.number
+        db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", lease)
+
+
+def _announce(db: Connection, entries: Sequence[Entry], claim: Claim) -> None:
+    """Let others see that the leases are alive, as long as this process and the claim are."""
+    hold = db.hold
+    for entry in entries:
+        if entry.key and hold is not None:
+            claim.at_end(partial(hold.answered, entry.number))
+            hold.answer(entry.number, claim)
+
+
 # --- older files ----------------------------------------------------------------------------------
 
 
@@ -570,5 +500,10 @@ def spent_by_events(db: sqlite3.Connection) -> Spending:
     return Spending().plus(((e.source, e.path), e.loss) for e in _entries(db))
 
 
+def _to_3(db: sqlite3.Connection) -> None:
+    """Schema 2 had no leases, and never noted what it had counted."""
+    db.execute(_LEASES.rstrip().rstrip(";"))
+
+
 #: From a schema to the next.
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _to_2}
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _to_2, 2: _to_3}

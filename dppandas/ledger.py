@@ -17,6 +17,7 @@ from . import canonical, conversions, report, sampling, statement, views
 from .accounting import Measure, Terms
 from .budget import Delta, Epsilon, Loss, Rho
 from .errors import BudgetExceeded, QueryError, SessionError, StoreError, quiet, shown
+from .leases import Claim
 from .query import Query
 from .spending import Spending
 from .store import Answer, Entry, MemoryStore, Store
@@ -298,27 +299,38 @@ readers, .json for programs, .csv for a table.
         """The latest different queries that this kernel asked, by name, the last first."""
         return dict(self._asked)
 
-    def charge(self, *drafts: Entry) -> list[Entry]:
+    def charge(self, *drafts: Entry, claim: Claim | None = None) -> list[Entry]:
         """Append charges, or raise and leave all as it was: all of them or none. Only `release`
-        calls this."""
+        calls this. With a claim, `Taken` where an equal query is being answered, or was."""
         self._refuse_if_closed()
         charges = [((draft.source, draft.path), draft.loss) for draft in drafts]
         asked = Spending().plus(charges).total
         is_one = len({place for place, _ in charges}) == 1
-        entries = self._store.add(drafts, lambda _, after: self._check(asked, after, is_one))
+        entries = self._store.add(drafts, lambda _, after: self._check(asked, after, is_one), claim)
         self._notify()
         return entries
 
-    def settle(self, entry: Entry, status: str, noisy: Sequence[Any] | None = None) -> int:
+    def settle(
+        self, entry: Entry, status: str, noisy: Sequence[Any] | None = None, leased: bool = False
+    ) -> int | None:
         """Note what became of a charge; what was released is kept for equal queries. Returns which
-        draw of its query it is; 0 if it isn't kept."""
+        draw of its query it is; 0 if it isn't kept. Of a leased one None where it was overtaken,
+        and `StoreError` where its answer can't be kept: then nobody may see it."""
         try:
-            draw = self._store.settle(entry.number, status, noisy)
-        except StoreError as error:  # the answer is paid for, and must not be lost by this
+            draw = self._store.settle(entry.number, status, noisy, leased)
+        except StoreError as error:
+            if leased and entry.key and noisy is not None:
+                raise
+            # nobody else will ask the same, and the answer is paid for
             warnings.warn(f"the answer could not be kept: {error}", RuntimeWarning, stacklevel=2)
             draw = 0
         self._notify()
         return draw
+
+    def is_taken(self, key: str, draw: int) -> bool:
+        """Whether somebody is answering an equal query at this moment."""
+        self._refuse_if_closed()
+        return self._store.is_taken(key, draw)
 
     def answer(self, key: str, draw: int) -> Answer | None:
         """What an equal query was answered before."""

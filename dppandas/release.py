@@ -6,6 +6,7 @@ loss is compared with what was asked, the ledger commits the charge, and only th
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -14,7 +15,8 @@ from typing import Any
 from . import previews, results
 from .budget import Loss
 from .engines import Engine
-from .errors import InternalError, ReleaseFailed
+from .errors import InternalError, ReleaseFailed, StoreError
+from .leases import Claim, Taken
 from .ledger import draft
 from .mechanisms import Mechanism
 from .query import Query
@@ -49,23 +51,11 @@ def release_all(
     prepared = [_prepared(running, *each) for each in asked]
     for each in prepared:
         running.ledger.remember(each.query)
-    before = [running.ledger.answer(p.draft.key, p.query.asked.draw) for p in prepared]
-    if prices is not None:
-        prepared = _at(prices, prepared, before)
     planned = previews.running()
     if planned is not None:
-        return [_planned(planned, running, each) for each in prepared]
-    to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
-    bought = iter(_bought(running, to_pay))
-    records = []
-    for each, answer in zip(prepared, before, strict=True):
-        if answer is None:
-            records.append(next(bought))
-        else:
-            running.ledger.replayed(answer)
-            ledger = running.ledger_of(each.query.source)
-            records.append(results.record_of(each.query, each.mechanism, answer, ledger))
-    return records
+        priced = _priced(prices, prepared, _found(running, prepared))
+        return [_planned(planned, running, each) for each in priced]
+    return [_record(running, *each) for each in _answered_all(running, prepared, prices)]
 
 
 def _planned(plan: previews.Preview, running: Session, each: _Prepared) -> Record:
@@ -73,39 +63,130 @@ def _planned(plan: previews.Preview, running: Session, each: _Prepared) -> Recor
     return plan.add(running.ledger, each.query, each.mechanism, each.draft, name)
 
 
-def _at(
-    prices: Prices, prepared: Sequence[_Prepared], before: Sequence[Answer | None]
-) -> list[_Prepared]:
-    """What was not answered before, at other prices."""
-    to_pay = [p for p, answer in zip(prepared, before, strict=True) if answer is None]
-    losses = iter(prices([(p.query, p.mechanism) for p in to_pay]) if to_pay else [])
-    pairs = zip(prepared, before, strict=True)
-    return [p.at(next(losses)) if answer is None else p for p, answer in pairs]
+def _found(running: Session, prepared: Sequence[_Prepared]) -> list[Answer | None]:
+    """What was answered before: that is read, and nothing written."""
+    return [running.ledger.answer(each.draft.key, each.query.asked.draw) for each in prepared]
 
 
-def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Record]:
-    """The records of what is charged now."""
-    if not prepared:
-        return []
-    entries = running.ledger.charge(*(each.draft for each in prepared))
-    records: list[Record] = []
-    for each, entry in zip(prepared, entries, strict=True):
-        noisy = _noisy(each.query, each.mechanism, each.engine)
-        if noisy is None:
-            for left in entries[len(records) :]:
-                running.ledger.settle(left, "failed")
-            # Raised here and not where it failed, so that no traceback holds a frame with rows.
-            raise ReleaseFailed(
-                f"reading the data for '{each.query}' failed. Its charge of {entry.loss} stays. "
-                f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
+def _answered_all(
+    running: Session, prepared: Sequence[_Prepared], prices: Prices | None
+) -> list[tuple[_Prepared, Answer | None, bool]]:
+    """Each with its answer, and whether that was bought now; equal queries share one.
+
+    Nothing is held while somebody else is waited for, so that none waits for another in a circle.
+    """
+    while True:
+        before = _found(running, prepared)
+        priced = _priced(prices, prepared, before)
+        first = _first_of_each(prepared, before)
+        try:
+            bought = _bought(running, [priced[i] for i in first.values()]) if first else []
+        except Taken as taken:
+            _wait(running, taken.key, taken.draw)
+            continue
+        now = dict(zip(first, bought, strict=True))
+        return [
+            (each, answer or now.get(name), answer is None and first[name] == i)
+            for i, (name, each, answer) in enumerate(
+                zip(_names(priced), priced, before, strict=True)
             )
-        is_real = recorder.get() is None
-        draw = running.ledger.settle(
-            entry, "released" if is_real else "recorded", noisy if is_real else None
+        ]
+
+
+def _wait(running: Session, key: str, draw: int) -> None:
+    """Until nobody is answering a query any more. An interrupt ends it, and leaves nothing."""
+    pause = 0.001
+    while running.ledger.is_taken(key, draw):
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+
+
+def _record(running: Session, each: _Prepared, answer: Answer | None, is_new: bool) -> Record:
+    if answer is None:
+        answer, is_new = _successor(running, each), False
+    if not is_new:
+        running.ledger.replayed(answer)
+    ledger = running.ledger_of(each.query.source)
+    return results.record_of(each.query, each.mechanism, answer, ledger)
+
+
+def _successor(running: Session, each: _Prepared) -> Answer:
+    """The answer of who has overtaken this process."""
+    key, draw = each.draft.key, each.query.asked.draw
+    _wait(running, key, draw)
+    answer = running.ledger.answer(key, draw)
+    if answer is None:
+        raise ReleaseFailed(
+            f"'{each.query}' was charged and not answered: another process took it over, for it "
+            "held this one for dead, and has not answered either. Its charge stays. Ask again."
         )
-        answer, ledger = Answer(entry, noisy, draw), running.ledger_of(each.query.source)
-        records.append(results.record_of(each.query, each.mechanism, answer, ledger))
-    return records
+    return answer
+
+
+def _priced(
+    prices: Prices | None, prepared: Sequence[_Prepared], before: Sequence[Answer | None]
+) -> list[_Prepared]:
+    """What must be paid for, at other prices; equal queries are paid for once."""
+    first = _first_of_each(prepared, before)
+    if prices is None or not first:
+        return list(prepared)
+    losses = prices([(prepared[i].query, prepared[i].mechanism) for i in first.values()])
+    at = dict(zip(first, losses, strict=True))
+    pairs = zip(_names(prepared), prepared, strict=True)
+    return [each.at(at[name]) if name in at else each for name, each in pairs]
+
+
+def _first_of_each(
+    prepared: Sequence[_Prepared], before: Sequence[Answer | None]
+) -> dict[object, int]:
+    """Where those stand that must be paid for: of equal ones the first."""
+    places: dict[object, int] = {}
+    for i, (name, answer) in enumerate(zip(_names(prepared), before, strict=True)):
+        if answer is None:
+            places.setdefault(name, i)
+    return places
+
+
+def _names(prepared: Sequence[_Prepared]) -> list[object]:
+    """What equal queries share that one draw answers; each other one has a name of its own."""
+    asked = [(each.draft.key, each.query.asked.draw) for each in prepared]
+    return [(key, draw) if key and draw else i for i, (key, draw) in enumerate(asked)]
+
+
+def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Answer | None]:
+    """The answers to what is charged now; None to what another process has overtaken."""
+    with Claim([each.query.asked.draw for each in prepared]) as claim:
+        entries = running.ledger.charge(*(each.draft for each in prepared), claim=claim)
+        return [_drawn(running, each, entries[i:]) for i, each in enumerate(prepared)]
+
+
+def _drawn(running: Session, each: _Prepared, entries: Sequence[Entry]) -> Answer | None:
+    """The answer to the first of some charges, kept before anybody sees it."""
+    noisy = _noisy(each.query, each.mechanism, each.engine)
+    if noisy is None:
+        for left in entries:
+            running.ledger.settle(left, "failed", leased=True)
+        # Raised here and not where it failed, so that no traceback holds a frame with rows.
+        raise ReleaseFailed(
+            f"reading the data for '{each.query}' failed. Its charge of {entries[0].loss} stays. "
+            f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
+        )
+    is_real = recorder.get() is None
+    draw, said = _kept(running, entries[0], noisy if is_real else None)
+    if said:
+        raise ReleaseFailed(
+            f"'{each.query}' was charged {entries[0].loss} and not answered, for an answer that is "
+            f"not kept may not be shown: another could be drawn beside it. {said}"
+        )
+    return None if draw is None else Answer(entries[0], noisy, draw)
+
+
+def _kept(running: Session, entry: Entry, noisy: Sequence[Any] | None) -> tuple[int | None, str]:
+    status = "recorded" if noisy is None else "released"
+    try:
+        return running.ledger.settle(entry, status, noisy, leased=True), ""
+    except StoreError as error:
+        return None, str(error)
 
 
 @dataclass(frozen=True)

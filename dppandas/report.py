@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
+from . import locks
 from .accounting import Measure
 from .budget import NO_EPSILON, Epsilon, Loss
 from .durable import SqliteStore
@@ -131,7 +132,8 @@ def _checked(ledger: Ledger, path: object) -> File:
     if not file.parent.is_dir():
         raise StoreError(f"path={str(file)!r}: there is no folder {str(file.parent)!r}.")
     store = ledger.store
-    if isinstance(store, SqliteStore) and file.resolve() == store.path.resolve():
+    is_open = locks.is_held(locks.identity(file))
+    if is_open or (isinstance(store, SqliteStore) and store.is_at(file)):
         raise StoreError(f"path={str(file)!r} is the ledger itself: choose another file.")
     return file
 

@@ -255,7 +255,7 @@ def _started(
 
 def _is_kept_in(running: Session, path: str | os.PathLike[str]) -> bool:
     file = running.ledger.store
-    return isinstance(file, durable.SqliteStore) and file.path == durable.checked_path(path)
+    return isinstance(file, durable.SqliteStore) and file.is_at(path)
 
 
 @quiet

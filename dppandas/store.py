@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from .budget import Epsilon, Loss
-from .errors import WorkerProcessError
+from .errors import SessionError, WorkerProcessError
+from .leases import Claim, Taken
 from .spending import Path, Spending
 
 
@@ -65,17 +66,29 @@ Check = Callable[[Loss, Loss], None]
 class Store(Protocol):
     """Keeps entries, in order, and lets nobody write between a check and what it allows."""
 
-    def add(self, drafts: Sequence[Entry], check: Check) -> list[Entry]:
-        """Append all, unless ``check(before, after)`` raises; they are safe when this returns."""
+    def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
+        """Append all, unless ``check(before, after)`` raises; they are safe when this returns.
+
+        With a claim, those that have a key are leased to it: of each key and draw to one claim.
+        Raises `Taken` where one is leased to another that is still at it, or answered.
+        """
+        ...
+
+    def is_taken(self, key: str, draw: int) -> bool:
+        """Whether somebody who is still at it has leased a draw of a key."""
         ...
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         """Call ``action(spent)`` while nobody can charge."""
         ...
 
-    def settle(self, number: int, status: str, noisy: Sequence[Any] | None = None) -> int:
+    def settle(
+        self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False
+    ) -> int | None:
         """Note what became of a charge; the charge itself never changes. What was released is kept
-        for its key. Returns which draw of its query this is, from 1; 0 if it isn't kept."""
+        for its key. Returns which draw of its query this is, from 1; 0 if it isn't kept.
+
+        Of a charge that was leased, None where the lease is another's by now: nothing is noted."""
         ...
 
     def answer(self, key: str, draw: int) -> Answer | None:
@@ -114,6 +127,15 @@ class Store(Protocol):
         ...
 
 
+def refuse_own(claim: Claim) -> None:
+    """Nobody waits for himself."""
+    if claim.is_mine:
+        raise SessionError(
+            "this query is being answered in this very thread: something that runs while its rows "
+            "are read asks the same again. Nothing was computed or charged."
+        )
+
+
 #: The process that imported dppandas. A fork of it is another, even for sessions that it opens.
 _PROCESS = os.getpid()
 
@@ -126,44 +148,87 @@ class MemoryStore:
     def __init__(self) -> None:
         self._entries: list[Entry] = []
         self._spending = Spending()
-        self._answers: dict[str, list[tuple[int, Sequence[Any]]]] = {}
+        self._answers: dict[str, dict[int, tuple[int, Sequence[Any]]]] = {}
+        self._leases: dict[tuple[str, int], tuple[int, Claim]] = {}
         self._sources: dict[str, Registered] = {}
         self._lock = threading.Lock()
 
-    def add(self, drafts: Sequence[Entry], check: Check) -> list[Entry]:
+    def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
         self._same_process()
         # With a lock go blocks of one line, here and below: an interrupt between the last line of
         # a block and its end, where Python unlocks, would leave it locked for good.
-        with self._lock: return self._added(drafts, check)  # noqa: E701  # fmt: skip
+        with self._lock: return self._added(drafts, check, claim)  # noqa: E701  # fmt: skip
 
-    def _added(self, drafts: Sequence[Entry], check: Check) -> list[Entry]:
+    def _added(self, drafts: Sequence[Entry], check: Check, claim: Claim | None) -> list[Entry]:
+        leases = {} if claim is None else self._leased(drafts, claim)
         after = self._spending.plus(((each.source, each.path), each.loss) for each in drafts)
         check(self._spending.total, after.total)
         first = len(self._entries) + 1
         entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
         self._spending = after  # first, so that an interrupt here can only count too much
         self._entries += entries
+        self._leases |= leases
         return entries
+
+    def _leased(
+        self, drafts: Sequence[Entry], claim: Claim
+    ) -> dict[tuple[str, int], tuple[int, Claim]]:
+        leases: dict[tuple[str, int], tuple[int, Claim]] = {}
+        number = len(self._entries)
+        for draft, wanted in zip(drafts, claim.draws, strict=True):
+            number += 1
+            if draft.key:
+                if wanted and (self._holder(draft.key, wanted) or self.answer(draft.key, wanted)):
+                    raise Taken(draft.key, wanted)
+                draw = wanted or self._next(draft.key, leases)
+                leases[draft.key, draw] = number, claim
+        return leases
+
+    def _next(self, key: str, *more: dict[tuple[str, int], Any]) -> int:
+        """The draw after all that are kept, or being made."""
+        leased: list[tuple[str, int]] = [name for each in (self._leases, *more) for name in each]
+        drawn = [draw for name, draw in leased if name == key]
+        return max([0, *self._answers.get(key, {}), *drawn]) + 1
+
+    def _holder(self, key: str, draw: int) -> Claim | None:
+        _, claim = self._leases.get((key, draw), (0, None))
+        if claim is None or not claim.is_open:
+            return None
+        refuse_own(claim)
+        return claim
+
+    def is_taken(self, key: str, draw: int) -> bool:
+        return self._holder(key, draw) is not None
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         with self._lock: action(self._spending.total)  # noqa: E701  # fmt: skip
 
-    def settle(self, number: int, status: str, noisy: Sequence[Any] | None = None) -> int:
-        with self._lock: return self._settled(number, status, noisy)  # noqa: E701  # fmt: skip
+    def settle(
+        self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False
+    ) -> int | None:
+        with self._lock: return self._settled(number, status, noisy, leased)  # noqa: E701  # fmt: skip
 
-    def _settled(self, number: int, status: str, noisy: Sequence[Any] | None) -> int:
-        entry = self._entries[number - 1] = replace(self._entries[number - 1], status=status)
-        if noisy is None or not entry.key:
-            return 0
-        kept = self._answers.setdefault(entry.key, [])
-        kept.append((number, noisy))
-        return len(kept)
+    def _settled(
+        self, number: int, status: str, noisy: Sequence[Any] | None, leased: bool
+    ) -> int | None:
+        entry = self._entries[number - 1]
+        draw = next((draw for (_, draw), lease in self._leases.items() if lease[0] == number), None)
+        if leased and entry.key and draw is None:
+            return None
+        self._entries[number - 1] = replace(entry, status=status)
+        kept = 0
+        if noisy is not None and entry.key:
+            kept = draw or self._next(entry.key)
+            self._answers.setdefault(entry.key, {})[kept] = number, noisy
+        if draw is not None:  # last, so that an interrupt leaves a lease that ends with its claim
+            del self._leases[entry.key, draw]
+        return kept
 
     def answer(self, key: str, draw: int) -> Answer | None:
-        kept = self._answers.get(key, [])
-        if not 1 <= draw <= len(kept):
+        found = self._answers.get(key, {}).get(draw)
+        if found is None:
             return None
-        number, noisy = kept[draw - 1]
+        number, noisy = found
         return Answer(self._entries[number - 1], noisy, draw)
 
     def register(self, source: Registered) -> Registered:

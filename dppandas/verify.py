@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
-from . import canonical, durable
+from . import canonical, chain, connections, durable
 from .accounting import Terms
 from .budget import Loss
 from .errors import QueryError, StoreError, shown
@@ -78,11 +78,11 @@ def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
     """
     if noted is not None and not re.fullmatch("[0-9a-f]{64}", noted):
         raise QueryError(f"head={shown(noted)} must be a hash of 64 hexadecimal digits.")
-    file = durable.checked_path(path)
+    file = connections.checked_path(path)
     if not file.exists():
         raise StoreError(f"there is no ledger at {str(file)!r}.")
     for _ in range(10):
-        is_shared, before = durable.is_shared(file), _mark(file)
+        is_shared, before = connections.is_shared(file), _mark(file)
         verdict = _read(file, noted)
         if is_shared or _mark(file) == before:  # else somebody began to write while it was read
             return verdict
@@ -97,7 +97,7 @@ def _mark(file: File) -> tuple[int, ...]:
 def _read(file: File, noted: str | None) -> Verdict:
     reader = _Reader()
     try:
-        db = durable.opened_to_read(file)
+        db = connections.opened_to_read(file)
         try:
             db.execute("BEGIN")  # one moment, whatever others write
             reader.read_all(db)
@@ -106,7 +106,7 @@ def _read(file: File, noted: str | None) -> Verdict:
     except StoreError:
         raise
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(durable.explained(error, file)) from None
+        raise StoreError(connections.explained(error, file)) from None
     found = reader.numbers.get(noted or "")
     if noted is not None and found is None:
         reader.note(None, "no event has the hash that was noted: this isn't its continuation")
@@ -130,6 +130,7 @@ class _Reader:
         self.last = 0  # release
         self.charged_by: dict[int, int] = {}  # the event of each
         self.outcomes: set[int] = set()
+        self.draws: dict[str, set[int]] = {}  # that are kept, by key
         self.numbers: dict[str, int] = {}  # of the events, by hash
         self.is_whole = True  # whether every charge can be read
 
@@ -149,9 +150,9 @@ class _Reader:
         (mark,) = db.execute("PRAGMA application_id").fetchone()
         (self.schema,) = db.execute("PRAGMA user_version").fetchone()
         has_events = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone()
-        if mark != durable.APPLICATION and not has_events:
+        if mark != connections.APPLICATION and not has_events:
             raise StoreError("this is a database, but no ledger of dppandas.")
-        if mark != durable.APPLICATION:
+        if mark != connections.APPLICATION:
             self.note(None, "the file is not marked as a ledger of dppandas")
         if self.schema > durable.SCHEMA:
             raise StoreError(
@@ -170,6 +171,8 @@ class _Reader:
         should, there = _tables(durable.create_tables), _tables(db)
         if self.schema == 1:  # it had no table of what is spent: that is made when it is opened
             should = {key: sql for key, sql in should.items() if key[2] != "spending"}
+        if self.schema < 3:
+            should = {key: sql for key, sql in should.items() if key[2] != "leases"}
         for key in sorted({*should, *there}):
             kind, name, _ = key
             if key not in should:
@@ -196,7 +199,7 @@ class _Reader:
             if number != expected:
                 last = f" to {number - 1}" if number - 1 > expected else ""
                 self.note(number, f"before it, {expected}{last} is missing")
-            if durable.linked(before, number, kind, release, key, body) != link:
+            if chain.linked(before, number, kind, release, key, body) != link:
                 self.note(number, _broken(before))
             self.numbers[link] = number
             before, expected = link, number + 1
@@ -210,7 +213,7 @@ class _Reader:
     ) -> None:
         take = {
             "opened": self._opened, "source": self._source, "charge": self._charge,
-            "outcome": self._outcome,
+            "outcome": self._outcome, "counted": self._counted,
         }.get(kind)  # fmt: skip
         if take is None:
             self.note(number, f"{shown(kind)} is no kind of event")
@@ -260,6 +263,21 @@ class _Reader:
         if key is not None:
             _unless(key == entry.key, f"it keeps an answer to another query than release {release}")
             canonical.from_json(kept)
+            self._draw(key, body.get("draw"))
+
+    def _draw(self, key: str, said: Any) -> None:
+        """Which draw of its query an answer is: until schema 2 the next one."""
+        drawn = self.draws.setdefault(key, set())
+        draw = len(drawn) + 1 if said is None else said
+        _unless(type(draw) is int and draw >= 1, f"{shown(said)} is no number of a draw")
+        _unless(draw not in drawn, f"draw {draw} of its query is kept already")
+        drawn.add(draw)
+
+    def _counted(self, number: int, release: int | None, key: str | None, body: Any) -> None:
+        _unless(release is None and key is None, "a count has neither number nor key")
+        follows = durable.spent_rows(Spending().plus(map(_charge, self.charges.values())))
+        is_right = not self.is_whole or body["spent"] == chain.digest(follows)
+        _unless(is_right, "what it says was spent doesn't follow from the charges before it")
 
     # what follows from them
 
@@ -277,8 +295,17 @@ class _Reader:
                 self.charged_by[release],
                 f"release {release} brings what is spent to {spent}, over the budget of {limit}",
             )
+        if self.schema >= 3:
+            self._leases(db)
         if self.schema >= 2:
             self._kept(durable.spending_kept(db).losses, Spending().plus(charges).losses)
+
+    def _leases(self, db: sqlite3.Connection) -> None:
+        for key, draw, release in db.execute("SELECT key, draw, release FROM leases"):
+            entry = self.charges.get(release)
+            is_drawn = release in self.outcomes or draw in self.draws.get(key, ())
+            if entry is None or key != entry.key or is_drawn:
+                self.note(None, f"release {release} is not what its lease says it is")
 
     def _kept(self, kept: dict[Place, Loss], follows: dict[Place, Loss]) -> None:
         for place in {**kept, **follows}:
@@ -295,7 +322,13 @@ _PARTS = {
     "_pages": "the file", "_tables": "its schema", "_events": "its events",
     "_totals": "the table of what is spent",
 }  # fmt: skip
-_WORDS = {"opened": "budget", "source": "source", "charge": "charge", "outcome": "outcome"}
+_WORDS = {
+    "opened": "budget",
+    "source": "source",
+    "charge": "charge",
+    "outcome": "outcome",
+    "counted": "table of what is spent",
+}
 
 
 class _Wrong(Exception):

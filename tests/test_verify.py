@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dppandas as dp
-from dppandas import __main__, durable
+from dppandas import __main__, chain, connections, durable
 from dppandas.accounting import Terms
 from dppandas.budget import Delta, Epsilon, Loss
 from dppandas.durable import SqliteStore
@@ -66,7 +66,7 @@ def forge(file: Path) -> None:
     rows = db.execute("SELECT number, kind, release, key, body FROM events ORDER BY number")
     before = ""
     for new, (number, *said) in enumerate(rows.fetchall(), start=1):
-        before = durable.linked(before, new, *said)
+        before = chain.linked(before, new, *said)
         db.execute("UPDATE events SET number = ?, hash = ? WHERE number = ?", (new, before, number))
     db.close()
 
@@ -178,6 +178,16 @@ TAMPERED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "an index dropped": (
         lambda f: change(f, "DROP INDEX outcomes"), "the index 'outcomes' is missing",
     ),
+    "a lease of what is answered": (
+        lambda f: change(f, "INSERT INTO leases VALUES ('k', 9, 1)"),
+        "release 1 is not what its lease says it is",
+    ),
+    "a lease of nothing": (
+        lambda f: change(f, "INSERT INTO leases VALUES ('k', 9, 99)"), "release 99 is not what",
+    ),
+    "a lease of another query": (
+        lambda f: change(f, "INSERT INTO leases VALUES ('j', 1, 6)"), "release 6 is not what",
+    ),
     "the cache dropped": (lambda f: change(f, "DROP TABLE spending"), "'spending' is missing"),
     "the events dropped": (lambda f: change(f, "DROP TABLE events"), "'events' is missing"),
     "a mark": (lambda f: change(f, "PRAGMA application_id = 0"), "is not marked as a ledger"),
@@ -254,6 +264,14 @@ FORGED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "an answer that can't be read": (
         lambda f: edit(f, 4, answer=[{"x": 1}]), "event 4: what it says of the outcome can't be",
     ),
+    "a draw twice": (lambda f: edit(f, 8, draw=1), "event 8: draw 1 of its query is kept already"),
+    "a draw of no number": (lambda f: edit(f, 8, draw="x"), "event 8: 'x' is no number of a draw"),
+    "a wrong count": (
+        lambda f: change(
+            f, "INSERT INTO events VALUES (13, 'counted', NULL, NULL, '{\"spent\": \"0\"}', '')",
+        ),
+        "event 13: what it says was spent doesn't follow from the charges before it",
+    ),
     "an unknown kind": (
         lambda f: change(f, "UPDATE events SET kind = 'refund' WHERE number = 4"),
         "event 4: 'refund' is no kind of event",
@@ -265,6 +283,113 @@ FORGED: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda f: edit(f, 5, time=float("nan")), "event 5: what it says of the charge can't be",
     ),
 }  # fmt: skip
+
+
+#: What opening a file notices, after so many charges.
+NOTICED: dict[str, Callable[[Path], Any]] = {
+    "less spent": lambda f: change(f, "UPDATE spending SET epsilon = '1/10' WHERE path = '[]'"),
+    "more spent": lambda f: change(f, "UPDATE spending SET epsilon = '99/1' WHERE path = '[]'"),
+    "other δ": lambda f: change(f, "UPDATE spending SET delta = '1/9' WHERE path = '[]'"),
+    "less in a part": lambda f: change(f, "UPDATE spending SET epsilon = '0/1' WHERE path != '[]'"),
+    "a place left out": lambda f: change(f, "DELETE FROM spending WHERE path != '[]'"),
+    "none left": lambda f: change(f, "DELETE FROM spending"),
+    "one more": lambda f: change(f, "INSERT INTO spending VALUES ('x', '[]', '1/1', '0/1', '0/1')"),
+    "another name": lambda f: change(f, "UPDATE spending SET source = 'x' WHERE path = '[]'"),
+    "no number": lambda f: change(f, "UPDATE spending SET rho = 'much' WHERE path = '[]'"),
+    "the last charge": lambda f: edit(f, last_charge(f), loss=["0/1", "0/1", "0/1"]),
+    "a charge less": lambda f: change(f, f"DELETE FROM events WHERE number = {last_charge(f)}"),
+}
+
+
+def last_charge(file: Path) -> int:
+    db = sqlite3.connect(file)
+    (number,) = db.execute("SELECT max(number) FROM events WHERE kind = 'charge'").fetchone()
+    db.close()
+    return int(number)
+
+
+def of_schema_2(file: Path) -> None:
+    """As a dppandas wrote it that knew neither leases nor counts, nor numbers of draws."""
+    change(
+        file, "DELETE FROM events WHERE kind = 'counted'", "DROP TABLE leases",
+        "UPDATE events SET body = json_remove(body, '$.draw')", "PRAGMA user_version = 2",
+    )  # fmt: skip
+    forge(file)
+
+
+@pytest.mark.parametrize("charges", [0, chain.EVERY - 1, chain.EVERY, 2 * chain.EVERY + 5, -300])
+@pytest.mark.parametrize("what", NOTICED)
+def test_what_is_spent_is_checked_against_the_events_when_a_file_is_opened(
+    file: Path, what: str, charges: int
+) -> None:
+    store = SqliteStore(file)
+    for _ in range(3):  # several transactions, one of which is counted
+        store.add([replace(DRAFT, loss=Loss(Epsilon(1, 7000)))] * (abs(charges) // 3), agreed)
+    store.add([replace(DRAFT, loss=Loss(Epsilon(1, 7000)))], agreed)
+    store.close()
+    if charges < 0:
+        of_schema_2(file)
+    SqliteStore(file).close()
+    assert told(file) == ""
+    NOTICED[what](file)
+    before = file.read_bytes()
+    for opened in (
+        lambda: dp.session(store=file),
+        lambda: SqliteStore(file, reading=True),
+        lambda: SqliteStore(file),
+    ):
+        with pytest.raises(dp.StoreError, match="what it says is spent doesn't follow from its"):
+            opened()
+    assert file.read_bytes() == before
+
+
+def agreed(before: Loss, after: Loss) -> None:
+    pass
+
+
+def test_a_count_is_believed_by_no_hash_of_its_own(file: Path) -> None:
+    """Who edits the table and the last count, and doesn't write all hashes since anew."""
+    store = SqliteStore(file)
+    store.add([DRAFT] * 300, agreed)
+    store.add([DRAFT], agreed)
+    store.close()
+    db = sqlite3.connect(file, isolation_level=None)
+    (number,) = db.execute("SELECT max(number) FROM events WHERE kind = 'counted'").fetchone()
+    db.execute("UPDATE spending SET epsilon = '1/10' WHERE path = '[]'")
+    with pytest.raises(dp.StoreError, match="doesn't follow"):
+        SqliteStore(file)
+    db.execute("DELETE FROM events WHERE number > ?", (number,))
+    (rows,) = [chain._table(db)]
+    db.close()
+    edit(file, number, spent=chain.digest(rows.items()))
+    with pytest.raises(dp.StoreError, match="doesn't follow"):
+        SqliteStore(file)
+
+
+def test_a_file_of_schema_2_replays_as_it_is_and_is_brought_up_to_date_by_a_charge(
+    file: Path,
+) -> None:
+    of_schema_2(file)
+    assert (told(file), verified(file).schema) == ("", 2)
+
+    def replayed() -> None:
+        store = SqliteStore(file)
+        answers = [store.answer("k", draw) for draw in (1, 2, 3, 4)]
+        assert [a and (a.entry.number, a.draw) for a in answers] == [(1, 1), (3, 2), (4, 3), None]
+        assert store.spending.total == Loss(Epsilon(1, 2))
+        store.close()
+        SqliteStore(file, reading=True).close()
+
+    left_as_it_is(file, replayed)
+    store = SqliteStore(file)
+    (entry,) = store.add([DRAFT], agreed)
+    assert store.settle(entry.number, "released", [5]) == 4
+    answer = store.answer("k", 4)
+    assert answer is not None
+    assert list(answer.noisy) == [5]
+    store.close()
+    assert (told(file), verified(file).schema) == ("", durable.SCHEMA)
+    SqliteStore(file)
 
 
 @pytest.mark.parametrize("what", TAMPERED)
@@ -358,7 +483,7 @@ def left_as_it_is(file: Path, action: Callable[[], object]) -> None:
 def test_a_file_stays_as_it_is_byte_by_byte(file: Path, capsys: Any) -> None:
     left_as_it_is(file, lambda: __main__.main(["verify", str(file)]))
     left_as_it_is(file, lambda: __main__.main(["show", str(file)]))
-    change(file, "DROP TABLE spending", "PRAGMA user_version = 1")
+    change(file, "DROP TABLE spending", "DROP TABLE leases", "PRAGMA user_version = 1")
     left_as_it_is(file, lambda: __main__.main(["verify", str(file)]))
     left_as_it_is(file, lambda: __main__.main(["show", str(file)]))
     assert "older dppandas (schema 1" in capsys.readouterr().err
@@ -368,7 +493,7 @@ def test_a_file_stays_as_it_is_byte_by_byte(file: Path, capsys: Any) -> None:
 def test_a_file_in_use_is_verified_with_what_is_in_its_log(file: Path) -> None:
     store = SqliteStore(file)
     store.add([DRAFT], lambda before, after: None)
-    assert durable.is_shared(file)
+    assert connections.is_shared(file)
     verdict = verified(file)
     assert (verdict.events, verdict.is_sound) == (13, True)
     store.add([DRAFT], lambda before, after: None)

@@ -1,0 +1,595 @@
+"""Equal queries that are asked at the same time share one draw, whoever dies or is interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas import release
+from dppandas.accounting import Terms
+from dppandas.budget import Epsilon, Loss
+from dppandas.durable import SqliteStore
+from dppandas.engines.pandas import PandasEngine
+from dppandas.leases import Claim, Taken
+from dppandas.store import Entry, MemoryStore, Store
+from dppandas.verify import verified
+
+TERMS = Terms(limit=Loss(Epsilon(100)))
+DRAFT = Entry(
+    number=0, time=0.0, source="people", lineage="verified", what="count",
+    loss=Loss(Epsilon(1, 10)), mechanism="m", scale="1", error="", cell=None, key="k",
+)  # fmt: skip
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the locks are Linux's")
+
+
+def agreed(before: Loss, after: Loss) -> None:
+    pass
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "a.ledger", TERMS)
+
+
+def elsewhere(action: Callable[[], Any]) -> Any:
+    """What another thread gets by it, or what it raises."""
+    got: list[Any] = []
+
+    def act() -> None:
+        try:
+            got.append(action())
+        except Exception as error:
+            got.append(error)
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    thread.join(60)
+    return got[0]
+
+
+# --- what a store does ----------------------------------------------------------------------------
+
+
+def test_a_draw_is_leased_to_one_claim_at_a_time(store: Store) -> None:
+    with Claim([1]) as mine:
+        (entry,) = store.add([DRAFT], agreed, mine)
+        assert elsewhere(lambda: store.is_taken("k", 1)) is True
+        with Claim([1]) as other:
+            taken = elsewhere(lambda: store.add([DRAFT], agreed, other))
+        assert isinstance(taken, Taken)
+        assert (taken.key, taken.draw) == ("k", 1)
+        assert store.count() == 1
+        assert store.settle(entry.number, "released", [3], leased=True) == 1
+        assert store.is_taken("k", 1) is False
+    with Claim([1]) as late, pytest.raises(Taken):  # answered in the meantime
+        store.add([DRAFT], agreed, late)
+    assert store.count() == 1
+
+
+@pytest.mark.parametrize("ends", ["failed", "left", "raised"])
+def test_a_lease_ends_with_its_claim_however_that_ends(store: Store, ends: str) -> None:
+    with pytest.raises(KeyboardInterrupt), Claim([1]) as mine:  # noqa: PT012
+        (entry,) = store.add([DRAFT], agreed, mine)
+        if ends == "failed":
+            store.settle(entry.number, "failed", leased=True)
+        raise KeyboardInterrupt
+    assert store.is_taken("k", 1) is False
+    with Claim([1]) as next_one:
+        (entry,) = store.add([DRAFT], agreed, next_one)
+        assert store.settle(entry.number, "released", [4], leased=True) == 1
+    first, second = store.entries()
+    assert (first.status, second.status) == (
+        "failed" if ends == "failed" else "charged",
+        "released",
+    )
+
+
+def test_who_was_overtaken_keeps_nothing(store: Store) -> None:
+    with Claim([1]) as mine:
+        (entry,) = store.add([DRAFT], agreed, mine)
+        mine.is_open = False  # as one that the system can't tell from a dead one
+        assert store.settle(elsewhere_leased(store), "released", [5], leased=True) == 1
+        assert store.settle(entry.number, "released", [6], leased=True) is None
+    answer = store.answer("k", 1)
+    assert answer is not None
+    assert (list(answer.noisy), answer.draw) == ([5], 1)
+    assert store.answer("k", 2) is None
+    assert [e.status for e in store.entries()] == ["charged", "released"]
+
+
+def elsewhere_leased(store: Store) -> int:
+    claim = Claim([1])
+    claim.__enter__()
+    return store.add([DRAFT], agreed, claim)[0].number
+
+
+def test_a_batch_takes_all_leases_or_none(store: Store) -> None:
+    other = Entry(**{**vars(DRAFT), "key": "j"})
+    with Claim([1]) as mine:
+        store.add([DRAFT], agreed, mine)
+        with Claim([1, 1]) as batch:
+            taken = elsewhere(lambda: store.add([other, DRAFT], agreed, batch))
+        assert isinstance(taken, Taken)
+        assert store.is_taken("j", 1) is False
+        assert store.count() == 1
+
+
+def test_what_is_refused_leases_nothing(store: Store) -> None:
+    def refuse(before: Loss, after: Loss) -> None:
+        raise ValueError("no")
+
+    with Claim([1]) as mine:
+        with pytest.raises(ValueError, match="no"):
+            store.add([DRAFT], refuse, mine)
+        assert elsewhere(lambda: store.is_taken("k", 1)) is False
+
+
+def test_fresh_draws_go_side_by_side_and_leave_leased_numbers_to_their_holders(
+    store: Store,
+) -> None:
+    with Claim([1]) as mine, Claim([0, 0]) as fresh:
+        (first,) = store.add([DRAFT], agreed, mine)
+        second, third = store.add([DRAFT, DRAFT], agreed, fresh)
+        assert store.settle(third.number, "released", [3], leased=True) == 3
+        assert store.settle(second.number, "released", [2], leased=True) == 2
+        assert store.answer("k", 1) is None
+        assert store.settle(first.number, "released", [1], leased=True) == 1
+    for draw in (1, 2, 3):
+        answer = store.answer("k", draw)
+        assert answer is not None
+        assert list(answer.noisy) == [draw]
+
+
+def test_a_thread_never_waits_for_itself(store: Store) -> None:
+    with Claim([1]) as mine:
+        store.add([DRAFT], agreed, mine)
+        with Claim([1]) as again, pytest.raises(dp.SessionError, match="in this very thread"):
+            store.add([DRAFT], agreed, again)
+
+
+def test_queries_without_a_key_lease_nothing(store: Store) -> None:
+    plain = Entry(**{**vars(DRAFT), "key": ""})
+    with Claim([1]) as one, Claim([1]) as other:
+        store.add([plain], agreed, one)
+        (entry,) = store.add([plain], agreed, other)
+        assert store.settle(entry.number, "released", [1], leased=True) == 0
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+def people() -> Any:
+    df = pd.DataFrame({"a": range(100), "g": list("ab") * 50})
+    return dp.protect(df, name="people", version="1", domain={"g": ["a", "b"], "a": (0, 100)})
+
+
+@pytest.fixture(params=["memory", "file"])
+def running(request: pytest.FixtureRequest, tmp_path: Path) -> dp.Session:
+    store = None if request.param == "memory" else tmp_path / "a.ledger"
+    return dp.session(epsilon=100, store=store)
+
+
+class Gate:
+    """Holds scans until it is opened, and counts them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.opened, self.begun = threading.Event(), threading.Semaphore(0)
+        self.scans = 0
+        gather = PandasEngine.gather
+
+        def held(*args: Any, **more: Any) -> Any:
+            self.scans += 1
+            self.begun.release()
+            assert self.opened.wait(60)
+            return gather(*args, **more)
+
+        monkeypatch.setattr(PandasEngine, "gather", held)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    return Gate(monkeypatch)
+
+
+class Waits:
+    """Counts who begins to wait."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun = threading.Semaphore(0)
+        wait = release._wait
+
+        def waiting(*args: Any) -> None:
+            self.begun.release()
+            wait(*args)
+
+        monkeypatch.setattr(release, "_wait", waiting)
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
+    return Waits(monkeypatch)
+
+
+@contextmanager
+def threads(actions: list[Callable[[], Any]]) -> Iterator[list[Any]]:
+    """Run all at once; at the end of the block all have ended, and the list has what they got."""
+    got: list[Any] = [None] * len(actions)
+
+    def act(i: int) -> None:
+        try:
+            got[i] = actions[i]()
+        except BaseException as error:
+            got[i] = error
+
+    started = [threading.Thread(target=act, args=(i,)) for i in range(len(actions))]
+    [t.start() for t in started]
+    yield got
+    [t.join(60) for t in started]
+    assert not any(t.is_alive() for t in started)
+
+
+def test_threads_that_ask_the_same_at_once_share_one_draw(
+    running: dp.Session, gate: Gate, waits: Waits
+) -> None:
+    p = people()
+    with threads([lambda: p["a"].mean(epsilon=1)] * 6) as got:
+        assert gate.begun.acquire(timeout=60)
+        for _ in range(5):
+            assert waits.begun.acquire(timeout=60)
+        gate.opened.set()
+    assert len({float(each) for each in got}) == 1
+    assert (gate.scans, running.spent) == (1, 1)
+    assert running.ledger.replays == 5
+    assert [e.status for e in running.ledger.charges()] == ["released"]
+
+
+def test_other_queries_and_fresh_ones_do_not_wait(running: dp.Session, gate: Gate) -> None:
+    p = people()
+    others: list[Callable[[], Any]] = [
+        lambda: p.count(epsilon=2),
+        lambda: p.count(epsilon=1, fresh=True),
+        lambda: p.count(epsilon=1, fresh=True),
+        lambda: p["g"].value_counts(epsilon=1),
+    ]
+    with threads([lambda: p.count(epsilon=1)]) as first:
+        assert gate.begun.acquire(timeout=60)
+        with threads(others) as got:
+            for _ in others:
+                assert gate.begun.acquire(timeout=60)  # all of them at once
+            gate.opened.set()
+    assert not [each for each in first + got if isinstance(each, BaseException)]
+    assert running.spent == 6
+
+
+def test_who_waits_answers_itself_where_the_first_fails(
+    running: dp.Session, gate: Gate, waits: Waits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = people()
+    held, failed = PandasEngine.gather, threading.Event()
+
+    def gather(*args: Any, **more: Any) -> Any:
+        result = held(*args, **more)
+        if not failed.is_set():
+            failed.set()
+            raise ValueError
+        return result
+
+    monkeypatch.setattr(PandasEngine, "gather", gather)
+    with threads([lambda: p.count(epsilon=1)] * 2) as got:
+        assert waits.begun.acquire(timeout=60)
+        gate.opened.set()
+    assert sorted(type(each).__name__ for each in got) == ["ReleaseFailed", "ReleasedInt"]
+    assert [e.status for e in running.ledger.charges()] == ["failed", "released"]
+
+
+def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
+    running: dp.Session,
+) -> None:
+    p = people()
+
+    def ask(numbers: list[int]) -> Any:
+        losses = [p.query(f"a > {i}").count()._query(running.terms.asked(1), None) for i in numbers]
+        return [each.estimate() for each in release.release_all(losses)]
+
+    forth, back = list(range(12)), list(range(11, -1, -1))
+    with threads([lambda: ask(forth), lambda: ask(back)] * 3) as got:
+        pass
+    assert all(each == got[0] for each in got[::2])
+    assert all(each == got[0][::-1] for each in got[1::2])
+    assert running.spent == 12
+
+
+def test_equal_queries_of_one_call_are_one_draw(running: dp.Session) -> None:
+    p = people()
+    asked = [p.count()._query(running.terms.asked(1), None)] * 3
+    records = release.release_all(asked)
+    assert len({record.estimate() for record in records}) == 1
+    assert {record.number for record in records} == {1}
+    assert (running.spent, running.ledger.replays) == (1, 2)
+
+
+def test_an_interrupt_ends_the_wait_and_leaves_nothing_behind(
+    running: dp.Session, gate: Gate
+) -> None:
+    p = people()
+    me = threading.main_thread().ident
+    assert me is not None
+    with threads([lambda: p.count(epsilon=1)]) as got:
+        assert gate.begun.acquire(timeout=60)
+        slept = threading.Event()
+
+        def interrupt() -> None:
+            slept.wait(60)
+            signal.pthread_kill(me, signal.SIGINT)
+
+        with pytest.MonkeyPatch.context() as patch, threads([interrupt]):
+            sleep = release.time.sleep
+            patch.setattr(release.time, "sleep", lambda s: (slept.set(), sleep(s)))
+            with pytest.raises(KeyboardInterrupt):
+                p.count(epsilon=1)
+        assert running.spent == 1
+        assert p.query("a > 3").count().release is not None
+        gate.opened.set()
+    assert p.count(epsilon=1) == got[0]
+    assert p["g"].value_counts(epsilon=1) is not None
+
+
+def test_an_interrupt_in_the_scan_gives_the_lease_free(
+    running: dp.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = people()
+    with monkeypatch.context() as broken:
+
+        def interrupted(*args: Any, **more: Any) -> Any:
+            raise KeyboardInterrupt
+
+        broken.setattr(PandasEngine, "gather", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            p.count(epsilon=1)
+    assert isinstance(elsewhere(lambda: p.count(epsilon=1)), int)
+    assert [e.status for e in running.ledger.charges()] == ["charged", "released"]
+
+
+@pytest.fixture
+def nobody_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a system that can't tell who does."""
+    monkeypatch.setattr(Claim, "__enter__", lambda claim: claim)
+
+
+def test_who_is_overtaken_shows_the_answer_of_the_other(
+    running: dp.Session, nobody_lives: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = people()
+    gather, begun, go_on = PandasEngine.gather, threading.Event(), threading.Event()
+
+    def held(*args: Any, **more: Any) -> Any:
+        if not begun.is_set():
+            begun.set()
+            assert go_on.wait(60)
+        return gather(*args, **more)
+
+    monkeypatch.setattr(PandasEngine, "gather", held)
+    with threads([lambda: p["a"].sum(epsilon="0.001")]) as got:
+        assert begun.wait(60)
+        answer = p["a"].sum(epsilon="0.001")
+        go_on.set()
+    assert got == [answer]
+    assert dp.record(got[0]).number == 2
+    assert [e.status for e in running.ledger.charges()] == ["charged", "released"]
+
+
+def test_who_is_overtaken_by_one_that_fails_says_charged_and_not_answered(
+    running: dp.Session, nobody_lives: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = people()
+    gather = PandasEngine.gather
+
+    def overtaken(*args: Any, **more: Any) -> Any:
+        with Claim([1]) as other:
+            running.ledger.store.add(running.ledger.charges(), agreed, other)
+        return gather(*args, **more)
+
+    monkeypatch.setattr(PandasEngine, "gather", overtaken)
+    with pytest.raises(dp.ReleaseFailed, match="charged and not answered: another process took"):
+        p.count(epsilon=1)
+    assert [e.status for e in running.ledger.charges()] == ["charged", "charged"]
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+ASKS = """
+    import sys
+    import pandas as pd
+    import dppandas as dp
+    from dppandas.engines.pandas import PandasEngine
+
+    file, *how = sys.argv[1:]
+    dp.session(store=file)
+    df = pd.DataFrame({"a": range(100), "g": list("ab") * 50})
+    p = dp.protect(df, name="people", version="1", domain={"g": ["a", "b"], "a": (0, 100)})
+    gather = PandasEngine.gather
+
+    def held(*args, **more):
+        print("scans", flush=True)
+        if "held" in how:
+            sys.stdin.readline()
+        return gather(*args, **more)
+
+    PandasEngine.gather = held
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(repr(p["a"].sum(epsilon="0.01")), dp.record, flush=True)
+"""
+
+
+class Asks:
+    """A kernel that asks when it is told to; if held it stops in the scan until told to go on."""
+
+    def __init__(self, file: Path, *how: str) -> None:
+        command = [sys.executable, "-c", textwrap.dedent(ASKS), str(file), *how]
+        self.ran = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self.says() == "ready"
+
+    def says(self) -> str:
+        assert self.ran.stdout is not None
+        return self.ran.stdout.readline().split(" <")[0].strip()
+
+    def tell(self) -> None:
+        assert self.ran.stdin is not None
+        self.ran.stdin.write("\n")
+        self.ran.stdin.flush()
+
+    def __enter__(self) -> Asks:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.ran.poll() is None:
+            self.ran.send_signal(signal.SIGCONT) if os.name == "posix" else None
+            self.ran.kill()
+        self.ran.wait(timeout=60)
+        for pipe in (self.ran.stdin, self.ran.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    people()
+    dp.reset()
+    return tmp_path / "a.ledger"
+
+
+def charges(file: Path) -> list[str]:
+    return [entry.status for entry in SqliteStore(file, reading=True).entries()]
+
+
+@linux
+def test_processes_that_ask_the_same_at_once_share_one_draw(file: Path) -> None:
+    with ExitStack() as stack:
+        first = stack.enter_context(Asks(file, "held"))
+        others = [stack.enter_context(Asks(file)) for _ in range(2)]
+        first.tell()
+        assert first.says() == "scans"
+        [other.tell() for other in others]
+        first.tell()
+        answers = [each.says() for each in (first, *others)]
+    assert len(set(answers)) == 1
+    assert answers[0] != "scans"
+    assert charges(file) == ["released"]
+    assert verified(file).spent == Loss(Epsilon(1, 100))
+
+
+@linux
+def test_who_is_killed_in_a_scan_is_taken_over(file: Path) -> None:
+    with Asks(file, "held") as first, Asks(file) as second:
+        first.tell()
+        assert first.says() == "scans"
+        second.tell()
+        first.ran.kill()
+        first.ran.wait(timeout=60)
+        assert second.says() == "scans"
+        answer = second.says()
+    assert charges(file) == ["charged", "released"]
+    assert verified(file).is_sound
+    dp.session(store=file)
+    assert repr(people()["a"].sum(epsilon="0.01")) == answer
+
+
+@linux
+def test_who_is_only_stopped_is_not_taken_over(file: Path) -> None:
+    """It is waited for, however long that is."""
+    with Asks(file, "held") as first:
+        first.tell()
+        assert first.says() == "scans"
+        first.ran.send_signal(signal.SIGSTOP)
+        store = SqliteStore(file)
+        key = store.entries()[0].key
+        for _ in range(200):
+            assert store.is_taken(key, 1)
+            with Claim([1]) as mine, pytest.raises(Taken):
+                store.add([Entry(**{**vars(DRAFT), "key": key})], agreed, mine)
+        first.ran.send_signal(signal.SIGCONT)
+        first.tell()
+        answer = first.says()
+        assert not store.is_taken(key, 1)
+        found = store.answer(key, 1)
+    assert found is not None
+    assert answer == repr(int(found.noisy[0])) or found.entry.status == "released"
+    assert charges(file) == ["released"]
+
+
+@linux
+def test_a_fork_neither_ends_a_lease_nor_keeps_it(file: Path) -> None:
+    store = SqliteStore(file)
+    reader, writer = os.pipe()
+    go, began = os.pipe()
+    with Claim([1]) as mine:
+        store.add([DRAFT], agreed, mine)
+        child = os.fork()
+        if child == 0:  # sees the lease of its parent, and stays when the parent ends it
+            seen = store.is_taken("k", 1)
+            os.write(writer, b"1" if seen else b"0")
+            os.read(go, 1)
+            os.write(writer, b"1" if store.is_taken("k", 1) else b"0")
+            os._exit(0)
+        assert os.read(reader, 1) == b"1"
+        other = "from dppandas.durable import SqliteStore; import sys; " \
+            "print(SqliteStore(sys.argv[1]).is_taken('k', 1))"  # fmt: skip
+        command = [sys.executable, "-c", other, str(file)]
+        assert subprocess.run(command, capture_output=True, text=True).stdout == "True\n"
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "False\n"
+    os.write(began, b"x")
+    assert os.read(reader, 1) == b"0"
+    assert os.waitpid(child, 0)[1] == 0
+    [os.close(each) for each in (reader, writer, go, began)]
+
+
+def test_a_replay_writes_nothing(file: Path) -> None:
+    dp.session(store=file)
+    answer = people().count(epsilon="0.1")
+    dp.reset()
+    before, stamp = file.read_bytes(), file.stat().st_mtime_ns
+    dp.session(store=file)
+    store = dp.ledger().store
+    assert isinstance(store, SqliteStore)
+    wrote: list[str] = []
+    store._connection().set_trace_callback(wrote.append)
+    assert people().count(epsilon="0.1") == answer
+    assert not [sql for sql in wrote if sql.startswith(("BEGIN IMMEDIATE", "INSERT", "UPDATE"))]
+    dp.reset()
+    assert (file.read_bytes(), file.stat().st_mtime_ns) == (before, stamp)
+
+
+def test_refined_draws_are_leased_by_their_number(running: dp.Session) -> None:
+    n = people().count(epsilon=1)
+    with threads([lambda: n.refine(epsilon=1)] * 4) as got:
+        pass
+    assert len({float(each) for each in got}) == 1
+    assert running.spent == Fraction(2)
+
+
+def test_a_lease_leaves_no_row_behind(file: Path) -> None:
+    dp.session(store=file)
+    people().count(epsilon="0.1")
+    dp.reset()
+    db = sqlite3.connect(file)
+    assert db.execute("SELECT count(*) FROM leases").fetchone() == (0,)
+    db.close()
