@@ -36,6 +36,7 @@ CASES = {
     15: "no road into data from query strings",
     16: "parts pay for what their units can reach",
     17: "a cell means what it means alone",
+    23: "no name becomes a formula in a table that is exported",
 }
 
 
@@ -258,6 +259,12 @@ MUTANTS = [
     Mutant(16, "nothing is charged to parts", "ledger.py",
            "((draft.source, draft.path), draft.loss)", "((draft.source, ()), draft.loss)",
            "test_parallel.py::test_parts_asked_at_once_are_refused_together"),
+    Mutant(23, "formulas are exported", "statement.py",
+           "_FORMULA.match(text) and not _NUMBER.fullmatch(text)", "False",
+           "test_statement.py::test_no_cell_of_a_table_for_spreadsheets_is_a_formula"),
+    Mutant(23, "negative numbers become text", "statement.py",
+           " and not _NUMBER.fullmatch(text)", "",
+           "test_statement.py::test_no_cell_of_a_table_for_spreadsheets_is_a_formula"),
 ]  # fmt: skip
 
 
