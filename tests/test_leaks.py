@@ -961,6 +961,7 @@ def test_strictness_is_set_once_and_outlives_nothing() -> None:
     assert dp.session() is dp.session(epsilon=1) is session
     with pytest.raises(dp.SessionError, match="strict=True is running"):
         dp.session(epsilon=1, strict=False)
+    dp.session(epsilon=1)  # after a refusal nothing is released before
     # a token of the session before tells that pandas was at work since
     with pytest.raises(dp.LineageError, match="strict"):
         dp.protect(df[:2], "visits", unit="person").count(epsilon=1)

@@ -18,6 +18,7 @@ import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.ledger import attribute_to
 from dppandas.query import Token
+from dppandas.session import scratch
 
 
 def people() -> pd.DataFrame:
@@ -65,6 +66,7 @@ class TestSessions:
         with pytest.raises(dp.SessionError, match="2 is spent already"):
             dp.session(epsilon=1)
         assert dp.ledger().budget is None
+        dp.session(epsilon=4)
         people().dp.count(epsilon=2)
 
     @pytest.mark.parametrize("budget", [1000, "0.0000001", 10**9, Fraction(1, 3)])
@@ -104,6 +106,84 @@ class TestSessions:
         )  # fmt: skip
         people().dp.count(epsilon=error.remaining)
         assert dp.ledger().remaining == 0
+
+
+class TestRefusedSessions:
+    """After a refusal the next cell must not go on in another session than was asked for."""
+
+    REFUSED = (
+        (False, {"epsilon": -1}),
+        (False, {"epsilom": 2}),
+        (False, {"epsilon": 2, "delta": 2}),
+        (False, {"strict": 1}),
+        (False, {"epsilon": 2, "store": "/no/such/folder/x.ledger"}),
+        (True, {"epsilon": -1}),
+        (True, {"epsilom": 2}),
+        (True, {"epsilon": 3}),
+        (True, {"strict": True}),
+        (True, {"epsilon": 2, "store": "/no/such/folder/x.ledger"}),
+    )
+
+    @pytest.mark.parametrize(("running", "refused"), REFUSED, ids=repr)
+    def test_nothing_is_released_after_one(self, running: bool, refused: dict[str, Any]) -> None:
+        before = dp.session(epsilon=2) if running else None
+        frame = dp.protect(people(), "people")
+        old = frame.count(epsilon=0.5) if running else None
+        with pytest.raises(dp.DPError):
+            dp.session(**refused)
+        asks: list[Callable[[], Any]] = [
+            lambda: people().dp.count(epsilon=0.1),
+            lambda: frame.count(epsilon=0.5),  # nor again, what was answered before
+            lambda: frame.describe(bounds=(0, 99), epsilon=0.5),
+        ]
+        for _ in range(2):
+            for ask in asks:
+                with pytest.raises(dp.SessionError, match=r"dp\.session\(…\) was refused") as said:
+                    ask()
+                assert "dp.reset()" in str(said.value)
+                assert "Nothing was computed or charged" in str(said.value)
+            dp.ledger(), dp.session(), dp.session(epsilon=None), repr(dp.session())  # looking
+        assert dp.ledger().spent == (Fraction(1, 2) if running else 0)
+        if running:
+            assert dp.session(epsilon=2) is before
+            assert frame.count(epsilon=0.5) == old
+        else:
+            dp.reset()
+            people().dp.count(epsilon=0.1)
+            assert dp.ledger().spent == Fraction(1, 10)
+
+    def test_a_session_opened_after_one_releases(self, tmp_path: Path) -> None:
+        with pytest.raises(dp.StoreError):
+            dp.session(epsilon=2, store=tmp_path / "nowhere" / "a.ledger")
+        dp.session(epsilon=2, store=tmp_path / "a.ledger")
+        people().dp.count(epsilon=1)
+        assert dp.ledger().remaining == 1
+        with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
+            dp.session(epsilon=2, store=tmp_path / "b.ledger")
+        with pytest.raises(dp.SessionError, match="was refused"):
+            people().dp.count(epsilon=1)
+        dp.reset()
+        people().dp.count(epsilon=1)
+        assert dp.ledger().budget is None
+
+    def test_an_interrupted_one_is_no_session(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupted(*_: object) -> Any:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("dppandas.accounting.Terms.parse", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                dp.session(epsilon=2)
+        with pytest.raises(dp.SessionError, match="interrupted"):
+            people().dp.count(epsilon=1)
+
+    def test_an_audit_has_a_session_of_its_own(self) -> None:
+        with pytest.raises(dp.DPError):
+            dp.session(epsilon=-1)
+        with scratch():
+            people().dp.count(epsilon=1)
+        with pytest.raises(dp.SessionError, match="was refused"):
+            people().dp.count(epsilon=1)
 
 
 class TestReset:
