@@ -34,7 +34,7 @@ def protect(
     df: pd.DataFrame,
     name: str,
     unit: Any = None,
-    max_rows: int = 1,
+    max_rows: int | None = None,
     domain: Any = None,
     version: str | None = None,
 ) -> PrivateFrame:
@@ -44,8 +44,9 @@ def protect(
     name : what the ledger calls it.
     unit : the column that says whose row it is; without one every row is one person, which has to
         be stated as "row" in a session that holds a source with a unit column.
-    max_rows : at most this many rows of a unit are used. The rows kept are those of smallest keyed
-        hash of their own contents. Rows with a missing unit are dropped.
+    max_rows : needed with a unit column: at most this many rows of a unit are used, and noise grows
+        with their number. The rows kept are those of smallest keyed hash of their own contents: 1
+        keeps one row of each unit. Rows with a missing unit are dropped.
     domain : public facts: a dict of column to (lower, upper) or to a list of keys. They are never
         read from the data, and used where a call gives none.
     version : what you call this state of the data: change it whenever the data change. A session
@@ -170,11 +171,11 @@ def _difference(before: dict[str, object], now: dict[str, object]) -> str:
 
 
 @quiet
-def private(df: Any, unit: Any = None, max_rows: int = 1) -> Any:
+def private(df: Any, unit: Any = None, max_rows: int | None = None) -> Any:
     """What ``df.dp`` gives, for type checkers, and with a say in the privacy unit.
 
     unit : "row" states that every row is one person, for a frame of which dppandas can't tell; a
-        column names the unit, at most max_rows rows of which are then used.
+        column names the unit, at most max_rows= rows of which are then used (see `protect`).
 
     The lineage is *asserted*: you vouch for what pandas did to the frame before.
 
@@ -258,11 +259,11 @@ def _check_owner(
     if was is not None and owner.column != was and (is_live or unit is None):
         raise LineageError(
             f"this frame comes from source {before.source.name!r}, whose unit is {was!r}: "
-            f"protect it with unit={was!r}."
+            f"protect it with unit={was!r} and max_rows={before.source.unit.max_rows}."
         )
 
 
-def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int = 1) -> PrivateFrame:
+def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int | None = None) -> PrivateFrame:
     columns = list(df.columns)
     _once(columns)
     row_level = _is_row(unit, columns)

@@ -101,7 +101,7 @@ class PrivateFrame(Verbs, Crossing):
         if self._root.source.unit.column is None:
             raise QueryError(
                 "each row is one unit here. per_unit() is for a source with a unit column: "
-                'dp.protect(df, …, unit="person_id"). Nothing was computed or charged.'
+                'dp.protect(df, …, unit="person_id", max_rows=…). Nothing was computed or charged.'
             )
         return PerUnit(self)
 
@@ -121,8 +121,8 @@ class PrivateFrame(Verbs, Crossing):
         if self._root.source.unit.column is None:
             raise QueryError(
                 "each row is one unit here, and max_rows drops none: truncated() is for a source "
-                'with a unit column, dp.protect(df, …, unit="person_id"). Nothing was computed or '
-                "charged."
+                'with a unit column, dp.protect(df, …, unit="person_id", max_rows=…). Nothing was '
+                "computed or charged."
             )
         most = self._root.source.unit.max_rows
         name = next(n for n in ("rows", "rows_") if n != self._root.source.unit.column)

@@ -172,8 +172,7 @@ _slot: ContextVar[_Slot] = ContextVar("dppandas session", default=_Slot())  # no
 
 def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
     """With a note of what was refused: what is asked next would go on in another session than was
-    meant, maybe in one without limit. Looking at the running session, by no argument, notes nothing.
-    """
+    meant, maybe in one without limit. To look at the running one, by no argument, notes nothing."""
 
     @functools.wraps(opens)
     def opened(*args: P.args, **kwargs: P.kwargs) -> Session:

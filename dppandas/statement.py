@@ -177,7 +177,7 @@ def as_csv(table: pd.DataFrame) -> str:
     """A table for programs and spreadsheets: of its texts none is run as a formula. All are quoted,
     for a carriage return within would begin a row of its own."""
     texts = table.select_dtypes(exclude=["number", "datetimetz"])
-    safe = {name: texts[name].map(inert) for name in texts}
+    safe = {str(name): texts[name].map(inert) for name in texts}
     return table.assign(**safe).to_csv(lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
 
 

@@ -42,7 +42,8 @@ class PerUnit(Private, Generic[V]):
 
         >>> import pandas as pd, dppandas as dp
         >>> visits = pd.DataFrame({"person": [1, 1, 2], "amount": [5.0, 7.0, 9.0]})
-        >>> spend = dp.private(visits, unit="person").per_unit().agg(spend=("amount", "sum"))
+        >>> people = dp.private(visits, unit="person", max_rows=1).per_unit()
+        >>> spend = people.agg(spend=("amount", "sum"))
         >>> spend["spend"].mean(bounds=(0, 50))
         <unreleased mean of spend in (0, 50), from unnamed (asserted): nothing computed or \
 charged; ask .release(epsilon=…)>

@@ -36,6 +36,7 @@ CASES = {
     15: "no road into data from query strings",
     16: "parts pay for what their units can reach",
     17: "a cell means what it means alone",
+    21: "whoever names a unit says how many of its rows are used",
     22: "after a refused session nothing is released",
     23: "no name becomes a formula in a table that is exported",
 }
@@ -260,6 +261,9 @@ MUTANTS = [
     Mutant(16, "nothing is charged to parts", "ledger.py",
            "((draft.source, draft.path), draft.loss)", "((draft.source, ()), draft.loss)",
            "test_parallel.py::test_parts_asked_at_once_are_refused_together"),
+    Mutant(21, "one row of each unit unasked", "domain.py",
+           "        if rows is None:\n", "        rows = rows or 1\n        if rows is None:\n",
+           "test_sessions.py::TestProtect::test_whoever_has_several_rows_says_how_many_are_used"),
     Mutant(22, "a refused session is forgotten", "session.py",
            "    if slot.refused:\n", "    if False:\n",
            "test_sessions.py::TestRefusedSessions::test_nothing_is_released_after_one"),
