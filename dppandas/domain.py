@@ -423,17 +423,19 @@ def whole_number(
 Declaration = Bounds | Keys
 
 
-def parse_domain(domain: object, columns: Sequence[str]) -> dict[str, Declaration]:
+def parse_domain(
+    domain: object, columns: Sequence[Any], said: str = "domain="
+) -> dict[Any, Declaration]:
     """A declared domain: for each column a (lower, upper) tuple, or a list of keys."""
     if domain is None:
         return {}
     if not isinstance(domain, Mapping):
-        raise QueryError("domain= must be a dict such as {'age': (17, 60), 'educ': [9, 12, 14]}.")
-    parsed: dict[str, Declaration] = {}
+        raise QueryError(f"{said} must be a dict such as {{'age': (17, 60), 'educ': [9, 12, 14]}}.")
+    parsed: dict[Any, Declaration] = {}
     for column, declared in domain.items():
         if column not in columns:
             raise QueryError(
-                f"domain= names {shown(column)}, which is no column: {some_names(columns)}."
+                f"{said} names {shown(column)}, which is no column: {some_names(columns)}."
             )
         is_pair = isinstance(declared, tuple) and len(declared) == 2
         is_pair = is_pair and not any(isinstance(v, str | bool | datetime.date) for v in declared)

@@ -18,6 +18,7 @@ from .budget import Epsilon
 from .engines import Engine
 from .engines.pandas import PandasEngine
 from .errors import LineageError, QueryError, SessionError, SourceError, quiet, shown
+from .facts import Facts
 from .ledger import Ledger
 from .query import UNNAMED, Source
 from .store import Store
@@ -34,6 +35,7 @@ class Holding:
     terms: dict[str, object]
     fingerprint: str = field(repr=False)
     ledger: str = ""  # a name of the ledger that knows it: of no other
+    facts: Facts = field(default_factory=Facts, repr=False)  # what all frames of it declare
 
 
 class Session:
