@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from .domain import Declaration
+from .domain import Declaration, Keys
 from .errors import SourceError
 
 #: Columns of a table, and what is declared of each.
@@ -46,12 +46,19 @@ class Facts:
 
 
 def _refuse(column: Any, before: Declaration, fact: Declaration, source: str) -> NoReturn:
-    then, now = str(before), str(fact)
+    then, now = _told(before), _told(fact)
     if then == now:
-        then, now = repr(before), repr(fact)
+        now = "others" if isinstance(fact, Keys) else repr(fact)
     raise SourceError(
         f"source {source!r} was declared before with other terms (domain of {column!r} was {then}, "
         f"is {now}), and both can't hold. Keep to the first; or give bounds= or keys= in the call, "
         "where they may differ each time; or end the session with dp.reset(). Nothing was computed "
         "or charged."
     )
+
+
+def _told(fact: Declaration) -> str:
+    """Not the labels themselves, which may have been read from a column."""
+    if isinstance(fact, Keys):
+        return "1 key" if len(fact) == 1 else f"{len(fact)} keys"
+    return str(fact)

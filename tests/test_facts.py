@@ -134,6 +134,18 @@ def test_a_contradiction_is_found_in_any_order(then: str, now: str, one: Any, ot
         assert dp.ledger().spent == 0
 
 
+def test_a_contradiction_quotes_no_label() -> None:
+    """Which may have been read from a column."""
+    frame = protected(sex=["secret"])
+    for labels, said in ((["hidden"], "was 1 key, is others"), (["a", "hidden"], "is 2 keys")):
+        with pytest.raises(dp.SourceError, match=said) as refusal:
+            frame.declare(sex=labels)
+        assert "hidden" not in str(refusal.value)
+        assert "secret" not in str(refusal.value)
+    with pytest.raises(dp.SourceError, match=r"lower=0\.0, upper=1\.0000001"):
+        frame.declare(age=(0, 1)).declare(age=(0, 1.0000001))
+
+
 def test_a_refused_declaration_leaves_no_fact_behind() -> None:
     frame = protected(age=(0, 99))
     with pytest.raises(dp.SourceError):

@@ -448,8 +448,8 @@ SourceError: dp.protect(tokened(), name="people", unit="person", max_rows=3)
 QueryError: dp.protect(data(), name="")
 QueryError: dp.protect(data(), name=data())
 QueryError: dp.protect(data(), name="x", unit="nope")
-QueryError: dp.protect(data(), name="x", unit="person")
-QueryError: dp.private(data(), unit="person")
+MissingArgument: dp.protect(data(), name="x", unit="person")
+MissingArgument: dp.private(data(), unit="person")
 QueryError: dp.protect(data(), name="x", unit="person", max_rows=data())
 QueryError: dp.protect(data(), name="x", unit="person", max_rows=1, domain={"text": data()["list"]})
 QueryError: dp.protect(data(), name="x", unit="person", max_rows=1, domain=data())
@@ -461,6 +461,10 @@ QueryError: dp.private(data(), unit="nope")
 QueryError: dp.private(things())
 QueryError: dp.private(data()["text"], unit="person")
 LineageError: dp.private(tokened(), unit="text", max_rows=1)
+QueryError: p.declare(text=data()["list"])
+QueryError: p.declare(number=data())
+QueryError: p.declare(data())
+SourceError: p.declare(text=["a"]), p.declare(text=data()["text"].iloc[:1])
 QueryError: twice().dp
 QueryError: dp.protect(twice(), name="x")
 LineageError: data().dp.count(epsilon="0.1")
@@ -525,12 +529,14 @@ def test_no_canary_gets_out_of_a_notebook(tmp_path: Path, monkeypatch: pytest.Mo
         SETUP,
         *showing,
         *(source for _, source in raising),
+        "s = dp.session(epsilon=2)",  # the last one was refused
         *(f"with broken_reads():\n    {source}" for source in failing),
         "%dp\ndisplay(dp.ledger().to_frame())",
     ]
     expected = [
         *[None] * (1 + len(showing)),
         *(name for name, _ in raising),
+        None,
         *["ReleaseFailed"] * len(failing),
         None,
     ]
