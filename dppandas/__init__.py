@@ -16,6 +16,7 @@ The map of the house, each room importing only those above it:
 `accounting`       the measures that a session can count in, and what may be asked in each
 `values`           what a cell means, which are equal, and the forms that columns are kept in
 `domain`           public facts: bounds, keys, privacy unit, the fixed-point grid
+`facts`            what was declared of a table, free of contradictions
 `vectors`          elementwise functions on a column of a chunk
 `hashing`          keyed hashes of values
 `labels`           labels that are found in the data: one for all equal values

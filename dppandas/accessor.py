@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 
 from . import fingerprints, hashing, sampling
 from .canonical import FORM
-from .domain import SOURCE_ATTR, Unit, parse_domain
+from .domain import SOURCE_ATTR, Declaration, Unit, parse_domain
 from .engines import contents
 from .engines.columns import Columns
 from .engines.pandas import PandasEngine
@@ -34,7 +35,7 @@ def protect(
     df: pd.DataFrame,
     name: str,
     unit: Any = None,
-    max_rows: int = 1,
+    max_rows: int | None = None,
     domain: Any = None,
     version: str | None = None,
 ) -> PrivateFrame:
@@ -44,10 +45,12 @@ def protect(
     name : what the ledger calls it.
     unit : the column that says whose row it is; without one every row is one person, which has to
         be stated as "row" in a session that holds a source with a unit column.
-    max_rows : at most this many rows of a unit are used. The rows kept are those of smallest keyed
-        hash of their own contents. Rows with a missing unit are dropped.
+    max_rows : needed with a unit column: at most this many rows of a unit are used, and noise grows
+        with their number. The rows kept are those of smallest keyed hash of their own contents: 1
+        keeps one row of each unit. Rows with a missing unit are dropped.
     domain : public facts: a dict of column to (lower, upper) or to a list of keys. They are never
-        read from the data, and used where a call gives none.
+        read from the data, and used where a call gives none. The frame returned has just these,
+        whatever other frames of the source have; `PrivateFrame.declare` makes one with more.
     version : what you call this state of the data: change it whenever the data change. A session
         with a store needs it, for there the same query of the same version is answered once, and
         given again after a restart.
@@ -55,7 +58,8 @@ def protect(
     What follows from the private frame by its own verbs is row-wise, and its lineage *verified*;
     but *asserted* if plain pandas made ``df`` from the frame of a source protected before.
     Called again with the same data and terms (a cell run again) it returns the same source; other
-    data or terms under the same name raise `SourceError`.
+    data or terms under the same name raise `SourceError`, and so do facts that contradict any that
+    were declared of the source before. More facts, or fewer, are no other terms.
 
     *Guarantee*: every answer protects all rows of a unit together.
 
@@ -76,7 +80,6 @@ ask .release(epsilon=…)>
     before = known_sources.get(str(token))
     _check_owner(owner, unit, token, before, running)
     terms: dict[str, object] = {"unit": owner, "version": version}
-    terms.update((f"domain of {column!r}", facts) for column, facts in declared.items())
     own = _own_copy(df)
     facts = contents.fingerprint(own, _KEY)
     holding = running.holdings.get(name)
@@ -92,10 +95,18 @@ ask .release(epsilon=…)>
             "dataset; for another version of it end the session with dp.reset(), for one holds one "
             "version of a source. Nothing was computed or charged."
         )
+    root = _root_of(holding, declared, _levels(df))
     if not is_passing():
         df.attrs[SOURCE_ATTR] = Token(holding.source.id)
-    root = Root(holding.source, holding.engine, holding.engine, levels=_levels(df))
     return PrivateFrame(root, {name: Column(name) for name in columns})
+
+
+def _root_of(holding: Holding, declared: dict[Any, Declaration], levels: tuple[Any, ...]) -> Root:
+    """The table of a source, with just the facts that are declared now."""
+    known = holding.source
+    source = known if known.domain == declared else replace(known, domain={})
+    root = Root(source, holding.engine, holding.engine, levels=levels, facts=holding.facts)
+    return root.declaring(declared)
 
 
 def _check_names(df: object, name: object, version: object) -> None:
@@ -170,11 +181,11 @@ def _difference(before: dict[str, object], now: dict[str, object]) -> str:
 
 
 @quiet
-def private(df: Any, unit: Any = None, max_rows: int = 1) -> Any:
+def private(df: Any, unit: Any = None, max_rows: int | None = None) -> Any:
     """What ``df.dp`` gives, for type checkers, and with a say in the privacy unit.
 
     unit : "row" states that every row is one person, for a frame of which dppandas can't tell; a
-        column names the unit, at most max_rows rows of which are then used.
+        column names the unit, at most max_rows= rows of which are then used (see `protect`).
 
     The lineage is *asserted*: you vouch for what pandas did to the frame before.
 
@@ -258,11 +269,11 @@ def _check_owner(
     if was is not None and owner.column != was and (is_live or unit is None):
         raise LineageError(
             f"this frame comes from source {before.source.name!r}, whose unit is {was!r}: "
-            f"protect it with unit={was!r}."
+            f"protect it with unit={was!r} and max_rows={before.source.unit.max_rows}."
         )
 
 
-def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int = 1) -> PrivateFrame:
+def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int | None = None) -> PrivateFrame:
     columns = list(df.columns)
     _once(columns)
     row_level = _is_row(unit, columns)

@@ -372,21 +372,16 @@ class Unit:
 
     @classmethod
     def parse(cls, column: object, max_rows: object, columns: Sequence[str]) -> Unit:
-        if (
-            isinstance(max_rows, bool)
-            or not isinstance(max_rows, int | np.integer)
-            or not (1 <= max_rows <= MOST_ROWS)
-        ):
-            raise QueryError(f"max_rows={shown(max_rows)} must be a whole number from 1 to 2^31.")
+        rows = None if max_rows is None else whole_number(max_rows, "max_rows", 1, MOST_ROWS)
         if not isinstance(column, Hashable):
             raise QueryError(
                 f"unit={shown(column)}: name the column that says whose row it is. "
                 "Nothing was charged."
             )
         if column is None or (column == "row" and "row" not in columns):
-            if max_rows != 1:
+            if rows not in (None, 1):
                 raise QueryError(
-                    f"max_rows={max_rows} needs unit=, the column that says whose row it is; "
+                    f"max_rows={rows} needs unit=, the column that says whose row it is; "
                     "without one every row is one person."
                 )
             return cls()
@@ -394,7 +389,14 @@ class Unit:
             raise QueryError(
                 f"unit={shown(column)} is no column. The columns: {some_names(columns)}."
             )
-        return cls(column, int(max_rows))
+        if rows is None:
+            raise MissingArgument(
+                f"max_rows= is needed with unit={shown(column)}: at most so many rows of each unit "
+                "are used, and the noise grows with their number. 1 would keep one row of each "
+                "unit, and drop the others; dppandas never counts rows to choose it. Nothing was "
+                "computed or charged."
+            )
+        return cls(column, rows)
 
     def __str__(self) -> str:
         if self.column is None:
@@ -421,17 +423,19 @@ def whole_number(
 Declaration = Bounds | Keys
 
 
-def parse_domain(domain: object, columns: Sequence[str]) -> dict[str, Declaration]:
+def parse_domain(
+    domain: object, columns: Sequence[Any], said: str = "domain="
+) -> dict[Any, Declaration]:
     """A declared domain: for each column a (lower, upper) tuple, or a list of keys."""
     if domain is None:
         return {}
     if not isinstance(domain, Mapping):
-        raise QueryError("domain= must be a dict such as {'age': (17, 60), 'educ': [9, 12, 14]}.")
-    parsed: dict[str, Declaration] = {}
+        raise QueryError(f"{said} must be a dict such as {{'age': (17, 60), 'educ': [9, 12, 14]}}.")
+    parsed: dict[Any, Declaration] = {}
     for column, declared in domain.items():
         if column not in columns:
             raise QueryError(
-                f"domain= names {shown(column)}, which is no column: {some_names(columns)}."
+                f"{said} names {shown(column)}, which is no column: {some_names(columns)}."
             )
         is_pair = isinstance(declared, tuple) and len(declared) == 2
         is_pair = is_pair and not any(isinstance(v, str | bool | datetime.date) for v in declared)

@@ -16,12 +16,12 @@ from . import refusals, splits
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
 from .crosstabs import Crossing, names_of
-from .domain import MOST_ROWS, Bounds, Grid, Keys, whole_number
+from .domain import MOST_ROWS, Bounds, Declaration, Grid, Keys, parse_domain, whole_number
 from .errors import QueryError, quiet, shown
 from .groups import PrivateGroupBy
 from .partitions import cells_of, parts_of
 from .querystring import lookup
-from .rows import Expression
+from .rows import Column, Expression
 from .series import PrivateSeries
 from .shaping import asks, briefly, once, pearson, true, weights_of
 from .statistics import Cells, Count, Layout, Sum, Truncation
@@ -62,6 +62,54 @@ class PrivateFrame(Verbs, Crossing):
             index=pd.Index(list(self._columns), name="column", tupleize_cols=False),
         )
 
+    def declare(self, facts: object = None, /, **columns: object) -> Self:
+        """A new frame that knows more public facts: bounds or keys of columns that had none.
+
+        facts : a dict, for names that are no identifiers: ``declare({"my age": (0, 120)})``.
+        columns : for each column a (lower, upper) tuple, what `suggest_bounds` answered, or a list
+            of keys, as ``domain=`` of `dppandas.protect` takes them.
+
+        This frame stays as it is, and so do others: what was asked of them keeps its key, and is
+        replayed when a cell is run again. The facts that hold are those of the frame that is asked,
+        also where columns of another frame of the same rows are used; `dppandas.concat` and
+        `dppandas.crosstab` join them.
+
+        Raises `SourceError` for facts that contradict what was declared of the source before, by
+        whatever frame, and `QueryError` for columns that are computed from others: of these their
+        expression says what holds, as ``.clip(0, 1)``, ``.cut(…)`` and ``.map(…)`` do.
+
+        *Guarantee*: nothing is computed or released. Facts are assertions of yours, or made of what
+        was released; where they are wrong answers are off, and no promise is broken.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> people = dp.protect(pd.DataFrame({"age": [20, 30, 40] * 99}), name="known")
+        >>> people = people.declare(age=(0, 120))
+        >>> people["age"].mean()
+        <unreleased mean of age in (0, 120), from known (verified): nothing computed or charged; \
+ask .release(epsilon=…)>
+        """
+        parsed = [parse_domain(given, list(self._columns), "declare") for given in (facts, columns)]
+        twice = [name for name in parsed[0] if name in parsed[1]]
+        if twice:
+            raise QueryError(f"declare names {shown(twice[0])} twice. {NOTHING}")
+        return self._with_root(self._root.declaring(self._of_source(parsed[0] | parsed[1])))
+
+    def _of_source(self, declared: dict[Any, Declaration]) -> dict[Any, Declaration]:
+        """What is declared of columns here as facts about those of the source."""
+        found: dict[Any, Declaration] = {}
+        for name, fact in declared.items():
+            column = self._columns[name]
+            if not isinstance(column, Column):
+                raise QueryError(
+                    f"{shown(name)} is computed from other columns, and no column of the source: "
+                    "say what holds where it is computed, as in .clip(0, 1) for bounds and "
+                    ".map({…}) or .cut([…]) for keys, or declare the columns that it is made of. "
+                    f"{NOTHING}"
+                )
+            if repr(found.setdefault(column.name, fact)) != repr(fact):
+                raise QueryError(f"declare says two things of column {shown(name)}. {NOTHING}")
+        return found
+
     def __repr__(self) -> str:
         source = self._root.source
         rows_kept = "" if self._where is None else f"\nrows where {self._where}"
@@ -101,7 +149,7 @@ class PrivateFrame(Verbs, Crossing):
         if self._root.source.unit.column is None:
             raise QueryError(
                 "each row is one unit here. per_unit() is for a source with a unit column: "
-                'dp.protect(df, …, unit="person_id"). Nothing was computed or charged.'
+                'dp.protect(df, …, unit="person_id", max_rows=…). Nothing was computed or charged.'
             )
         return PerUnit(self)
 
@@ -121,8 +169,8 @@ class PrivateFrame(Verbs, Crossing):
         if self._root.source.unit.column is None:
             raise QueryError(
                 "each row is one unit here, and max_rows drops none: truncated() is for a source "
-                'with a unit column, dp.protect(df, …, unit="person_id"). Nothing was computed or '
-                "charged."
+                'with a unit column, dp.protect(df, …, unit="person_id", max_rows=…). Nothing was '
+                "computed or charged."
             )
         most = self._root.source.unit.max_rows
         name = next(n for n in ("rows", "rows_") if n != self._root.source.unit.column)
@@ -514,8 +562,11 @@ charged; ask .release(epsilon=…)>
     if len({name for name, _ in named}) < len(named):
         raise QueryError("two of these columns have one name; rename one. Nothing was charged.")
     first = named[0][1]
+    facts = {c: fact for _, each in named for c, fact in each._root.source.domain.items()}
     table = PrivateFrame(
-        first._root, {name: first._other(column) for name, column in named}, first._where
+        first._root.knowing(facts),
+        {name: first._other(column) for name, column in named},
+        first._where,
     )
     return table.crosstab(
         [name for name, _ in sides[0]], [name for name, _ in sides[1]],

@@ -241,7 +241,9 @@ class Ledger:
         ".html" : a page for readers, which needs nothing from anywhere: what is promised and to
         whom, the budget, every release with its loss, error, mechanism and lineage, what that
         rests on, and how to check it. ".json" : the same for programs, losses as exact text;
-        docs/adr/0013-audited.md has the keys. ".csv" : `to_frame` with exact losses.
+        docs/adr/0013-audited.md has the keys. ".csv" : `to_frame` with exact losses; a text that a
+        spreadsheet would run as a formula, such as a source called "=1+1", begins with an
+        apostrophe.
 
         A file that is there is replaced. Another ending raises `QueryError`; a folder, a missing
         one or one without permission `StoreError`. The statement is of one moment, also while

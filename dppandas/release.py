@@ -22,7 +22,7 @@ from .mechanisms import Mechanism
 from .query import Query
 from .results import Record
 from .rows import Chunk
-from .session import Session, session
+from .session import Session, releasing
 from .statistics.base import Over
 from .store import Answer, Entry
 from .totals import Gathering
@@ -47,7 +47,7 @@ def release_all(
 ) -> list[Record]:
     """The same for several queries: all of them are charged, or none; in a preview none. ``prices``
     says what those that must be paid for cost, where that is less than each by itself."""
-    running = session()
+    running = releasing()
     prepared = [_prepared(running, *each) for each in asked]
     for each in prepared:
         running.ledger.remember(each.query)

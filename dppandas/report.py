@@ -17,7 +17,7 @@ from .budget import NO_EPSILON, Epsilon, Loss
 from .durable import SqliteStore
 from .errors import QueryError, StoreError
 from .errors import shown as quoted
-from .statement import Statement, as_json, moment, part, version
+from .statement import Statement, as_csv, as_json, moment, part, version
 from .store import Entry
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def written(ledger: Ledger, path: object) -> None:
     elif file.suffix.lower() == ".json":
         text = as_json(Statement.of(ledger))
     else:
-        text = ledger.exact_frame().to_csv(lineterminator="\n")
+        text = as_csv(ledger.exact_frame())
     try:
         # A label may hold half a sign, which no file can: told as JSON writes it.
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")

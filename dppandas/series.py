@@ -370,7 +370,8 @@ class PrivateSeries(PrivateColumn, Answers):
         """Bounds for a column whose range nobody knows: powers of two (or 0) around the values,
         and the share of values that they clip: a float Series under "lower", "upper", "clipped".
 
-        ``bounds=found`` uses them. With probability 0.975 they reach no further than
+        ``bounds=found`` uses them, and ``people.declare(age=found)`` makes a frame that knows them;
+        asking changes nothing. With probability 0.975 they reach no further than
         the closest such bounds around all values, and each power of two (from 2^(e-1) to 2^e)
         outside them has no more than 2w values, where w is the width of noise that
         ``dp.record(found).expected`` states doubled: about 24/epsilon values. Numbers below 2^-64

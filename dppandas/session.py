@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec
 from weakref import WeakValueDictionary
 
 from . import durable
@@ -17,9 +18,12 @@ from .budget import Epsilon
 from .engines import Engine
 from .engines.pandas import PandasEngine
 from .errors import LineageError, QueryError, SessionError, SourceError, quiet, shown
+from .facts import Facts
 from .ledger import Ledger
 from .query import UNNAMED, Source
 from .store import Store
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Holding:
     terms: dict[str, object]
     fingerprint: str = field(repr=False)
     ledger: str = ""  # a name of the ledger that knows it: of no other
+    facts: Facts = field(default_factory=Facts, repr=False)  # what all frames of it declare
 
 
 class Session:
@@ -160,13 +165,35 @@ class _Slot:
     session: Session | None = None
     passing: bool = False  # whether what is protected here is forgotten with the session
     is_over: bool = False  # a context that outlived its scratch session can't open another
+    refused: str = ""  # why the last `session` asked for was not given; "" where it was
 
 
 #: One slot for the whole process; a context inside `scratch` has its own.
 _slot: ContextVar[_Slot] = ContextVar("dppandas session", default=_Slot())  # noqa: B039
 
 
+def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
+    """With a note of what was refused: what is asked next would go on in another session than was
+    meant, maybe in one without limit. To look at the running one, by no argument, notes nothing."""
+
+    @functools.wraps(opens)
+    def opened(*args: P.args, **kwargs: P.kwargs) -> Session:
+        if all(value is None for value in (*args, *kwargs.values())):
+            return opens(*args, **kwargs)
+        slot = _slot.get()
+        try:
+            found = opens(*args, **kwargs)
+        except BaseException as error:
+            slot.refused = str(error) or "it was interrupted."
+            raise
+        slot.refused = ""
+        return found
+
+    return opened
+
+
 @quiet
+@_noted
 def session(
     epsilon: object = None,
     *,
@@ -199,7 +226,10 @@ def session(
 
     Called again with the same budget (a cell run again) it returns the running session and resets
     nothing. A budget given to a session that has none counts what was released before. Another
-    budget raises `SessionError`: end the session with `dp.reset()` first.
+    budget raises `SessionError`: end the session with `dp.reset()` first. After any refusal nothing
+    is released, in the running session neither, until a session is opened by a call that is not
+    refused (that of the running one will do, such as its budget again) or `dp.reset()` is said.
+    Without arguments this only looks at the running session, and opens none in this sense.
 
     *Guarantee*: the sum of the losses of all answers never exceeds the budget, so everything
     released in the session together is epsilon-differentially private (sequential composition:
@@ -236,19 +266,21 @@ def _started(
     if store is not None and not _is_kept_in(running, store):
         raise SessionError(
             "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
-            "you go on with another ledger. Nothing was charged."
+            "you go on with another ledger; or go on with it by dp.session(…) with its own budget. "
+            "Nothing was charged."
         )
     if strict is not None and strict != running.strict:
         raise SessionError(
-            f"a session with strict={running.strict} is running. Go on with it, or end it for good "
-            "with dp.reset()."
+            f"a session with strict={running.strict} is running. Go on with it by "
+            f"dp.session(strict={running.strict}), or end it for good with dp.reset()."
         )
     if terms is not None and running.budget is None:
         running.ledger.limit(terms)
     elif terms is not None and running.terms != terms:
         raise SessionError(
             f"a session with a budget of {running.terms} is running, not {terms}. Go on with "
-            "it, or end it for good with dp.reset(): what it released stays released."
+            "it by dp.session(…) with its own budget, or end it for good with dp.reset(): what it "
+            "released stays released."
         )
     return running
 
@@ -278,6 +310,20 @@ def allow_experimental(allowed: bool = True) -> None:
     session().experimental = allowed
 
 
+def releasing() -> Session:
+    """The session that a release is charged to. After a refusal of another there is none."""
+    slot, found = _slot.get(), session()
+    if slot.refused:
+        runs = "" if found.budget is None else f", such as the running one's ({found.terms})"
+        raise SessionError(
+            "the last dp.session(…) was refused, and nothing is released in a session that you did "
+            f"not ask for. Say dp.session(…) with terms that can be met{runs}, or dp.reset() to "
+            "begin without. Nothing was computed or charged. What was refused, and why: "
+            f"{slot.refused}"
+        )
+    return found
+
+
 def running() -> Session | None:
     """The running session, if there is one; none is started."""
     return _slot.get().session
@@ -299,7 +345,8 @@ def reset() -> None:
 
     Nothing is refunded: what was released can't be taken back, and the losses of two sessions on
     the same people add up. Records of earlier results stay readable; private frames of the ended
-    session answer no more.
+    session answer no more. After a refused `session` this lets releases go on, in a session without
+    limit as long as none is opened.
     """
     _end(_slot.get())
 
@@ -309,7 +356,7 @@ def _end(slot: _Slot) -> None:
 
 
 def _ended(slot: _Slot) -> None:
-    ended, slot.session = slot.session, None
+    ended, slot.session, slot.refused = slot.session, None, ""
     if ended is None:
         return
     ended.ledger.close()

@@ -290,11 +290,11 @@ def declared_keys(root: Root, name: Any, expression: Expression) -> Keys:
         return Keys((False, True))
     raise MissingArgument(
         f"keys= is needed for {name!r}: a list of the labels to answer for, such as "
-        "keys=[9, 12, 14], or a domain declared in dp.protect (which holds for the frame that it "
-        "returned, not for df.dp). dppandas never reads labels from "
-        "the data, for a rare one would tell who is in it. Labels that many have can be found at "
-        "the price of a δ: value_counts(epsilon=…, delta=…) or groupby(…, delta=…), in a session "
-        "such as dp.session(epsilon=2, delta=1e-6). Nothing was computed or charged."
+        "keys=[9, 12, 14], or facts declared by domain= of dp.protect or by .declare(…) (which "
+        "hold for the frame returned, not for df.dp). dppandas never reads labels from the data, "
+        "for a rare one would tell who is in it. Those that many have can be found at the price of "
+        "a δ: value_counts(epsilon=…, delta=…) or groupby(…, delta=…), in a session such as "
+        "dp.session(epsilon=2, delta=1e-6). Nothing was computed or charged."
     )
 
 
@@ -316,9 +316,10 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
         return Bounds(0.0, 1.0)
     raise MissingArgument(
         f"bounds= is needed for {name!r}: the range into which values are clipped, such as "
-        "bounds=(0, 60), or (0, 1) for what is True or False; or a domain declared in dp.protect "
-        "(which holds for the frame that it returned, not for df.dp). dppandas never reads it from "
-        "the data, for the largest value is somebody's. Nothing was computed or charged."
+        "bounds=(0, 60), or (0, 1) for what is True or False; or facts declared by domain= of "
+        "dp.protect or by .declare(…) (which hold for the frame returned, not for df.dp). dppandas "
+        "never reads it from the data, for the largest value is somebody's. Nothing was computed "
+        "or charged."
     )
 
 
@@ -371,8 +372,8 @@ def weights_of(of: Rows, weights: object, bounds: object) -> Weights | None:
     if bounds is None and not isinstance(of._root.declared(expression), Bounds | Keys):
         raise MissingArgument(
             f"weight_bounds= is needed for {name!r}: the range into which weights are clipped, "
-            "such as weight_bounds=(0, 5), or a domain declared in dp.protect. Nothing was "
-            "computed or charged."
+            "such as weight_bounds=(0, 5), or facts declared by domain= of dp.protect or by "
+            ".declare(…). Nothing was computed or charged."
         )
     parsed = bounds_of(of._root, name, expression, bounds)
     if parsed.lower < 0:

@@ -6,12 +6,16 @@ only, as in the ledger itself; of the file's path the name, for a path tells of 
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 from .accounting import Measure, Terms
 from .budget import Loss
@@ -24,6 +28,11 @@ if TYPE_CHECKING:
 
 #: Of the JSON's keys; counted up when one is renamed, removed or given another meaning.
 FORM = 1
+
+#: What a spreadsheet may take for a formula (OWASP, "CSV Injection"; wide signs count too), also
+#: behind blanks, which some cut off; and not a number, which it is welcome to read.
+_FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -162,6 +171,21 @@ def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
         "status": entry.status,
         "kernel": entry.kernel,
     }
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """A table for programs and spreadsheets: of its texts none is run as a formula. All are quoted,
+    for a carriage return within would begin a row of its own."""
+    texts = table.select_dtypes(exclude=["number", "datetimetz"])
+    safe = {str(name): texts[name].map(inert) for name in texts}
+    return table.assign(**safe).to_csv(lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+
+
+def inert(text: str) -> str:
+    """With an apostrophe before what a spreadsheet would take for a formula, as spreadsheets
+    themselves write that it is text."""
+    is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text
 
 
 def moment(time: float) -> datetime:

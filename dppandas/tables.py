@@ -11,6 +11,7 @@ from . import canonical, querystring, refusals, rows
 from .domain import Unit
 from .engines import AGGREGATES
 from .errors import LineageError, QueryError, is_one_of, quiet, shown
+from .facts import Facts
 from .rows import Column, Expression
 from .session import made_tables
 from .totals import MOST_BRANCHES
@@ -42,7 +43,8 @@ class PerUnit(Private, Generic[V]):
 
         >>> import pandas as pd, dppandas as dp
         >>> visits = pd.DataFrame({"person": [1, 1, 2], "amount": [5.0, 7.0, 9.0]})
-        >>> spend = dp.private(visits, unit="person").per_unit().agg(spend=("amount", "sum"))
+        >>> people = dp.private(visits, unit="person", max_rows=1).per_unit()
+        >>> spend = people.agg(spend=("amount", "sum"))
         >>> spend["spend"].mean(bounds=(0, 50))
         <unreleased mean of spend in (0, 50), from unnamed (asserted): nothing computed or \
 charged; ask .release(epsilon=…)>
@@ -79,8 +81,9 @@ charged; ask .release(epsilon=…)>
         # All rows of a unit are read, those too that max_rows drops: some may lie in each part, and
         # so what is asked of the table is charged to the whole.
         new_root = replace(
-            root, source=source, engine=engine, data=engine, branches=1, grown=(), path=()
-        )
+            root, source=source, engine=engine, data=engine, branches=1, grown=(), path=(),
+            facts=Facts(),
+        )  # fmt: skip
         return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -135,8 +138,10 @@ def concat(frames: Sequence[V]) -> V:
             f"that would be {len(parts)} frames; at most {MOST_BRANCHES} are possible."
         )
     roots = [frame._root for frame in given]
+    facts = {column: fact for root in roots for column, fact in root.source.domain.items()}
     paths = [root.path for root in roots]
     shared = takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
-    return given[0]._branched(
+    whole = given[0]._with_root(first.knowing(facts))
+    return whole._branched(
         parts, tuple(root.grown for root in roots), tuple(part for part, *_ in shared)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any, ClassVar, NoReturn, Unpack, cast
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NoReturn, Unpack, cast
 import numpy as np
 import pandas as pd
 
-from . import results, rows, splits, within
+from . import previews, results, rows, splits, within
 from .accounting import NOTHING, Asked
 from .budget import Cost, More
 from .domain import Declaration
@@ -25,6 +25,7 @@ from .errors import (
     quiet,
     shown,
 )
+from .facts import Facts
 from .query import Query, Source
 from .release import release
 from .rows import Expression
@@ -46,10 +47,24 @@ class Root:
     branches: int = 1  # how many rows one row of the source becomes
     grown: tuple[Any, ...] = ()  # and how
     path: Path = ()  # the parts that all its rows lie in, where what is asked of them is charged
+    facts: Facts = field(default_factory=Facts, repr=False)  # what all frames of it declare
 
     def declared(self, expression: Expression) -> Declaration | None:
         """What the domain says of an expression, or what follows from it."""
         return expression.declared(self.source.domain)
+
+    def declaring(self, declared: Mapping[Any, Declaration]) -> Root:
+        """The same table with more facts, which contradict none that were ever declared of it."""
+        if previews.running() is None:  # there an answer, and so a fact, may be made of nothing
+            self.facts.add(declared.items(), self.source.name)
+        return self.knowing(declared)
+
+    def knowing(self, declared: Mapping[Any, Declaration]) -> Root:
+        """The same table with the facts of another frame of it, too."""
+        domain = {**self.source.domain, **declared}
+        if domain == self.source.domain:
+            return self
+        return replace(self, source=replace(self.source, domain=domain))
 
 
 def _quiet_all(kind: type) -> None:

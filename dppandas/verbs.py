@@ -22,6 +22,7 @@ from .series import PrivateSeries
 from .shaping import Rows, asks, once, present, same_rows
 from .spending import Path
 from .totals import MOST_BRANCHES
+from .unreleased import Root
 
 
 class Verbs(Rows):
@@ -59,6 +60,11 @@ class Verbs(Rows):
     ) -> Self:
         frame = type(self)(self._root, columns, where)
         frame._selected = selected
+        return frame
+
+    def _with_root(self, root: Root) -> Self:
+        frame = type(self)(root, self._columns, self._where)
+        frame._selected = self._selected
         return frame
 
     def __getitem__(self, key: Any) -> Any:

@@ -514,7 +514,7 @@ def test_a_choice_of_rows_that_reads_other_rows_is_found(monkeypatch: pytest.Mon
     )
     found = check_sensitivity(
         lambda p: p["code"].value_counts(keys=[1, 2, 3, 9], epsilon=1),
-        PEOPLE[["code", "owner"]], unit="owner", pairs=200,
+        PEOPLE[["code", "owner"]], unit="owner", max_rows=1, pairs=200,
     )  # fmt: skip
     assert not found.ok, found
 
@@ -623,6 +623,7 @@ def test_nothing_is_checked_where_nothing_is_asked() -> None:
         ({"df": None}, "must be a DataFrame"),
         ({"unit": "nobody"}, "no column"),
         ({"max_rows": 2}, "needs unit="),
+        ({"unit": "owner"}, "max_rows= is needed"),
         ({"domain": {"nowhere": (0, 1)}}, "no column"),
         ({"pairs": 0}, "at least 1"),
     ],

@@ -591,7 +591,7 @@ def test_what_is_protected_as_asserted_now_is_not_taken_for_the_verified(
 
 def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path) -> None:
     def spend() -> Any:
-        p = people(unit="u", version="1")
+        p = people(unit="u", max_rows=1, version="1")
         return p.per_unit().agg(n=("a", "sum"))
 
     dp.session(epsilon=10, store=tmp_path / "a.ledger")

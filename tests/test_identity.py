@@ -134,13 +134,13 @@ def test_a_token_of_another_process_is_asserted_and_needs_its_unit_said() -> Non
     dp.session(epsilon=9)
     with pytest.raises(dp.LineageError, match="unit="):
         dp.protect(with_unknown_token(), name="read back")
-    said = dp.protect(with_unknown_token(), name="read back", unit="u")
+    said = dp.protect(with_unknown_token(), name="read back", unit="u", max_rows=1)
     assert dp.record(said.count(epsilon=1)).lineage == "asserted"
 
 
 def test_a_token_of_another_process_is_refused_in_a_strict_session() -> None:
     dp.session(epsilon=9, strict=True)
-    said = dp.protect(with_unknown_token(), name="read back", unit="u")
+    said = dp.protect(with_unknown_token(), name="read back", unit="u", max_rows=1)
     with pytest.raises(dp.LineageError, match="strict"):
         said.count(epsilon=1)
     assert dp.ledger().entries() == []

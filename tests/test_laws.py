@@ -111,13 +111,13 @@ def _someone_elses_mask(p: Any, df: pd.DataFrame) -> None:
 
 
 def _lost_token(p: Any, df: pd.DataFrame) -> None:
-    dp.protect(df.assign(x=1), name="owned", unit="owner")
+    dp.protect(df.assign(x=1), name="owned", unit="owner", max_rows=1)
     pd.DataFrame({"x": [1]}).dp.count(epsilon=0.1)
 
 
 def _lost_unit(p: Any, df: pd.DataFrame) -> None:
     owned = df.assign(x=1)
-    dp.protect(owned, name="owned", unit="owner")
+    dp.protect(owned, name="owned", unit="owner", max_rows=1)
     owned["number"].dp.mean(bounds=(0, 1), epsilon=0.1)
 
 
@@ -248,7 +248,7 @@ def test_the_charge_is_committed_when_rows_are_first_read(monkeypatch: pytest.Mo
         return rows(self)
 
     monkeypatch.setattr(PandasEngine, "_rows", spy)
-    dp.private(people(), unit="owner").count(epsilon="0.25")
+    dp.private(people(), unit="owner", max_rows=1).count(epsilon="0.25")
     assert charged_at_read[0] == (Fraction(1, 4), ["charged"])
     assert [e.status for e in dp.ledger().entries()] == ["released"]
 
@@ -696,7 +696,7 @@ def test_neighbours_get_answers_that_differ_in_values_only(
         if lineage == "asserted":
             private = dp.private(df, unit="row")
         else:
-            private = dp.protect(df, "d", unit="owner" if "unit" in lineage else None)
+            private = dp.protect(df, "d", "owner" if "unit" in lineage else None, 1)
         told.append([_told(name, private) for name in EVERY])
         ledgers.append(dp.ledger().to_frame().drop(columns="time").to_dict())
     assert told[0] == told[1]

@@ -200,7 +200,7 @@ def test_an_interrupt_shows_no_frames_from_below_the_face(
 ) -> None:
     data = visits()
     acts: dict[str, Callable[[], Any]] = {
-        "protect": lambda: dp.protect(data, "other", unit="person"),
+        "protect": lambda: dp.protect(data, "other", unit="person", max_rows=1),
         "release": lambda: data.dp.count(epsilon=1),
     }
     for n in range(1, 2000):
@@ -448,17 +448,23 @@ SourceError: dp.protect(tokened(), name="people", unit="person", max_rows=3)
 QueryError: dp.protect(data(), name="")
 QueryError: dp.protect(data(), name=data())
 QueryError: dp.protect(data(), name="x", unit="nope")
+MissingArgument: dp.protect(data(), name="x", unit="person")
+MissingArgument: dp.private(data(), unit="person")
 QueryError: dp.protect(data(), name="x", unit="person", max_rows=data())
-QueryError: dp.protect(data(), name="x", unit="person", domain={"text": data()["list"]})
-QueryError: dp.protect(data(), name="x", unit="person", domain=data())
-QueryError: dp.protect(data(), name="x", unit="person", version=data())
+QueryError: dp.protect(data(), name="x", unit="person", max_rows=1, domain={"text": data()["list"]})
+QueryError: dp.protect(data(), name="x", unit="person", max_rows=1, domain=data())
+QueryError: dp.protect(data(), name="x", unit="person", max_rows=1, version=data())
 QueryError: dp.protect(things(), name="x")
 LineageError: dp.protect(data(), name="x")
 LineageError: dp.protect(tokened(), name="x")
 QueryError: dp.private(data(), unit="nope")
 QueryError: dp.private(things())
 QueryError: dp.private(data()["text"], unit="person")
-LineageError: dp.private(tokened(), unit="text")
+LineageError: dp.private(tokened(), unit="text", max_rows=1)
+QueryError: p.declare(text=data()["list"])
+QueryError: p.declare(number=data())
+QueryError: p.declare(data())
+SourceError: p.declare(text=["a"]), p.declare(text=data()["text"].iloc[:1])
 QueryError: twice().dp
 QueryError: dp.protect(twice(), name="x")
 LineageError: data().dp.count(epsilon="0.1")
@@ -523,12 +529,14 @@ def test_no_canary_gets_out_of_a_notebook(tmp_path: Path, monkeypatch: pytest.Mo
         SETUP,
         *showing,
         *(source for _, source in raising),
+        "s = dp.session(epsilon=2)",  # the last one was refused
         *(f"with broken_reads():\n    {source}" for source in failing),
         "%dp\ndisplay(dp.ledger().to_frame())",
     ]
     expected = [
         *[None] * (1 + len(showing)),
         *(name for name, _ in raising),
+        None,
         *["ReleaseFailed"] * len(failing),
         None,
     ]
@@ -891,11 +899,16 @@ def _asserted_roads(df: pd.DataFrame) -> dict[str, Callable[[], Any]]:
         "a derived frame": lambda: derived.dp.count(epsilon="0.1"),
         "dp.private": lambda: dp.private(df).count(epsilon="0.1"),
         "rows": lambda: dp.private(visits(4), unit="row").count(epsilon="0.1"),
-        "a unit": lambda: dp.private(visits(4), unit="person").count(epsilon="0.1"),
+        "a unit": lambda: dp.private(visits(4), unit="person", max_rows=1).count(epsilon="0.1"),
         "per_unit": lambda: (
-            dp.private(visits(4), unit="person").per_unit().agg(n="size").size(epsilon="0.1")
+            dp.private(visits(4), unit="person", max_rows=1)
+            .per_unit()
+            .agg(n="size")
+            .size(epsilon="0.1")
         ),
-        "nunique": lambda: dp.private(visits(4), unit="person")["person"].nunique(epsilon="0.1"),
+        "nunique": lambda: dp.private(visits(4), unit="person", max_rows=1)["person"].nunique(
+            epsilon="0.1"
+        ),
         "truncated": lambda: df.dp.truncated(epsilon="0.1"),
         "a selection": lambda: df.dp["text"].mode(keys=["a", "b"], epsilon="0.1"),
         "nlargest": lambda: df.dp["text"].value_counts(keys=["a", "b"]).nlargest(1, epsilon="0.1"),
@@ -904,10 +917,13 @@ def _asserted_roads(df: pd.DataFrame) -> dict[str, Callable[[], Any]]:
             epsilon="0.1"
         ),
         "protected again, a column changed": lambda: dp.protect(
-            df.assign(number=0), "changed", unit="person"
+            df.assign(number=0), "changed", unit="person", max_rows=1
         ).count(epsilon="0.1"),
         "per_unit of protected again": lambda: (
-            dp.protect(derived, "each", unit="person").per_unit().agg(n="size").count(epsilon="0.1")
+            dp.protect(derived, "each", unit="person", max_rows=1)
+            .per_unit()
+            .agg(n="size")
+            .count(epsilon="0.1")
         ),
     }
 
@@ -926,7 +942,8 @@ def test_a_strict_session_refuses_every_asserted_road(road: str) -> None:
 def test_a_strict_session_answers_what_is_verified_and_says_so() -> None:
     session = dp.session(epsilon=2, strict=True)
     p = dp.protect(visits(8), "visits", unit="person", max_rows=2)
-    dp.protect(visits(8), "again", unit="person").count(epsilon="0.1")  # the same data: no pandas
+    again = dp.protect(visits(8), "again", unit="person", max_rows=1)  # the same data: no pandas
+    again.count(epsilon="0.1")
     p.query("number > 1").assign(x="number * 2")["x"].mean(bounds=(0, 1), epsilon="0.1")
     p.per_unit().agg(n="size")["n"].sum(bounds=(0, 5), epsilon="0.1")
     p["person"].nunique(epsilon="0.1")
@@ -945,7 +962,7 @@ def test_the_ledger_tells_asserted_from_verified() -> None:
     df = visits(8)
     p = dp.protect(df, "visits", unit="person", max_rows=2)
     answers = [p.count(epsilon=1), df.dp.count(epsilon=1)]
-    answers += [dp.protect(df[:2], "derived", unit="person").count(epsilon=1)]
+    answers += [dp.protect(df[:2], "derived", unit="person", max_rows=1).count(epsilon=1)]
     lineages = ["verified", "asserted", "asserted"]
     assert dp.ledger().to_frame()["lineage"].tolist() == lineages
     assert [dp.record(answer).lineage for answer in answers] == lineages
@@ -953,7 +970,7 @@ def test_the_ledger_tells_asserted_from_verified() -> None:
 
 def test_strictness_is_set_once_and_outlives_nothing() -> None:
     df = visits(8)
-    dp.protect(df, "visits", unit="person")
+    dp.protect(df, "visits", unit="person", max_rows=1)
     with pytest.raises(dp.SessionError, match="strict=False is running"):
         dp.session(epsilon=1, strict=True)
     dp.reset()
@@ -961,9 +978,10 @@ def test_strictness_is_set_once_and_outlives_nothing() -> None:
     assert dp.session() is dp.session(epsilon=1) is session
     with pytest.raises(dp.SessionError, match="strict=True is running"):
         dp.session(epsilon=1, strict=False)
+    dp.session(epsilon=1)  # after a refusal nothing is released before
     # a token of the session before tells that pandas was at work since
     with pytest.raises(dp.LineageError, match="strict"):
-        dp.protect(df[:2], "visits", unit="person").count(epsilon=1)
+        dp.protect(df[:2], "visits", unit="person", max_rows=1).count(epsilon=1)
     assert session.spent == 0
 
 

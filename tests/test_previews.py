@@ -75,7 +75,7 @@ def shape(result: Any) -> Any:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_each_operation_tells_what_the_ledger_would(name: str) -> None:
     dp.session(epsilon=100, delta=1e-3)
-    p = people(unit="owner")
+    p = people(unit="owner", max_rows=1)
     with dp.preview() as plan:
         nothing = released(name, p)
     assert dp.ledger().entries() == []
@@ -98,7 +98,7 @@ def test_each_operation_tells_what_the_ledger_would(name: str) -> None:
 @pytest.mark.usefixtures("untouched")
 def test_nothing_is_touched_and_results_are_marked(name: str) -> None:
     dp.session(epsilon="0.001", delta=1e-3)
-    p = people(unit="owner")
+    p = people(unit="owner", max_rows=1)
     with dp.preview() as plan:
         result = released(name, p)
     assert not plan.fits

@@ -139,7 +139,7 @@ def test_other_queries_are_told_apart() -> None:
 
 
 def test_tables_of_one_row_a_unit_are_told_apart() -> None:
-    p = dp.protect(table(), name="units", unit="b", domain=DOMAIN)
+    p = dp.protect(table(), name="units", unit="b", max_rows=1, domain=DOMAIN)
     for how in ("sum", "max"):
         p.per_unit().agg(n=("a", how))["n"].mean(bounds=(0, 9), epsilon=1)
         p.query("a > 3").per_unit().agg(n=("a", how))["n"].mean(bounds=(0, 9), epsilon=1)
@@ -155,7 +155,7 @@ def test_what_the_caller_vouches_for_is_always_drawn() -> None:
     df = table()
     for _ in range(2):
         df.dp.count(epsilon=1)
-        dp.private(df, unit="b").count(epsilon=1)
+        dp.private(df, unit="b", max_rows=1).count(epsilon=1)
         dp.choose(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
     dp.protect(df, name="people")
     for _ in range(2):

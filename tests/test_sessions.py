@@ -18,6 +18,7 @@ import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.ledger import attribute_to
 from dppandas.query import Token
+from dppandas.session import scratch
 
 
 def people() -> pd.DataFrame:
@@ -65,6 +66,7 @@ class TestSessions:
         with pytest.raises(dp.SessionError, match="2 is spent already"):
             dp.session(epsilon=1)
         assert dp.ledger().budget is None
+        dp.session(epsilon=4)
         people().dp.count(epsilon=2)
 
     @pytest.mark.parametrize("budget", [1000, "0.0000001", 10**9, Fraction(1, 3)])
@@ -106,6 +108,84 @@ class TestSessions:
         assert dp.ledger().remaining == 0
 
 
+class TestRefusedSessions:
+    """After a refusal the next cell must not go on in another session than was asked for."""
+
+    REFUSED = (
+        (False, {"epsilon": -1}),
+        (False, {"epsilom": 2}),
+        (False, {"epsilon": 2, "delta": 2}),
+        (False, {"strict": 1}),
+        (False, {"epsilon": 2, "store": "/no/such/folder/x.ledger"}),
+        (True, {"epsilon": -1}),
+        (True, {"epsilom": 2}),
+        (True, {"epsilon": 3}),
+        (True, {"strict": True}),
+        (True, {"epsilon": 2, "store": "/no/such/folder/x.ledger"}),
+    )
+
+    @pytest.mark.parametrize(("running", "refused"), REFUSED, ids=repr)
+    def test_nothing_is_released_after_one(self, running: bool, refused: dict[str, Any]) -> None:
+        before = dp.session(epsilon=2) if running else None
+        frame = dp.protect(people(), "people")
+        old = frame.count(epsilon=0.5) if running else None
+        with pytest.raises(dp.DPError):
+            dp.session(**refused)
+        asks: list[Callable[[], Any]] = [
+            lambda: people().dp.count(epsilon=0.1),
+            lambda: frame.count(epsilon=0.5),  # nor again, what was answered before
+            lambda: frame.describe(bounds=(0, 99), epsilon=0.5),
+        ]
+        for _ in range(2):
+            for ask in asks:
+                with pytest.raises(dp.SessionError, match=r"dp\.session\(…\) was refused") as said:
+                    ask()
+                assert "dp.reset()" in str(said.value)
+                assert "Nothing was computed or charged" in str(said.value)
+            dp.ledger(), dp.session(), dp.session(epsilon=None), repr(dp.session())  # looking
+        assert dp.ledger().spent == (Fraction(1, 2) if running else 0)
+        if running:
+            assert dp.session(epsilon=2) is before
+            assert frame.count(epsilon=0.5) == old
+        else:
+            dp.reset()
+            people().dp.count(epsilon=0.1)
+            assert dp.ledger().spent == Fraction(1, 10)
+
+    def test_a_session_opened_after_one_releases(self, tmp_path: Path) -> None:
+        with pytest.raises(dp.StoreError):
+            dp.session(epsilon=2, store=tmp_path / "nowhere" / "a.ledger")
+        dp.session(epsilon=2, store=tmp_path / "a.ledger")
+        people().dp.count(epsilon=1)
+        assert dp.ledger().remaining == 1
+        with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
+            dp.session(epsilon=2, store=tmp_path / "b.ledger")
+        with pytest.raises(dp.SessionError, match="was refused"):
+            people().dp.count(epsilon=1)
+        dp.reset()
+        people().dp.count(epsilon=1)
+        assert dp.ledger().budget is None
+
+    def test_an_interrupted_one_is_no_session(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupted(*_: object) -> Any:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("dppandas.accounting.Terms.parse", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                dp.session(epsilon=2)
+        with pytest.raises(dp.SessionError, match="interrupted"):
+            people().dp.count(epsilon=1)
+
+    def test_an_audit_has_a_session_of_its_own(self) -> None:
+        with pytest.raises(dp.DPError):
+            dp.session(epsilon=-1)
+        with scratch():
+            people().dp.count(epsilon=1)
+        with pytest.raises(dp.SessionError, match="was refused"):
+            people().dp.count(epsilon=1)
+
+
 class TestReset:
     def test_it_ends_the_session_for_good_and_refunds_nothing(self) -> None:
         old = dp.session(epsilon=1)
@@ -141,7 +221,7 @@ class TestReset:
 
     def test_a_plain_frame_keeps_its_unit_when_its_session_ends(self) -> None:
         df = people()
-        dp.protect(df, name="people", unit="id")
+        dp.protect(df, name="people", unit="id", max_rows=1)
         dp.reset()
         df.dp.count(epsilon=1)
         assert dp.record(df.dp.count(epsilon=1)).unit == "each 'id' (1 row)"
@@ -287,7 +367,7 @@ class TestProtect:
         held = np.array([1, 1, 1, 1])
         df = pd.DataFrame({"id": pd.Series([1, 1, 1, 1]).astype(dtype)})
         df["raw"] = pd.DataFrame({"raw": held}, copy=False)["raw"]
-        source = dp.protect(df, "people", unit="id")
+        source = dp.protect(df, "people", unit="id", max_rows=1)
         for column in ("id", "raw"):
             array = df[column].array
             array[:] = df[column].array if dtype == "category" else [1, 2, 3, 4]  # type: ignore[index]
@@ -297,20 +377,22 @@ class TestProtect:
 
     def test_what_pandas_made_of_a_source_is_asserted_wherever_it_is_protected(self) -> None:
         df = people()
-        dp.protect(df, "people", unit="id")
+        dp.protect(df, "people", unit="id", max_rows=1)
         for number, derived in enumerate(
             [df[df["age"] > df["age"].mean()], df.assign(id=range(4))]
         ):
-            frame = dp.protect(derived, f"derived {number}", unit="id")
+            frame = dp.protect(derived, f"derived {number}", unit="id", max_rows=1)
             assert frame._root.source.lineage == "asserted"
-        assert dp.protect(df.copy(), "again", unit="id")._root.source.lineage == "verified"
+        again = dp.protect(df.copy(), "again", unit="id", max_rows=1)
+        assert again._root.source.lineage == "verified"
         dp.reset()
-        assert dp.protect(df.head(2), "head", unit="id")._root.source.lineage == "asserted"
+        head = dp.protect(df.head(2), "head", unit="id", max_rows=1)
+        assert head._root.source.lineage == "asserted"
         with pytest.raises(dp.LineageError, match="unit='id'"):
             dp.protect(df, "rows")
 
     def test_beside_a_source_with_a_unit_rows_have_to_be_declared(self) -> None:
-        dp.protect(people(), "people", unit="id")
+        dp.protect(people(), "people", unit="id", max_rows=1)
         merged = people().merge(people(), on="id")
         with pytest.raises(dp.LineageError, match=r'dp\.protect.*unit="row"'):
             dp.protect(merged, "merged")
@@ -323,7 +405,7 @@ class TestProtect:
 
     @pytest.mark.parametrize(
         "terms",
-        [{"unit": "id"}, {"domain": {"age": (17, 60)}}, {"version": "2"}],
+        [{"unit": "id", "max_rows": 1}, {"version": "2"}],
     )
     def test_other_terms_under_the_same_name_are_refused(self, terms: dict[str, Any]) -> None:
         dp.protect(people(), name="people")
@@ -337,6 +419,8 @@ class TestProtect:
             ({"name": "unnamed"}, "name="),
             ({"unit": "person"}, "unit='person' is no column"),
             ({"max_rows": 2}, "needs unit="),
+            ({"unit": "id"}, "max_rows= is needed.*1 would keep one row of each unit"),
+            ({"unit": "id", "max_rows": None}, "max_rows= is needed"),
             ({"unit": "id", "max_rows": 0}, "max_rows=0"),
             ({"unit": "id", "max_rows": 1.5}, "max_rows=1.5"),
             ({"domain": {"wage": (0, 1)}}, "'wage'"),
@@ -354,6 +438,16 @@ class TestProtect:
             dp.protect(people(), **{"name": "people", **terms})
         with pytest.raises(dp.QueryError, match="takes a DataFrame"):
             dp.protect(people()["age"], name="people")  # type: ignore[arg-type]
+
+    def test_whoever_has_several_rows_says_how_many_are_used(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A default of 1 dropped all but one row of each, and nobody had asked for that."""
+        monkeypatch.setattr("dppandas.accessor.PandasEngine", None)  # no row is looked at
+        for ask in (lambda: dp.protect(people(), "p", "id"), lambda: dp.private(people(), "id")):
+            with pytest.raises(dp.MissingArgument, match="1 would keep one row of each unit"):
+                ask()
+        assert not dp.session().holdings
 
     def test_the_source_keeps_its_own_copy(self, exact: None) -> None:
         df = people()
@@ -380,7 +474,7 @@ class TestProtect:
 
     def test_truncation_comes_before_every_step(self, exact: None) -> None:
         # a filter after it can't bring the other rows of a unit back
-        source = dp.protect(people(), name="people", unit="id")
+        source = dp.protect(people(), name="people", unit="id", max_rows=1)
         older, younger = source.query("age > 20"), source.query("age <= 20")
         assert older.count(epsilon=1) + younger.count(epsilon=1) == 3
 
@@ -425,7 +519,7 @@ def test_an_accessor_knows_no_past(exact: None) -> None:
     # pandas 2 would keep the first df.dp, and go on counting rows instead of people
     df = people()
     assert (df.dp.count(epsilon=1), df["age"].dp.count(epsilon=1)) == (4, 4)
-    dp.protect(df, name="people", unit="id")
+    dp.protect(df, name="people", unit="id", max_rows=1)
     assert df.dp.count(epsilon=1) == 3
     dp.reset()
     assert dp.record(df.dp.count(epsilon=1)).unit == "each 'id' (1 row)"
@@ -485,8 +579,8 @@ def test_unit_row_is_no_way_around_a_token() -> None:
     dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
     for unit in ("row", "age"):
         with pytest.raises(dp.LineageError, match="protects each 'id'"):
-            dp.private(df, unit=unit)
-    assert dp.record(dp.private(df, unit="id").count(epsilon=1)).scale == 2
+            dp.private(df, unit=unit, max_rows=1)
+    assert dp.record(dp.private(df, unit="id", max_rows=1).count(epsilon=1)).scale == 2
     with pytest.raises(dp.LineageError, match="not within reach"):
         dp.private(df["age"], unit="row").count(epsilon=1)
 
@@ -496,11 +590,11 @@ def test_a_frame_of_an_owned_source_can_not_be_protected_by_rows() -> None:
     dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
     with pytest.raises(dp.LineageError, match="unit='id'"):
         dp.protect(df.query("age > 20"), name="adults")
-    dp.protect(df.query("age > 20"), name="adults", unit="id")
+    dp.protect(df.query("age > 20"), name="adults", unit="id", max_rows=1)
 
 
 def test_private_names_a_unit_for_a_plain_frame(exact: None) -> None:
-    answer = dp.private(people(), unit="id").count(epsilon=1)
+    answer = dp.private(people(), unit="id", max_rows=1).count(epsilon=1)
     assert answer == 3
     assert dp.record(answer).unit == "each 'id' (1 row)"
     assert dp.private(people(), unit="id", max_rows=2).count(epsilon=1) == 4
@@ -519,11 +613,13 @@ def test_rows_without_a_unit_are_dropped(exact: None) -> None:
 
 def test_a_column_named_row_is_a_column(exact: None) -> None:
     df = pd.DataFrame({"row": [1, 1, 2], "x": [1, 2, 3]})
-    assert dp.private(df, unit="row").count(epsilon=1) == 2
+    assert dp.private(df, unit="row", max_rows=1).count(epsilon=1) == 2
+    with pytest.raises(dp.MissingArgument, match="max_rows="):
+        dp.private(df, unit="row")
 
 
 def test_truncation_happens_once_for_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = dp.protect(people(), name="people", unit="id")
+    source = dp.protect(people(), name="people", unit="id", max_rows=1)
     source.count(epsilon=1)
     monkeypatch.setattr("dppandas.engines.contents.kept_rows", None)  # not looked at again
     assert isinstance(source.count(epsilon=1), int)

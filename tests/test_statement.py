@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
@@ -241,6 +242,28 @@ def test_nothing_that_a_ledger_says_becomes_markup(tmp_path: Path) -> None:
     read = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert read["releases"][0]["query"] == NASTY
     pd.read_csv(StringIO((tmp_path / "r.csv").read_text("utf-8").replace("\x00", "")))
+
+
+FORMULAS = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\uff1d1", "-1+1", "--5"]
+TEXTS = ["shop", "a=b", "-5", "+5", "-1.5e3", "1/3", "± 30", "'=1", "a\r=1", 'a","=1', ""]
+
+
+def test_no_cell_of_a_table_for_spreadsheets_is_a_formula(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s.ledger", Terms(limit=Loss(Epsilon(99))))
+    for text in [*FORMULAS, *TEXTS]:
+        entry = Entry(
+            0, 0.0, text, text, text, Loss(Epsilon(1)), text, text, text, None,
+            version=text, unit=text, key="", kernel=text,
+        )  # fmt: skip
+        store.add([entry], lambda before, after: None)
+    dp.Ledger(store.terms, store).export(tmp_path / "r.csv")
+    with (tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    names = ("source", "version", "lineage", "query", "mechanism", "scale", "error", "unit")
+    expected = [f"'{text}" for text in FORMULAS] + TEXTS
+    for name in names:
+        assert [row[name] for row in rows] == expected
+    assert {row["epsilon"] for row in rows} == {"1"}
 
 
 def page_of_one(folder: Path) -> str:

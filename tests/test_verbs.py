@@ -338,7 +338,7 @@ def test_the_row_of_a_unit_is_made_from_its_rows_alone(seed: int, where: str | N
 
 
 def unit_rows(df: pd.DataFrame, where: str | None) -> dict[Any, Any]:
-    p = dp.private(df, unit="u")
+    p = dp.private(df, unit="u", max_rows=1)
     kept = p if where is None else p.query(where)
     asked = {f"{how} {c}": (c, how) for c in "cd" for how in AGGREGATES}
     with np.errstate(all="ignore"):
@@ -784,7 +784,7 @@ class TestAsPandas:
         dp.reset()
         df = pd.DataFrame(visits, columns=["u", "x", "t", "b"])
         df = df.astype({"u": float, "x": float, "t": object, "b": bool})
-        p = dp.private(df, unit="u")
+        p = dp.private(df, unit="u", max_rows=1)
         hows = ("sum", "mean", "median", "min", "max", "count", "nunique")
         found = p.per_unit().agg(
             **{how: ("x", how) for how in hows}, n="size", words=("t", "nunique"),
@@ -809,7 +809,8 @@ class TestAsPandas:
     def test_missing_truth_values_count_for_nothing(self) -> None:
         flags = pd.array([True, None, False, None, None], dtype="boolean")
         df = table(u=[1, 1, 2, 2, 3], b=flags)
-        found = dp.private(df, unit="u").per_unit().agg(some=("b", "any"), every=("b", "all"))
+        p = dp.private(df, unit="u", max_rows=1)
+        found = p.per_unit().agg(some=("b", "any"), every=("b", "all"))
         units = df.groupby("u")["b"]
         agrees(found["some"], units.any().astype(bool))
         agrees(found["every"], units.all().astype(bool))
@@ -1043,7 +1044,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: p.merge(table(age=[1]), on="age", validate="m:1"), dp.QueryError, "'validate'",
     ),
     "frames of two sources": (
-        lambda p: dp.concat([p, dp.protect(people(), name="2", unit="who")]),
+        lambda p: dp.concat([p, dp.protect(people(), name="2", unit="who", max_rows=1)]),
         dp.LineageError, "different sources",
     ),
     "frames of two tables": (

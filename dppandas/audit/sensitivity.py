@@ -97,7 +97,7 @@ def check_sensitivity(
     df: pd.DataFrame,
     *,
     unit: Any = None,
-    max_rows: int = 1,
+    max_rows: int | None = None,
     domain: Any = None,
     pairs: int = 200,
 ) -> SensitivityReport:

@@ -165,8 +165,8 @@ def _ends(target: PrivateSeries, given: object) -> Bounds:
     except MissingArgument:
         raise MissingArgument(
             "target_bounds= is needed: the range into which the target is clipped, such as "
-            "target_bounds=(0, 60), or a domain declared in dp.protect. It is never read from the "
-            f"data. {NOTHING}"
+            "target_bounds=(0, 60), or facts declared by domain= of dp.protect or by .declare(…). "
+            f"It is never read from the data. {NOTHING}"
         ) from None
 
 

@@ -34,7 +34,7 @@ def offers(session: Session) -> dict[str, Query]:
     of its columns with declared bounds, and histograms of those with keys."""
     found = dict(session.ledger.asked)
     for holding in list(session.holdings.values()):
-        source = holding.source
+        source = replace(holding.source, domain=holding.facts.known)
         columns = {name: Column(name) for name in list(source.domain)[:COLUMNS]}
         frame = PrivateFrame(Root(source, holding.engine, holding.engine), columns)
         for each in _plain(frame, source.domain):

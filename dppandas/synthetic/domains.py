@@ -111,8 +111,8 @@ def _keys(frame: PrivateFrame, name: Any, given: Any) -> Keys:
     if expression.is_truth:
         return Keys((False, True))
     raise MissingArgument(
-        f"column {shown(name)} has no declared labels: give keys={{{str(name)!r}: […]}}, declare a "
-        f"domain in dp.protect, or select other columns. {NOTHING}"
+        f"column {shown(name)} has no declared labels: give keys={{{str(name)!r}: […]}}, declare "
+        f"them in dp.protect or by .declare(…), or select other columns. {NOTHING}"
     )
 
 
