@@ -47,7 +47,8 @@ import dppandas as dp
 from dppandas.accounting import Terms
 from dppandas.budget import Epsilon, Loss
 from dppandas.domain import Bounds, Grid, Unit
-from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, Table
+from dppandas.engines.columns import Columns
+from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine
 from dppandas.ledger import Ledger
 from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
 from dppandas.rows import Column
@@ -93,7 +94,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for kind, name in (
         (PandasEngine, "gather"), (PandasEngine, "_rows"), (PerUnitEngine, "made"),
-        (Table, "_reader"),
+        (Columns, "_once"),
     ):  # fmt: skip
         monkeypatch.setattr(kind, name, spied(kind, name))
     return seen

@@ -558,7 +558,7 @@ def test_a_canary_that_gets_out_of_a_notebook_is_found(
         SETUP,
         "data().text.iloc[0]",
         "raw = data()\nraw.nope",
-        "s.holdings['people'].engine.frame",
+        "s.holdings['people'].engine.read._frame",
         "display(data().when)",
         "1 / data().number.iloc[0] * 0",
         "pickled(data())",

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from dppandas.engines.readers import reader
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dppandas import querystring
 from dppandas.errors import DPError, UnknownColumn, UnsupportedExpression
 from dppandas.rows import Column, Expression
+from dppandas.values.reading import column
 from dppandas.vectors import Vector
 
 
@@ -26,7 +26,7 @@ class Rows:
         self.rows, self._frame = len(frame), frame
 
     def column(self, name: Any) -> Vector:
-        return reader(self._frame[name])(slice(None))
+        return column(self._frame[name])
 
 
 def parsed(text: Any, columns: Any = "ijxfts", **variables: Any) -> Expression:

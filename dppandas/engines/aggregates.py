@@ -96,10 +96,11 @@ def _chosen(
 ) -> Vector:
     """For each unit the element that is asked for; missing where it has none that is known."""
     there = np.flatnonzero(vectors.codes_of(whole) >= 0)
-    ranks: Any = hashes[there] if how == "first" else _ranks(whole.take(there))
+    ranks = _ranks(whole.take(there))
     if how == "max":
         ranks = -ranks
-    there = there[np.lexsort((ranks, units[there]))]
+    first_by = hashes[there] if how == "first" else ranks
+    there = there[np.lexsort((ranks, first_by, units[there]))]
     first = np.searchsorted(units[there], present)
     places = np.append(there, 0)[first]
     return whole.take(places).without(np.append(units[there], -1)[first] != present)

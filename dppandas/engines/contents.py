@@ -20,9 +20,11 @@ from .columns import Columns, Made
 _MARKS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
 
-def row_hashes(columns: Columns | Made, key: bytes) -> hashing.Hashes:
-    """A 64-bit keyed hash of the cells of each row: the same for identical ones."""
-    return hashing.of_rows(((name, columns[name]) for name in columns), columns.rows, key)
+def row_hashes(columns: Columns | Made, key: bytes, equal: bool = False) -> hashing.Hashes:
+    """A 64-bit keyed hash of the cells of each row: the same for identical ones, or for equal ones
+    too."""
+    read = ((name, columns[name]) for name in columns)
+    return hashing.of_rows(read, columns.rows, key, equal)
 
 
 def fingerprint(columns: Columns | Made, key: bytes) -> str:
@@ -36,12 +38,15 @@ def fingerprint(columns: Columns | Made, key: bytes) -> str:
 
 
 def kept_rows(columns: Columns | Made, unit: Unit, key: bytes) -> npt.NDArray[np.bool_]:
-    """The max_rows rows of smallest hash of each unit; rows without a unit are dropped."""
+    """The max_rows rows of smallest hash of each unit; rows without a unit are dropped. Rows that
+    are equal and not identical are told apart by a second hash."""
     units = vectors.codes_of(columns[unit.column])
     kept = units >= 0
     if len(units) == 0 or np.bincount(units[kept], minlength=1).max() <= unit.max_rows:
         return kept
-    order = np.lexsort((row_hashes(columns, key), units))
+    # by what rows equal first: a Categorical makes 1 and True one, the first of them that it meets
+    hashes = row_hashes(columns, key), row_hashes(columns, key, equal=True)
+    order = np.lexsort((*hashes, units))
     ordered = units[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))

@@ -50,10 +50,10 @@ class Block:
 
     @property
     def hashes(self) -> hashing.Hashes:
-        """A keyed hash of all that each row holds: the same for identical ones."""
+        """A keyed hash of all that each row holds: the same for equal ones."""
         if "hashes" not in self.memo:
             columns = ((name, self.column(name)) for name in self.table.names)
-            self.memo["hashes"] = hashing.of_rows(columns, self.rows, self.table.key)
+            self.memo["hashes"] = hashing.of_rows(columns, self.rows, self.table.key, equal=True)
         found: hashing.Hashes = self.memo["hashes"]
         return found
 
