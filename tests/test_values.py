@@ -476,3 +476,74 @@ def test_nothing_private_meets_a_table_of_pandas() -> None:
         and path.parts[-2] in ("values", "rows", "engines", "statistics", "dppandas")
     }
     assert found == {("values/reading.py", "factorize")}
+
+
+ARROW: dict[str, tuple[str, list[Any]]] = {
+    "decimal": ("decimal128(5, 2)", [Decimal("1.20"), Decimal("-3"), None]),
+    "date": ("date32()", [dt.date(2020, 1, 1), None, dt.date(1, 1, 1)]),
+    "time of day": ("time64('us')", [dt.time(1, 2, 3, 4), None]),
+    "binary": ("binary()", [b"a", b"", None]),
+    "list": ("list_(pa.int64())", [[1, None], [], None]),
+    "struct": ("struct([('a', pa.int64())])", [{"a": 1}, None]),
+    "dictionary": ("dictionary(pa.int32(), pa.string())", ["a", None, "b", "a"]),
+    "large text": ("large_string()", ["a", None, "b"]),
+    "seconds": ("timestamp('s')", [dt.datetime(2020, 1, 1), None, dt.datetime(9999, 1, 1)]),
+    "zoned": ("timestamp('us', tz='+02:00')", [NOON.replace(tzinfo=dt.UTC), None]),
+    "durations": ("duration('ms')", [dt.timedelta(1), None]),
+    "half": ("float16()", [np.float16(0.5), None]),
+    "null": ("null()", [None, None]),
+}
+
+
+@pytest.mark.parametrize("kind", ARROW)
+def test_what_arrow_holds_means_what_its_cells_mean(kind: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    name_of_type, values = ARROW[kind]
+    array = pa.array(values, type=eval(f"pa.{name_of_type}", {"pa": pa}))
+    series = pd.Series(pd.arrays.ArrowExtensionArray(array))
+    wanted = [canonical(value) for value in values]
+    if kind == "zoned":
+        wanted = [("zoned", (c[1][0], "+02:00")) if c[0] == "zoned" else c for c in wanted]
+    assert meanings(column(series)) == wanted
+    assert meanings(column(series.iloc[::-1])) == wanted[::-1]
+
+
+OTHERS: dict[str, Any] = {
+    "period": pd.Series(pd.period_range("2020-01", periods=3, freq="M")),
+    "interval": pd.Series(pd.interval_range(0, 3)),
+    "sparse": pd.Series(pd.arrays.SparseArray([0.0, 1.5, np.nan])),
+    "complex": pd.Series([1j, complex("nan")]),
+    "long doubles": pd.Series(np.array([1, "0.1"], dtype=np.longdouble)),
+    "half": pd.Series(np.array([0.1, np.nan], dtype=np.float16)),
+    "days": pd.Series(pd.Categorical([pd.Timestamp("2020"), None])),
+    "empty": pd.Series([], dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_arrays_mean_what_their_cells_mean(kind: str) -> None:
+    series = OTHERS[kind]
+    assert meanings(column(series)) == [canonical(cell) for cell in series.array]
+
+
+@pytest.mark.usefixtures("exact")
+def test_ledgers_of_the_form_before_go_on_and_replay_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Old charges add up; nothing old is answered again, and no part is shared with it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    frame = pd.DataFrame({"g": ["a", "b"] * 50, "x": range(100)})
+
+    def asked() -> None:
+        people = dp.protect(frame, name="people", version="1", domain={"g": ["a", "b"]})
+        people.count(epsilon="0.5")
+        for part in people.partition("g").values():
+            part.count(epsilon="0.5")
+
+    for form, spent in ((1, 1), (2, 2), (2, 2)):
+        monkeypatch.setattr("dppandas.canonical.FORM", form)
+        monkeypatch.setattr("dppandas.accessor.FORM", form)
+        dp.reset()
+        dp.session(epsilon=9, store=tmp_path / "a.ledger")
+        asked()
+        assert dp.ledger().spent == spent
