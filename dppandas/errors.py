@@ -16,7 +16,7 @@
     │   ├── WorkerProcessError           a forked or worker process on a memory ledger
     │   └── StoreError (OSError)         a ledger's file can't be read or written
     ├── RecordError (LookupError)        no release record belongs to this object
-    ├── ReleaseFailed (RuntimeError)     reading the data failed after the charge
+    ├── ReleaseFailed (RuntimeError)     charged, and not answered: reading the data failed, say
     └── InternalError (RuntimeError)     a bug in dppandas: please report it
 
 All refusals but the last two come before the ledger is touched and before any data is read.
@@ -132,7 +132,8 @@ class RecordError(DPError, LookupError):
 
 
 class ReleaseFailed(DPError, RuntimeError):
-    """Reading the data failed after the charge was committed; the charge stays."""
+    """There is no answer to what was charged, and the charge stays: reading the data failed, or the
+    answer could not be kept, without which nobody may see it."""
 
 
 class InternalError(DPError, RuntimeError):

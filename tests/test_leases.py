@@ -536,30 +536,43 @@ def test_who_is_only_stopped_is_not_taken_over(file: Path) -> None:
     assert charges(file) == ["released"]
 
 
+IS_TAKEN = """
+    import sys
+    from dppandas.durable import SqliteStore
+    print(SqliteStore(sys.argv[1]).is_taken("k", 1))
+"""
+
+
+def is_taken_elsewhere(file: Path) -> str:
+    command = [sys.executable, "-c", textwrap.dedent(IS_TAKEN), str(file)]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
 @linux
 def test_a_fork_neither_ends_a_lease_nor_keeps_it(file: Path) -> None:
     store = SqliteStore(file)
     reader, writer = os.pipe()
     go, began = os.pipe()
-    with Claim([1]) as mine:
-        store.add([DRAFT], agreed, mine)
-        child = os.fork()
-        if child == 0:  # sees the lease of its parent, and stays when the parent ends it
-            seen = store.is_taken("k", 1)
-            os.write(writer, b"1" if seen else b"0")
-            os.read(go, 1)
-            os.write(writer, b"1" if store.is_taken("k", 1) else b"0")
-            os._exit(0)
-        assert os.read(reader, 1) == b"1"
-        other = "from dppandas.durable import SqliteStore; import sys; " \
-            "print(SqliteStore(sys.argv[1]).is_taken('k', 1))"  # fmt: skip
-        command = [sys.executable, "-c", other, str(file)]
-        assert subprocess.run(command, capture_output=True, text=True).stdout == "True\n"
-    assert subprocess.run(command, capture_output=True, text=True).stdout == "False\n"
-    os.write(began, b"x")
-    assert os.read(reader, 1) == b"0"
-    assert os.waitpid(child, 0)[1] == 0
-    [os.close(each) for each in (reader, writer, go, began)]
+    child = 0
+    try:
+        with Claim([1]) as mine:
+            store.add([DRAFT], agreed, mine)
+            child = os.fork()
+            if child == 0:  # sees the lease of its parent, and that the parent has ended it
+                os.write(writer, b"01"[store.is_taken("k", 1) :][:1])
+                os.read(go, 1)
+                os.write(writer, b"01"[store.is_taken("k", 1) :][:1])
+                signal.pause()
+            assert os.read(reader, 1) == b"1"
+            assert is_taken_elsewhere(file) == "True"
+        assert is_taken_elsewhere(file) == "False"
+        os.write(began, b"x")
+        assert os.read(reader, 1) == b"0"
+    finally:
+        if child:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        [os.close(each) for each in (reader, writer, go, began)]
 
 
 def test_a_replay_writes_nothing(file: Path) -> None:
