@@ -140,7 +140,8 @@ def _root_of(
     holding: Holding, declared: dict[Any, Declaration], schema: Schema, levels: tuple[Any, ...]
 ) -> Root:
     """The table of a source, with just the facts that are declared now."""
-    known = replace(holding.source, schema=schema)
+    known = holding.source
+    known = known if known.schema == schema else replace(known, schema=schema)
     source = known if known.domain == declared else replace(known, domain={})
     root = Root(source, holding.engine, holding.engine, levels=levels, facts=holding.facts)
     return root.declaring(declared)

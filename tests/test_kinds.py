@@ -717,7 +717,17 @@ def test_of_an_unknown_kind_each_cell_means_what_it_means(name: str, kind: str) 
 
 
 #: Public names that make or answer nothing by themselves.
-NO_VERBS = {"columns", "str", "dt", "per_unit", "partition", "isnull", "notnull", "is_truth"}
+NO_VERBS = {
+    "columns",
+    "str",
+    "dt",
+    "per_unit",
+    "partition",
+    "isnull",
+    "notnull",
+    "is_truth",
+    "declare",
+}
 SPELLED = {
     "column": {"__and__": "&", "__or__": "|", "__xor__": "^", "__invert__": "~", "__eq__": "==",
                "__ne__": "!=", "__lt__": "<", "__ge__": ">=", "__add__": "+", "__sub__": "-",

@@ -21,7 +21,6 @@ from .choice import LISTS, taken
 Codes = npt.NDArray[np.intp]
 
 
-
 @dataclass(frozen=True)
 class Element(Expression):
     """Element number i of a list; a value that is no list is its own only element."""
