@@ -33,6 +33,7 @@ CONTENTS = """
 :caption: Guide
 docs/how_it_works
 docs/verbs
+docs/kinds
 docs/ledger
 docs/losses
 {more}

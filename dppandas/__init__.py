@@ -17,6 +17,7 @@ The map of the house, each room importing only those above it:
 `values`           what a cell means, which are equal, and the forms that columns are kept in
 `domain`           public facts: bounds, keys, privacy unit, the fixed-point grid
 `facts`            what was declared of a table, free of contradictions
+`kinds`            what columns hold, as a public fact: numbers, text, times, …
 `vectors`          elementwise functions on a column of a chunk
 `hashing`          keyed hashes of values
 `labels`           labels that are found in the data: one for all equal values

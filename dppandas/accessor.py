@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from .engines.columns import Columns
 from .engines.pandas import PandasEngine
 from .errors import LineageError, QueryError, SourceError, quiet, shown
 from .frame import PrivateFrame
+from .kinds import UNKNOWN, Kind, Schema, of_columns, of_dtype
+from .kinds import parse as parse_kinds
 from .query import UNNAMED, Source, Token
-from .rows import Column
+from .rows import Column, Declared, Expression
 from .series import PrivateSeries
 from .session import Holding, Known, Session, is_passing, known_sources, session
 from .store import Registered
@@ -38,6 +41,7 @@ def protect(
     max_rows: int | None = None,
     domain: Any = None,
     version: str | None = None,
+    kinds: Any = None,
 ) -> PrivateFrame:
     """Take a DataFrame under protection, and return the private frame to work on.
 
@@ -54,6 +58,8 @@ def protect(
     version : what you call this state of the data: change it whenever the data change. A session
         with a store needs it, for there the same query of the same version is answered once, and
         given again after a restart.
+    kinds : what columns hold, which is public: a dict such as {"when": "time", "price": "number"}
+        makes cells so as `astype` does; else what the dtypes say, and you assert (docs/kinds.md).
 
     What follows from the private frame by its own verbs is row-wise, and its lineage *verified*;
     but *asserted* if plain pandas made ``df`` from the frame of a source protected before.
@@ -74,36 +80,68 @@ ask .release(epsilon=…)>
     columns = list(df.columns)  # on a line of its own: a traceback shows what its line names
     _once(columns)
     owner = Unit.parse(unit, max_rows, columns)
-    declared = parse_domain(domain, columns)
+    declared, meant = parse_domain(domain, columns), parse_kinds(kinds, columns)
     running = session()
     token = df.attrs.get(SOURCE_ATTR)
     before = known_sources.get(str(token))
     _check_owner(owner, unit, token, before, running)
     terms: dict[str, object] = {"unit": owner, "version": version}
-    own = _own_copy(df)
+    schema, own = _schema(df, meant, running.strict), _own_copy(df)
     facts = contents.fingerprint(own, _KEY)
     holding = running.holdings.get(name)
     if holding is None:
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
-        source = Source(sampling.identifier(), name, owner, declared, version, verified=is_new)
-        holding = _held(running, source, own, terms, facts)
-    if _difference(holding.terms, terms) or holding.fingerprint != facts:
-        other = _difference(holding.terms, terms) or "other data"
-        raise SourceError(
-            f"source {name!r} was protected before with {other}. Use another name for another "
-            "dataset; for another version of it end the session with dp.reset(), for one holds one "
-            "version of a source. Nothing was computed or charged."
+        source = Source(
+            sampling.identifier(), name, owner, declared, version, is_new, schema=schema
         )
-    root = _root_of(holding, declared, _levels(df))
+        holding = _held(running, source, own, terms, facts, meant)
+    _refuse_others(running, holding, terms, facts, meant)
+    root = _root_of(holding, declared, schema, _levels(df))
     if not is_passing():
         df.attrs[SOURCE_ATTR] = Token(holding.source.id)
-    return PrivateFrame(root, {name: Column(name) for name in columns})
+    return PrivateFrame(root, _columns(columns, meant))
 
 
-def _root_of(holding: Holding, declared: dict[Any, Declaration], levels: tuple[Any, ...]) -> Root:
+def _refuse_others(
+    running: Session, holding: Holding, terms: dict[str, object], facts: str, kinds: Schema
+) -> None:
+    """Refuse other terms, other data and other kinds under the name of a source. A kind may be
+    declared later than others: what was asked before was asked of another column."""
+    now = {f"kind of {column!r}": kind for column, kind in kinds.items()}
+    before = {f"kind of {c!r}": holding.kinds.get(c, kind) for c, kind in kinds.items()}
+    other = _difference({**holding.terms, **before}, {**terms, **now})
+    if not other and holding.fingerprint != facts:
+        other = "other data"
+    if other:
+        raise SourceError(
+            f"source {holding.source.name!r} was protected before with {other}. Use another name "
+            "for another dataset; for another version of it end the session with dp.reset(), for "
+            "one holds one version of a source. Nothing was computed or charged."
+        )
+    _check_kinds(running, holding.source, kinds)
+    holding.kinds.update(kinds)
+
+
+def _schema(df: pd.DataFrame, declared: Schema, strict: bool = False) -> dict[Any, Kind]:
+    """The kinds that are declared; else those of the dtypes, or, in a strict session, none."""
+    asserted = dict.fromkeys(df.columns, UNKNOWN) if strict else of_columns(df)
+    return {**asserted, **declared}
+
+
+def _columns(names: list[Any], declared: Schema) -> dict[Any, Expression]:
+    """The columns of a table as they are read: a declared kind converts."""
+    return {
+        name: Declared(name, declared[name]) if name in declared else Column(name) for name in names
+    }
+
+
+def _root_of(
+    holding: Holding, declared: dict[Any, Declaration], schema: Schema, levels: tuple[Any, ...]
+) -> Root:
     """The table of a source, with just the facts that are declared now."""
     known = holding.source
+    known = known if known.schema == schema else replace(known, schema=schema)
     source = known if known.domain == declared else replace(known, domain={})
     root = Root(source, holding.engine, holding.engine, levels=levels, facts=holding.facts)
     return root.declaring(declared)
@@ -126,23 +164,26 @@ def _check_names(df: object, name: object, version: object) -> None:
 
 
 def _held(
-    running: Session, source: Source, own: Columns, terms: dict[str, object], facts: str
+    running: Session,
+    source: Source,
+    own: Columns,
+    terms: dict[str, object],
+    facts: str,
+    kinds: Schema,
 ) -> Holding:
     """Hold a source with its data. Each ledger has its own key of a source; its name, a keyed hash,
     tells nothing of that."""
-    key = _registered(running, source.name, source.unit, source.version, own)
+    key = _registered(running, source, own, kinds)
     engine = PandasEngine(own, source.unit, key)
-    mine = Holding(source, engine, terms, facts, hashing.digest("ledger", key))
+    mine = Holding(source, engine, terms, facts, hashing.digest("ledger", key), kinds=dict(kinds))
     holding = running.holdings.setdefault(source.name, mine)
     known_sources[holding.source.id] = Known(holding.source, facts, tuple(own))
     return holding
 
 
-def _registered(
-    running: Session, name: str, owner: Unit, version: str | None, own: Columns
-) -> bytes:
+def _registered(running: Session, source: Source, own: Columns, declared: Schema) -> bytes:
     """The key that chooses rows of a source, as the session's store knows it."""
-    store = running.ledger.store
+    store, name, owner, version = running.ledger.store, source.name, source.unit, source.version
     if store.identity and (version is None or not version.strip()):
         raise SourceError(
             f"version= is needed: this session's ledger outlives the data, and answers {name!r} "
@@ -150,7 +191,9 @@ def _registered(
             "whenever the data change. Nothing was computed or charged."
         )
     _check_version(running, name, version, own)
-    mine = Registered(name, f"{owner} ({owner.column!r}, {owner.max_rows})", sampling.key())
+    _check_kinds(running, source, declared)
+    noted = tuple((str(c), kind, c in declared) for c, kind in source.schema.items())
+    mine = Registered(name, f"{owner} ({owner.column!r}, {owner.max_rows})", sampling.key(), noted)
     known = store.register(mine)
     if known.unit != mine.unit:
         raise SourceError(
@@ -173,6 +216,20 @@ def _check_version(running: Session, name: str, version: str | None, own: Column
         )
 
 
+def _check_kinds(running: Session, source: Source, kinds: Schema) -> None:
+    """Refuse another kind of a column under a version for which one was declared before, where a
+    ledger outlives the session."""
+    ledger = running.ledger.store.identity
+    for column, kind in kinds.items() if ledger else ():
+        said = (ledger, source.name, str(source.version), "kind", repr(column))
+        if not fingerprints.is_as_before(said, partial(hashing.digest, kind)):
+            raise SourceError(
+                f"{column!r} of {source.name!r} was declared in version {source.version!r}, but "
+                f"not as {kind!r}, and kinds never change within one. Say another version=. "
+                "Nothing was computed or charged."
+            )
+
+
 def _difference(before: dict[str, object], now: dict[str, object]) -> str:
     """Which terms are not those of before; equal keys may be of other types, 1 or True."""
     both = [(term, before.get(term), now.get(term)) for term in {**before, **now}]
@@ -181,11 +238,12 @@ def _difference(before: dict[str, object], now: dict[str, object]) -> str:
 
 
 @quiet
-def private(df: Any, unit: Any = None, max_rows: int | None = None) -> Any:
+def private(df: Any, unit: Any = None, max_rows: int | None = None, kinds: Any = None) -> Any:
     """What ``df.dp`` gives, for type checkers, and with a say in the privacy unit.
 
     unit : "row" states that every row is one person, for a frame of which dppandas can't tell; a
         column names the unit, at most max_rows= rows of which are then used (see `protect`).
+    kinds : what columns hold, as in `protect`; of a Series its kind.
 
     The lineage is *asserted*: you vouch for what pandas did to the frame before.
 
@@ -200,10 +258,10 @@ ask .release(epsilon=…)>
                 f"a Series has no column {shown(unit)} to say whose values these are; use "
                 f"dp.private(df, unit={shown(unit)})['column']. Nothing was computed or charged."
             )
-        return _series(df, row_level=_is_row(unit, [df.name]))
+        return _series(df, row_level=_is_row(unit, [df.name]), kinds=kinds)
     if not isinstance(df, pd.DataFrame):
         raise QueryError(f"dp.private takes a DataFrame or Series, not {type(df).__name__}.")
-    return _frame(df, unit, max_rows)
+    return _frame(df, unit, max_rows, kinds)
 
 
 def _is_row(unit: Any, columns: list[Any]) -> bool:
@@ -273,9 +331,12 @@ def _check_owner(
         )
 
 
-def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int | None = None) -> PrivateFrame:
+def _frame(
+    df: pd.DataFrame, unit: Any = None, max_rows: int | None = None, kinds: Any = None
+) -> PrivateFrame:
     columns = list(df.columns)
     _once(columns)
+    declared = parse_kinds(kinds, columns)
     row_level = _is_row(unit, columns)
     source, refusal = _asserted(df.attrs, columns)
     if unit is not None:
@@ -289,16 +350,19 @@ def _frame(df: pd.DataFrame, unit: Any = None, max_rows: int | None = None) -> P
             )
     # A copy, so that the columns stay those that were checked, whatever happens to the frame.
     engine = PandasEngine(df.copy(deep=False), source.unit, sampling.key())
+    source = replace(source, schema=_schema(df, declared))
     root = Root(source, engine, df, row_level, refusal, _levels(df))
-    return PrivateFrame(root, {name: Column(name) for name in columns})
+    return PrivateFrame(root, _columns(columns, declared))
 
 
-def _series(series: pd.Series, row_level: bool = False) -> PrivateSeries:
+def _series(series: pd.Series, row_level: bool = False, kinds: Any = None) -> PrivateSeries:
     source, refusal = _asserted(series.attrs, [])
     name = "values" if series.name is None else series.name
+    declared = parse_kinds({name: kinds} if isinstance(kinds, str) else kinds, [name])
+    source = replace(source, schema={name: of_dtype(series.dtype), **declared})
     engine = PandasEngine(series.to_frame(name), source.unit, sampling.key())
     root = Root(source, engine, series, row_level, refusal)
-    return PrivateSeries(root, series.name, Column(name), None)
+    return PrivateSeries(root, series.name, _columns([name], declared)[name], None)
 
 
 def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:

@@ -163,12 +163,15 @@ class SqliteStore(Connected):
         def registered(db: Connection) -> Registered:
             known = _registered(db, source.name)
             if known is None:
-                body = {"name": source.name, "unit": source.unit, "key": source.key.hex()}
+                body = {"name": source.name, "unit": source.unit, "key": source.key.hex(),
+                        "kinds": source.kinds}  # fmt: skip
                 append(db, "source", body, None, source.name)
             return known or source
 
-        known = self._read(lambda db: _registered(db, source.name))
-        return known or self._write(registered)
+        return self.registered(source.name) or self._write(registered)
+
+    def registered(self, name: str) -> Registered | None:
+        return self._read(lambda db: _registered(db, name))
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         def listed(db: Connection) -> list[Entry]:
@@ -408,7 +411,8 @@ def _registered(db: sqlite3.Connection, name: str) -> Registered | None:
     if row is None:
         return None
     body = json.loads(row[0])
-    return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]))
+    kinds = tuple((name, kind, declared) for name, kind, declared in body.get("kinds", ()))
+    return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]), kinds)
 
 
 def terms_body(terms: Terms) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 
 import pandas as pd
 
-from . import refusals, splits
+from . import kinds, refusals, splits
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
 from .crosstabs import Crossing, names_of
@@ -21,7 +21,7 @@ from .errors import QueryError, quiet, shown
 from .groups import PrivateGroupBy
 from .partitions import cells_of, parts_of
 from .querystring import lookup
-from .rows import Column, Expression
+from .rows import Column, Declared, Expression, need
 from .series import PrivateSeries
 from .shaping import asks, briefly, once, pearson, true, weights_of
 from .statistics import Cells, Count, Layout, Sum, Truncation
@@ -40,7 +40,7 @@ class PrivateFrame(Verbs, Crossing):
     def describe(
         self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
     ) -> Any:
-        """The public schema: each column with the bounds or keys that were declared for it. With
+        """The public schema: each column with the kind, bounds or keys declared for it. With
         epsilon= (or bounds=) pandas' eight figures of each column: a DataFrame.
 
         bounds : as in `mean`. Count, mean and deviation come from one release with three eighths of
@@ -54,8 +54,10 @@ class PrivateFrame(Verbs, Crossing):
             self._some_columns()
             return self._described(bounds, epsilon, **more)
         declared = [self._root.declared(expression) for expression in self._columns.values()]
+        held = [e.held if isinstance(e, Declared) else "" for e in self._columns.values()]
         return pd.DataFrame(
             {
+                **({"kind": held} if any(held) else {}),
                 "bounds": [str(d) if isinstance(d, Bounds) else "" for d in declared],
                 "keys": [str(d) if isinstance(d, Keys) else "" for d in declared],
             },
@@ -304,6 +306,9 @@ ask .release(epsilon=…)>
                 bounds=bounds, weights=weights, weight_bounds=weight_bounds, norm=norm,
                 epsilon=epsilon, **more,
             )  # fmt: skip
+        for expression in self._operands().values():
+            what = "the number of True (a sum of numbers needs bounds=)"
+            need(expression, kinds.TRUTHS, self._root.source.facts, what)
         tests = tuple(true(expression) for expression in self._operands().values())
         if at_most is None:
             statistic, what = Count(Cells(), self._shape(integer=True), tests), "sum of True"

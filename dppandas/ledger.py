@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from . import canonical, conversions, report, sampling, statement, views
-from .accounting import Measure, Terms
+from .accounting import NOTHING, Measure, Terms
 from .budget import Delta, Epsilon, Loss, Rho
 from .errors import BudgetExceeded, QueryError, SessionError, StoreError, quiet, shown
 from .leases import Claim
@@ -154,6 +154,25 @@ class Ledger:
         """What a unit of each source has spent of ε (or ρ), in order of first use: for the eye
         only, for the limit caps the sum."""
         return {name: self._first(loss) for name, loss in self._store.spending.by_source().items()}
+
+    def schema(self, source: str) -> pd.DataFrame:
+        """What the columns of a source hold, as was noted when the ledger heard of it first: a
+        DataFrame with a row a column. Kinds that nobody declared are those of the dtypes, which
+        whoever protected it thereby asserted to be public. They are noted here and nowhere else.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> dp.reset(); df = pd.DataFrame({"n": [1], "when": ["2020-01-31"]})
+        >>> _ = dp.protect(df, name="visits", kinds={"when": "time"})
+        >>> dp.ledger().schema("visits").loc["when"].tolist()
+        ['time', 'declared']
+        """
+        known = self._store.registered(source) if isinstance(source, str) else None
+        if known is None:
+            raise QueryError(f"the ledger knows no source {shown(source)}. {NOTHING}")
+        names = pd.Index([name for name, _, _ in known.kinds], name="column", dtype=object)
+        said = ["declared" if declared else "asserted" for _, _, declared in known.kinds]
+        kinds = [kind for _, kind, _ in known.kinds]
+        return pd.DataFrame({"kind": kinds, "said": said}, index=names, dtype=object)
 
     def for_group(self, k: int) -> Loss:
         """What all that is spent promises to groups of k units: a family, a team.

@@ -10,8 +10,9 @@ from . import canonical
 from .accounting import Asked
 from .budget import Loss
 from .domain import Declaration, Unit
+from .kinds import Schema
 from .mechanisms import Mechanism, Sensitivity, selecting
-from .rows import Expression
+from .rows import Expression, Facts
 from .spending import Path
 from .statistics import Statistic
 
@@ -55,6 +56,12 @@ class Source:
     verified: bool = False
     trusted: str = ""  # what else the caller vouches for
     made: str | None = ""  # of which table of the source: a name of how it was made; None: unknown
+    schema: Schema = field(default_factory=dict, compare=False)
+
+    @property
+    def facts(self) -> Facts:
+        """What is public about its columns."""
+        return Facts(self.domain, self.schema)
 
     @property
     def lineage(self) -> str:

@@ -516,7 +516,7 @@ class PrivateSeries(PrivateColumn, Answers):
 def counts_units(root: Root, expression: Expression, keys: object) -> bool:
     """Whether nunique counts units, and not declared keys. Refuses where it could be neither."""
     unit = root.source.unit.column
-    is_unit = unit is not None and expression == Column(unit)
+    is_unit = unit is not None and isinstance(expression, Column) and expression.name == unit
     if keys is not None or (not is_unit and isinstance(root.declared(expression), Keys)):
         return False
     if not is_unit:

@@ -19,6 +19,7 @@ from .engines import Engine
 from .engines.pandas import PandasEngine
 from .errors import LineageError, QueryError, SessionError, SourceError, quiet, shown
 from .facts import Facts
+from .kinds import Kind
 from .ledger import Ledger
 from .query import UNNAMED, Source
 from .store import Store
@@ -36,6 +37,7 @@ class Holding:
     fingerprint: str = field(repr=False)
     ledger: str = ""  # a name of the ledger that knows it: of no other
     facts: Facts = field(default_factory=Facts, repr=False)  # what all frames of it declare
+    kinds: dict[Any, Kind] = field(default_factory=dict)  # all that were declared
 
 
 class Session:

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, Unpack
 import numpy as np
 import pandas as pd
 
-from . import querystring, rows, splits
+from . import kinds, querystring, rows, splits
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
 from .domain import Bounds, Grid, Keys
@@ -167,9 +167,8 @@ class Rows(Private):
                 parsed = parsed.then(more)
         else:
             parsed = Keys.parse(keys, names)
-            for position, expression in enumerate(by):
-                declared_type = rows.family(self._root.declared(expression))
-                rows.agree(expression, declared_type, parsed.column(position))
+        for position, expression in enumerate(by):
+            rows.agree(expression, self._root.source.facts, parsed.column(position))
         return Cells(tuple(by), parsed)
 
     def _crossed(
@@ -314,6 +313,7 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
         return spanned
     if expression.is_truth:
         return Bounds(0.0, 1.0)
+    rows.need(expression, kinds.NUMBERS, root.source.facts, f"numbers of {name!r}")
     raise MissingArgument(
         f"bounds= is needed for {name!r}: the range into which values are clipped, such as "
         "bounds=(0, 60), or (0, 1) for what is True or False; or facts declared by domain= of "

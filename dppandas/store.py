@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 from .budget import Epsilon, Loss
@@ -52,11 +52,16 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Registered:
-    """A source as a store knows it. The key chooses the rows that max_rows keeps."""
+    """A source as a store knows it. The key chooses the rows that max_rows keeps.
+
+    The kinds of its columns are noted when it is registered first, and never compared: each a
+    name, a kind, and whether it was declared. The others are dtypes', as the caller asserted.
+    """
 
     name: str
     unit: str
     key: bytes
+    kinds: tuple[tuple[str, str, bool], ...] = field(default=(), compare=False)
 
 
 #: Called with what all charges cost before and after some more: raises to refuse them.
@@ -97,6 +102,10 @@ class Store(Protocol):
 
     def register(self, source: Registered) -> Registered:
         """Note a source, or give it as it is known already."""
+        ...
+
+    def registered(self, name: str) -> Registered | None:
+        """A source as it is known; None if it isn't."""
         ...
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
@@ -233,6 +242,9 @@ class MemoryStore:
 
     def register(self, source: Registered) -> Registered:
         return self._sources.setdefault(source.name, source)
+
+    def registered(self, name: str) -> Registered | None:
+        return self._sources.get(name)
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         number = len(self._entries)

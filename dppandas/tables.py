@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Generic, NoReturn, TypeVar
 
-from . import canonical, querystring, refusals, rows
+from . import canonical, kinds, querystring, refusals, rows
 from .domain import Unit
 from .engines import AGGREGATES
 from .errors import LineageError, QueryError, is_one_of, quiet, shown
@@ -19,6 +19,18 @@ from .unreleased import Private
 from .verbs import Parts, Verbs
 
 V = TypeVar("V", bound=Verbs)
+
+#: Aggregates that are made of values of some kinds only; the others of any.
+_AGGREGATED: dict[str, frozenset[kinds.Kind]] = {
+    **dict.fromkeys(("sum", "mean", "median", "min", "max"), kinds.NUMBERS),
+    **dict.fromkeys(("any", "all"), kinds.TRUTHS),
+    "nunique": kinds.LABELS,
+}
+
+
+def _kind_of(facts: rows.Facts, expression: Expression | None, how: str) -> kinds.Kind:
+    """Of what an aggregate gives."""
+    return kinds.TRUTH if how in ("any", "all") else kinds.NUMBER
 
 
 class PerUnit(Private, Generic[V]):
@@ -70,11 +82,15 @@ charged; ask .release(epsilon=…)>
             asked[name] = (
                 None if column is None else querystring.lookup(column, frame._columns), str(how)
             )  # fmt: skip
-        for expression, _ in asked.values():
+        facts = root.source.facts
+        for name, (expression, how) in asked.items():
             if expression is not None:
-                rows.check(expression, root.source.domain)
+                rows.check(expression, facts)
+                rows.need(expression, _AGGREGATED.get(how, kinds.ANY), facts, f"{name}, the {how}")
         made = _name_of(root.source.made, frame._where, root.branches, asked)
-        source = replace(root.source, unit=Unit(unit, 1), domain={}, made=made)
+        schema = {unit: facts.schema.get(unit, kinds.UNKNOWN)}
+        schema |= {name: _kind_of(facts, *each) for name, each in asked.items()}
+        source = replace(root.source, unit=Unit(unit, 1), domain={}, made=made, schema=schema)
         engine = root.engine.per_unit(frame._where, root.branches, asked)
         if source.verified and made is not None:
             made_tables[source.id, made] = engine

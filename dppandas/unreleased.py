@@ -179,12 +179,14 @@ class Unreleased(Private):
     _is_answer: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        domain = self._root.source.domain
+        facts = self._root.source.facts
         if self._where is not None:
-            rows.check(self._where, domain, truth=True)
+            rows.check(self._where, facts, truth=True)
         seen: dict[tuple[int, bool], Expression] = {}
         for expression in self._statistic.expressions():
-            rows.check(expression, domain, seen=seen)
+            rows.check(expression, facts, seen=seen)
+        for operand, wanted in self._statistic.needed():
+            rows.need(operand, wanted, facts, self._what)
 
     def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
         with splits.share(epsilon, self._completed(more)) as (epsilon, more):

@@ -260,9 +260,7 @@ computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(
         changed = dict(self._columns)
         for name, each in by_name.items():
             expression = querystring.lookup(name, self._columns)
-            if expression == Column(self._root.source.unit.column) and not isinstance(
-                given, Mapping
-            ):
+            if _is_unit(expression, self._root) and not isinstance(given, Mapping):
                 continue
             self._not_the_unit(name)
             column = PrivateSeries(self._root, name, expression, self._where)
@@ -432,6 +430,10 @@ def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
             "Nothing was computed or charged."
         )
     return weights
+
+
+def _is_unit(expression: Expression, root: Root) -> bool:
+    return isinstance(expression, Column) and expression.name == root.source.unit.column
 
 
 def _variables_of(frame: FrameType) -> Callable[[str], Any]:

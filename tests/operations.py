@@ -24,6 +24,7 @@ CODES = [1, 2, 3]
 DELTA = 1e-6
 BOTH = {"group": GROUPS, "code": CODES}
 WEIGHTS = {"weight_bounds": (0.5, 3)}
+MONTHS = (pd.Timestamp("2019-12-31", tz="UTC"), pd.Timestamp("2020-02-01", tz="UTC"))
 DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
 BY_GROUP = {"group": GROUPS, "yes": [False, True]}
 
@@ -78,21 +79,21 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "size": lambda p: p.size(),
     "count of a query": lambda p: p.query("number > 1 and group in ['a', 'b']").count(),
     "count of a time query": lambda p: p.query("when >= '2020-01-02' or not yes").count(),
-    "count of a column query": lambda p: p.query("when == group or number < code").count(),
+    "count of a column query": lambda p: p.query("yes == no or number < code").count(),
     "count of a mask": lambda p: p[(p["number"] * 2 - p["code"] > 1) | p["when"].isna()].count(),
     "count of columns": lambda p: p[["number", "group", "when"]].count(),
     "count of a column": lambda p: p["group"].count(),
-    "sum of True": lambda p: p[["yes", "no", "group"]].sum(),
+    "sum of True": lambda p: p.assign(high="number > 1")[["yes", "no", "high"]].sum(),
     "sum of columns": lambda p: p[["number", "code"]].sum(bounds=BOUNDS),
     "sum": lambda p: p["number"].sum(bounds=BOUNDS),
     "sum within a norm": lambda p: p[["number", "code"]].sum(bounds=BOUNDS, norm=4),
     "group sum within a norm": lambda p: p.groupby("group", keys=GROUPS)[["number", "code"]].sum(
         bounds=BOUNDS, norm=("l2", 4)
     ),
-    "sum of text": lambda p: p["group"].sum(bounds=BOUNDS),
+    "sum of text": lambda p: p["group"].astype(float).sum(bounds=BOUNDS),
     "mean": lambda p: p["number"].mean(bounds=BOUNDS),
     "mean of arithmetic": lambda p: (p["number"] / p["code"]).mean(bounds=BOUNDS),
-    "mean of columns": lambda p: p[["number", "when"]].mean(bounds=BOUNDS),
+    "mean of columns": lambda p: p[["number", "code"]].mean(bounds=BOUNDS),
     "value_counts": lambda p: p["group"].value_counts(keys=GROUPS, sort=False),
     "sorted value_counts": lambda p: p["code"].value_counts(keys=CODES),
     "value_counts of times": lambda p: p["when"].value_counts(keys=["2020-01-01"], dropna=False),
@@ -141,7 +142,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "hist": lambda p: p["number"].hist(bins=3, range=(0, 10)),
     "hist by edges": lambda p: p["code"].hist(bins=[0, 1, 2, 4]),
     "popularity": lambda p: p["group"].popularity(keys=GROUPS),
-    "sum of few True": lambda p: p[["yes", "no", "group"]].sum(at_most=1),
+    "sum of few True": lambda p: p.assign(high="number > 1")[["yes", "no", "high"]].sum(at_most=1),
     "nunique of keys": lambda p: p["group"].nunique(keys=GROUPS),
     "nunique of codes": lambda p: p.query("number > 0")["code"].nunique(keys=CODES),
     "nunique of parts": lambda p: parts(p)["part"].nunique(keys=["", "x", "b"]),
@@ -154,7 +155,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "third": lambda p: (p["number"] + p["code"]).quantile(1 / 3, bounds=BOUNDS),
     "quantiles": lambda p: p["number"].quantile([0.25, 0.5, 0.9], bounds=BOUNDS),
     "quantile of columns": lambda p: p[["number", "code"]].quantile(0.7, bounds=BOUNDS),
-    "quantiles of columns": lambda p: p[["number", "when"]].quantile([0, 0.5, 1], bounds=BOUNDS),
+    "quantiles of columns": lambda p: p[["number", "code"]].quantile([0, 0.5, 1], bounds=BOUNDS),
     "min": lambda p: p["code"].min(bounds=BOUNDS),
     "group max": lambda p: p.groupby("code", keys=CODES)["number"].max(bounds=BOUNDS),
     "group median": lambda p: p.groupby("group", keys=GROUPS)[["number", "no"]].median(
@@ -177,7 +178,9 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "cov": lambda p: p[["number", "code"]].cov(bounds=BOUNDS),
     "cov of three": lambda p: p[["number", "code", "yes"]].cov(bounds=BOUNDS, ddof=0),
-    "corr": lambda p: p[["number", "code", "yes", "no", "group"]].corr(bounds=BOUNDS),
+    "corr": lambda p: p.assign(more="code / 2")[["number", "code", "yes", "no", "more"]].corr(
+        bounds=BOUNDS
+    ),
     "cov of a pair": lambda p: p["number"].cov(p["code"], bounds=BOUNDS),
     "corr of a pair": lambda p: (p["number"] + p["code"]).corr(p["yes"], bounds=BOUNDS),
     "weighted count": lambda p: p.count(weights="code", weight_bounds=(0, 3)),
@@ -197,7 +200,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), keys=DAYS).size(),
     "mean by month and group": lambda p: p.groupby(
         [pd.Grouper(key="when", freq="MS"), "group"],
-        keys={"when": ("2019-12-31", "2020-02-01"), "group": GROUPS},
+        keys={"when": MONTHS, "group": GROUPS},
     )["number"].mean(bounds=BOUNDS),
 }
 
@@ -220,7 +223,9 @@ SELECTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "idxmax of columns": lambda p, e: p[["yes", "no"]].idxmax(epsilon=e),
     "idxmax of sums": lambda p, e: p[["number", "code"]].idxmax(bounds=BOUNDS, epsilon=e),
     "idxmax of counts": lambda p, e: p["group"].value_counts(keys=GROUPS).idxmax(epsilon=e),
-    "nlargest columns": lambda p, e: p[["yes", "no", "group"]].sum().nlargest(2, epsilon=e),
+    "nlargest columns": lambda p, e: (
+        p.assign(high="number > 1")[["yes", "no", "high"]].sum().nlargest(2, epsilon=e)
+    ),
     "nlargest counts": lambda p, e: p["code"].value_counts(keys=CODES).nlargest(2, epsilon=e),
     "mode": lambda p, e: p["group"].mode(keys=GROUPS, epsilon=e),
     "worst fit": lambda p, e: dp.worst_fit(

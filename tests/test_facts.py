@@ -76,6 +76,7 @@ def test_a_notebook_that_learns_bounds_replays_every_cell(tmp_path: Path) -> Non
 
 
 def test_a_frame_keeps_what_it_was_made_with() -> None:
+    dp.session(strict=True)  # in which no dtype says that these are numbers
     plain = protected()
     asked = plain["age"].value_counts(keys=[20, 30], epsilon=1), plain.sum(epsilon=1)
     known = plain.declare(age=(0, 120), sex=["f", "m"])

@@ -243,7 +243,8 @@ class TestKeysAndValues:
                 "nullable": pd.array([True, None, True], dtype="boolean"),
             }
         )
-        counts = df.dp[list(df)].sum(epsilon=1)
+        private = dp.private(df, kinds={"number": "unknown"})
+        counts = private[list(df)].sum(epsilon=1)
         assert counts.to_dict() == {"bool": 2, "number": 1, "object": 1, "nullable": 2}
         assert counts.dtype == "int64"
 
@@ -251,7 +252,8 @@ class TestKeysAndValues:
         series = pd.Series(["1", " 2.5 ", "three", None, 4, [5], 1 + 0j], dtype=object)
         assert series.dp.sum(bounds=(0, 10), epsilon=1) == 7.5
         assert series.dp.mean(bounds=(0, 10), epsilon=1) == pytest.approx(2.5, abs=1e-7)
-        assert sample()["city"].dp.sum(bounds=(0, 1), epsilon=1) == 0
+        cities = dp.private(sample()["city"], kinds="unknown")
+        assert cities.sum(bounds=(0, 1), epsilon=1) == 0
 
     def test_equal_bounds(self) -> None:
         series = pd.Series([1.0, 2.0, math.nan])

@@ -718,6 +718,8 @@ def test_private_objects_look_alike_whatever_the_rows() -> None:
 
 # ... and neither sizes nor keys of the data are public --------------------------------------------
 
+#: Of one schema, whatever pandas makes of no rows.
+SCHEMA = dict.fromkeys(people().columns, "unknown")
 SIZES: dict[str, pd.DataFrame] = {
     "nobody": people(0),
     "other keys": people(3).assign(group="z", code=77, number=1e9),
@@ -735,7 +737,9 @@ def test_sizes_and_observed_keys_never_show(name: str, monkeypatch: pytest.Monke
     told = []
     for df in SIZES.values():
         dp.reset()
-        private = dp.private(df.assign(owner=range(len(df))), unit="owner", max_rows=2)
+        private = dp.private(
+            df.assign(owner=range(len(df))), unit="owner", max_rows=2, kinds=SCHEMA
+        )
         answer = released(name, private)
         record = (
             "" if isinstance(answer, pd.Index) else str(replace(dp.record(answer), id="", time=0))
@@ -779,7 +783,7 @@ def _reachable(start: Any) -> list[Any]:
 @pytest.mark.parametrize("name", EVERY)
 def test_results_and_records_hold_no_rows(name: str) -> None:
     df = people().assign(number=SECRET, group=CANARY, when=CANARY)
-    private = dp.protect(df, name="people", unit="owner", max_rows=2)
+    private = dp.protect(df, name="people", unit="owner", max_rows=2, kinds=SCHEMA)
     result = released(name, private)
     held = [result]
     if isinstance(result, dp.results._Released) or name in OPERATIONS:

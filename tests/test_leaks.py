@@ -865,10 +865,11 @@ def _all_told(df: pd.DataFrame, lineage: str) -> tuple[Any, ...]:
     dp.reset()
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
+        kinds = dict.fromkeys(df.columns, "unknown")  # which both have, whatever pandas makes of it
         if lineage == "verified":
-            p = dp.protect(df, "visits", unit="person", max_rows=2)
+            p = dp.protect(df, "visits", unit="person", max_rows=2, kinds=kinds)
         else:
-            p = dp.private(df, unit="person", max_rows=2)
+            p = dp.private(df, unit="person", max_rows=2, kinds=kinds)
         asked = [ask(p) for ask in TOLD.values()]
         seen = [repr(p), *map(repr, asked), p._repr_html_(), str(p.describe()), sorted(dir(p))]
         facts = [_facts(each.release(epsilon="0.5")) for each in asked]

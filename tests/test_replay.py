@@ -104,7 +104,7 @@ OTHER: list[Any] = [
     lambda p: p.query("a > 3 or b > 3").count(epsilon=1),
     lambda p: p.query("a > 3 and b > 3").count(epsilon=1),
     lambda p: p.query("not a > 3").count(epsilon=1),
-    lambda p: p.query("b == '3'").count(epsilon=1),
+    lambda p: p.query("b == 3.5").count(epsilon=1),
     lambda p: p.query("b == 3").count(epsilon=1),
     lambda p: p.query("b == True").count(epsilon=1),
     lambda p: p["g"].value_counts(epsilon=1),

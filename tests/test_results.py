@@ -32,7 +32,7 @@ def rows() -> pd.DataFrame:
             "code": [1, 2, 3, 2] * 25,
             "yes": [True, True, False, True] * 25,
             "no": [False, False, False, True] * 25,
-            "when": pd.to_datetime(["2020-01-01", "2020-01-02", None, "2020-01-03"] * 25),
+            "when": pd.to_datetime(["2020-01-01", "2020-01-02", None, "2020-01-03"] * 25, utc=True),
         }
     )
 

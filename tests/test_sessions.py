@@ -240,7 +240,8 @@ class TestLedger:
             source["age"].value_counts(keys=[30, 40], epsilon="1/3")
         finally:
             attribute_to(None)
-        df.dp.idxmax(epsilon=1)
+        unknown = dict.fromkeys(df.columns, "unknown")
+        dp.private(df, kinds=unknown).idxmax(epsilon=1)
         frame = dp.ledger().to_frame()
         assert type(frame) is pd.DataFrame
         assert frame.index.tolist() == [1, 2, 3]

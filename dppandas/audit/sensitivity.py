@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..accessor import protect
 from ..domain import Unit, parse_domain
 from ..errors import QueryError
 from ..frame import PrivateFrame
+from ..kinds import Schema, of_columns, parse
 from ..mechanisms import Mechanism
 from ..query import Query
 from ..release import recorder
@@ -99,13 +100,14 @@ def check_sensitivity(
     unit: Any = None,
     max_rows: int | None = None,
     domain: Any = None,
+    kinds: Any = None,
     pairs: int = 200,
 ) -> SensitivityReport:
     """Compare what one unit can move with what an operation declares, on hostile neighbours.
 
     op : takes a private frame, makes one or more releases from it, and returns anything.
-    df : what frames should look like (see `neighbours`), with `unit`, `max_rows` and `domain` as
-        in `dp.protect`.
+    df : what frames should look like (see `neighbours`), with `unit`, `max_rows`, `domain` and
+        `kinds` as in `dp.protect`. Its columns' kinds are those of all frames, whatever is in them.
     pairs : how many pairs of neighbours.
 
     Both frames of a pair are protected in a session that is thrown away, so nothing is charged to
@@ -129,17 +131,25 @@ def check_sensitivity(
     neighbours = described(df, unit, pairs)  # checks df and its columns
     owner = Unit.parse(unit, max_rows, list(df.columns))
     parse_domain(domain, list(df.columns))
+    terms = {"domain": domain, "kinds": kinds}
+    schema = {**of_columns(df), **parse(kinds, list(df.columns))}
     findings = _Findings()
     for what, one, other in neighbours:
         key = sampling.key()  # the promise is for every key, not for two at once
         block = BLOCKS[len(one) % len(BLOCKS)]  # small ones, so that chunks have edges
-        runs = [_run(op, frame, owner, domain, key, block) for frame in (one, other)]
+        runs = [_run(op, frame, owner, terms, schema, key, block) for frame in (one, other)]
         findings.compare(what, *runs)
     return findings.report(pairs)
 
 
 def _run(
-    op: Operation, frame: pd.DataFrame, unit: Unit, domain: Any, key: bytes, block: int
+    op: Operation,
+    frame: pd.DataFrame,
+    unit: Unit,
+    terms: dict[str, Any],
+    schema: Schema,
+    key: bytes,
+    block: int,
 ) -> Run:
     """One frozen run, whose ledger nobody will read."""
     releases: list[Release] = []
@@ -153,7 +163,8 @@ def _run(
         warnings.simplefilter("always")
         token = recorder.set(watch)
         try:
-            people = protect(frame, "audited", unit.column, unit.max_rows, domain)
+            people = protect(frame, "audited", unit.column, unit.max_rows, **terms)
+            people = _of_schema(people, schema)
             # Which rows of a unit are kept is drawn once for a source: here once for a pair.
             engine = session.holdings["audited"].engine
             engine.key, engine.block = key, block
@@ -164,6 +175,12 @@ def _run(
             recorder.reset(token)
     told = tuple(_plain(f"{w.category.__name__}: {w.message}") for w in warned)
     return Run(tuple(releases), error, result, told)
+
+
+def _of_schema(people: PrivateFrame, schema: Schema) -> PrivateFrame:
+    """The same with the kinds that are public, whatever dtypes pandas chose for these cells."""
+    source = replace(people._root.source, schema=schema)
+    return PrivateFrame(replace(people._root, source=source), people._columns)
 
 
 def _plain(text: str) -> str:

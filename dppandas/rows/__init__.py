@@ -7,8 +7,8 @@ allow-list: what has no node can't be said. Nothing here raises on data.
 """
 
 from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
-from .checks import agree, check, family
-from .choice import Cast, Mapped, Where, plain_or_missing
+from .checks import Facts, agree, check, family, need
+from .choice import Cast, Declared, Mapped, Where, plain_or_missing
 from .linear import Dot, Extreme
 from .logic import (
     EVERY,
@@ -32,10 +32,10 @@ from .times import TimePart
 __all__ = [
     "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "And", "Arithmetic", "ByBranch", "Calendar", "Cast",
     "Chunk", "Clip",
-    "Column", "Compare", "Cut", "Domain", "Dot", "Element", "Expression", "Extreme", "Function",
-    "HasElement",
+    "Column", "Compare", "Cut", "Declared", "Domain", "Dot", "Element", "Expression", "Extreme",
+    "Facts", "Function", "HasElement",
     "InPart", "InTable", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Negative", "Not",
     "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "Truth", "Where",
-    "agree", "between", "both", "by_branch", "check", "family", "places", "plain_or_missing",
-    "samples", "spanned",
+    "agree", "between", "both", "by_branch", "check", "family", "need", "places",
+    "plain_or_missing", "samples", "spanned",
 ]  # fmt: skip

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .. import vectors
+from .. import kinds, vectors
 from ..domain import Bounds, Declaration, Keys
+from ..kinds import Kind, Schema
 from ..vectors import Mask, Numbers, Truths, Vector
 
 Domain = Mapping[Any, Declaration]
@@ -65,6 +66,9 @@ class Expression:
     #: Whether its text can stand in another's without brackets.
     is_atom: ClassVar[bool] = False
 
+    #: Of which kinds its operands have to be, for it to make something of them.
+    takes: ClassVar[frozenset[Kind]] = kinds.ANY
+
     def vector(self, chunk: Chunk) -> Vector:
         raise NotImplementedError
 
@@ -99,6 +103,28 @@ class Expression:
             object.__setattr__(self, "_bounds", known)
         found: Bounds | None = known[1]
         return found
+
+    def kind(self, schema: Schema) -> Kind:
+        """What its values are, by the kinds of the columns; unknown where that can't be said.
+
+        Remembered for the schema last asked about, as bounds are."""
+        known = self.__dict__.get("_known_kind")
+        if known is None or known[0] is not schema:
+            known = schema, self._kind(schema)
+            object.__setattr__(self, "_known_kind", known)
+        found: Kind = known[1]
+        return found
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.UNKNOWN
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        """Its operands, and of which kinds each has to be."""
+        return ((child, self.takes) for child in self.children())
+
+    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+        """Operands that are compared with plain values, and these."""
+        return iter(())
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is remembered."""
@@ -149,6 +175,9 @@ class Truth(Expression):
     def declared(self, domain: Domain) -> Declaration | None:
         return Keys((False, True))
 
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.TRUTH
+
 
 @dataclass(frozen=True)
 class Column(Expression):
@@ -166,6 +195,9 @@ class Column(Expression):
 
     def declared(self, domain: Domain) -> Declaration | None:
         return domain.get(self.name)
+
+    def _kind(self, schema: Schema) -> Kind:
+        return schema.get(self.name, kinds.UNKNOWN)
 
     def __str__(self) -> str:
         name = str(self.name)
@@ -185,6 +217,9 @@ class Literal(Expression):
 
     def declared(self, domain: Domain) -> Declaration | None:
         return None if self.value is None else Keys((self.value,))
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.of_value(self.value)
 
     def __str__(self) -> str:
         return repr(self.value)
@@ -219,6 +254,9 @@ class ByBranch(Expression):
             return None
         return Bounds(min(b.lower for b in known), max(b.upper for b in known))
 
+    def _kind(self, schema: Schema) -> Kind:
+        return one_of(self.parts, schema)
+
     def at(self, branch: int) -> Any:
         return self.parts[branch]
 
@@ -234,6 +272,12 @@ def by_branch(parts: Sequence[Expression]) -> Expression:
     """Expressions side by side; one alone where they are all the same."""
     alike = all(repr(part) == repr(parts[0]) for part in parts)  # 1 and True are equal, not alike
     return parts[0] if alike else ByBranch(tuple(parts))
+
+
+def one_of(parts: Sequence[Expression], schema: Schema) -> Kind:
+    """The kind of a value that is one of several; a missing one is of any kind."""
+    there = [part for part in parts if not (isinstance(part, Literal) and part.value is None)]
+    return kinds.joined(part.kind(schema) for part in there)
 
 
 def inner(expression: Expression) -> str:

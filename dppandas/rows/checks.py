@@ -1,16 +1,33 @@
-"""What a declared domain shows to be a slip: it would count nothing, and be charged."""
+"""What public facts show to be a slip: it would answer about nothing, and be charged.
+
+Facts are the declared domain and the kinds of columns. What a node needs of its operands it says
+itself (`Expression.needs`, `Expression.meets`), and a statistic likewise; here is what follows.
+Of an unknown kind nothing is refused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from .. import vectors
+from .. import kinds, vectors
 from ..domain import Bounds, Declaration, Keys
 from ..errors import QueryError, shown
-from .base import Domain, Expression, Literal
-from .logic import And, Compare, IsIn, Not, Or
+from ..kinds import Kind, Schema
+from .base import Column, Domain, Expression, Literal
+from .logic import And, Compare, Not, Or
 from .numbers import Arithmetic, Negative
+
+NOTHING = "Nothing was computed or charged."
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is public about the columns of a table."""
+
+    domain: Domain = field(default_factory=dict)
+    schema: Schema = field(default_factory=dict)
 
 
 def family(declared: Declaration | None) -> str:
@@ -29,23 +46,74 @@ def _family(value: Any) -> str:
     return "text" if isinstance(value, str) else ""
 
 
-def agree(expression: Expression, declared: str, values: Iterable[Any]) -> None:
-    """Refuse plain values that can't equal what was declared: they would count nothing."""
-    for value in values:
-        if declared and _family(value) and _family(value) != declared:
+def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
+    """Refuse plain values that can't equal what is declared, or none of which is of the kind that
+    is there: they would count nothing."""
+    _agree_declared(expression, family(expression.declared(facts.domain)), values)
+    kind = expression.kind(facts.schema)
+    if values and not any(kinds.can_hold(kind, value) for value in values):
+        raise QueryError(
+            f"{expression} is of kind {kind}, and {shown(values[0])} is not: they are never equal. "
+            f"{_way_to(expression, kind, values[0])} {NOTHING}"
+        )
+
+
+def _agree_declared(expression: Expression, declared: str, values: Sequence[Any]) -> None:
+    for value in values if declared else ():
+        if _family(value) not in ("", declared):
             raise QueryError(
                 f"{expression} is declared as {declared}, and {shown(value)} is not: they are "
-                "never equal. Nothing was computed or charged."
+                f"never equal. {NOTHING}"
             )
+
+
+def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
+    meant = kinds.of_value(value)
+    if kind == kinds.TIME and meant == kinds.ZONED:
+        return "Give a time without a zone, for the column has none."
+    if kind in kinds.TIMES and meant == kinds.TEXT:
+        return 'Give a pd.Timestamp, or a text that reads as a time, such as "2020-01-31".'
+    if kind == kinds.DURATION:
+        return 'Give a pd.Timedelta, such as pd.Timedelta("1 day").'
+    return f"Compare values of one kind. {_advice(expression, kind, {meant})}"
+
+
+def _advice(expression: Expression, kind: Kind, wanted: Collection[Kind]) -> str:
+    """What to do about a kind; where the column is one as it was given, how to declare another."""
+    target = kinds.target(wanted)
+    said = kinds.advice(kind, target)
+    if isinstance(expression, Column) and (kind == kinds.TEXT or target == kinds.TEXT):
+        said += f", or declare it: dp.protect(df, …, kinds={{{expression.name!r}: {target!r}}})"
+    return f"{said}."
+
+
+def need(expression: Expression, wanted: Collection[Kind], facts: Facts, of: object) -> None:
+    """Refuse an operand of a kind of which what is asked (``of``) can make nothing."""
+    kind = expression.kind(facts.schema)
+    if kind == kinds.NUMBER and wanted == kinds.TRUTHS and _says_truth(expression, facts):
+        return
+    if not kinds.is_in(kind, wanted):
+        raise QueryError(
+            f"{of}: {expression} is of kind {kind}, of which this can make nothing. "
+            f"{_advice(expression, kind, wanted)} {NOTHING}"
+        )
+
+
+def _says_truth(expression: Expression, facts: Facts) -> bool:
+    """Whether the domain says of numbers that they are 0 and 1."""
+    declared = expression.declared(facts.domain)
+    if isinstance(declared, Keys):
+        return all(label in (0, 1) for label in declared.labels)
+    return declared in (Bounds(0, 1), Bounds(1, 1))
 
 
 def check(
     expression: Expression,
-    domain: Domain,
+    facts: Facts,
     truth: bool = False,
     seen: dict[tuple[int, bool], Expression] | None = None,
 ) -> None:
-    """Refuse what a declared domain shows to be a slip: text beside numbers, a number as a mask.
+    """Refuse what public facts show to be a slip: text beside numbers, a number as a mask.
 
     ``seen`` has what was checked before: what several expressions share is checked once.
     """
@@ -53,26 +121,38 @@ def check(
     if (id(expression), truth) in seen:
         return
     seen[id(expression), truth] = expression  # kept, so that no other gets its id
-    is_asked = isinstance(expression, Compare | IsIn | Arithmetic | Negative)
-    said = [
-        (child, family(child.declared(domain)))
-        for child in (expression.children() if is_asked else ())
-        if not isinstance(child, Literal)
-    ]
     if truth and not expression.is_truth:
-        declared = expression.declared(domain)
-        values = declared.labels if isinstance(declared, Keys) else ()
-        is_range = isinstance(declared, Bounds) and declared not in (Bounds(0, 1), Bounds(1, 1))
-        if is_range or any(value not in (0, 1) for value in values):
-            raise QueryError(f"{expression} is declared as no truth value: compare it.")
+        _check_truth(expression, facts)
+    for operand, values in expression.meets():
+        if not isinstance(operand, Literal):
+            agree(operand, facts, values)
     if isinstance(expression, Compare):
-        literals = [c.value for c in expression.children() if isinstance(c, Literal)]
-        for column, declared_family in said:
-            agree(column, declared_family, literals)
-    elif isinstance(expression, IsIn):
-        for column, declared_family in said:
-            agree(column, declared_family, expression.labels)
-    elif isinstance(expression, Arithmetic | Negative) and any(kind == "text" for _, kind in said):
-        raise QueryError(f"{expression}: text has no arithmetic. Nothing was computed or charged.")
+        _check_sides(expression, facts)
+    elif isinstance(expression, Arithmetic | Negative):
+        _check_arithmetic(expression, facts)
+    for operand, wanted in expression.needs(facts.schema):
+        need(operand, wanted, facts, expression)
     for child in expression.children():
-        check(child, domain, isinstance(expression, And | Or | Not), seen)
+        check(child, facts, isinstance(expression, And | Or | Not), seen)
+
+
+def _check_truth(expression: Expression, facts: Facts) -> None:
+    if expression.declared(facts.domain) is not None and not _says_truth(expression, facts):
+        raise QueryError(f"{expression} is declared as no truth value: compare it.")
+    need(expression, kinds.TRUTHS, facts, "a condition")
+
+
+def _check_sides(expression: Compare, facts: Facts) -> None:
+    left, right = (each.kind(facts.schema) for each in (expression.left, expression.right))
+    is_plain = isinstance(expression.left, Literal) or isinstance(expression.right, Literal)
+    if not (is_plain or kinds.can_equal(left, right)):
+        raise QueryError(
+            f"{expression}: the one is of kind {left}, the other of kind {right}, and they are "
+            f"never equal nor in order. {_advice(expression.right, right, {left})} {NOTHING}"
+        )
+
+
+def _check_arithmetic(expression: Expression, facts: Facts) -> None:
+    operands = (child for child in expression.children() if not isinstance(child, Literal))
+    if any(family(child.declared(facts.domain)) == "text" for child in operands):
+        raise QueryError(f"{expression}: text has no arithmetic. {NOTHING}")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from .. import vectors
+from .. import kinds, vectors
 from ..domain import Bounds, Declaration, Keys, is_missing, plain
+from ..kinds import Kind, Schema
 from ..values import MISSING, Cell, canonical
 from ..values.forms import Array
 from ..values.objects import value_of
-from ..vectors import Numbers, Vector
-from .base import Chunk, Domain, Expression, Literal, inner
+from ..vectors import Numbers, Truths, Vector
+from .base import Chunk, Column, Domain, Expression, Literal, inner, one_of
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,12 @@ class Where(Expression):
 
     def declared(self, domain: Domain) -> Declaration | None:
         return either(self.yes, self.no, domain)
+
+    def _kind(self, schema: Schema) -> Kind:
+        return one_of((self.yes, self.no), schema)
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        yield self.condition, kinds.TRUTHS
 
     def __str__(self) -> str:
         return f"where({self.condition}, {self.yes}, {self.no})"
@@ -77,6 +86,17 @@ class Mapped(Expression):
             return Keys(values) if values else None
         return either(Literal(values[0]), self.operand, domain) if len(values) == 1 else None
 
+    def _kind(self, schema: Schema) -> Kind:
+        others = (self.operand,) if self.others_stay else ()
+        return one_of((*map(Literal, self.values), *others), schema)
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        yield self.operand, kinds.ANY if self.others_stay else kinds.LABELS
+
+    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+        if not self.others_stay:  # replace leaves what it doesn't find, as pandas does
+            yield self.operand, self.keys
+
     def __str__(self) -> str:
         pairs = list(zip(self.keys, self.values, strict=True))
         said = ", ".join(f"{key!r}: {value!r}" for key, value in pairs[:8])
@@ -89,40 +109,59 @@ def taken(values: tuple[Any, ...], codes: Array) -> Vector:
     return vectors.coded(values, np.where(codes == len(values), -1, codes))
 
 
+_SAYABLE = kinds.ANY - {kinds.LIST}
+#: Of what kinds a cast makes something, and what.
+_CASTS: dict[str, tuple[frozenset[Kind], Kind]] = {
+    "int": (kinds.NUMBERS | kinds.TEXTS, kinds.NUMBER),
+    "float": (kinds.NUMBERS | kinds.TEXTS, kinds.NUMBER),
+    "bool": (kinds.NUMBERS | kinds.TEXTS, kinds.TRUTH),
+    "str": (_SAYABLE, kinds.TEXT),
+    "datetime": (kinds.TIMES | kinds.TEXTS, kinds.TIME),
+}
+
+
 @dataclass(frozen=True)
 class Cast(Expression):
     """A value as another type: int, float, bool, str or datetime; missing where it has none."""
 
     operand: Expression
-    kind: str
+    to: str
 
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
-        if self.kind in ("int", "float"):
+        if self.to in ("int", "float"):
             numbers = vectors.as_numbers(operand)
-            if self.kind == "int":
+            if self.to == "int":
                 numbers = np.trunc(np.where(np.isfinite(numbers), numbers, np.nan)) + 0.0
             return Numbers(numbers)
-        return vectors.by_cell(operand, CASTS[self.kind], ("cast", self.kind))
+        return vectors.by_cell(operand, CASTS[self.to], ("cast", self.to))
 
     def declared(self, domain: Domain) -> Declaration | None:
         declared = self.operand.declared(domain)
-        if self.kind == "bool":
+        if self.to == "bool":
             return Keys((False, True))
-        if self.kind == "str" and isinstance(declared, Keys):
+        if self.to == "str" and isinstance(declared, Keys):
             texts = dict.fromkeys(map(as_text, declared.labels))
             return None if None in texts else Keys(tuple(texts))
         bounds = self.operand.bounds(domain)
-        if self.kind not in ("int", "float") or bounds is None:
+        if self.to not in ("int", "float") or bounds is None:
             return None
-        if self.kind == "int":
+        if self.to == "int":
             return Bounds(float(np.trunc(bounds.lower)), float(np.trunc(bounds.upper)))
         return declared
 
+    def _kind(self, schema: Schema) -> Kind:
+        operand = self.operand.kind(schema)
+        is_time = self.to == "datetime" and operand == kinds.ZONED  # keeps its zone
+        return operand if is_time else _CASTS[self.to][1]
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        yield self.operand, _CASTS[self.to][0]
+
     def __str__(self) -> str:
-        return f"{inner(self.operand)} as {self.kind}"
+        return f"{inner(self.operand)} as {self.to}"
 
 
 def as_text(value: Any) -> str | None:
@@ -166,6 +205,67 @@ def _as_time(cell: Cell) -> Cell:
 
 
 CASTS = {"str": _as_text, "bool": _as_bool, "datetime": _as_time}
+
+
+@dataclass(frozen=True)
+class Declared(Column):
+    """A column whose kind is declared: each cell as `astype` would make it of that kind, and
+    missing where it can't. Who the units are, and which of their rows count, is read from the
+    cells as they were given."""
+
+    held: Kind
+
+    def vector(self, chunk: Chunk) -> Vector:
+        cells = super().vector(chunk)
+        convert = DECLARED.get(self.held)
+        if convert is None or isinstance(cells, _ALREADY.get(self.held, ())):
+            return cells
+        return vectors.by_cell(cells, convert, ("kind", self.held))
+
+    def _kind(self, schema: Schema) -> Kind:
+        return self.held
+
+
+def _as_number(cell: Cell) -> Cell:
+    """Numbers stay exactly what they are; texts are read, in float64."""
+    return cell if cell[0] == "number" else canonical(vectors.as_number(cell))
+
+
+def _of_family(family: str, convert: Callable[[Cell], Cell]) -> Callable[[Cell], Cell]:
+    """What is of one family once it is converted. So a time with a zone is none without one, and
+    the other way round: its clock would be anybody's guess."""
+
+    def converted(cell: Cell) -> Cell:
+        found = convert(cell)
+        return found if found[0] == family else MISSING
+
+    return converted
+
+
+_LENGTH = re.compile(r"[-+]?(\d{1,6} days?,? ?)?([-+]?\d{1,2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?")
+
+
+def _as_duration(cell: Cell) -> Cell:
+    family, exact = cell
+    is_said = family == "text" and exact.strip() and _LENGTH.fullmatch(exact.strip())
+    return canonical(pd.Timedelta(exact.strip())) if is_said else cell
+
+
+#: Families whose values have elements; those of a set are in an order of their own.
+LISTS = ("list", "set")
+
+#: What makes a cell one of a declared kind.
+DECLARED: dict[Kind, Callable[[Cell], Cell]] = {
+    kinds.NUMBER: _as_number,
+    kinds.TRUTH: _as_bool,
+    kinds.TEXT: _as_text,
+    kinds.TIME: _of_family("time", _as_time),
+    kinds.ZONED: _of_family("zoned", _as_time),
+    kinds.DURATION: _of_family("duration", _as_duration),
+    kinds.LIST: lambda cell: cell if cell[0] in LISTS else MISSING,
+}
+#: What needs no conversion, whatever its cells are.
+_ALREADY: dict[Kind, type[Vector]] = {kinds.NUMBER: Numbers, kinds.TRUTH: Truths}
 
 
 def plain_or_missing(value: Any) -> Any:

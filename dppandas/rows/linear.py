@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import vectors
+from .. import kinds, vectors
 from ..domain import Declaration, Keys
+from ..kinds import Kind, Schema
 from ..vectors import Numbers, Vector
 from .base import Chunk, Domain, Expression, finite, remembered
 
@@ -26,6 +27,7 @@ class Dot(Expression):
     constant: float = 0.0
 
     is_atom = True
+    takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
         return remembered(chunk, self, lambda: self._made(chunk))
@@ -48,6 +50,9 @@ class Dot(Expression):
             low, high = low + min(ends), high + max(ends)
         return finite(low, high)
 
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.NUMBER
+
     def __str__(self) -> str:
         terms = [f"{w:g} {o}" for w, o in zip(self.weights[:8], self.operands, strict=False)]
         terms += ["…"] if len(self.weights) > 8 else []
@@ -65,6 +70,7 @@ class Extreme(Expression):
     largest: bool
 
     is_atom = True
+    takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
         codes = np.full(chunk.rows, -1, dtype=np.intp)
@@ -79,6 +85,9 @@ class Extreme(Expression):
 
     def declared(self, domain: Domain) -> Declaration | None:
         return Keys(self.labels)
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.joined(map(kinds.of_value, self.labels))
 
     def __str__(self) -> str:
         named = ", ".join(str(label) for label in self.labels[:8])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .. import vectors
+from .. import kinds, vectors
+from ..kinds import Kind, Schema
 from ..vectors import Mask
 from .base import Chunk, Expression, Literal, Truth, inner
 
@@ -42,6 +44,15 @@ class Compare(Truth):
             return vectors.compare_scalar(flipped, self.right.vector(chunk), self.left.value)
         left, right = self.left.vector(chunk), self.right.vector(chunk)
         return vectors.compare_vectors(self.operation, left, right)
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        wanted = kinds.ANY if self.operation in ("==", "!=") else kinds.LABELS  # lists: no order
+        return ((side, wanted) for side in self.children())
+
+    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+        for one, other in ((self.left, self.right), (self.right, self.left)):
+            if isinstance(other, Literal):
+                yield one, (other.value,)
 
     def __str__(self) -> str:
         return f"{inner(self.left)} {self.operation} {inner(self.right)}"
@@ -110,6 +121,9 @@ class IsIn(Truth):
     def truth(self, chunk: Chunk) -> Mask:
         labels = vectors.distinct(self.labels)
         return vectors.prepared(labels).codes(self.operand.vector(chunk)) < len(labels)
+
+    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+        yield self.operand, self.labels
 
     def __str__(self) -> str:
         return f"{inner(self.operand)} in [{', '.join(map(repr, self.labels))}]"

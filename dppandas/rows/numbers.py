@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import vectors
+from .. import kinds, vectors
 from ..domain import Bounds, Declaration, Keys
+from ..kinds import Kind, Schema
 from ..vectors import Numbers, Vector
 from .base import Chunk, Domain, Expression, finite, inner, remembered
 
@@ -29,6 +30,8 @@ class Arithmetic(Expression):
     operation: str
     left: Expression
     right: Expression
+
+    takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
         a = vectors.as_numbers(self.left.vector(chunk)) + 0.0
@@ -58,6 +61,9 @@ class Arithmetic(Expression):
             corners = [float(ARITHMETIC[self.operation](x, y)) for x, y in ends]
         return finite(min(corners), max(corners))
 
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.NUMBER
+
     def __str__(self) -> str:
         return f"{inner(self.left)} {self.operation} {inner(self.right)}"
 
@@ -77,12 +83,17 @@ ARITHMETIC = {
 class Negative(Expression):
     operand: Expression
 
+    takes = kinds.NUMBERS
+
     def vector(self, chunk: Chunk) -> Vector:
         return Numbers(-vectors.as_numbers(self.operand.vector(chunk)))
 
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
         return None if b is None else finite(-b.upper, -b.lower)
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.NUMBER
 
     def __str__(self) -> str:
         return f"-{inner(self.operand)}"
@@ -97,6 +108,7 @@ class Function(Expression):
     places: int = 0  # of round
 
     is_atom = True
+    takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
         return remembered(chunk, self, lambda: self._made(chunk))
@@ -120,6 +132,9 @@ class Function(Expression):
             rounded = np.round(ends, self.places) if self.name == "round" else None
             low, high = (FUNCTIONS[self.name](ends) if rounded is None else rounded).tolist()
         return finite(low, high)  # all the others rise
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.NUMBER
 
     def __str__(self) -> str:
         more = f", {self.places}" if self.places else ""
@@ -171,6 +186,7 @@ class Clip(Expression):
     upper: float
 
     is_atom = True
+    takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
         return remembered(chunk, self, lambda: self._made(chunk))
@@ -184,6 +200,9 @@ class Clip(Expression):
         ends = (min(max(end, self.lower), self.upper) for end in (known.lower, known.upper))
         return finite(*ends)
 
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.NUMBER
+
     def __str__(self) -> str:
         return f"clip({self.operand}, {self.lower:g}, {self.upper:g})"
 
@@ -196,6 +215,7 @@ class Outside(Expression):
     within: Bounds
 
     is_atom = True
+    takes = kinds.NUMBERS
     labels = ("below", "inside", "above")
 
     def vector(self, chunk: Chunk) -> Vector:
@@ -206,6 +226,9 @@ class Outside(Expression):
 
     def declared(self, domain: Domain) -> Declaration | None:
         return Keys(self.labels)
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.TEXT
 
     def __str__(self) -> str:
         return f"where {inner(self.operand)} lies of {self.within}"
@@ -223,6 +246,7 @@ class Cut(Expression):
     include_highest: bool = False
 
     is_atom = True
+    takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
         numbers = vectors.as_numbers(self.operand.vector(chunk)) + 0.0
@@ -237,6 +261,9 @@ class Cut(Expression):
 
     def declared(self, domain: Domain) -> Declaration | None:
         return Keys(self.labels)
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.joined(map(kinds.of_value, self.labels))
 
     def __str__(self) -> str:
         edges = ", ".join(f"{edge:g}" for edge in self.edges[:8])

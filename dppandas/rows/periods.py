@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import calendar
 import datetime
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .. import vectors
+from .. import kinds, vectors
+from ..kinds import Kind, Schema
 from ..values.cells import zone_of
 from ..values.forms import Instants, wall
 from ..vectors import Vector
@@ -126,6 +128,12 @@ class Period(Expression):
             return self.division.placed(self.division.label(time))
         except Exception:  # no time, or one in no year that pandas knows
             return None
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.TIME if self.division.zone is None else kinds.ZONED
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        yield self.operand, frozenset({self._kind(schema)})
 
     def __str__(self) -> str:
         return f"{inner(self.operand)} by {self.division.frequency}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import vectors
+from .. import kinds, vectors
 from ..domain import Declaration, Keys
+from ..kinds import Kind, Schema
 from ..values import MISSING, Cell
 from ..vectors import Mask, Vector
-from .base import Chunk, Domain, Expression, Truth, inner
-from .choice import taken
+from .base import Chunk, Domain, Expression, Literal, Truth, inner, one_of
+from .choice import LISTS, taken
 
 Codes = npt.NDArray[np.intp]
-
-#: Families whose values have elements; those of a set are in an order of their own.
-LISTS = ("list", "set")
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,10 @@ class Element(Expression):
         if family not in LISTS:
             return cell if self.position == 0 else MISSING
         return exact[self.position] if self.position < len(exact) else MISSING
+
+    def _kind(self, schema: Schema) -> Kind:
+        operand = self.operand.kind(schema)
+        return kinds.UNKNOWN if operand == kinds.LIST else operand
 
     def __str__(self) -> str:
         return f"{inner(self.operand)}[{self.position}]"
@@ -127,6 +129,11 @@ def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
     return _tuples(keys).codes(columns)
 
 
+def _columns(by: Sequence[Expression], keys: Keys) -> Iterator[tuple[Expression, Sequence[Any]]]:
+    """Expressions, each with the keys that it is looked up among."""
+    return ((expression, keys.column(i)) for i, expression in enumerate(by))
+
+
 @dataclass(frozen=True)
 class InPart(Truth):
     """Whether a row lies in one part of a partition by declared keys, and so in no other.
@@ -141,9 +148,13 @@ class InPart(Truth):
     position: int
 
     not_asked = ("keys",)
+    takes = kinds.LABELS
 
     def truth(self, chunk: Chunk) -> Mask:
         return np.asarray(places(self.by, self.keys, chunk) == self.position)
+
+    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+        return _columns(self.by, self.keys)
 
     def __str__(self) -> str:
         columns = ", ".join(map(str, self.by))
@@ -160,9 +171,13 @@ class InTable(Truth):
     table: str  # as in Lookup
 
     is_atom = True
+    takes = kinds.LABELS
 
     def truth(self, chunk: Chunk) -> Mask:
         return places(self.by, self.keys, chunk) < len(self.keys)
+
+    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+        return _columns(self.by, self.keys)
 
     def __str__(self) -> str:
         return f"{', '.join(map(str, self.by))} in a public table"
@@ -179,6 +194,7 @@ class Lookup(Expression):
     table: str  # a digest of the table: tells two apart
 
     is_atom = True
+    takes = kinds.LABELS
 
     def vector(self, chunk: Chunk) -> Vector:
         return taken(self.values, places(self.by, self.keys, chunk))
@@ -187,6 +203,12 @@ class Lookup(Expression):
         """The values of a public table are public."""
         labels = vectors.distinct(value for value in self.values if value is not None)
         return Keys(labels) if labels else None
+
+    def _kind(self, schema: Schema) -> Kind:
+        return one_of(tuple(map(Literal, self.values)), schema)
+
+    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+        return _columns(self.by, self.keys)
 
     def __str__(self) -> str:
         return f"{self.column} of a public table by {', '.join(map(str, self.by))}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from .. import vectors
+from .. import kinds, vectors
+from ..kinds import Kind, Schema
 from ..vectors import Mask, Vector
 from .base import Chunk, Expression, Truth, inner
 
@@ -98,6 +99,7 @@ MAPS: dict[str, Maker] = {
 
 #: What lists have, too.
 OF_LISTS = ("get", "slice", "len")
+_NUMBERS = ("len", "count", "find")
 
 
 @lru_cache(maxsize=256)
@@ -118,6 +120,7 @@ class TextTest(Truth):
     args: tuple[Any, ...] = ()
 
     is_atom = True
+    takes = kinds.TEXTS
 
     def truth(self, chunk: Chunk) -> Mask:
         function = _of_text(_made("tests", self.method, self.args))
@@ -140,9 +143,21 @@ class TextMap(Expression):
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
-        kinds = (str, list, tuple) if self.method in OF_LISTS else str
-        function = _of_text(_made("maps", self.method, self.args), kinds)
+        of = (str, list, tuple) if self.method in OF_LISTS else str
+        function = _of_text(_made("maps", self.method, self.args), of)
         return vectors.each(self.operand.vector(chunk), function, ("map", self.method, self.args))
+
+    def _kind(self, schema: Schema) -> Kind:
+        if self.method in _NUMBERS:
+            return kinds.NUMBER
+        if self.method == "split":
+            return kinds.LIST
+        operand = self.operand.kind(schema) if self.method in OF_LISTS else kinds.TEXT
+        return kinds.UNKNOWN if (operand, self.method) == (kinds.LIST, "get") else operand
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        has_it = self.method in OF_LISTS
+        yield self.operand, kinds.TEXTS | {kinds.LIST} if has_it else kinds.TEXTS
 
     def __str__(self) -> str:
         return _said(self.operand, self.method, self.args)

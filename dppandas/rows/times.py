@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import calendar
 import datetime
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from .. import vectors
+from .. import kinds, vectors
 from ..domain import Declaration, Keys
+from ..kinds import Kind, Schema
 from ..vectors import Vector
 from .base import Chunk, Domain, Expression, inner
 
@@ -97,6 +99,23 @@ class TimePart(Expression):
             return Keys((False, True))
         values: Any = _RANGES.get(self.part) or _NAMES.get(self.part)
         return Keys(tuple(values)) if values else None
+
+    def _kind(self, schema: Schema) -> Kind:
+        if self.part in _NAMES:
+            return kinds.TEXT
+        if self.part in _FLAGS:
+            return kinds.TRUTH
+        if self.part == "date":
+            return kinds.TIME
+        return self.operand.kind(schema) if self.part in _ROUNDED else kinds.NUMBER
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        if self.frequency:
+            yield self.operand, kinds.TIMES | {kinds.DURATION}
+        elif self.part in DURATIONS:
+            yield self.operand, frozenset({kinds.DURATION})
+        else:
+            yield self.operand, kinds.TIMES
 
     def __str__(self) -> str:
         return f"{inner(self.operand)}.dt.{self.part}" + (

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .. import rows, vectors
+from .. import kinds, rows, vectors
 from ..accounting import Asked
 from ..domain import Keys
 from ..errors import MissingArgument, QueryError
+from ..kinds import Kind
 from ..mechanisms import Mechanism, Sensitivity, additive
 from ..rows import Chunk, Expression
 from ..totals import Gathering, Total
@@ -164,6 +166,19 @@ class Statistic(ABC):
     def columns(self) -> frozenset[Any]:
         """The source columns that the kernel reads."""
         return frozenset().union(*(each.columns() for each in self.expressions()))
+
+    #: By field: of which kinds the expressions in it have to be, for an answer about something.
+    needs: ClassVar[Mapping[str, frozenset[Kind]]] = MappingProxyType({})
+
+    def needed(self) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        """What is evaluated for each row, as far as it has to be of some kinds."""
+        for name, wanted in self.needs.items():
+            given = getattr(self, name)
+            for each in given if isinstance(given, tuple) else (given,):
+                if each is not None:
+                    yield each, wanted
+        for by in self.cells.by:
+            yield by, kinds.LABELS
 
     #: What to say, beside the usual, where reading the rows fails.
     on_failure: ClassVar[str] = ""

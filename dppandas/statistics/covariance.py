@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .. import kinds
 from ..domain import Bounds, Grid
 from ..rows import Chunk, Expression
 from ..vectors import Mask
@@ -52,6 +53,7 @@ class Covariance(Statistic):
     correlation: bool = False
     pair: bool = False  # one number for two columns, not a table
 
+    needs: ClassVar = {"operands": kinds.NUMBERS}
     not_asked: ClassVar = ("layout", "ddof")
 
     @property

@@ -11,6 +11,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from .. import kinds
 from ..domain import Bounds, Grid
 from ..rows import EVERY, Chunk, Expression
 from ..vectors import Mask, as_numbers
@@ -34,6 +35,7 @@ class Sum(Statistic):
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
 
+    needs: ClassVar = {"operands": kinds.NUMBERS}
     selectable: ClassVar[bool] = True
 
     @property
@@ -91,6 +93,8 @@ class Clipped(Statistic, registered=False):
 
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
+
+    needs: ClassVar = {"operands": kinds.NUMBERS}
 
     @property
     def grids(self) -> tuple[Grid, ...]:
@@ -177,6 +181,8 @@ class WeightedMean(Mean):
 
     weight: Expression = EVERY
     weight_grid: Grid = TRUTHS
+
+    needs: ClassVar = {"operands": kinds.NUMBERS, "weight": kinds.NUMBERS}
 
     @property
     def l1(self) -> int:

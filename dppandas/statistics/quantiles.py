@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .. import kinds
 from ..accounting import Asked
 from ..domain import Bounds, Grid
 from ..mechanisms import Mechanism, Sensitivity
@@ -43,6 +44,7 @@ class Quantiles(Statistic):
     quantiles: tuple[Fraction, ...] = ()
     step: float | None = None  # of a coarser grid
 
+    needs: ClassVar = {"operands": kinds.NUMBERS}
     no_interval: ClassVar[str] = (
         "a quantile has no interval of values: how far apart values are is private. .error() tells "
         "how many ranks it may be off; for a bracket ask for several quantiles at once, such as "

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import kinds
 from ..accounting import NOTHING, Asked
 from ..errors import InternalError, QueryError
 from ..mechanisms import DiscreteLaplace, Mechanism, Sensitivity
@@ -52,6 +53,8 @@ class Magnitudes(Statistic):
     """
 
     operand: Expression | None = None
+
+    needs: ClassVar = {"operand": kinds.NUMBERS}
 
     @property
     def size(self) -> int:

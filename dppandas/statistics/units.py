@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from .. import kinds
 from ..errors import InternalError
 from ..rows import EVERY, Chunk, Expression
 from ..vectors import Mask, as_numbers
@@ -71,6 +72,8 @@ class Truncation(Statistic):
     rows: Expression = EVERY
     max_rows: int = 1
     counted: int = 1
+
+    needs: ClassVar = {"rows": kinds.NUMBERS}
 
     @property
     def size(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pandas as pd
 
-from .. import labels
+from .. import kinds, labels
 from ..accounting import NOTHING, Asked
 from ..budget import NO_DELTA, Delta
 from ..errors import InternalError, QueryError
@@ -74,6 +74,8 @@ class Sparse(Statistic, registered=False):
     by: tuple[Expression, ...] = ()
     names: tuple[Any, ...] = ()
     delta: Delta = NO_DELTA  # for a release that doesn't say its own
+
+    needs: ClassVar = {"by": kinds.LABELS}
 
     @property
     def size(self) -> int:

@@ -16,7 +16,7 @@ from ..accounting import NOTHING
 from ..domain import Bounds, Keys, some_names
 from ..errors import MissingArgument, QueryError, shown
 from ..frame import PrivateFrame
-from ..rows import agree, family
+from ..rows import agree
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -98,7 +98,7 @@ def _keys(frame: PrivateFrame, name: Any, given: Any) -> Keys:
     declared = frame._root.declared(expression)
     if given is not None:
         parsed = Keys.parse(given, [name])
-        agree(expression, family(declared), parsed.labels)
+        agree(expression, frame._root.source.facts, parsed.labels)
         return parsed
     if isinstance(declared, Keys):
         return declared

@@ -1,0 +1,912 @@
+"""Kinds of columns: what they are, what is declared, and what is refused before the charge.
+
+The matrix below has every verb and statistic by every kind. A row says for which kinds there is an
+answer, which then is pandas' own on clean data; for all others it has to be refused, at no cost.
+Where nobody knows the kind, cells that can't be made something of count as missing ones.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas import canonical, kinds, parts, tables
+from dppandas.groups import PrivateGroupBy
+from dppandas.parts import TextMethods, TimeMethods
+from dppandas.statistics import REGISTRY
+
+DELTA = "1e-3"
+
+
+def spent() -> int:
+    return len(dp.ledger().entries())
+
+
+# --- which kind something is of -------------------------------------------------------------------
+
+ARROW = pytest.importorskip("pyarrow")
+
+
+def arrow(dtype: Any) -> pd.ArrowDtype:
+    return pd.ArrowDtype(dtype)
+
+
+DTYPES: list[tuple[Any, str]] = [
+    ("int8", "number"), ("uint64", "number"), ("float32", "number"), ("float64", "number"),
+    (np.longdouble, "number"), ("Int64", "number"), ("UInt8", "number"), ("Float64", "number"),
+    ("Sparse[float64]", "number"), (arrow(ARROW.int32()), "number"),
+    (arrow(ARROW.decimal128(9, 2)), "number"), (arrow(ARROW.float64()), "number"),
+    ("bool", "truth"), ("boolean", "truth"), (arrow(ARROW.bool_()), "truth"),
+    ("string", "text"), (arrow(ARROW.string()), "text"), (arrow(ARROW.large_string()), "text"),
+    ("datetime64[ns]", "time"), ("datetime64[s]", "time"), (arrow(ARROW.timestamp("us")), "time"),
+    (arrow(ARROW.date32()), "time"),
+    ("datetime64[ns, UTC]", "zoned time"), (arrow(ARROW.timestamp("us", "UTC")), "zoned time"),
+    ("timedelta64[ns]", "duration"), (arrow(ARROW.duration("ms")), "duration"),
+    (arrow(ARROW.list_(ARROW.int64())), "list"),
+    ("object", "unknown"), ("complex128", "unknown"), ("period[D]", "unknown"),
+    (arrow(ARROW.binary()), "unknown"), (arrow(ARROW.time32("s")), "unknown"),
+    ("category", "unknown"), (pd.CategoricalDtype([1, 2]), "number"),
+    (pd.CategoricalDtype(pd.Index(["a"], dtype="string")), "text"),
+    (pd.CategoricalDtype(pd.Index(["a"], dtype=object)), "unknown"),
+    (arrow(ARROW.dictionary(ARROW.int32(), ARROW.string())), "text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "kind"), DTYPES, ids=[str(d) for d, _ in DTYPES])
+def test_a_dtype_has_a_kind(dtype: Any, kind: str) -> None:
+    assert kinds.of_dtype(pd.api.types.pandas_dtype(dtype)) == kind
+
+
+def test_objects_are_of_no_known_kind_on_any_pandas() -> None:
+    for cells in (["a"], [1], [None], [pd.Timestamp(0)], [[1]]):
+        df = pd.DataFrame({"x": pd.Series(cells, dtype=object)})
+        assert kinds.of_columns(df) == {"x": "unknown"}
+
+
+@pytest.mark.parametrize(("value", "kind"), [
+    (True, "truth"), (1, "number"), (Decimal("0.1"), "number"), ("a", "text"),
+    (datetime.date(2020, 1, 1), "time"), (pd.Timestamp(0), "time"),
+    (pd.Timestamp(0, tz="UTC"), "zoned time"), (datetime.timedelta(1), "duration"),
+    ((1, 2), "list"), (None, "unknown"), (b"a", "unknown"),
+])  # fmt: skip
+def test_a_public_value_has_a_kind(value: Any, kind: str) -> None:
+    assert kinds.of_value(value) == kind
+
+
+# --- what is declared -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ({"x": "numbr"}, "Did you mean 'number'"),
+    ({"x": "float64"}, "Did you mean 'number'"),
+    ({"x": str}, "Did you mean 'text'"),
+    ({"x": "datetime"}, "Did you mean 'time'"),
+    ({"x": "zoned"}, "Kinds are number, truth, text"),
+    ({"x": None}, "is no kind"),
+    ({"xx": "number"}, "no column.*Did you mean 'x'"),
+    (["number"], "must be a dict"),
+    ("number", "must be a dict"),
+])  # fmt: skip
+def test_what_is_no_declaration_is_refused(given: Any, words: str) -> None:
+    df = pd.DataFrame({"x": [1], "other": [2]})
+    for ask in (lambda: dp.protect(df, "d", kinds=given), lambda: dp.private(df, kinds=given)):
+        with pytest.raises(dp.QueryError, match=words):
+            ask()
+
+
+#: Cells of all sorts, and what each is once its kind is declared; None is missing.
+CELLS: list[Any] = [
+    1, 2.5, True, "12", " 3 ", "a", "1,200", None, "2020-01-31", "2020-01-31T01:00Z",
+    pd.Timestamp("2020-01-31"), pd.Timestamp("2020-01-31", tz="UTC"), datetime.date(2020, 1, 31),
+    pd.Timedelta("1 day"), "1 days 02:00:00", [1, 2], b"a", 2**60 + 1,
+]  # fmt: skip
+DAY, ZONED = pd.Timestamp("2020-01-31"), pd.Timestamp("2020-01-31", tz="UTC")
+DECLARED: dict[str, dict[int, Any]] = {
+    "number": {0: 1, 1: 2.5, 2: 1, 3: 12, 4: 3, 17: 2**60 + 1},
+    "truth": {0: True, 1: True, 2: True, **dict.fromkeys([3, 4, 5, 6, 8, 9, 14, 17], True)},
+    "time": {8: DAY, 10: DAY, 12: DAY},
+    "zoned time": {9: ZONED + pd.Timedelta("1h"), 11: ZONED},
+    "duration": {13: pd.Timedelta("1 day"), 14: pd.Timedelta("26h")},
+    "list": {15: (1, 2)},
+}
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("kind", DECLARED)
+def test_a_declared_kind_converts_cell_by_cell(kind: str) -> None:
+    wanted = DECLARED[kind]
+    p = dp.private(pd.DataFrame({"x": pd.Series(CELLS, dtype=object)}), kinds={"x": kind})
+    assert p["x"].count(epsilon=1) == len(wanted)
+    for i, cell in enumerate(CELLS):  # each by itself, wherever it stands
+        alone = pd.DataFrame({"x": pd.Series([cell], dtype=object)})
+        column = dp.private(alone, kinds={"x": kind}, unit="row")["x"]
+        assert column.count(epsilon=1) == (i in wanted), cell
+        if i in wanted and kind == "duration":
+            seconds = column.dt.total_seconds()
+            assert column[seconds == wanted[i].total_seconds()].count(epsilon=1) == 1, cell
+        elif i in wanted and kind != "list":
+            assert column[column == wanted[i]].count(epsilon=1) == 1, cell
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_declared_kind_is_of_the_column_alone() -> None:
+    df = pd.DataFrame({"who": ["1", "1.0", "x"], "price": ["5", "7", "9"]})
+    p = dp.protect(df, "d", unit="who", max_rows=1, kinds={"who": "number", "price": "number"})
+    assert p["who"].nunique(epsilon=1) == 3  # units are told apart by the cells as they are
+    assert p["who"].value_counts(keys=[1], epsilon=1).tolist() == [2]
+    assert p["price"].sum(bounds=(0, 10), epsilon=1) == 21
+    assert dp.private(pd.Series(["5", "x"]), "row", kinds="number").count(epsilon=1) == 1
+
+
+def test_a_frame_shows_the_kinds_that_were_declared() -> None:
+    df = pd.DataFrame({"x": ["1"], "y": ["2"]})
+    shown = dp.protect(df, "d", kinds={"x": "number"}, domain={"x": (0, 5)}).describe()
+    assert shown.loc["x"].to_dict() == {"kind": "number", "bounds": "(0, 5)", "keys": ""}
+    assert shown.loc["y", "kind"] == ""  # a dtype's kind differs between versions of pandas
+    assert list(dp.private(df, unit="row").describe()) == ["bounds", "keys"]
+
+
+def test_declared_kinds_are_part_of_keys_and_of_names_of_parts() -> None:
+    df = pd.DataFrame({"x": pd.Series(["1", "2"], dtype=object), "y": [1, 2]})
+    plain, told = dp.protect(df, "d"), dp.protect(df, "d", kinds={"x": "text"})
+    assert repr(plain["x"].count()) == repr(told["x"].count())  # titles say nothing of it
+    objects = dp.protect(df, "e", kinds={"x": "unknown"}), dp.protect(df, "f", kinds={"x": "text"})
+    for one, other in ((plain, told), objects):
+        texts = [canonical.text(p["x"].value_counts(keys=["1"])._statistic) for p in (one, other)]
+        assert texts[0] != texts[1]
+    other = [p["y"].count()._query(dp.session().terms.asked(1))[0].key for p in (plain, told)]
+    assert other[0] == other[1]
+    names = [p.partition("x", keys=["1"])["1"]._root.path[0].partition for p in (plain, told)]
+    assert names[0] != names[1]
+
+
+def test_kinds_of_dtypes_are_part_of_no_key() -> None:
+    keys, titles = [], []
+    for dtype in ("object", "string"):
+        dp.reset()
+        p = dp.protect(pd.DataFrame({"x": pd.Series(["1", "2"], dtype=dtype)}), "d")
+        asked = p[p["x"] == "1"].count()
+        keys.append(asked._query(dp.session().terms.asked(1))[0].key)
+        titles.append((repr(asked), repr(p), p._repr_html_()))
+    assert keys[0] == keys[1]
+    assert titles[0] == titles[1]
+
+
+def test_a_declared_kind_does_not_change_within_a_version(tmp_path: Any) -> None:
+    df = pd.DataFrame({"x": ["1"], "y": ["2"]})
+    for store in (None, tmp_path / "l.ledger"):
+        dp.reset()
+        dp.session(epsilon=1, store=store)
+        dp.protect(df.copy(), "d", kinds={"x": "number"}, version="1")
+        with pytest.raises(dp.SourceError, match="kind of 'x' was number, is text"):
+            dp.protect(df.copy(), "d", kinds={"x": "text"}, version="1")
+        dp.protect(df.copy(), "d", kinds={"y": "number"}, version="1")  # says more of another
+        with pytest.raises(dp.SourceError, match="kind of 'y'"):
+            dp.protect(df.copy(), "d", kinds={"y": "text"}, version="1")
+    dp.reset()  # the ledger outlives the session
+    dp.session(epsilon=1, store=tmp_path / "l.ledger")
+    with pytest.raises(dp.SourceError, match=r"not as 'text'.*another version"):
+        dp.protect(df.copy(), "d", kinds={"x": "text"}, version="1")
+    dp.protect(df.copy(), "d", kinds={"x": "number"}, version="1")
+
+
+def test_the_ledger_notes_kinds_when_it_hears_of_a_source_first(tmp_path: Any) -> None:
+    df = pd.DataFrame({"x": ["1"], "n": [1], "o": pd.Series(["a"], dtype=object)})
+    for _ in range(2):
+        dp.reset()
+        dp.session(epsilon=1, store=tmp_path / "l.ledger")
+        dp.protect(df.copy(), "d", kinds={"x": "number"}, version="1")
+        noted = dp.ledger().schema("d")
+        assert noted["kind"].tolist() == ["number", "number", "unknown"]
+        assert noted["said"].tolist() == ["declared", "asserted", "asserted"]
+        df["o"] = df["o"].astype("string")  # another dtype of the same cells is compared with none
+    with pytest.raises(dp.QueryError, match="no source 'e'"):
+        dp.ledger().schema("e")
+
+
+def test_a_strict_session_takes_no_kind_from_a_dtype() -> None:
+    dp.session(epsilon=1, strict=True)
+    df = pd.DataFrame({"x": pd.Series(["a"], dtype="string"), "n": [1]})
+    p = dp.protect(df, "d", kinds={"n": "text"})
+    p["x"].mean(bounds=(0, 1))
+    with pytest.raises(dp.QueryError, match="kind text"):
+        p["n"].mean(bounds=(0, 1))
+    assert set(dp.ledger().schema("d")["kind"]) == {"unknown", "text"}
+
+
+# --- the matrix: every verb and statistic by every kind -------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A clean column of a kind, and public facts that fit it."""
+
+    cells: list[Any]
+    dtype: Any
+    labels: list[Any]
+    declared: dict[str, str]  # where no dtype of numpy's or pandas' own is of this kind
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        half = len(self.cells) // 2
+        turned = self.cells[half:] + self.cells[:half]
+        return pd.DataFrame(
+            {
+                "x": self._column(self.cells), "y": self._column(turned),
+                "g": [1, 2] * (len(self.cells) // 2), "n": np.arange(len(self.cells)) % 5 * 1.0,
+                "u": np.arange(len(self.cells)) // 2,
+            }
+        )  # fmt: skip
+
+    def _column(self, cells: list[Any]) -> pd.Series[Any]:
+        array = np.empty(len(cells), dtype=object)
+        array[:] = cells
+        return pd.Series(array).astype(self.dtype)
+
+    def private(self, unit: Any = "row", dtype: Any = None, **kinds_of: str) -> Any:
+        frame = self.frame if dtype is None else self.frame.astype({"x": dtype, "y": dtype})
+        return dp.private(frame, unit, 1 if unit == "row" else 2, kinds=kinds_of or self.declared)
+
+
+def _times(zone: str | None) -> list[Any]:
+    days = ["2020-01-31", "2020-02-29", "2020-02-29", None, "2021-07-01"]
+    return [pd.NaT if day is None else pd.Timestamp(day, tz=zone) for day in days] * 8
+
+
+LISTS: list[Any] = [[[1, 2], [3], [3], None, []][i % 5] for i in range(40)]
+CASES: dict[str, Case] = {
+    "number": Case([1.0, 2.0, 2.0, None, 4.0] * 8, "float64", [2, 4], {}),
+    "truth": Case([True, False, True, True, False] * 8, "bool", [True, False], {}),
+    "text": Case(["a", "bc", "bc", None, "a, b"] * 8, "string", ["bc", "a"], {}),
+    "time": Case(_times(None), "datetime64[ns]", _times(None)[1::-1], {}),
+    "zoned time": Case(_times("UTC"), "datetime64[ns, UTC]", _times("UTC")[1::-1], {}),
+    "duration": Case(
+        [pd.Timedelta(f"{n} h") if n else pd.NaT for n in (1, 2, 2, 0, 30)] * 8, "timedelta64[ns]",
+        [pd.Timedelta("2h"), pd.Timedelta("1h")], {},
+    ),
+    "list": Case(LISTS, object, [(3,), (1, 2)], {"x": "list", "y": "list"}),
+}  # fmt: skip
+
+ALL = frozenset(CASES)
+NUMBERS, TEXTS = frozenset({"number", "truth"}), frozenset({"text"})
+TRUTHS = frozenset({"truth"})
+TIMES, LENGTHS = frozenset({"time", "zoned time"}), frozenset({"duration"})
+LABELS = ALL - {"list"}
+B: Any = {"bounds": (0, 5), "epsilon": 1}
+E: Any = {"epsilon": 1}
+
+Ask = Callable[[Any, Case], Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is asked, for which kinds it is answered, and what pandas says of the clean column (None
+    where pandas has no such thing: then it has to be answered, and no more is said here)."""
+
+    ours: Ask
+    answered: frozenset[str]
+    pandas: Ask | None = None
+    unit: Any = "row"
+
+
+def rows_where(mask: pd.Series[Any]) -> int:
+    return int(mask.fillna(False).astype(bool).sum())
+
+
+def counts(values: pd.Series[Any], labels: list[Any]) -> list[int]:
+    return [int(sum(bool(v == label) for v in values if v is not None)) for label in labels]
+
+
+def mask_row(make: Callable[[Any, Case], Any], answered: frozenset[str] = ALL) -> Row:
+    """A mask that is spelled alike in both: how many rows it keeps."""
+    return Row(lambda p, c: p[make(p, c)].count(**E), answered, lambda d, c: rows_where(make(d, c)))
+
+
+def numbers_row(name: str, **options: Any) -> Row:
+    """A statistic of numbers."""
+    return Row(
+        lambda p, c: getattr(p["x"], name)(**options, **B), NUMBERS,
+        lambda d, c: getattr(d["x"].astype(float), name)(**options),
+    )  # fmt: skip
+
+
+def total_row(make: Callable[[Any, Case], Any], answered: frozenset[str]) -> Row:
+    """A column of numbers that is spelled alike in both, added up."""
+    return Row(
+        lambda p, c: make(p, c).sum(bounds=(-1000, 3000), epsilon=1), answered,
+        lambda d, c: make(d, c).astype(float).sum(),
+    )  # fmt: skip
+
+
+def each(column: pd.Series[Any], name: str) -> Any:
+    return getattr(column.dt, name)
+
+
+COLUMN: dict[str, Row] = {
+    "count": Row(lambda p, c: p["x"].count(**E), ALL, lambda d, c: d["x"].count()),
+    "size": Row(lambda p, c: p["x"].size(**E), ALL, lambda d, c: d["x"].size),
+    "sum": numbers_row("sum"),
+    "sum, of a norm": Row(lambda p, c: p["x"].sum(norm=9, **B), NUMBERS,
+                          lambda d, c: d["x"].astype(float).sum()),
+    "mean": numbers_row("mean"),
+    "var": numbers_row("var"),
+    "std": numbers_row("std"),
+    "median": Row(lambda p, c: p["x"].median(**B), NUMBERS),
+    "quantile": Row(lambda p, c: p["x"].quantile([0.2, 0.5], **B), NUMBERS),
+    "min": Row(lambda p, c: p["x"].min(**B), NUMBERS),
+    "max": Row(lambda p, c: p["x"].max(**B), NUMBERS),
+    "trimmed_mean": Row(lambda p, c: p["x"].trimmed_mean(trim=2, **B), NUMBERS),
+    "median, smoothly": Row(lambda p, c: p["x"].median(method="smooth", **B), NUMBERS),
+    "clipped": Row(lambda p, c: p["x"].clipped(**B), NUMBERS,
+                   lambda d, c: [0, 1, 0]),
+    "suggest_bounds": Row(lambda p, c: p["x"].suggest_bounds(**E), NUMBERS),
+    "describe": Row(lambda p, c: p["x"].describe(**B), NUMBERS),
+    "agg": Row(lambda p, c: p["x"].agg(["mean", "sum"], **B), NUMBERS,
+               lambda d, c: d["x"].astype(float).agg(["mean", "sum"])),
+    "hist": Row(lambda p, c: p["x"].hist(bins=[0, 2, 5], **E), NUMBERS,
+                lambda d, c: np.histogram(d["x"].astype(float).dropna(), [0, 2, 5])[0]),
+    "cov": Row(lambda p, c: p["x"].cov(p["n"], **B), NUMBERS,
+               lambda d, c: d["x"].astype(float).cov(d["n"])),
+    "corr": Row(lambda p, c: p["n"].corr(p["x"], **B), NUMBERS),
+    "mean, weighted": Row(
+        lambda p, c: p["n"].mean(weights=p["x"], weight_bounds=(0, 5), **B), NUMBERS),
+    "value_counts": Row(lambda p, c: p["x"].value_counts(keys=c.labels, sort=False, **E), LABELS,
+                        lambda d, c: counts(d["x"].dropna(), c.labels)),
+    "value_counts of what is found": Row(
+        lambda p, c: p["x"].value_counts(delta=DELTA, epsilon=50).sum(), LABELS,
+        lambda d, c: d["x"].count()),
+    "unique": Row(lambda p, c: len(p["x"].unique(delta=DELTA, epsilon=50)), LABELS,
+                  lambda d, c: d["x"].nunique()),
+    "nunique": Row(lambda p, c: p["x"].nunique(keys=c.labels, **E), LABELS, lambda d, c: 2),
+    "mode": Row(lambda p, c: p["x"].mode(keys=c.labels[:1], **E), LABELS,
+                lambda d, c: pd.Series(c.labels[:1])),
+    "popularity": Row(lambda p, c: p["x"].popularity(keys=c.labels, **E), LABELS,
+                      lambda d, c: sorted(counts(d["x"].dropna(), c.labels), reverse=True)),
+    # comparisons
+    "==": mask_row(lambda d, c: d["x"] == c.labels[0], LABELS - LENGTHS),
+    "!=": Row(lambda p, c: p[p["x"] != c.labels[0]].count(**E), LABELS - LENGTHS,
+              lambda d, c: len(d) - counts(d["x"].dropna(), c.labels)[0]),
+    "<": mask_row(lambda d, c: d["x"] < c.labels[0], LABELS - LENGTHS),
+    ">=": mask_row(lambda d, c: d["x"] >= c.labels[0], LABELS - LENGTHS),
+    "== a column": mask_row(lambda d, c: d["x"] == d["y"]),
+    "< a column": mask_row(lambda d, c: d["x"] < d["y"], LABELS),
+    "isin": mask_row(lambda d, c: d["x"].isin(c.labels), LABELS - LENGTHS),
+    "between": mask_row(
+        lambda d, c: d["x"].between(min(c.labels), max(c.labels)), LABELS - LENGTHS
+    ),
+    "isna": mask_row(lambda d, c: d["x"].isna()),
+    "notna": mask_row(lambda d, c: d["x"].notna()),
+    "dropna": Row(lambda p, c: p["x"].dropna().size(**E), ALL, lambda d, c: d["x"].count()),
+    "&": Row(lambda p, c: p[p["x"] & (p["n"] > 1)].count(**E), TRUTHS,
+             lambda d, c: rows_where(d["x"] & (d["n"] > 1))),
+    "|": Row(lambda p, c: p[p["x"] | (p["n"] > 1)].count(**E), TRUTHS,
+             lambda d, c: rows_where(d["x"] | (d["n"] > 1))),
+    "^": Row(lambda p, c: p[p["x"] ^ (p["n"] > 1)].count(**E), TRUTHS,
+             lambda d, c: rows_where(d["x"] ^ (d["n"] > 1))),
+    "~": Row(lambda p, c: p[~p["x"]].count(**E), TRUTHS, lambda d, c: rows_where(~d["x"])),
+    "[mask]": Row(lambda p, c: p[p["x"]].count(**E), TRUTHS, lambda d, c: rows_where(d["x"])),
+    "where": mask_row(lambda d, c: d["x"].where(d["n"] > 1).notna()),
+    "where, by it": Row(lambda p, c: p["n"].where(p["x"]).sum(**B), TRUTHS,
+                        lambda d, c: d["n"].where(d["x"]).sum()),
+    "mask": mask_row(lambda d, c: d["x"].mask(d["n"] > 1).isna()),
+    "fillna": Row(lambda p, c: p["x"].fillna(p["y"]).count(**E), ALL,
+                  lambda d, c: d["x"].fillna(d["y"]).count()),
+    # numbers
+    "+": total_row(lambda d, c: d["x"] + d["n"], NUMBERS),
+    "-": total_row(lambda d, c: d["x"] * 1 - d["n"], NUMBERS),
+    "*": total_row(lambda d, c: d["x"] * d["n"], NUMBERS),
+    "/": total_row(lambda d, c: d["x"] / 2, NUMBERS),
+    "//": total_row(lambda d, c: d["x"] // 2, NUMBERS),
+    "%": total_row(lambda d, c: d["x"] % 2, NUMBERS),
+    "**": total_row(lambda d, c: d["x"] ** 2, NUMBERS),
+    "negative": total_row(lambda d, c: -(d["x"] * 1), NUMBERS),
+    "abs": total_row(lambda d, c: d["x"].abs(), NUMBERS),
+    "round": total_row(lambda d, c: (d["x"] / 3).round(1), NUMBERS),
+    "clip": total_row(lambda d, c: (d["x"] * 1).clip(1, 3), NUMBERS),
+    "a function of numpy": total_row(lambda d, c: np.sqrt(d["x"] * 1.0), NUMBERS),
+    "cut": Row(lambda p, c: p["x"].cut([0, 2, 5]).value_counts(sort=False, **E), NUMBERS,
+               lambda d, c: pd.cut(d["x"].astype(float), [0, 2, 5]).value_counts(sort=False)),
+    # other types
+    "astype float": Row(lambda p, c: p["x"].astype(float).sum(**B), NUMBERS | TEXTS),
+    "astype int": Row(lambda p, c: p["x"].astype(int).sum(**B), NUMBERS | TEXTS),
+    "astype bool": Row(lambda p, c: p["x"].astype(bool).mean(**E), NUMBERS | TEXTS),
+    "astype str": Row(lambda p, c: p["x"].astype(str).count(**E), LABELS,
+                      lambda d, c: d["x"].count()),
+    "astype datetime": Row(
+        lambda p, c: p["x"].astype("datetime64[ns]").count(**E), TIMES | TEXTS),
+    "astype category": Row(lambda p, c: p["x"].astype("category").count(**E), ALL),
+    "map": Row(lambda p, c: p["x"].map(dict.fromkeys(c.labels, "z")).value_counts(**E), LABELS,
+               lambda d, c: [sum(counts(d["x"].dropna(), c.labels))]),
+    "replace": Row(lambda p, c: p["x"].replace(c.labels[0], "z").value_counts(keys=["z"], **E),
+                   ALL, lambda d, c: counts(d["x"].dropna(), c.labels[:1])),
+    "rename": Row(lambda p, c: p["x"].rename("z").count(**E), ALL, lambda d, c: d["x"].count()),
+    "copy": Row(lambda p, c: p["x"].copy().count(**E), ALL, lambda d, c: d["x"].count()),
+    "pipe": Row(lambda p, c: p["x"].pipe(lambda s: s).count(**E), ALL, lambda d, c: d["x"].count()),
+}  # fmt: skip
+
+_NO_ARGUMENTS = ("lower", "upper", "title", "capitalize", "swapcase", "casefold", "strip", "lstrip",
+                 "rstrip", "split")  # fmt: skip
+_OF_TEXT: dict[str, Callable[[Any], Any]] = {
+    **{name: lambda s, name=name: getattr(s.str, name)() for name in _NO_ARGUMENTS},
+    "removeprefix": lambda s: s.str.removeprefix("a"),
+    "removesuffix": lambda s: s.str.removesuffix("a"),
+    "zfill": lambda s: s.str.zfill(3),
+    "center": lambda s: s.str.center(5),
+    "ljust": lambda s: s.str.ljust(5),
+    "rjust": lambda s: s.str.rjust(5),
+    "replace": lambda s: s.str.replace("a", "xx"),
+    "extract": lambda s: s.str.extract("(b)"),
+}
+_TESTS: dict[str, Callable[[Any], Any]] = {
+    **{
+        name: lambda s, name=name: getattr(s.str, name)()
+        for name in ("isalpha", "isalnum", "isdigit", "isdecimal", "isnumeric", "isspace",
+                     "islower", "isupper", "istitle", "isascii")
+    },
+    "startswith": lambda s: s.str.startswith("b"),
+    "endswith": lambda s: s.str.endswith("b"),
+    "contains": lambda s: s.str.contains("b"),
+    "match": lambda s: s.str.match("b"),
+    "fullmatch": lambda s: s.str.fullmatch("b."),
+}  # fmt: skip
+
+
+def _theirs_of_test(test: Callable[[Any], Any]) -> Ask | None:
+    has_it = hasattr(pd.Series(["a"]).str, "isascii") or test is not _TESTS["isascii"]
+    return (lambda d, c: rows_where(test(d["x"]))) if has_it else None
+
+
+STR: dict[str, Row] = {
+    **{
+        name: Row(lambda p, c, verb=verb: verb(p["x"]).count(**E), TEXTS)
+        for name, verb in _OF_TEXT.items()
+    },
+    **{
+        name: Row(lambda p, c, test=test: p[test(p["x"])].count(**E), TEXTS, _theirs_of_test(test))
+        for name, test in _TESTS.items()
+    },
+    "len": total_row(lambda d, c: d["x"].str.len(), TEXTS | {"list"}),
+    "count": total_row(lambda d, c: d["x"].str.count("b"), TEXTS),
+    "find": total_row(lambda d, c: d["x"].str.find("b"), TEXTS),
+    "get": Row(lambda p, c: p["x"].str.get(1).count(**E), TEXTS | {"list"},
+               lambda d, c: d["x"].str.get(1).count()),
+    "slice": Row(lambda p, c: p["x"].str.slice(0, 1).count(**E), TEXTS | {"list"},
+                 lambda d, c: d["x"].str.slice(0, 1).count()),
+}  # fmt: skip
+
+_PARTS = ("year", "month", "day", "hour", "minute", "second", "microsecond", "nanosecond",
+          "quarter", "dayofweek", "day_of_week", "weekday", "dayofyear", "day_of_year",
+          "days_in_month", "daysinmonth", "is_month_start", "is_month_end", "is_quarter_start",
+          "is_quarter_end", "is_year_start", "is_year_end", "is_leap_year")  # fmt: skip
+DT: dict[str, Row] = {
+    **{part: total_row(lambda d, c, part=part: each(d["x"], part), TIMES) for part in _PARTS},
+    **{
+        part: total_row(lambda d, c, part=part: each(d["x"], part), LENGTHS)
+        for part in ("days", "microseconds", "nanoseconds")
+    },
+    "seconds": Row(lambda p, c: p["x"].dt.seconds.sum(bounds=(0, 86400), epsilon=1), LENGTHS,
+                   lambda d, c: d["x"].dt.seconds.sum()),
+    "total_seconds": Row(
+        lambda p, c: p["x"].dt.total_seconds().sum(bounds=(0, 200_000), epsilon=1), LENGTHS,
+        lambda d, c: d["x"].dt.total_seconds().sum(),
+    ),
+    "isocalendar_week": Row(lambda p, c: p["x"].dt.isocalendar_week.count(**E), TIMES),
+    "day_name": Row(lambda p, c: p["x"].dt.day_name().value_counts(keys=["Friday"], **E), TIMES,
+                    lambda d, c: [int((d["x"].dt.day_name() == "Friday").sum())]),
+    "month_name": Row(lambda p, c: p["x"].dt.month_name().value_counts(keys=["July"], **E), TIMES,
+                      lambda d, c: [int((d["x"].dt.month_name() == "July").sum())]),
+    "normalize": Row(lambda p, c: p["x"].dt.normalize().count(**E), TIMES),
+    "date": Row(lambda p, c: p["x"].dt.date.count(**E), TIMES),
+    **{
+        name: Row(lambda p, c, name=name: each(p["x"], name)("D").count(**E), TIMES | LENGTHS,
+                  lambda d, c, name=name: each(d["x"], name)("D").count())
+        for name in ("floor", "ceil", "round")
+    },
+}  # fmt: skip
+
+PUBLIC = pd.DataFrame({"n": [0.0, 1.0], "word": ["a", "b"]})
+
+
+def public_table(labels: list[Any], dtype: Any) -> pd.DataFrame:
+    return pd.DataFrame({"x": pd.Series(labels).astype(dtype), "word": ["p", "q"]})
+
+
+FRAME: dict[str, Row] = {
+    "count": Row(lambda p, c: p[["x", "y"]].count(**E), ALL, lambda d, c: d[["x", "y"]].count()),
+    "size": Row(lambda p, c: p.size(**E), ALL, lambda d, c: len(d)),
+    "sum": Row(lambda p, c: p[["x"]].sum(**B), NUMBERS, lambda d, c: [d["x"].astype(float).sum()]),
+    "sum of True": Row(lambda p, c: p[["x"]].sum(**E), TRUTHS, lambda d, c: [d["x"].sum()]),
+    "idxmax": Row(lambda p, c: p[["x", "n"]].idxmax(**B), NUMBERS, lambda d, c: "n"),
+    "idxmax of rows": Row(lambda p, c: p[["x", "n"]].idxmax(axis=1).count(**E), NUMBERS),
+    "idxmin": Row(lambda p, c: p[["x", "n"]].idxmin(axis=1).count(**E), NUMBERS),
+    "mean": Row(lambda p, c: p[["x", "n"]].mean(**B), NUMBERS,
+                lambda d, c: d[["x", "n"]].astype(float).mean()),
+    "var": Row(lambda p, c: p[["x", "n"]].var(**B), NUMBERS,
+               lambda d, c: d[["x", "n"]].astype(float).var()),
+    "std": Row(lambda p, c: p[["x"]].std(**B), NUMBERS),
+    "median": Row(lambda p, c: p[["x"]].median(**B), NUMBERS),
+    "quantile": Row(lambda p, c: p[["x"]].quantile([0.5], **B), NUMBERS),
+    "min": Row(lambda p, c: p[["x"]].min(**B), NUMBERS),
+    "max": Row(lambda p, c: p[["x"]].max(**B), NUMBERS),
+    "cov": Row(lambda p, c: p[["x", "n"]].cov(**B), NUMBERS),
+    "corr": Row(lambda p, c: p[["x", "n"]].corr(**B), NUMBERS),
+    "describe": Row(lambda p, c: p[["x"]].describe(**B), NUMBERS),
+    "agg": Row(lambda p, c: p.agg({"x": "mean"}, **B), NUMBERS,
+               lambda d, c: [d["x"].astype(float).mean()]),
+    "value_counts": Row(
+        lambda p, c: p.value_counts(["x", "g"], keys={"x": c.labels[:1], "g": [1]}, **E), LABELS,
+        lambda d, c: counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels[:1])),
+    "crosstab": Row(lambda p, c: p.crosstab("x", "g", keys={"x": c.labels[:1], "g": [1]}, **E),
+                    LABELS,
+                    lambda d, c: [counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels[:1])]),
+    "pivot_table": Row(lambda p, c: p.pivot_table("x", "g", keys={"g": [1]}, **B), NUMBERS,
+                       lambda d, c: [[d.loc[d["g"] == 1, "x"].astype(float).mean()]]),
+    "query": Row(lambda p, c: p.query("x == y").count(**E), ALL,
+                 lambda d, c: rows_where(d["x"] == d["y"])),
+    "assign": Row(lambda p, c: p.assign(z="x * 2")["z"].sum(bounds=(0, 10), epsilon=1), NUMBERS,
+                  lambda d, c: (d["x"] * 2.0).sum()),
+    "rename": Row(lambda p, c: p.rename(columns={"x": "z"})["z"].count(**E), ALL,
+                  lambda d, c: d["x"].count()),
+    "drop": Row(lambda p, c: p.drop(columns="y")["x"].count(**E), ALL,
+                lambda d, c: d["x"].count()),
+    "dropna": Row(lambda p, c: p.dropna(subset="x").count(**E), ALL, lambda d, c: d["x"].count()),
+    "fillna": Row(lambda p, c: p.fillna({"x": 0})["x"].count(**E), ALL, lambda d, c: len(d)),
+    "astype": Row(lambda p, c: p.astype({"x": float})["x"].sum(**B), NUMBERS | TEXTS),
+    "round": Row(lambda p, c: p.round({"x": 0})["x"].sum(**B), NUMBERS,
+                 lambda d, c: d["x"].astype(float).sum()),
+    "replace": Row(lambda p, c: p.replace({"x": {c.labels[0]: "z"}})["x"].count(**E), ALL,
+                   lambda d, c: d["x"].count()),
+    "dot": Row(lambda p, c: p[["x", "n"]].dot([1, 2]).sum(bounds=(0, 50), epsilon=1), NUMBERS,
+               lambda d, c: (d["x"].astype(float) + 2 * d["n"]).sum()),
+    "merge": Row(
+        lambda p, c: p.merge(public_table(c.labels, c.dtype), on="x")["word"].count(**E), LABELS,
+        lambda d, c: sum(counts(d["x"].dropna(), c.labels))),
+    "explode": Row(lambda p, c: p.explode("x", max_items=2)["x"].count(**E), ALL,
+                   lambda d, c: d.explode("x")["x"].count()),
+    "sample": Row(lambda p, c: p.sample(frac=1.0)["x"].count(**E), ALL,
+                  lambda d, c: d["x"].count()),
+    "groupby": Row(lambda p, c: p.groupby("x", keys=c.labels).size(**E), LABELS,
+                   lambda d, c: counts(d["x"].dropna(), c.labels)),
+    "groupby of what is found": Row(
+        lambda p, c: p.groupby("x", delta=DELTA).size(epsilon=50).sum(), LABELS,
+        lambda d, c: d["x"].count()),
+    "groupby a Grouper": Row(
+        lambda p, c: p.groupby(
+            pd.Grouper(key="x", freq="YS"),
+            keys=(pd.Timestamp("2020-01-01", tz=getattr(c.labels[0], "tz", None)),
+                  pd.Timestamp("2021-01-01", tz=getattr(c.labels[0], "tz", None))),
+        ).size(**E), TIMES,
+        lambda d, c: d.groupby(pd.Grouper(key="x", freq="YS")).size()),
+    "copy": Row(lambda p, c: p.copy()["x"].count(**E), ALL, lambda d, c: d["x"].count()),
+    "pipe": Row(lambda p, c: p.pipe(lambda f: f["x"]).count(**E), ALL, lambda d, c: d["x"].count()),
+}  # fmt: skip
+
+
+def by_group(ask: Callable[[Any], Any], answered: frozenset[str], pandas: Any = None) -> Row:
+    def theirs(d: pd.DataFrame, c: Case) -> Any:
+        return pandas(d.groupby("g"))
+
+    return Row(
+        lambda p, c: ask(p.groupby("g", keys=[1, 2])["x"]), answered, theirs if pandas else None
+    )
+
+
+GROUPS: dict[str, Row] = {
+    "size": by_group(lambda g: g.size(**E), ALL, lambda g: g.size()),
+    "count": by_group(lambda g: g.count(**E), ALL, lambda g: g["x"].count()),
+    "sum": by_group(lambda g: g.sum(**B), NUMBERS, lambda g: g["x"].sum()),
+    "mean": by_group(lambda g: g.mean(**B), NUMBERS, lambda g: g["x"].mean()),
+    **{name: by_group(lambda g, name=name: getattr(g, name)(**B), NUMBERS)
+       for name in ("var", "std", "median", "quantile", "min", "max", "describe")},
+    "agg": by_group(lambda g: g.agg(["mean"], **B), NUMBERS),
+    "hist": by_group(lambda g: g.hist(bins=[0, 2, 5], **E), NUMBERS),
+    "cov": Row(lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].cov(**B), NUMBERS),
+    "corr": Row(lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].corr(**B), NUMBERS),
+    "value_counts": Row(
+        lambda p, c: p.groupby("g", keys=[1])["x"].value_counts(keys=c.labels, sort=False, **E),
+        LABELS, lambda d, c: counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels)),
+    "nunique": Row(lambda p, c: p.groupby("g", keys=[1])["x"].nunique(keys=c.labels, **E), LABELS,
+                   lambda d, c: [2]),
+}  # fmt: skip
+
+
+def of_unit(how: str, answered: frozenset[str]) -> Row:
+    """The aggregates of units, added up."""
+    return Row(
+        lambda p, c: p.per_unit().agg(m=("x", how))["m"].sum(bounds=(0, 50), epsilon=1), answered,
+        lambda d, c: d.groupby("u")["x"].agg(how).astype(float).sum(), unit="u",
+    )  # fmt: skip
+
+
+UNITS: dict[str, Row] = {
+    "size": of_unit("size", ALL),
+    "count": of_unit("count", ALL),
+    "nunique": of_unit("nunique", LABELS),
+    **{how: of_unit(how, NUMBERS) for how in ("sum", "mean", "median", "min", "max")},
+    **{how: of_unit(how, TRUTHS) for how in ("any", "all")},
+    "nunique of units": Row(lambda p, c: p["u"].nunique(**E), ALL, lambda d, c: 20, unit="u"),
+    "truncated": Row(lambda p, c: p.truncated(**E), ALL, unit="u"),
+}
+
+MATRIX: dict[str, Row] = {
+    **{f"column.{name}": row for name, row in COLUMN.items()},
+    **{f"str.{name}": row for name, row in STR.items()},
+    **{f"dt.{name}": row for name, row in DT.items()},
+    **{f"frame.{name}": row for name, row in FRAME.items()},
+    **{f"groups.{name}": row for name, row in GROUPS.items()},
+    **{f"per_unit.{name}": row for name, row in UNITS.items()},
+}
+PAIRS = [(name, kind) for name in MATRIX for kind in CASES]
+
+
+def answer(row: Row, case: Case, **how: Any) -> Any:
+    dp.reset()
+    dp.session(epsilon=1000, delta="0.01")
+    dp.allow_experimental()
+    return row.ours(case.private(row.unit, **how), case)
+
+
+def alike(found: Any, wanted: Any) -> bool:
+    one, other = (np.ravel(np.asarray(each, dtype=object)).tolist() for each in (found, wanted))
+    numeric = all(isinstance(v, int | float | np.number) for v in (*one, *other))
+    if not numeric:
+        return list(map(str, one)) == list(map(str, other))
+    return one == pytest.approx(other, rel=1e-3, abs=1e-3, nan_ok=True)
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "kind"), PAIRS)
+def test_an_answer_is_that_of_pandas_or_refused(name: str, kind: str) -> None:
+    row, case = MATRIX[name], CASES[kind]
+    if kind not in row.answered:
+        with pytest.raises(dp.DPError):
+            answer(row, case)
+        assert spent() == 0
+        return
+    found = answer(row, case)
+    assert spent() > 0
+    if row.pandas is not None:
+        wanted = row.pandas(case.frame, case)
+        assert alike(found, wanted), (found, wanted)
+
+
+#: Answers whose noise is not the one that `exact` takes away.
+DRAWN = {"column.trimmed_mean", "column.median, smoothly"}
+
+
+#: Of lists nothing is made by these, one by one neither.
+UNORDERED = {"column.< a column", "column.astype str"}
+
+
+def by_cell(name: str, kind: str) -> Any:
+    """What is said of cells of a kind of which nothing can be made as a column: one by one, a list
+    equals a list, 1 is True, and all others are missing, or False where a truth is asked for."""
+    row, case = MATRIX[name], CASES[kind]
+    frame = case.frame
+    if row.answered <= TRUTHS:
+        frame["x"] = (frame["x"] == 1) if kind == "number" else False
+        return row.pandas(frame, case)  # type: ignore[misc]
+    if kind == "list" and row.pandas and row.answered == LABELS and name not in UNORDERED:
+        frame["x"] = frame["x"].map(lambda cell: None if cell is None else tuple(cell))
+        return row.pandas(frame, case)
+    nothing = Case([None] * len(case.cells), object, case.labels, {})
+    return answer(row, nothing, x="unknown", y="unknown")
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "kind"), [pair for pair in PAIRS if pair[0] not in DRAWN])
+def test_of_an_unknown_kind_each_cell_means_what_it_means(name: str, kind: str) -> None:
+    row, case = MATRIX[name], CASES[kind]
+    try:
+        told = answer(row, case, dtype=object, x="unknown", y="unknown")
+    except dp.DPError:  # for its plain values, whatever the column is
+        assert kind not in row.answered
+        return
+    known = answer(row, case) if kind in row.answered else by_cell(name, kind)
+    assert alike(told, known), (told, known)
+
+
+#: Public names that make or answer nothing by themselves.
+NO_VERBS = {
+    "columns",
+    "str",
+    "dt",
+    "per_unit",
+    "partition",
+    "isnull",
+    "notnull",
+    "is_truth",
+    "declare",
+}
+SPELLED = {
+    "column": {"__and__": "&", "__or__": "|", "__xor__": "^", "__invert__": "~", "__eq__": "==",
+               "__ne__": "!=", "__lt__": "<", "__ge__": ">=", "__add__": "+", "__sub__": "-",
+               "__mul__": "*", "__truediv__": "/", "__floordiv__": "//", "__mod__": "%",
+               "__pow__": "**", "__neg__": "negative", "__abs__": "abs", "__round__": "round"},
+}  # fmt: skip
+
+
+def _verbs(face: type) -> set[str]:
+    return {name for name in dir(face) if not name.startswith("_")} - NO_VERBS
+
+
+@pytest.mark.parametrize(("face", "named"), [
+    ("column", _verbs(dp.PrivateSeries)), ("frame", _verbs(dp.PrivateFrame) - {"truncated"}),
+    ("groups", _verbs(PrivateGroupBy)), ("per_unit", set(tables.AGGREGATES) - {"size"}),
+    ("str", set(TextMethods.__dir__(object.__new__(TextMethods)))),
+    ("dt", _verbs(TimeMethods) | {*parts.PARTS, *parts.DURATIONS}),
+])  # fmt: skip
+def test_no_verb_is_missing_from_the_matrix(face: str, named: set[str]) -> None:
+    rows = {name.split(".", 1)[1].split(",")[0] for name in MATRIX if name.startswith(f"{face}.")}
+    rows |= {name.split()[0] for name in rows} | {
+        name.removeprefix("astype").strip() for name in rows
+    }
+    assert not named - rows
+
+
+#: Statistics of the caller's own functions, or of programs that are made of the others.
+OF_FUNCTIONS = {"Distance", "Proposed", "Scores", "Misfit", "SmallDatabases"}
+
+
+def test_no_statistic_is_missing_from_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[str] = set()
+    asked = dp.Unreleased.__post_init__
+
+    def note(self: Any) -> None:
+        seen.add(type(self._statistic).__name__)
+        seen.add(type(getattr(self._statistic, "inner", None)).__name__)
+        asked(self)
+
+    monkeypatch.setattr(dp.Unreleased, "__post_init__", note)
+    for row in MATRIX.values():
+        answer(row, next(case for kind, case in CASES.items() if kind in row.answered))
+    assert {each.__name__ for each in REGISTRY} - seen - OF_FUNCTIONS == set()
+
+
+# --- what was answered about nothing --------------------------------------------------------------
+
+TIMES_ROWS = pd.DataFrame(
+    {
+        "start": pd.to_datetime(["2020-01-01", "2020-02-01"] * 250),
+        "end": pd.to_datetime(["2020-01-03", "2020-02-02"] * 250),
+        "zoned": pd.to_datetime(["2020-01-01", "2020-02-01"] * 250).tz_localize("UTC"),
+        "said": pd.Series(["2020-01-01", "2020-02-01"] * 250, dtype="string"),
+        "price": pd.Series(["1,200", "7"] * 250, dtype="string"),
+        "who": list(range(250)) * 2,
+    }
+)
+YEARS = ("2020-01-01", "2021-01-01")
+FOUND: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a difference of times as a number": (
+        lambda p: (p["end"] - p["start"]).mean(bounds=(0, 10)), "kind (time|duration)"),
+    "a Grouper on text": (
+        lambda p: p.groupby(pd.Grouper(key="said", freq="YS"), keys=YEARS).size(), "datetime64"),
+    "a part of a text": (lambda p: p["said"].dt.year.value_counts(keys=[2020]), "kinds={'said'"),
+    "1,200 as a number": (
+        lambda p: p["price"].mean(bounds=(0, 9999)), r'\.str\.replace\(",", ""\)\.astype\(float\)'),
+    "1,200 without bounds": (lambda p: p["price"].mean(), "kind text"),
+    "text in a comparison of numbers": (lambda p: p[p["price"] > 5].count(), "never equal"),
+    "text among times": (lambda p: p[p["start"].isin(["soon"])].count(), "pd.Timestamp"),
+    "a text column beside times": (lambda p: p[p["start"] == p["said"]].count(), "kind text"),
+    "naive beside zoned": (lambda p: p[p["start"] < p["zoned"]].count(), "zoned time"),
+    "a zone where none is": (
+        lambda p: p[p["start"] > pd.Timestamp("2020-01-01", tz="UTC")].count(), "without a zone"),
+    "a sum of times": (lambda p: p["start"].sum(bounds=(0, 1)), "kind time"),
+    "an average of texts by person": (
+        lambda p: p.per_unit().agg(m=("price", "mean")), r"m, the mean: price"),
+    "letters of a number": (lambda p: p["who"].str.len().count(), r"\.astype\(str\)"),
+    "keys of another kind": (lambda p: p["who"].value_counts(keys=["1", "2"]), "never equal"),
+    "a number as a mask": (lambda p: p[p["who"] & (p["who"] > 1)].count(), "comparison"),
+    "number of True of a number": (lambda p: p[["who"]].sum(), "bounds="),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("lineage", ["verified", "asserted"])
+def test_what_can_only_be_about_nothing_is_refused_free_of_charge(name: str, lineage: str) -> None:
+    ask, words = FOUND[name]
+    dp.session(epsilon=1)
+    df = TIMES_ROWS.copy()
+    unit = {"unit": "who", "max_rows": 2}
+    p = dp.protect(df, "d", **unit) if lineage == "verified" else dp.private(df, **unit)
+    with pytest.raises(dp.QueryError, match=words) as raised:
+        ask(p).release(epsilon=1)
+    assert "Nothing was computed or charged" in str(raised.value)
+    assert spent() == 0
+
+
+@pytest.mark.usefixtures("exact")
+def test_what_a_refusal_advises_works() -> None:
+    p = dp.private(TIMES_ROWS.copy(), unit="row")
+    price = p["price"].str.replace(",", "").astype(float)
+    assert price.mean(bounds=(0, 1200), epsilon=1) == pytest.approx(603.5, abs=0.01)
+    assert p["said"].astype("datetime64[ns]").dt.month.value_counts(
+        keys=[1], epsilon=1).tolist() == [250]  # fmt: skip
+    told = dp.private(TIMES_ROWS.copy(), unit="row", kinds={"said": "time"})
+    by_year = told.groupby(pd.Grouper(key="said", freq="YS"), keys=YEARS).size(epsilon=1)
+    assert by_year.tolist() == [500, 0]
+
+
+# --- one row more, with missing cells, changes nothing that is said -------------------------------
+
+LEAKY: dict[str, Any] = {
+    "int64": [1, 2, 3], "float64": [1.0, 2.5, 3.0], "bool": [True, False, True],
+    "boolean": [True, False, None], "Int64": [1, 2, None], "string": ["a", "b", "a"],
+    "object": ["a", "b", "a"], "datetime64[ns]": ["2020-01-01"] * 3,
+    "datetime64[ns, UTC]": ["2020-01-01"] * 3, "timedelta64[ns]": ["1 day"] * 3,
+    "category": ["a", "b", "a"],
+}  # fmt: skip
+SAID: list[Callable[[Any], Any]] = [
+    lambda p: p["x"].count(),
+    lambda p: p["x"].mean(bounds=(0, 5)),
+    lambda p: p["x"].value_counts(keys=["a", "b"]),
+    lambda p: p["x"].value_counts(keys=[1, 2]),
+    lambda p: p["x"].value_counts(keys=[pd.Timestamp("2020-01-01")]),
+    lambda p: p[p["x"] == "a"].count(),
+    lambda p: p[p["x"] > 1].count(),
+    lambda p: p[p["x"] & (p["n"] > 1)].count(),
+    lambda p: p["x"].str.len().sum(bounds=(0, 9)),
+    lambda p: p["x"].dt.year.count(),
+    lambda p: p["x"].astype(str).value_counts(keys=["a"]),
+    lambda p: (p["x"] * 2).sum(bounds=(0, 9)),
+    lambda p: p["x"].fillna(p["x"]).isna(),
+    lambda p: p["x"].cut([0, 2, 5]).value_counts(),
+    lambda p: p.groupby("x", keys=[1, 2]).size(),
+    lambda p: p.describe(),
+]
+
+
+def everything_said(df: pd.DataFrame, lineage: str, declared: dict[str, str]) -> list[Any]:
+    dp.reset()
+    dp.session(epsilon=10**6)
+    if lineage == "verified":
+        p = dp.protect(df, "d", version="1", kinds=declared)
+    else:
+        p = dp.private(df, unit="row", kinds=declared)
+    said: list[Any] = [repr(p), p._repr_html_(), repr(p.describe())]
+    for ask in SAID:
+        try:
+            asked = ask(p)
+            said.append(repr(asked))
+            found = asked.release(epsilon=1) if isinstance(asked, dp.Unreleased) else None
+            said.append((type(found).__name__, getattr(found, "dtype", ""), dp_index(found)))
+        except dp.DPError as refusal:
+            said.append((type(refusal).__name__, str(refusal)))
+    ledger = dp.ledger().to_frame().drop(columns="time").to_dict("list")
+    noted = dp.ledger().schema("d").to_dict() if lineage == "verified" else ""
+    return [*said, ledger, noted, dp.ledger()._repr_html_()]
+
+
+def dp_index(found: Any) -> Any:
+    return (found.index.tolist(), str(found.index.dtype)) if isinstance(found, pd.Series) else None
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NaT], ids=["None", "NaN", "NaT"])
+@pytest.mark.parametrize("dtype", LEAKY)
+@pytest.mark.parametrize("lineage", ["verified", "asserted"])
+def test_a_row_of_missing_cells_changes_nothing_that_is_said(
+    dtype: str, missing: Any, lineage: str
+) -> None:
+    column = pd.Series(LEAKY[dtype], dtype=dtype)
+    one = pd.DataFrame({"x": column, "n": [1, 2, 3]})
+    try:  # what the holder's pandas makes of the same column with a row more
+        grown = pd.Series([*column.tolist(), missing], dtype=dtype)
+    except (TypeError, ValueError):
+        grown = pd.Series([*column.tolist(), missing])
+    other = pd.DataFrame({"x": grown, "n": [1, 2, 3, 9]})
+    kind = kinds.of_dtype(column.dtype)
+    is_another = kinds.of_dtype(grown.dtype) != kind  # a holder who lets this happen declares it
+    told = {"x": kind} if is_another else {}
+    assert everything_said(one, lineage, told) == everything_said(other, lineage, told)
