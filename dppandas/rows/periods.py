@@ -17,8 +17,7 @@ from ..values.cells import zone_of
 from ..values.forms import Instants, wall
 from ..vectors import Vector
 from .base import Chunk, Expression, inner
-
-DAY = 86_400
+from .times import DAY
 
 
 @dataclass(frozen=True)
