@@ -309,6 +309,26 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
     )
 
 
+def _of_one_kind(root: Root, name: Any, expression: Expression, span: Span) -> None:
+    """Refuse bounds of times for what can't be such."""
+    kind = expression.kind(root.source.facts.schema)
+    if kinds.is_in(kind, rows.KINDS[span.family]):
+        return
+    raise QueryError(
+        f"bounds {span} of {name!r} are for the kind {sorted(rows.KINDS[span.family])[0]}, and it "
+        f"is of kind {kind}. {_BOUNDED.get(kind, '')} Nothing was computed or charged."
+    )
+
+
+_BOUNDED = {
+    kinds.ZONED: 'Give times in a zone, such as pd.Timestamp("2020-01-01", tz="UTC"), or texts.',
+    kinds.TIME: "Give times without a zone, or texts that read as such.",
+    kinds.DURATION: 'Give durations, such as (pd.Timedelta(0), pd.Timedelta("7D")).',
+    kinds.NUMBER: "Give two numbers.",
+    kinds.TEXT: 'Convert it by .astype("datetime64[ns]"), or declare it: kinds={…: "time"}.',
+}
+
+
 def _as_numbers(name: Any, span: Span) -> str:
     column = f"p[{name!r}]"
     if span.is_time:
@@ -324,7 +344,10 @@ def range_of(root: Root, name: Any, expression: Expression, bounds: object) -> B
     if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
         bounds = bounds.get(name)
     if bounds is not None:
-        return Span.parse(bounds, str(name)) or Bounds.parse(bounds, str(name))
+        span = Span.parse(bounds, str(name))
+        if span is not None:
+            _of_one_kind(root, name, expression, span)
+        return span or Bounds.parse(bounds, str(name))
     if isinstance(declared, Bounds | Span):
         return declared
     spanned = rows.spanned(declared) if isinstance(declared, Keys) else None
@@ -332,7 +355,8 @@ def range_of(root: Root, name: Any, expression: Expression, bounds: object) -> B
         return spanned
     if expression.is_truth:
         return Bounds(0.0, 1.0)
-    rows.need(expression, kinds.NUMBERS, root.source.facts, f"numbers of {name!r}")
+    of = kinds.NUMBERS | kinds.TIMES | {kinds.DURATION}
+    rows.need(expression, of, root.source.facts, f"numbers of {name!r}")
     raise MissingArgument(
         f"bounds= is needed for {name!r}: the range into which values are clipped, such as "
         "bounds=(0, 60), or (0, 1) for what is True or False, or two times such as ('2020-01-01', "

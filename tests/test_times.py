@@ -258,6 +258,7 @@ def test_what_dt_refuses(asked: Callable[[Any], Any], says: str) -> None:
 
 # --- bounds and answers ---------------------------------------------------------------------------
 
+NAIVE = (pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01"))
 YEAR = ("2020-01-01", "2021-01-01")
 
 
@@ -396,7 +397,14 @@ def test_clip_and_domain_declare_spans() -> None:
         (lambda p: p["when"].mean(bounds=(pd.NaT, pd.NaT), epsilon=1), "two finite numbers"),
         (lambda p: p["when"].cov(p["wait"], bounds=YEAR, epsilon=1), "numbers only"),
         (lambda p: p["when"].median(bounds=YEAR, step=1, epsilon=1), "step= is for numbers"),
-        (lambda p: p["wait"].sum(bounds=YEAR, epsilon=1), "times have no sum"),
+        (lambda p: p["wait"].sum(bounds=YEAR, epsilon=1), "of kind duration. Give durations"),
+        (lambda p: p["zoned"].mean(bounds=NAIVE, epsilon=1), "of kind zoned time. Give times in a"),
+        (lambda p: (p["when"] - p["zoned"]).count(epsilon=1), "of kind zoned time|of kind time"),
+        (lambda p: (p["when"] + p["when"]).count(epsilon=1), "of kind time"),
+        (lambda p: (p["when"] * 2).count(epsilon=1), "of kind time"),
+        (lambda p: (p["wait"] + 2).count(epsilon=1), "of kind duration"),
+        (lambda p: (-p["when"]).count(epsilon=1), "of kind time"),
+        (lambda p: p["when"].dt.tz_convert("UTC").count(epsilon=1), "of kind time"),
         (lambda p: p["when"].hist(bins=[YEAR[1], YEAR[0]], epsilon=1), "the lower first"),
         (lambda p: p["when"].hist(bins=[YEAR[0], 3, YEAR[1]], epsilon=1), "of one kind"),
         (lambda p: p["when"].clip(YEAR[1], YEAR[0]), "the lower first"),
@@ -405,5 +413,89 @@ def test_clip_and_domain_declare_spans() -> None:
 )
 def test_what_spans_refuse(asked: Callable[[Any], Any], says: str) -> None:
     with pytest.raises(dp.DPError, match=says):
-        asked(dp.private(year(), unit="row"))
+        asked(dp.private(year().assign(zoned=year("UTC")["when"]), unit="row"))
+    assert dp.ledger().spent == 0
+
+
+SCHEMA = {
+    "when": "time", "zoned": "zoned time", "wait": "duration", "n": "number", "any": "unknown",
+}  # fmt: skip
+KINDS = [
+    (lambda p: p["when"] - p["when"], "duration"),
+    (lambda p: p["when"] + p["wait"], "time"),
+    (lambda p: p["wait"] + p["zoned"], "zoned time"),
+    (lambda p: p["wait"] * p["n"], "duration"),
+    (lambda p: p["wait"] / p["wait"], "number"),
+    (lambda p: p["n"] ** 2, "number"),
+    (lambda p: p["when"] - p["any"], "unknown"),
+    (lambda p: p["any"] / p["n"], "unknown"),
+    (lambda p: p["any"] ** 2, "number"),
+    (lambda p: abs(-p["wait"]), "duration"),
+    (lambda p: p["when"].clip(*YEAR), "time"),
+    (lambda p: p["zoned"].dt.tz_convert(None), "time"),
+    (lambda p: p["zoned"].dt.tz_convert("UTC"), "zoned time"),
+    (lambda p: p["when"].dt.strftime("%Y"), "text"),
+    (lambda p: p["when"].dt.to_period("M"), "unknown"),
+]
+
+
+@pytest.mark.parametrize(("made", "kind"), KINDS)
+def test_kinds_follow(made: Callable[[Any], Any], kind: str) -> None:
+    frame = year().assign(zoned=year("UTC")["when"], n=1.0, any=pd.Series([1] * 400, dtype=object))
+    p = dp.private(frame, unit="row")
+    assert made(p)._expression.kind(SCHEMA) == kind
+
+
+# --- texts and periods ----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("zone", [None, "UTC", BERLIN])
+def test_texts_mean_the_clock_on_the_wall(zone: str | None) -> None:
+    """In bounds, keys, Groupers, comparisons and query strings alike, with a zone or without."""
+    frame = year(zone)
+    clock = frame["when"].dt.tz_localize(None)
+    p = dp.private(frame, unit="row")
+    mean = p["when"].mean(bounds=YEAR, epsilon=1)
+    assert abs(mean - clock.mean()) <= pd.Timedelta("1s")
+    assert mean.tz is None
+    by = pd.Grouper(key="when", freq="MS")
+    found = p.groupby(by, keys=("2020-01-01", "2020-12-31"))["group"].count(epsilon=1)
+    months = clock.dt.month.value_counts().sort_index()
+    assert found.tolist() == months.tolist()
+    assert found.index.equals(pd.date_range("2020-01-01", periods=12, freq="MS", name="when"))
+    day = "2020-02-29"
+    exact = int((clock == day).sum())
+    for kept in (
+        p[p["when"] == day],
+        p[p["when"].isin([day])],
+        p[p["when"].between(day, day)],
+        p.query(f"when == '{day}'"),
+        p.query(f"when in ['{day}']"),
+    ):
+        assert kept.count(epsilon=1) == exact
+    assert p["when"].value_counts(keys=[day], epsilon=1).tolist() == [exact]
+    assert p["when"].hist(bins=1, range=(day, "2020-03-01"), epsilon=1).tolist() == [
+        int(clock.between(day, "2020-03-01").sum())
+    ]
+
+
+@pytest.mark.usefixtures("exact")
+def test_texts_mean_text_cells_and_time_cells_by_cell() -> None:
+    day = pd.Timestamp("2020-02-29")
+    values = [day, day.tz_localize(BERLIN), "2020-02-29", 5, None, day.tz_localize("UTC")]
+    mixed = column(pd.Series(values, dtype=object))
+    assert mixed.value_counts(keys=["2020-02-29"], epsilon=1).tolist() == [4]
+    table = dp.private(pd.DataFrame({"x": pd.Series(values, dtype=object)}), unit="row")
+    by = pd.Grouper(key="x", freq="D")
+    found = table.groupby(by, keys=("2020-02-28", "2020-03-01")).size(epsilon=1)
+    assert found.tolist() == [0, 3, 0]  # a text in the data becomes a time where a cast says so
+    span = (pd.Timestamp("2020-02-28"), pd.Timestamp("2020-03-01"))
+    assert table.groupby(by, keys=span).size(epsilon=1).tolist() == [0, 1, 0]
+
+
+def test_a_grouper_of_times_without_a_zone_is_refused_for_a_column_with_one() -> None:
+    p = dp.private(year(BERLIN), unit="row")
+    with pytest.raises(dp.QueryError, match="zoned time"):
+        p.groupby(pd.Grouper(key="when", freq="MS"), keys=NAIVE).size(epsilon=1)
     assert dp.ledger().spent == 0

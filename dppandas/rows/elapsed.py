@@ -7,6 +7,7 @@ microseconds reach, is missing. A zoned time is moved by its instant and stays i
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,8 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import vectors
+from .. import kinds, vectors
 from ..domain import Declaration
+from ..kinds import Kind, Schema
 from ..spans import Ruler, Span
 from ..values.cells import Cell, canonical, instant
 from ..values.forms import Levels, of_cells, wall
@@ -252,6 +254,60 @@ _RULES: dict[str, tuple[Callable[[Side, Side], Any], ...]] = {
 }
 
 
+# --- kinds ----------------------------------------------------------------------------------------
+
+_EACH: tuple[Kind, ...] = (kinds.TIME, kinds.ZONED, kinds.DURATION, kinds.NUMBER)
+
+
+def _of_times() -> dict[tuple[str, Kind, Kind], Kind]:
+    """What an operation makes of two kinds, one of them of times or durations."""
+    length, number = kinds.DURATION, kinds.NUMBER
+    found = {("-", time, time): length for time in kinds.TIMES}
+    for time in (*kinds.TIMES, length):
+        found |= {("+", time, length): time, ("+", length, time): time, ("-", time, length): time}
+    found |= {("*", length, number): length, ("*", number, length): length}
+    found |= {("/", length, number): length, ("%", length, length): length}
+    return found | {("/", length, length): number, ("//", length, length): number}
+
+
+_RESULTS = _of_times()
+
+
+def _made_of(operation: str, left: Kind, right: Kind) -> Kind | None:
+    one, other = (kinds.NUMBER if kind in kinds.NUMBERS else kind for kind in (left, right))
+    if one == other == kinds.NUMBER:
+        return kinds.NUMBER
+    return _RESULTS.get((operation, one, other))
+
+
+def _may_be(kind: Kind) -> tuple[Kind, ...]:
+    return _EACH if kind == kinds.UNKNOWN else (kind,)
+
+
+def kind_of(operation: str, left: Kind, right: Kind) -> Kind:
+    """The kind of what an operation makes; unknown where several are possible, or none."""
+    pairs = itertools.product(_may_be(left), _may_be(right))
+    made = {_made_of(operation, one, other) for one, other in pairs} - {None}
+    return found if len(made) == 1 and (found := made.pop()) else kinds.UNKNOWN
+
+
+#: What has another side of zero.
+SIGNED = kinds.NUMBERS | {kinds.DURATION}
+
+
+def signed(kind: Kind) -> Kind:
+    """The kind of what has such a side."""
+    return kind if kind in (kinds.DURATION, kinds.UNKNOWN) else kinds.NUMBER
+
+
+def wanted(operation: str, other: Kind, is_left: bool) -> frozenset[Kind]:
+    """Of which kinds one operand has to be, beside another."""
+    sides = itertools.product((*_EACH, kinds.TRUTH), _may_be(other))
+    pairs = [(one, each) if is_left else (each, one) for one, each in sides]
+    fits = (p[0 if is_left else 1] for p in pairs if _made_of(operation, *p) is not None)
+    return frozenset(fits)
+
+
 # --- along a public span --------------------------------------------------------------------------
 
 
@@ -262,6 +318,15 @@ def along(v: Vector, span: Span) -> Ticks:
     if span.family == "clock":
         return clocks(v)
     return vectors.instants(v, zoned=span.family == "zoned")
+
+
+#: The kinds of what is of a span's family.
+KINDS: dict[str, frozenset[Kind]] = {
+    "time": frozenset({kinds.TIME}),
+    "zoned": frozenset({kinds.ZONED}),
+    "clock": kinds.TIMES,
+    "duration": frozenset({kinds.DURATION}),
+}
 
 
 @dataclass(frozen=True)
@@ -281,6 +346,12 @@ class Measured(Expression):
         tick = self.ruler.tick
         ticks = whole * 1000.0 + beyond if tick == 1 else whole / (tick // 1000) + beyond / tick
         return Numbers(np.where(none, np.nan, ticks))
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.NUMBER
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        yield self.operand, KINDS[self.ruler.span.family]
 
     def __str__(self) -> str:
         return str(self.operand)
@@ -312,6 +383,13 @@ class ClipSpan(Expression):
 
     def declared(self, domain: Domain) -> Declaration | None:
         return self.span
+
+    def _kind(self, schema: Schema) -> Kind:
+        of_family = {"zoned": kinds.ZONED, "duration": kinds.DURATION}
+        return of_family.get(self.span.family, kinds.TIME)
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        yield self.operand, KINDS[self.span.family]
 
     def __str__(self) -> str:
         low, high = self.span.ends

@@ -15,7 +15,8 @@ from typing import Any
 
 import pandas as pd
 
-from .. import vectors
+from .. import kinds, vectors
+from ..kinds import Kind, Schema
 from ..vectors import Vector
 from .base import Chunk, Expression, inner
 
@@ -86,6 +87,7 @@ class TimeText(Expression):
     form: str
 
     is_atom = True
+    takes = kinds.TIMES
 
     def vector(self, chunk: Chunk) -> Vector:
         return vectors.each(self.operand.vector(chunk), self._of, ("text of", self.form))
@@ -97,6 +99,9 @@ class TimeText(Expression):
         if not 1 <= time.year <= 9999:  # of which Python knows no calendar
             return None
         return _DIRECTIVE.sub(lambda match: DIRECTIVES[match[1]](time), self.form)
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.TEXT
 
     def __str__(self) -> str:
         return f"{inner(self.operand)}.dt.strftime({self.form!r})"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +35,6 @@ class Arithmetic(Expression):
     operation: str
     left: Expression
     right: Expression
-
-    takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
         left, right = self.left.vector(chunk), self.right.vector(chunk)
@@ -70,7 +68,12 @@ class Arithmetic(Expression):
         return finite(min(corners), max(corners))
 
     def _kind(self, schema: Schema) -> Kind:
-        return kinds.NUMBER
+        return elapsed.kind_of(self.operation, self.left.kind(schema), self.right.kind(schema))
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        left, right = self.left.kind(schema), self.right.kind(schema)
+        yield self.left, elapsed.wanted(self.operation, right, is_left=True)
+        yield self.right, elapsed.wanted(self.operation, left, is_left=False)
 
     def __str__(self) -> str:
         return f"{inner(self.left)} {self.operation} {inner(self.right)}"
@@ -93,7 +96,7 @@ class Negative(Expression):
 
     operand: Expression
 
-    takes = kinds.NUMBERS
+    takes = elapsed.SIGNED
 
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
@@ -107,7 +110,7 @@ class Negative(Expression):
         return None if b is None else finite(-b.upper, -b.lower)
 
     def _kind(self, schema: Schema) -> Kind:
-        return kinds.NUMBER
+        return elapsed.signed(self.operand.kind(schema))
 
     def __str__(self) -> str:
         return f"-{inner(self.operand)}"
@@ -123,7 +126,6 @@ class Function(Expression):
     places: int = 0  # of round
 
     is_atom = True
-    takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
         return remembered(chunk, self, lambda: self._made(chunk))
@@ -154,7 +156,11 @@ class Function(Expression):
         return finite(low, high)  # all the others rise
 
     def _kind(self, schema: Schema) -> Kind:
-        return kinds.NUMBER
+        of_signed = self.name in _OF_DURATIONS
+        return elapsed.signed(self.operand.kind(schema)) if of_signed else kinds.NUMBER
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        yield self.operand, elapsed.SIGNED if self.name in _OF_DURATIONS else kinds.NUMBERS
 
     def __str__(self) -> str:
         more = f", {self.places}" if self.places else ""

@@ -146,11 +146,15 @@ class InZone(Expression):
     zone: str | None
 
     is_atom = True
+    takes = frozenset({kinds.ZONED})
 
     def vector(self, chunk: Chunk) -> Vector:
         return vectors.times_from(
             *vectors.instants(self.operand.vector(chunk), zoned=True), self.zone
         )
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.TIME if self.zone is None else kinds.ZONED
 
     def __str__(self) -> str:
         return f"{inner(self.operand)}.dt.tz_convert({self.zone!r})"
@@ -164,6 +168,7 @@ class InPeriod(Expression):
     frequency: str
 
     is_atom = True
+    takes = kinds.TIMES
 
     def vector(self, chunk: Chunk) -> Vector:
         return vectors.each(self.operand.vector(chunk), self._of, ("period of", self.frequency))
