@@ -33,7 +33,7 @@ def column(values: list[Any] | pd.Series, frame: pd.DataFrame | None = None) -> 
 def cells(private: dp.PrivateSeries) -> list[Any]:
     """What an expression says of each row, missing ones as None."""
     expression: Expression = private._expression
-    table = private._root.engine._rows()
+    table = private._root.engine.made()._rows()
     found = expression.vector(table.block(0, len(table)))
     return [None if is_missing(value) else value for value in as_objects(found)]
 
@@ -499,3 +499,51 @@ def test_a_grouper_of_times_without_a_zone_is_refused_for_a_column_with_one() ->
     with pytest.raises(dp.QueryError, match="zoned time"):
         p.groupby(pd.Grouper(key="when", freq="MS"), keys=NAIVE).size(epsilon=1)
     assert dp.ledger().spent == 0
+
+
+# --- a row for each unit --------------------------------------------------------------------------
+
+
+def visits() -> pd.DataFrame:
+    when = pd.to_datetime(["2020-01-03", "2020-01-01", "2020-02-01", None, None])
+    frame = pd.DataFrame({"person": [1, 1, 2, 2, 3], "when": when, "text": list("bacdz")})
+    return frame.assign(wait=pd.to_timedelta([3, 1, 2, 5, None], unit="h"))
+
+
+def test_per_unit_takes_text_and_times() -> None:
+    frame = visits()
+    units = frame.groupby("person")
+    for how in ("min", "max"):
+        made = dp.private(frame, unit="person", max_rows=2).per_unit()
+        found = made.agg(when=("when", how), text=("text", how), wait=("wait", how))
+        for name in ("when", "text", "wait"):
+            exact = getattr(units[name], how)()
+            by_person = dict(zip(cells(found["person"]), cells(found[name]), strict=True))
+            assert by_person == dict(zip(exact.index, plainly(exact), strict=True))
+
+
+def test_the_first_of_a_unit_is_one_of_its_values_and_never_a_missing_one() -> None:
+    """Of which row is a matter of hashes: tests/test_verbs.py shuffles the rows."""
+    frame = visits()
+    made = dp.private(frame, unit="person", max_rows=2).per_unit()
+    found = made.agg(text=("text", "first"), when=("when", "first"))
+    texts = dict(zip(cells(found["person"]), cells(found["text"]), strict=True))
+    assert all(text in set(frame["text"][frame["person"] == u]) for u, text in texts.items())
+    times = dict(zip(cells(found["person"]), cells(found["when"]), strict=True))
+    assert times[2] == pd.Timestamp("2020-02-01")
+    assert times[3] is None
+
+
+@pytest.mark.usefixtures("exact")
+def test_what_is_chosen_keeps_its_kind_and_domain() -> None:
+    domain = {"when": YEAR, "text": list("abcdz")}
+    p = dp.protect(visits(), name="visits", unit="person", max_rows=2, domain=domain)
+    made = p.per_unit().agg(last=("when", "max"), text=("text", "first"), n="size")
+    assert isinstance(made["last"].mean(epsilon=1), pd.Timestamp)
+    assert made["text"].value_counts(epsilon=1).sum() == 3
+    with pytest.raises(dp.QueryError, match="of kind time"):
+        made["last"].mean(bounds=(0, 1), epsilon=1)
+    with pytest.raises(dp.QueryError, match="of kind time"):
+        p.per_unit().agg(m=("when", "sum"))
+    with pytest.raises(dp.QueryError, match="first, count"):
+        p.per_unit().agg(m=("when", "last"))

@@ -1163,7 +1163,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     "a step of 0": (lambda p: p["city"].str[::0], dp.QueryError, "step="),
     "a frequency": (lambda p: p["city"].dt.floor("ME"), dp.QueryError, "fixed frequency"),
     "an aggregate": (
-        lambda p: p.per_unit().agg(x=("age", "first")), dp.QueryError, "must be a pair",
+        lambda p: p.per_unit().agg(x=("age", "last")), dp.QueryError, "must be a pair",
     ),
     "a function to aggregate": (
         lambda p: p.per_unit().agg(x=("age", np.sum)), dp.QueryError, "must be a pair",

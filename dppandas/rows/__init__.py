@@ -36,7 +36,7 @@ __all__ = [
     "Cast", "Chunk", "Clip", "ClipSpan", "Column", "Compare", "Cut", "Declared", "Domain", "Dot",
     "Element", "Expression", "Extreme", "Facts", "Function", "HasElement", "InPart", "InPeriod",
     "InTable", "InZone", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Measured", "Negative",
-    "Not", "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText", "Truth",
-    "Where", "agree", "between", "both", "by_branch", "check", "family", "need", "places",
+    "Not", "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText",
+    "Truth", "Where", "agree", "between", "both", "by_branch", "check", "family", "need", "places",
     "plain_or_missing", "samples", "spanned",
 ]  # fmt: skip
