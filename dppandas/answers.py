@@ -15,19 +15,15 @@ from typing import Any, Self, Unpack
 from .budget import More, gives_loss
 from .domain import Bounds, Grid
 from .errors import MissingArgument, QueryError, is_one_of, shown
+from .measuring import bounds_of, measured, range_of, ruled, summable
 from .rows import Expression
 from .shaping import (
     Rows,
     asks,
-    bounds_of,
     checked_ddof,
-    measured,
     present,
     quantiles_of,
-    range_of,
-    ruled,
     step_of,
-    summable,
     weights_of,
     with_levels,
 )

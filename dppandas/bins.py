@@ -11,9 +11,9 @@ import pandas as pd
 
 from .domain import Bounds, Keys
 from .errors import MissingArgument, QueryError, shown
+from .measuring import bounds_of, range_of
 from .parts import edges_of
 from .rows import Cut, Expression, Measured
-from .shaping import bounds_of, range_of
 from .spans import TICKS, Ruler, Span
 from .statistics import Cells
 from .unreleased import Root

@@ -16,18 +16,9 @@ from .budget import NO_DELTA, More, parse_delta
 from .columns import PrivateColumn
 from .domain import Bounds, Keys
 from .errors import QueryError, is_one_of, quiet, shown
+from .measuring import bounds_of, measured, range_of
 from .rows import Column, Expression, Outside
-from .shaping import (
-    asks,
-    bounds_of,
-    checked_ddof,
-    index,
-    measured,
-    pearson,
-    quantiles_of,
-    range_of,
-    trim_of,
-)  # fmt: skip
+from .shaping import asks, checked_ddof, index, pearson, quantiles_of, trim_of
 from .statistics import (
     Cells,
     Count,

@@ -193,7 +193,7 @@ class Unreleased(Private):
             return self._asked_alone(epsilon, select, **more)
 
     def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> results.Record:
-        goal, rest = within.parsed(epsilon, more)
+        goal, rest = within.parsed(epsilon, more, self._statistic, self._what)
         if goal is None:
             return release(*self._query(session().terms.asked(epsilon, **rest), select))
 

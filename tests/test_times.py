@@ -547,3 +547,30 @@ def test_what_is_chosen_keeps_its_kind_and_domain() -> None:
         p.per_unit().agg(m=("when", "sum"))
     with pytest.raises(dp.QueryError, match="first, count"):
         p.per_unit().agg(m=("when", "last"))
+
+
+# --- asked by error -------------------------------------------------------------------------------
+
+
+def test_an_error_of_times_is_asked_for_as_a_duration() -> None:
+    p = dp.protect(year(rows=3000), name="year", domain={"when": YEAR})
+    day = pd.Timedelta("1D")
+    mean = p["when"].mean(within=day, expected_rows=3000)
+    assert mean.error() <= pd.Timedelta("2D")
+    loss = dp.record(mean).epsilon
+    assert p["when"].mean().expected_error(epsilon=loss, expected_rows=3000) <= day
+    total = p["wait"].sum(bounds=(pd.Timedelta(0), pd.Timedelta("7D")), within=pd.Timedelta("70D"))
+    assert total.error() <= pd.Timedelta("70D")
+    assert p["when"].median(within=40).error() <= 40
+    for asked, says in (
+        (lambda: p["when"].mean(within=3, expected_rows=9), "a duration: give a pd.Timedelta"),
+        (lambda: p["when"].median(within=day), "no duration: give a number"),
+        (lambda: p["wait"].count(within=day), "no duration: give a number"),
+        (lambda: p["when"].mean(within=-day, expected_rows=9), "longer than nothing"),
+        (
+            lambda: p["when"].mean(within=pd.Timedelta(1), expected_rows=9),
+            "least error, at epsilon",
+        ),
+    ):
+        with pytest.raises(dp.QueryError, match=says):
+            asked()

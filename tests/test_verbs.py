@@ -159,7 +159,10 @@ ARITHMETIC: dict[str, Verb] = {
 VERBS: dict[str, Verb] = {
     **ARITHMETIC,
     **{f"str {name}": lambda p, f=f: f(p["c"].str) for name, f in TEXT.items()},
-    **{f"dt {name}": lambda p, f=f: f(p["c"].dt) for name, f in (TIMES | LENGTHS | CONVERTED).items()},
+    **{
+        f"dt {name}": lambda p, f=f: f(p["c"].dt)
+        for name, f in (TIMES | LENGTHS | CONVERTED).items()
+    },
     "time plus": lambda p: p["c"] + pd.Timedelta("1D"),
     "time minus": lambda p: p["c"] - pd.Timestamp("2020-01-01"),
     "minus zoned time": lambda p: pd.Timestamp("2020-01-01", tz="UTC") - p["c"],
