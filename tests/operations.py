@@ -26,6 +26,7 @@ BOTH = {"group": GROUPS, "code": CODES}
 WEIGHTS = {"weight_bounds": (0.5, 3)}
 MONTHS = (pd.Timestamp("2019-12-31", tz="UTC"), pd.Timestamp("2020-02-01", tz="UTC"))
 YEAR = ("2020-01-01", "2020-12-31")
+FEW_DAYS = ("2020-01-01", "2020-01-06")
 HOURS = (pd.Timedelta(0), pd.Timedelta("30D"))
 DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
 BY_GROUP = {"group": GROUPS, "yes": [False, True]}
@@ -120,11 +121,15 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     ].value_counts(),
     "mean of times": lambda p: p["when"].mean(bounds=YEAR),
     "std of times": lambda p: p["when"].std(bounds=YEAR),
-    "median of times": lambda p: p["when"].median(bounds=DAYS),
+    "median of times": lambda p: p["when"].median(bounds=FEW_DAYS),
     "hist of times": lambda p: p["when"].hist(bins=4, range=YEAR),
-    "shares of times outside": lambda p: p["when"].clipped(bounds=DAYS),
-    "sum of durations": lambda p: (p["when"] - DAYS[0]).sum(bounds=HOURS),
-    "mean of durations": lambda p: (p["when"].clip(*DAYS) - DAYS[0]).dt.days.mean(bounds=(0, 9)),
+    "shares of times outside": lambda p: p["when"].clipped(bounds=FEW_DAYS),
+    "sum of durations": lambda p: (p["when"].clip(*YEAR) - pd.Timestamp("2020-01-01")).sum(
+        bounds=HOURS
+    ),
+    "mean of durations": lambda p: (
+        p["when"].clip(*FEW_DAYS) - pd.Timestamp("2020-01-01")
+    ).dt.days.mean(bounds=(0, 9)),
     "group mean of times": lambda p: p.groupby("group", keys=GROUPS)[["when", "number"]].mean(
         bounds={"when": YEAR, "number": BOUNDS}
     ),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import math
 import operator
 import pickle
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ from hypothesis import strategies as st
 import dppandas as dp
 from dppandas.domain import is_missing
 from dppandas.rows import Expression
+from dppandas.spans import TICKS, Ruler, Span, tick_of
+from dppandas.statistics import Layout
 from dppandas.vectors import as_objects
 
 BERLIN = "Europe/Berlin"
@@ -574,3 +578,51 @@ def test_an_error_of_times_is_asked_for_as_a_duration() -> None:
     ):
         with pytest.raises(dp.QueryError, match=says):
             asked()
+
+
+# --- the ruler ------------------------------------------------------------------------------------
+
+
+@given(st.floats(-1e6, 1e6), st.sampled_from(["D", "h", "min"]))
+def test_intervals_are_rounded_outwards(number: float, unit: str) -> None:
+    """And errors up, so that they hold whenever those of numbers do."""
+    span = Span.parse((pd.Timestamp("1900-01-01"), pd.Timestamp("2100-01-01")), "when")
+    assert span is not None
+    ruler = Ruler(span, pd.Timedelta(1, unit).value)
+    layout = Layout(integer=False, rulers=(ruler,))
+    exact = Fraction(number) * ruler.tick + span.lower
+    inside = [min(max(each, span.lower), span.upper) for each in (exact,)]
+    (low,), (high,) = (
+        layout.told([number], lambda i: "value", rounded) for rounded in (math.floor, math.ceil)
+    )
+    assert low.value <= inside[0] <= high.value
+    assert high - low <= pd.Timedelta(1, unit)
+
+
+def test_an_interval_of_times_holds_that_of_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    mean = year()["when"].dp.mean(bounds=YEAR, epsilon=0.1)
+    record = dp.record(mean)
+    ((low, high),) = record._intervals(0.95)
+    start = pd.Timestamp(YEAR[0])
+    assert record.interval()[0] <= start + pd.Timedelta(seconds=low)
+    assert record.interval()[1] >= start + pd.Timedelta(seconds=high)
+    assert record.interval()[0].nanosecond == record.interval()[0].microsecond == 0
+
+
+def test_whole_ticks_are_points_of_the_grid() -> None:
+    when = pd.Series(pd.to_datetime(["2020-01-01", "2020-02-03", "2020-12-31"] * 200))
+    assert when.dp.median(bounds=YEAR, epsilon=64) == pd.Timestamp("2020-02-03")
+
+
+@given(
+    st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)),
+    st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)),
+)
+def test_a_ruler_keeps_order_and_ends(one: datetime.datetime, other: datetime.datetime) -> None:
+    span = Span.parse(tuple(sorted((one, other))), "when")
+    assert span is not None
+    ruler = Ruler(span, tick_of([span]))
+    low, high = ruler.ends
+    assert (low, ruler.place(low)) == (0.0, span.ends[0])
+    assert high <= 2**30 or ruler.tick == TICKS[-1]
+    assert ruler.place(high) <= span.ends[1]
