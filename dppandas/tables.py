@@ -25,7 +25,7 @@ V = TypeVar("V", bound=Verbs)
 _AGGREGATED: dict[str, frozenset[kinds.Kind]] = {
     **dict.fromkeys(("sum", "mean", "median"), kinds.NUMBERS),
     **dict.fromkeys(("any", "all"), kinds.TRUTHS),
-    **dict.fromkeys(("min", "max", "nunique"), kinds.LABELS),
+    "nunique": kinds.LABELS,
 }
 
 
