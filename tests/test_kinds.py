@@ -657,8 +657,9 @@ UNITS: dict[str, Row] = {
     "count": of_unit("count", ALL),
     "nunique": of_unit("nunique", LABELS),
     **{how: of_unit(how, NUMBERS) for how in ("sum", "mean", "median", "min", "max")},
-    "min, of any": Row(lambda p, c: p.per_unit().agg(m=("x", "min"))["m"].count(**E), ALL,
-                       unit="u"),
+    "min, of any": Row(
+        lambda p, c: p.per_unit().agg(m=("x", "min"))["m"].count(**E), ALL, unit="u"
+    ),
     "first": Row(lambda p, c: p.per_unit().agg(m=("x", "first"))["m"].count(**E), ALL, unit="u"),
     **{how: of_unit(how, TRUTHS) for how in ("any", "all")},
     "nunique of units": Row(lambda p, c: p["u"].nunique(**E), ALL, lambda d, c: 20, unit="u"),
