@@ -262,6 +262,7 @@ def test_what_dt_refuses(asked: Callable[[Any], Any], says: str) -> None:
 
 # --- bounds and answers ---------------------------------------------------------------------------
 
+WEEK = pd.Timedelta("7D")
 NAIVE = (pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01"))
 YEAR = ("2020-01-01", "2021-01-01")
 
@@ -626,3 +627,35 @@ def test_a_ruler_keeps_order_and_ends(one: datetime.datetime, other: datetime.da
     assert (low, ruler.place(low)) == (0.0, span.ends[0])
     assert high <= 2**30 or ruler.tick == TICKS[-1]
     assert ruler.place(high) <= span.ends[1]
+
+
+@pytest.mark.usefixtures("exact")
+def test_facts_of_times_are_declared_later_too() -> None:
+    people = dp.protect(year(), name="later").declare(when=YEAR, wait=(pd.Timedelta(0), WEEK))
+    assert isinstance(people["when"].median(epsilon=1), pd.Timestamp)
+    assert isinstance(people["wait"].sum(epsilon=1), pd.Timedelta)
+    with pytest.raises(dp.SourceError, match="when"):
+        people.declare(when=("2019-01-01", "2020-01-01"))
+
+
+def test_a_released_time_is_replayed_and_previewed(tmp_path: Any) -> None:
+    answers = []
+    for _ in range(2):
+        dp.reset()
+        dp.session(epsilon=1, store=tmp_path / "times.ledger")
+        p = dp.protect(year(), name="kept", version="1", domain={"when": YEAR})
+        with dp.preview():
+            planned = p["when"].mean(epsilon=0.25)
+        assert isinstance(planned, pd.Timestamp)
+        answers.append((p["when"].mean(epsilon=0.5), p["when"].quantile([0.5, 0.9], epsilon=0.25)))
+    (mean, quantiles), (again, others) = answers
+    assert mean == again
+    assert mean.interval() == again.interval()
+    pd.testing.assert_series_equal(quantiles, others)
+
+
+def test_answers_in_times_are_not_drawn_as_numbers() -> None:
+    pytest.importorskip("matplotlib")
+    mean = year()["when"].dp.mean(bounds=YEAR, epsilon=1)
+    with pytest.raises(dp.RecordError, match="have no picture"):
+        dp.plot(mean)
