@@ -418,7 +418,7 @@ MUTANTS = [
            "test_times.py::test_what_spans_refuse"),
     Mutant(27, "ends of intervals are rounded to the nearest tick", "results.py",
            "told(lower, math.floor), told(upper, math.ceil)", "told(lower), told(upper)",
-           "test_times.py::test_intervals_are_rounded_outwards"),
+           "test_times.py::test_an_interval_of_times_holds_that_of_its_numbers"),
     Mutant(27, "answers in the finest unit that fits", "spans.py",
            'return "ns" if self.tick == 1 else "us"', 'return "ns"',
            "test_times.py::test_tables_have_the_dtypes_that_public_facts_fix"),
