@@ -602,7 +602,7 @@ def test_intervals_are_rounded_outwards(number: float, unit: str) -> None:
 
 
 def test_an_interval_of_times_holds_that_of_its_numbers() -> None:
-    """Rounded to the nearest second, one of twenty ends would lie inside, but for one time in 2^20."""
+    """Rounded to the nearest second, an end of these would lie inside, but once in 2^20."""
     start = pd.Timestamp(YEAR[0])
     for _ in range(10):
         record = dp.record(year()["when"].dp.mean(bounds=YEAR, epsilon=1))
