@@ -15,6 +15,7 @@ The map of the house, each room importing only those above it:
 `conversions`      between ε, (ε, δ) and ρ; how much Gaussian noise a loss asks for
 `accounting`       the measures that a session can count in, and what may be asked in each
 `values`           what a cell means, which are equal, and the forms that columns are kept in
+`spans`            public ranges of times and durations, and the rulers along them
 `domain`           public facts: bounds, keys, privacy unit, the fixed-point grid
 `facts`            what was declared of a table, free of contradictions
 `kinds`            what columns hold, as a public fact: numbers, text, times, …
@@ -56,6 +57,7 @@ The map of the house, each room importing only those above it:
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss
 `batches`          releases declared in advance, composed tightly
+`measuring`        the ranges that values are clipped to, and numbers made of times
 `shaping`          from what pandas users write to statistics
 `periods`          groups by periods of a public range
 `refusals`         verbs that aren't row-wise, and what to do instead

@@ -15,11 +15,11 @@ from typing import Any, Self, Unpack
 from .budget import More, gives_loss
 from .domain import Bounds, Grid
 from .errors import MissingArgument, QueryError, is_one_of, shown
+from .measuring import bounds_of, measured, range_of, ruled, summable
 from .rows import Expression
 from .shaping import (
     Rows,
     asks,
-    bounds_of,
     checked_ddof,
     present,
     quantiles_of,
@@ -79,7 +79,22 @@ class Answers(Rows):
         raise NotImplementedError
 
     def _numbers(self, bounds: object) -> tuple[tuple[Expression, ...], tuple[Bounds, ...]]:
-        """The operands, and the bounds that a call or the domain gives for each."""
+        """The operands, and the bounds that a call or the domain gives for each: of numbers."""
+        operands, _ = self._asked_of(bounds)
+        parsed = (bounds_of(self._root, n, e, bounds) for n, e in operands.items())
+        return tuple(operands.values()), tuple(parsed)
+
+    def _measured(
+        self, bounds: object
+    ) -> tuple[tuple[Expression, ...], tuple[Bounds, ...], Layout]:
+        """The same of numbers, times and durations, as numbers; and the layout that tells which."""
+        operands, shape = self._asked_of(bounds)
+        ranges = [range_of(self._root, n, e, bounds) for n, e in operands.items()]
+        expressions, parsed = measured(tuple(operands.values()), ranges)
+        return expressions, parsed, ruled(shape, parsed)
+
+    def _asked_of(self, bounds: object) -> tuple[Mapping[Any, Expression], Layout]:
+        """The operands, and how they are laid out. Refuses bounds of others."""
         operands: Mapping[Any, Expression] = self._operands()
         if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
             known = {*operands, *self._columns, *self._root.engine.columns}
@@ -90,8 +105,7 @@ class Answers(Rows):
                     f"bounds= has no entry for {silent[0]!r}, but one for {strange[0]!r}, which is "
                     "no column. Nothing was computed or charged."
                 )
-        parsed = (bounds_of(self._root, n, e, bounds) for n, e in operands.items())
-        return tuple(operands.values()), tuple(parsed)
+        return operands, self._shape(integer=False)
 
     def _beside(self, weights: object) -> Self:
         """The same without the column of weights, where that was named."""
@@ -167,13 +181,14 @@ class Answers(Rows):
         """
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
-        operands, parsed = face._numbers(bounds)
+        operands, parsed, shape = face._measured(bounds)
+        summable(parsed, norm)
         title = face._titled("sum", parsed)
         if weighing is not None:
             title += str(weighing)
             pairs = [weighing.times(e, b) for e, b in zip(operands, parsed, strict=True)]
             operands, parsed = tuple(e for e, _ in pairs), tuple(b for _, b in pairs)
-        cells, shape = face._groups, face._shape(integer=False)
+        cells = face._groups
         if norm is None:
             grids = tuple(Grid.centred(bound) for bound in parsed)
             return self._answer(Sum(cells, shape, operands, grids), title, epsilon, **more)
@@ -210,8 +225,8 @@ class Answers(Rows):
         """
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
-        operands, parsed = face._numbers(bounds)
-        statistic = Mean(face._groups, face._shape(integer=False), operands, parsed)
+        operands, parsed, shape = face._measured(bounds)
+        statistic = Mean(face._groups, shape, operands, parsed)
         title = face._titled("mean", parsed)
         if weighing is not None:
             title += str(weighing)
@@ -266,8 +281,13 @@ class Answers(Rows):
     def _variance(
         self, ddof: object, bounds: object, root: bool
     ) -> tuple[Variance, tuple[Bounds, ...]]:
-        operands, parsed = self._numbers(bounds)
-        shape, freedom = self._shape(integer=False), checked_ddof(ddof, parsed)
+        operands, parsed, shape = self._measured(bounds)
+        if not root and shape.rulers:
+            raise QueryError(
+                "a variance of times or durations is measured in their square: ask .std(), which "
+                "is a duration. Nothing was computed or charged."
+            )
+        freedom = checked_ddof(ddof, parsed)
         return Variance(self._groups, shape, operands, parsed, freedom, root=root), parsed
 
     @asks
@@ -368,8 +388,8 @@ class Answers(Rows):
         kind: type[Unreleased] = Unreleased,
         **more: Unpack[More],
     ) -> Any:
-        operands, parsed = self._numbers(bounds)
-        shape = with_levels(self._shape(integer=False), labels, self._operands(), self._groups)
+        operands, parsed, flat = self._measured(bounds)
+        shape = with_levels(flat, labels, self._operands(), self._groups)
         public_step = step_of(step, parsed)
         statistic = Quantiles(self._groups, shape, operands, parsed, shares, public_step)
         what = what if public_step is None else f"{what} (step {public_step:g})"
@@ -485,12 +505,12 @@ class Answers(Rows):
 
     def _moments(self, *, bounds: object = None) -> Any:
         """Counts, means and deviations in one release."""
-        operands, parsed = self._numbers(bounds)
+        operands, parsed, shape = self._measured(bounds)
         freedom = checked_ddof(1, parsed)
         if any(bound.lower == bound.upper for bound in parsed):
             raise QueryError("describe needs bounds with an upper above the lower.")
         rows = list(DESCRIBED[0][0])
-        layout = with_levels(self._shape(integer=False), rows, self._operands(), self._groups)
+        layout = with_levels(shape, rows, self._operands(), self._groups)
         statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
         return self._answer(statistic, self._titled("count, mean, std", parsed))
 

@@ -15,10 +15,11 @@ import pandas as pd
 from . import querystring, rows
 from .domain import Keys, is_hashable
 from .errors import LineageError, QueryError, is_one_of, shown
-from .parts import TextMethods, TimeMethods, cast, edges_of, mapped, number
+from .parts import TextMethods, TimeMethods, cast, clipped_to, edges_of, mapped, number
 from .rows import (
     FUNCTIONS,
     Clip,
+    ClipSpan,
     Column,
     Cut,
     Expression,
@@ -27,6 +28,7 @@ from .rows import (
     Where,
 )
 from .shaping import Rows, asks, same_rows, truth
+from .spans import TIMES
 from .unreleased import Private, Root, Unreleased
 from .vectors import NUMBERS
 
@@ -127,8 +129,12 @@ class PrivateColumn(Rows):
 
     def _computed(self, operation: builtins.str, left: Expression, right: Expression) -> Self:
         for side in (left, right):
-            if isinstance(side, Literal) and not isinstance(side.value, NUMBERS):
-                raise QueryError(f"{side} is no number.")
+            if isinstance(side, Literal) and not isinstance(side.value, (*NUMBERS, *TIMES)):
+                raise QueryError(
+                    f"{side} is no number, time or duration: give one, such as 1, "
+                    "pd.Timestamp('2020-01-31') or pd.Timedelta('1D'). Nothing was computed or "
+                    "charged."
+                )
             if isinstance(side, Literal):
                 querystring.operand(side)
         return self._new(rows.Arithmetic(operation, left, right))
@@ -176,7 +182,7 @@ class PrivateColumn(Rows):
         return self._computed("**", self._other(other), self._expression)
 
     def __pos__(self) -> Self:
-        return self._computed("+", Literal(0), self._expression)
+        return self._new(Function("positive", self._expression))
 
     def __neg__(self) -> Self:
         return self._new(rows.Negative(self._expression))
@@ -188,7 +194,7 @@ class PrivateColumn(Rows):
         function = _OPERATORS.get(ufunc.__name__)
         if function is None or method != "__call__" or kwargs:
             return super().__array_ufunc__(ufunc, method, *args, **kwargs)
-        left, right = (x.item() if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
+        left, right = (x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
         if isinstance(left, PrivateColumn):
             return function(left, right)
         first = type(self)(self._root, self.name, self._other(left), self._where)
@@ -229,8 +235,8 @@ class PrivateColumn(Rows):
 
     @asks
     def clip(self, lower: Any = None, upper: Any = None) -> Self:
-        """No lower and no higher than two numbers; missing values stay missing. Numbers that the
-        result is bounded by are declared for it. *Stability*: 1, row by row.
+        """No lower and no higher than two numbers, times or durations; missing values stay missing.
+        What the result is bounded by is declared for it. *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"age": [20, 90, 300]}), unit="row")
@@ -238,6 +244,9 @@ class PrivateColumn(Rows):
         <unreleased mean of clip(age, 0, 99) in (0, 99), from unnamed (asserted): nothing computed \
 or charged; ask .release(epsilon=…)>
         """
+        span = clipped_to(lower, upper)
+        if span is not None:
+            return self._new(ClipSpan(self._expression, span))
         low = -math.inf if lower is None else number(lower, "lower")
         high = math.inf if upper is None else number(upper, "upper")
         if low > high:

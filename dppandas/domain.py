@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from .errors import MissingArgument, QueryError, shown
+from .spans import Ruler, Span
 from .values import canonical, key
 
 #: Where a frame's attrs hold the token of its source.
@@ -80,6 +81,20 @@ class Bounds:
 
     def __str__(self) -> str:
         return f"({self.lower:g}, {self.upper:g})"
+
+
+@dataclass(frozen=True)
+class Ticks(Bounds):
+    """Bounds of times or durations, in ticks of their ruler."""
+
+    ruler: Ruler
+
+    @classmethod
+    def along(cls, ruler: Ruler) -> Ticks:
+        return cls(*ruler.ends, ruler)
+
+    def __str__(self) -> str:
+        return str(self.ruler.span)
 
 
 @dataclass(frozen=True)
@@ -420,13 +435,14 @@ def whole_number(
     return number
 
 
-Declaration = Bounds | Keys
+Declaration = Bounds | Keys | Span
 
 
 def parse_domain(
     domain: object, columns: Sequence[Any], said: str = "domain="
 ) -> dict[Any, Declaration]:
-    """A declared domain: for each column a (lower, upper) tuple, or a list of keys."""
+    """A declared domain: for each column a (lower, upper) tuple, or a list of keys. The ends may be
+    times, durations, or texts that read as times."""
     if domain is None:
         return {}
     if not isinstance(domain, Mapping):
@@ -437,9 +453,13 @@ def parse_domain(
             raise QueryError(
                 f"{said} names {shown(column)}, which is no column: {some_names(columns)}."
             )
+        is_named = Bounds.is_named(declared)
         is_pair = isinstance(declared, tuple) and len(declared) == 2
-        is_pair = is_pair and not any(isinstance(v, str | bool | datetime.date) for v in declared)
-        if is_pair or Bounds.is_named(declared):
+        span = Span.parse(declared, str(column)) if is_pair or is_named else None
+        is_pair = is_pair and not any(isinstance(v, str | bool) for v in declared)
+        if span is not None:
+            parsed[column] = span
+        elif is_pair or is_named:
             parsed[column] = Bounds.parse(declared, column)
         else:
             parsed[column] = Keys.parse(declared, [column])

@@ -24,6 +24,7 @@ from .querystring import lookup
 from .rows import Column, Declared, Expression, need
 from .series import PrivateSeries
 from .shaping import asks, briefly, once, pearson, true, weights_of
+from .spans import Span
 from .statistics import Cells, Count, Layout, Sum, Truncation
 from .tables import PerUnit
 from .together import Name, by_row
@@ -58,7 +59,7 @@ class PrivateFrame(Verbs, Crossing):
         return pd.DataFrame(
             {
                 **({"kind": held} if any(held) else {}),
-                "bounds": [str(d) if isinstance(d, Bounds) else "" for d in declared],
+                "bounds": [str(d) if isinstance(d, Bounds | Span) else "" for d in declared],
                 "keys": [str(d) if isinstance(d, Keys) else "" for d in declared],
             },
             index=pd.Index(list(self._columns), name="column", tupleize_cols=False),
@@ -296,7 +297,7 @@ ask .release(epsilon=…)>
         (True, 2.0)
         """
         declared = [self._root.declared(e) for e in self._columns.values()]
-        is_bounded = bounds is not None or any(isinstance(d, Bounds) for d in declared)
+        is_bounded = bounds is not None or any(isinstance(d, Bounds | Span) for d in declared)
         if is_bounded or any(x is not None for x in (weights, weight_bounds, norm)):
             if at_most is not None:
                 raise QueryError(

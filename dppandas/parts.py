@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +15,21 @@ import pandas as pd
 from . import querystring, refusals, rows
 from .domain import Keys
 from .errors import QueryError, quiet, shown
-from .rows import Cast, Expression, Mapped, TextMap, TextTest, TimePart
+from .rows import (
+    Cast,
+    Expression,
+    InPeriod,
+    InZone,
+    Mapped,
+    TextMap,
+    TextTest,
+    TimePart,
+    TimeText,
+)  # fmt: skip
+from .rows.formats import DIRECTIVES, LONGEST, unknown
 from .rows.text import MAPS, TESTS
 from .rows.times import DURATIONS, PARTS
+from .spans import FURTHEST, Span
 from .unreleased import Private
 from .vectors import NUMBERS
 
@@ -231,6 +245,28 @@ def _texts(pat: Any) -> str | tuple[str, ...]:
     return _text(pat, "pat")
 
 
+#: What times have beside their parts.
+_OF_TIMES = (
+    "day_name", "month_name", "normalize", "date", "floor", "ceil", "round", "tz_convert",
+    "strftime", "to_period",
+)  # fmt: skip
+
+
+def _zone(tz: Any) -> str:
+    """The name of a time zone, which every machine understands alike."""
+    if isinstance(tz, str | datetime.tzinfo):
+        try:
+            named = str(pd.Timestamp(2020, 1, 1, tz=str(tz)).tz)
+            if named == str(tz) and not named.startswith(("tzlocal", "dateutil")):
+                return named
+        except Exception:  # each library of zones has errors of its own
+            pass
+    raise QueryError(
+        f"tz={shown(tz)} is no name of a time zone, such as 'UTC' or 'Europe/Berlin'. Nothing was "
+        "computed or charged."
+    )
+
+
 class TimeMethods(_Part):
     """``.dt``: what is no time (or duration) is missing. *Stability*: 1, row by row.
 
@@ -248,7 +284,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             return self._new(TimePart(self._operand, name))
         if name.startswith("_"):
             raise AttributeError(name)
-        offered = [*PARTS, *DURATIONS, "day_name", "month_name", "normalize", "floor", "ceil"]
+        offered = [*PARTS, *DURATIONS, *_OF_TIMES]
         raise refusals.refuse("private times", name, ", ".join(offered))
 
     def __dir__(self) -> list[str]:
@@ -286,6 +322,37 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     def round(self, freq: str) -> PrivateSeries:
         """Rounded to a fixed frequency such as "h"."""
         return self._rounded("round", freq)
+
+    def tz_convert(self, tz: Any) -> PrivateSeries:
+        """Zoned times by the clocks of another zone, such as "Europe/Berlin"; None: in UTC and
+        without a zone. Times without one are missing."""
+        return self._new(InZone(self._operand, None if tz is None else _zone(tz)))
+
+    def strftime(self, date_format: str) -> PrivateSeries:
+        """As text, such as "%Y-%m-%d": the same on every machine, with English names. What the
+        locale decides (%c, %x, %X) is refused, and so is what not every system knows."""
+        form = _text(date_format, "date_format")
+        strange = unknown(form)
+        if strange or len(form) > LONGEST:
+            what = f"{strange[0]} is not" if strange else f"a format this long is not: {LONGEST}"
+            raise QueryError(
+                f"date_format={shown(form)}: {what} the same on every machine. Give a text of "
+                f"{', '.join('%' + letter for letter in DIRECTIVES)}. Nothing was computed or "
+                "charged."
+            )
+        return self._new(TimeText(self._operand, form))
+
+    def to_period(self, freq: str) -> PrivateSeries:
+        """The period that a time lies in, by the clock on its wall: for freq="M" its month. Keys
+        are periods, such as ``pd.period_range("2020-01", "2020-12", freq="M")``."""
+        try:
+            period = pd.Timestamp(2020, 1, 1).to_period(_text(freq, "freq"))
+        except (ValueError, AttributeError, KeyError) as error:
+            raise QueryError(
+                f"freq={shown(freq)} is no frequency of periods, such as 'M', 'Q' or 'D': {error}. "
+                "Nothing was computed or charged."
+            ) from None
+        return self._new(InPeriod(self._operand, period.freqstr))
 
     def _rounded(self, how: str, freq: str) -> PrivateSeries:
         try:
@@ -330,6 +397,18 @@ def number(value: Any, name: str) -> float:
         return float(value)
     except OverflowError:
         raise QueryError(f"{name}={shown(value)} is larger than numbers here can be.") from None
+
+
+def clipped_to(lower: Any, upper: Any) -> Span | None:
+    """The range between times or durations, open at an end that isn't given; None for others."""
+    given = lower if upper is None else upper
+    ends = [given if end is None else end for end in (lower, upper)]
+    span = None if given is None else Span.parse(tuple(ends), "clip")
+    if span is None:
+        return None
+    least = -FURTHEST // 2 if lower is None else span.lower
+    most = FURTHEST // 2 if upper is None else span.upper
+    return replace(span, lower=least, upper=most)
 
 
 def edges_of(bins: Any) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -82,7 +82,8 @@ def _cells(table: Rows, grouper: Any, name: Any, ends: object) -> Cells:
     operand = lookup(name, table._columns)
     division = _division(grouper)
     start, end = _ends(name, ends)
-    division = replace(division, zone=start.tz)
+    by_clock = start.tz is None and all(isinstance(each, str) for each in cast(Any, ends))
+    division = replace(division, zone=start.tz, by_clock=by_clock)
     if division.kind == "tick" and start.tz is not None and str(start.tz) != "UTC":
         raise QueryError(
             f"parts of a day are counted in UTC or without a zone: in {start.tz} a clock may show "
@@ -97,7 +98,8 @@ def _cells(table: Rows, grouper: Any, name: Any, ends: object) -> Cells:
 
 
 def _ends(name: Any, ends: object) -> tuple[pd.Timestamp, pd.Timestamp]:
-    """The public range of times: its first and last."""
+    """The public range of times: its first and last. Texts without a zone mean the clock on the
+    wall, of times with a zone and of those without."""
     example = f'keys= of {name!r} must be (start, end), such as ("2020-01-01", "2020-12-31")'
     if ends is None:
         raise MissingArgument(

@@ -9,6 +9,7 @@ Nothing is evaluated here: the text is parsed, walked and thrown away.
 from __future__ import annotations
 
 import ast
+import datetime
 import difflib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,6 +19,7 @@ from . import rows
 from .domain import is_missing, plain, public, some_names
 from .errors import UnknownColumn, UnsupportedExpression, shown
 from .rows import Expression, Literal
+from .spans import TIMES
 from .vectors import NUMBERS, timestamp
 
 LONGEST = 10_000
@@ -121,16 +123,19 @@ def _variable(name: str, variables: Callable[[str], Any]) -> Literal:
 
 
 def literal(value: Any, named: str = "") -> Literal:
-    """A plain scalar: a number, text, truth value or time."""
+    """A plain scalar: a number, text, truth value, time or duration."""
     is_in_text = bool(named)
     named = named or "the value"
     value = plain(value)
-    is_scalar = isinstance(value, (*NUMBERS, str)) or timestamp(value) is not None
+    is_scalar = isinstance(value, (*NUMBERS, str, datetime.timedelta)) or (
+        timestamp(value) is not None
+    )
     value = public(value) if is_scalar else value
     if not is_scalar or is_missing(value):
         raise UnsupportedExpression(
-            f"{named} is a {type(value).__name__}, not a plain scalar (a number, text, truth value "
-            f"or time). {_SAYS if is_in_text else 'Nothing was computed or charged.'}"
+            f"{named} is a {type(value).__name__}, not a plain scalar (a number, text, truth "
+            f"value, time or duration). "
+            f"{_SAYS if is_in_text else 'Nothing was computed or charged.'}"
         )
     return Literal(value)
 
@@ -248,7 +253,9 @@ class _Walker:
         operand = self._number(node.operand)
         if isinstance(node.op, ast.UAdd):
             return operand
-        return Literal(-operand.value) if isinstance(operand, Literal) else rows.Negative(operand)
+        value: Any = operand.value if isinstance(operand, Literal) else None
+        is_number = isinstance(value, NUMBERS)
+        return Literal(-value) if is_number else rows.Negative(operand)
 
     def _binop(self, node: ast.BinOp) -> Expression:
         operation = _ARITHMETIC.get(type(node.op))
@@ -258,8 +265,9 @@ class _Walker:
 
     def _number(self, node: ast.expr) -> Expression:
         expression = self.value(node)
-        if isinstance(expression, Literal) and not isinstance(expression.value, NUMBERS):
-            raise UnsupportedExpression(f"{_text(node)} is no number. {_SAYS}")
+        computes = (*NUMBERS, *TIMES)
+        if isinstance(expression, Literal) and not isinstance(expression.value, computes):
+            raise UnsupportedExpression(f"{_text(node)} is no number, time or duration. {_SAYS}")
         return operand(expression) if isinstance(expression, Literal) else expression
 
     def _compare(self, node: ast.Compare) -> Expression:

@@ -23,6 +23,8 @@ from .query import Query, Token
 from .statistics import Layout, Statistic
 from .statistics.base import short
 from .store import Answer
+from .values import canonical
+from .values.objects import value_of
 from .vectors import NUMBERS
 
 CONFIDENCE = 0.95
@@ -81,8 +83,10 @@ class Record:
         """
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
-            return self.statistic.error(self._law.gap(confidence, self.statistic.size))
-        errors = self.statistic.errors_at(self._noisy, self._law, confidence)
+            gap = self.statistic.error(self._law.gap(confidence, self.statistic.size))
+            return gap if gap is None else self.statistic.told_errors([gap])[0]
+        found = self.statistic.errors_at(self._noisy, self._law, confidence)
+        errors = self.statistic.told_errors(found)
         return errors[0] if self._layout.is_scalar else self._table(errors)
 
     @quiet
@@ -98,10 +102,9 @@ class Record:
             raise RecordError("a selected label has no interval; .error() tells its gap.")
         if self.statistic.no_interval:
             raise RecordError(self.statistic.no_interval)
-        intervals = self._intervals(confidence)
+        lower, upper = self._ends(confidence)
         if self._layout.is_scalar:
-            return intervals[0]
-        lower, upper = ([interval[end] for interval in intervals] for end in (0, 1))
+            return lower[0], upper[0]
         ends = {"lower": self._table(lower), "upper": self._table(upper)}
         if self._layout.columns is None:
             return pd.DataFrame(ends)
@@ -114,7 +117,7 @@ class Record:
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
-        values = self.statistic.estimate(self._noisy)
+        values = self.statistic.told(self.statistic.estimate(self._noisy))
         return values[0] if self._layout.is_scalar else self._table(values)
 
     @property
@@ -152,7 +155,14 @@ class Record:
     def _intervals(self, confidence: float) -> list[tuple[float, float]]:
         return self.statistic.intervals_at(self._noisy, self._law, confidence)
 
-    def _table(self, values: Sequence[float]) -> Any:
+    def _ends(self, confidence: float) -> tuple[list[Any], list[Any]]:
+        """The ends of all intervals; of times rounded outwards."""
+        intervals = self._intervals(confidence)
+        lower, upper = ([interval[end] for interval in intervals] for end in (0, 1))
+        told = self.statistic.told
+        return told(lower, math.floor), told(upper, math.ceil)
+
+    def _table(self, values: Sequence[Any]) -> Any:
         return self._layout.table(values, self._layout.places(self.statistic.estimate(self._noisy)))
 
     def __str__(self) -> str:
@@ -188,13 +198,12 @@ class Record:
         if isinstance(self._law, Selection):
             return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
         names = self._layout.labels()
-        values = self.statistic.estimate(self._noisy)
+        values = self.statistic.told(self.statistic.estimate(self._noisy))
         if self.statistic.no_interval:
             return [(n, _said(v), self.expected) for n, v in zip(names, values, strict=True)]
-        intervals = self._intervals(CONFIDENCE)
         return [
-            (name, short(value), f"{short(low)} to {short(high)}")
-            for name, value, (low, high) in zip(names, values, intervals, strict=True)
+            (name, _said(value), f"{_said(low)} to {_said(high)}")
+            for name, value, low, high in zip(names, values, *self._ends(CONFIDENCE), strict=True)
         ]
 
 
@@ -212,8 +221,10 @@ def parse_confidence(confidence: object) -> float:
     return float(confidence)
 
 
-def with_error(value: float, error: float) -> str:
+def with_error(value: Any, error: Any) -> str:
     """A value and its error, the fraction cut after the error's second digit."""
+    if isinstance(error, pd.Timedelta):
+        return f"{value} ± {error} (95 %)"
     if isinstance(value, int) and isinstance(error, int):
         return f"{value:,} ± {error:,} (95 %)"
     digits = max(0, min(12, 1 - math.floor(math.log10(error)))) if error > 0 else 12
@@ -243,9 +254,12 @@ class _Released:
         """
         return _refine(self._record, epsilon=epsilon, **more)
 
+    def _plainly(self) -> Any:
+        """The value alone."""
+        return type(self).__mro__[2](self)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        plain = type(self).__mro__[2]
-        return _carrying, (type(self), plain(self), self._record)
+        return _carrying, (type(self), self._plainly(), self._record)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         if self._record.preview:
@@ -253,9 +267,9 @@ class _Released:
         elif self._record.statistic.no_interval:
             expected = self._record.expected
             error = f" ({expected}, 95 %)" if expected else ""
-            printer.text(short(cast(float, self)) + error)
+            printer.text(_said(self._plainly()) + error)
         else:
-            printer.text(with_error(cast(float, self), self.error()))
+            printer.text(with_error(self._plainly(), self.error()))
 
 
 class ReleasedInt(_Released, int):
@@ -264,6 +278,21 @@ class ReleasedInt(_Released, int):
 
 class ReleasedFloat(_Released, float):
     """A released number."""
+
+
+class _ReleasedSpan(_Released):
+    """What pandas makes itself, and no subclass: it becomes one afterwards."""
+
+    def _plainly(self) -> Any:
+        return value_of(canonical(self))
+
+
+class ReleasedTime(_ReleasedSpan, pd.Timestamp):
+    """A released time."""
+
+
+class ReleasedDuration(_ReleasedSpan, pd.Timedelta):
+    """A released duration."""
 
 
 class ReleasedText(_Released, str):
@@ -312,7 +341,11 @@ def tested(record: Record) -> TestedValue:
 
 
 def _carrying(kind: Any, value: Any, record: Record) -> Any:
-    result = kind(value)
+    if issubclass(kind, _ReleasedSpan):
+        result = value_of(canonical(value))
+        result.__class__ = kind
+    else:
+        result = kind(value)
     result._record = record
     return result
 
@@ -327,6 +360,12 @@ def error_before(query: Query, confidence: float, rows: float | None) -> float:
     if gap is None:
         raise QueryError(f"only the answer decides its gap. {NOTHING}")
     return gap
+
+
+def told_error(statistic: Statistic, error: float) -> Any:
+    """An error of all numbers as what it means."""
+    ruler = statistic.layout.ruler
+    return error if ruler is None or statistic.in_ranks else ruler.length(error, math.ceil)
 
 
 def parse_rows(rows: object) -> float | None:
@@ -348,7 +387,7 @@ def expected_error(query: Query, mechanism: Mechanism) -> str:
 def _expected(statistic: Statistic, mechanism: Mechanism | Joint) -> str:
     if isinstance(mechanism, Selection):
         gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
-        return "" if gap is None else f"gap ≤ {short(gap)}"
+        return "" if gap is None else f"gap ≤ {statistic.in_short(gap)}"
     return statistic.expected_at(mechanism, CONFIDENCE)
 
 
@@ -389,7 +428,8 @@ def answer(record: Record) -> Any:
     value = record.estimate()
     if isinstance(value, pd.Series | pd.DataFrame):
         return _marked(value, record)
-    return _carrying(ReleasedInt if isinstance(value, int) else ReleasedFloat, value, record)
+    kinds = {pd.Timestamp: ReleasedTime, pd.Timedelta: ReleasedDuration, int: ReleasedInt}
+    return _carrying(kinds.get(type(value), ReleasedFloat), value, record)
 
 
 def selected(record: Record) -> pd.Series[Any]:

@@ -16,8 +16,9 @@ from .budget import NO_DELTA, More, parse_delta
 from .columns import PrivateColumn
 from .domain import Bounds, Keys
 from .errors import QueryError, is_one_of, quiet, shown
+from .measuring import bounds_of, measured, range_of
 from .rows import Column, Expression, Outside
-from .shaping import asks, bounds_of, checked_ddof, index, pearson, quantiles_of, trim_of
+from .shaping import asks, checked_ddof, index, pearson, quantiles_of, trim_of
 from .statistics import (
     Cells,
     Count,
@@ -236,9 +237,10 @@ class PrivateSeries(PrivateColumn, Answers):
         >>> ages.dp.clipped(bounds=(0, 99), epsilon=1).index.tolist()
         ['below', 'inside', 'above']
         """
-        bound = bounds_of(self._root, self.name, self._expression, bounds)
+        found = range_of(self._root, self.name, self._expression, bounds)
+        (expression,), (bound,) = measured((self._expression,), (found,))
         keys = Keys(Outside.labels)
-        cells = Cells((Outside(self._expression, bound),), keys)
+        cells = Cells((Outside(expression, bound),), keys)
         names = pd.Index(keys.labels, name=self.name)
         layout = Layout(integer=False, index=names, name="proportion")
         statistic = Count(cells, layout, share_of=len(keys))

@@ -18,11 +18,12 @@ from typing import Any, ParamSpec, TypeVar, Unpack
 import numpy as np
 import pandas as pd
 
-from . import kinds, querystring, rows, splits
+from . import querystring, rows, splits
 from .accounting import NOTHING
 from .budget import More, gives_loss, parse_delta
-from .domain import Bounds, Grid, Keys
+from .domain import Bounds, Grid, Keys, Ticks
 from .errors import LineageError, MissingArgument, QueryError, UnknownColumn, is_one_of, shown
+from .measuring import bounds_of
 from .rows import Column, Expression, Literal
 from .statistics import Cells, Count, Layout, Statistic, Unknown
 from .unreleased import Private, Root, Unreleased, UnreleasedKeys
@@ -297,32 +298,6 @@ def declared_keys(root: Root, name: Any, expression: Expression) -> Keys:
     )
 
 
-def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> Bounds:
-    """The bounds that a call gives for a column, else those that the domain implies."""
-    declared = root.declared(expression)
-    if isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels):
-        raise QueryError(f"{name!r} is declared as text, which has no sum or mean.")
-    if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
-        bounds = bounds.get(name)
-    if bounds is not None:
-        return Bounds.parse(bounds, str(name))
-    if isinstance(declared, Bounds):
-        return declared
-    spanned = rows.spanned(declared) if isinstance(declared, Keys) else None
-    if spanned is not None:
-        return spanned
-    if expression.is_truth:
-        return Bounds(0.0, 1.0)
-    rows.need(expression, kinds.NUMBERS, root.source.facts, f"numbers of {name!r}")
-    raise MissingArgument(
-        f"bounds= is needed for {name!r}: the range into which values are clipped, such as "
-        "bounds=(0, 60), or (0, 1) for what is True or False; or facts declared by domain= of "
-        "dp.protect or by .declare(…) (which hold for the frame returned, not for df.dp). dppandas "
-        "never reads it from the data, for the largest value is somebody's. Nothing was computed "
-        "or charged."
-    )
-
-
 @dataclass(frozen=True)
 class Weights:
     """How much each row counts: a number that is clipped to bounds, of which none is negative."""
@@ -458,6 +433,11 @@ def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:
     """The step of a coarser grid: a power of two that divides all bounds."""
     if step is None:
         return None
+    if any(isinstance(bound, Ticks) for bound in bounds):
+        raise QueryError(
+            "step= is for numbers: times are told in whole seconds or finer as it is. Nothing was "
+            "computed or charged."
+        )
     if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < step < 2.0**900:
         raise QueryError(f"step={shown(step)} must be a number such as 1. Nothing was charged.")
     exact = Fraction(float(step))

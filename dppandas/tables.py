@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Generic, NoReturn, TypeVar
@@ -10,27 +10,37 @@ from typing import Any, Generic, NoReturn, TypeVar
 from . import canonical, kinds, querystring, refusals, rows
 from .domain import Unit
 from .engines import AGGREGATES
+from .engines.aggregates import CHOSEN
 from .errors import LineageError, QueryError, is_one_of, quiet, shown
 from .facts import Facts
 from .rows import Column, Expression
 from .session import made_tables
 from .totals import MOST_BRANCHES
-from .unreleased import Private
+from .unreleased import Private, Root
 from .verbs import Parts, Verbs
 
 V = TypeVar("V", bound=Verbs)
 
 #: Aggregates that are made of values of some kinds only; the others of any.
 _AGGREGATED: dict[str, frozenset[kinds.Kind]] = {
-    **dict.fromkeys(("sum", "mean", "median", "min", "max"), kinds.NUMBERS),
+    **dict.fromkeys(("sum", "mean", "median"), kinds.NUMBERS),
     **dict.fromkeys(("any", "all"), kinds.TRUTHS),
     "nunique": kinds.LABELS,
 }
 
 
 def _kind_of(facts: rows.Facts, expression: Expression | None, how: str) -> kinds.Kind:
-    """Of what an aggregate gives."""
-    return kinds.TRUTH if how in ("any", "all") else kinds.NUMBER
+    """Of what an aggregate gives: of one of the values, a truth or a number."""
+    if how in ("any", "all"):
+        return kinds.TRUTH
+    is_one = expression is not None and how in CHOSEN
+    return expression.kind(facts.schema) if expression and is_one else kinds.NUMBER
+
+
+def _domain_of(root: Root, asked: Mapping[Any, tuple[Expression | None, str]]) -> dict[Any, Any]:
+    """What is declared of the values holds for one of them."""
+    chosen = {n: root.declared(e) for n, (e, how) in asked.items() if e and how in CHOSEN}
+    return {name: declared for name, declared in chosen.items() if declared is not None}
 
 
 class PerUnit(Private, Generic[V]):
@@ -50,8 +60,12 @@ class PerUnit(Private, Generic[V]):
     def agg(self, *unnamed: Any, **columns: Any) -> V:
         """A private frame of one row a unit: each column a (column, how) pair, or "size".
 
-        how : sum, mean, median, min, max (of numbers), count, nunique, any, all, or size. Missing
-            values count for nothing, as in pandas; their order never matters.
+        how : sum, mean, median (of numbers), min, max (of numbers, texts, times or durations),
+            first, count, nunique, any, all, or size. Missing values count for nothing, as in
+            pandas. The order of rows never matters: "first" is the value of the row whose keyed
+            hash is least. What min, max and first give has the kind and the declared domain of
+            the column. Of values of several kinds numbers come before texts, and these before
+            times.
 
         >>> import pandas as pd, dppandas as dp
         >>> visits = pd.DataFrame({"person": [1, 1, 2], "amount": [5.0, 7.0, 9.0]})
@@ -90,7 +104,10 @@ charged; ask .release(epsilon=…)>
         made = _name_of(root.source.made, frame._where, root.branches, asked)
         schema = {unit: facts.schema.get(unit, kinds.UNKNOWN)}
         schema |= {name: _kind_of(facts, *each) for name, each in asked.items()}
-        source = replace(root.source, unit=Unit(unit, 1), domain={}, made=made, schema=schema)
+        source = replace(
+            root.source, unit=Unit(unit, 1), domain=_domain_of(root, asked), made=made,
+            schema=schema,
+        )  # fmt: skip
         engine = root.engine.per_unit(frame._where, root.branches, asked)
         if source.verified and made is not None:
             made_tables[source.id, made] = engine

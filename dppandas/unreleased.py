@@ -193,7 +193,7 @@ class Unreleased(Private):
             return self._asked_alone(epsilon, select, **more)
 
     def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> results.Record:
-        goal, rest = within.parsed(epsilon, more)
+        goal, rest = within.parsed(epsilon, more, self._statistic, self._what)
         if goal is None:
             return release(*self._query(session().terms.asked(epsilon, **rest), select))
 
@@ -262,13 +262,14 @@ class Unreleased(Private):
         confidence: float = results.CONFIDENCE,
         expected_rows: float | None = None,
         **more: Unpack[Cost],
-    ) -> float:
+    ) -> Any:
         """The largest error that a release would have, free: public facts decide it.
 
-        Of counts and sums in their own unit, of quantiles in ranks, of a mode the gap; by keys that
-        nobody declared, of each label by itself. Of a mean or variance to first order, and only
-        with ``expected_rows``: about how many rows (for a weighted one, what total weight) it is
-        taken over, from public knowledge. Of other ratios only the answer knows: `QueryError`.
+        Of counts and sums in their own unit, of times how long it is, of quantiles in ranks, of a
+        mode the gap; by keys that nobody declared, of each label by itself. Of a mean or variance
+        to first order, and only with ``expected_rows``: about how many rows (for a weighted one,
+        what total weight) it is taken over, from public knowledge. Of other ratios only the answer
+        knows: `QueryError`.
 
         *Guarantee*: no row is read and nothing is charged.
 
@@ -281,7 +282,8 @@ class Unreleased(Private):
         rows = results.parse_rows(expected_rows)
         asked = session().terms.asked(epsilon, **self._completed(cast(More, more)))
         query, _, _ = self._query(asked, self._selects)
-        return results.error_before(query, confidence, rows)
+        error = results.error_before(query, confidence, rows)
+        return results.told_error(query.statistic, error)
 
     _selects: ClassVar[int] = 0
 

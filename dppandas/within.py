@@ -7,20 +7,25 @@ whatever the budget and the data are, so that an answer is given again as any ot
 
 from __future__ import annotations
 
+import datetime
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Unpack, cast
+from typing import Any, Unpack, cast
+
+import numpy as np
 
 from . import results
 from .accounting import NOTHING, Asked, Measure
 from .budget import LARGEST, SMALLEST, Cost, Epsilon, More, parse_budget
-from .errors import BudgetExceeded, MissingArgument, QueryError
+from .errors import BudgetExceeded, MissingArgument, QueryError, shown
 from .query import Query
 from .session import session
-from .statistics import Unknown
+from .spans import Ruler
+from .statistics import Statistic, Unknown
+from .values import canonical
 
 #: Losses of three digits, at most 1 % above what would be enough: so many lie between a power of
 #: ten and the next.
@@ -51,9 +56,10 @@ _RANGE = {
 class Goal:
     """The largest error that an answer may have, how surely, and over about how many rows."""
 
-    within: float
+    within: float  # of times in ticks
     confidence: float
     rows: float | None
+    ruler: Ruler | None = None
 
     def solved(self, query: Callable[[Asked], Query], **more: Unpack[Cost]) -> Asked:
         """The least loss that keeps the error of a query, as the running session counts it.
@@ -91,12 +97,18 @@ class Goal:
         best = error(last)
         if best > self.within:
             raise QueryError(
-                f"within={self.within:.12g} is less than any {way}= allows here: the least "
-                f"error, at {way}={_plain(_decimal(last))}, is {best} with {self.confidence:.4g} "
-                f"confidence. {NOTHING}"
+                f"within={self._said(self.within)} is less than any {way}= allows here: the least "
+                f"error, at {way}={_plain(_decimal(last))}, is {self._told(best)} with "
+                f"{self.confidence:.4g} confidence. {NOTHING}"
             )
         enough = bisect_left(range(first, last), True, key=lambda p: error(p) <= self.within)
         return asked(_decimal(first + enough))
+
+    def _told(self, error: float) -> Any:
+        return error if self.ruler is None else self.ruler.length(error, math.ceil)
+
+    def _said(self, error: float) -> str:
+        return f"{error:.12g}" if self.ruler is None else str(self._told(error))
 
     def _error(self, query: Query) -> float:
         try:
@@ -117,7 +129,7 @@ class Goal:
         self, error: BudgetExceeded, query: Callable[[Asked], Query], asked: Asked
     ) -> BudgetExceeded:
         """What to say where the budget can't pay for it."""
-        goal = f"within={self.within:.12g} with {self.confidence:.4g} confidence"
+        goal = f"within={self._said(self.within)} with {self.confidence:.4g} confidence"
         costs = f"{goal} costs more than is left: {error.args[0].split(' Lower ')[0]}"
         return BudgetExceeded(
             costs + self._enough(error.requested, error.remaining, query, asked),
@@ -139,23 +151,45 @@ class Goal:
             return " See dp.ledger()."
         kind = type(getattr(asked, way))
         less = self._error(query(replace(asked, **{way: kind(_decimal(place))})))
-        return f" What is left is enough for within={less}."
+        return f" What is left is enough for within={self._told(less)}."
 
 
-def parsed(epsilon: object, more: More) -> tuple[Goal | None, Cost]:
-    """The error that a call asks for, if it does, and what else it says."""
+def parsed(
+    epsilon: object, more: More, statistic: Statistic, what: str
+) -> tuple[Goal | None, Cost]:
+    """The error that a call asks for, if it does, and what else it says. Of times it is a duration;
+    of their quantiles a number of ranks, as of any others."""
     if more.get("within") is None:
         return None, more
     if epsilon is not None or more.get("rho") is not None:
         raise QueryError(f"within= finds the loss: leave epsilon= and rho= out. {NOTHING}")
     said = more.get("confidence")
+    ruler = None if statistic.in_ranks else statistic.layout.ruler
     goal = Goal(
-        _number(parse_budget(more["within"], "within")),
+        _goal(more["within"], ruler, what),
         results.CONFIDENCE if said is None else results.parse_confidence(said),
         results.parse_rows(more.get("expected_rows")),
+        ruler,
     )
     rest = {k: v for k, v in more.items() if k not in ("within", "confidence", "expected_rows")}
     return goal, cast(Cost, rest)
+
+
+def _goal(said: object, ruler: Ruler | None, what: str) -> float:
+    """An error as the statistic counts it."""
+    is_length = isinstance(said, datetime.timedelta | np.timedelta64)
+    if is_length != (ruler is not None):
+        has = "no duration: give a number" if is_length else "a duration: give a pd.Timedelta"
+        raise QueryError(
+            f"within= can't be promised for {what}: its error is {has}, not {shown(said)}. "
+            f"{NOTHING}"
+        )
+    if ruler is None:
+        return _number(parse_budget(said, "within"))
+    family, nanos = canonical(said)
+    if family != "duration" or nanos <= 0:
+        raise QueryError(f"within={shown(said)} must be longer than nothing. {NOTHING}")
+    return float(Fraction(nanos, ruler.tick))
 
 
 def _number(value: Fraction) -> float:

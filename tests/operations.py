@@ -25,6 +25,9 @@ DELTA = 1e-6
 BOTH = {"group": GROUPS, "code": CODES}
 WEIGHTS = {"weight_bounds": (0.5, 3)}
 MONTHS = (pd.Timestamp("2019-12-31", tz="UTC"), pd.Timestamp("2020-02-01", tz="UTC"))
+YEAR = ("2020-01-01", "2020-12-31")
+FEW_DAYS = ("2020-01-01", "2020-01-06")
+HOURS = (pd.Timedelta(0), pd.Timedelta("30D"))
 DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
 BY_GROUP = {"group": GROUPS, "yes": [False, True]}
 
@@ -116,6 +119,32 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "value_counts of a merge": lambda p: p.merge(LEVELS, on=["group", "code"])[
         "grade"
     ].value_counts(),
+    "mean of times": lambda p: p["when"].mean(bounds=YEAR),
+    "std of times": lambda p: p["when"].std(bounds=YEAR),
+    "median of times": lambda p: p["when"].median(bounds=FEW_DAYS),
+    "hist of times": lambda p: p["when"].hist(bins=4, range=YEAR),
+    "shares of times outside": lambda p: p["when"].clipped(bounds=FEW_DAYS),
+    "sum of durations": lambda p: (p["when"].clip(*YEAR) - pd.Timestamp("2020-01-01")).sum(
+        bounds=HOURS
+    ),
+    "mean of durations": lambda p: (
+        p["when"].clip(*FEW_DAYS) - pd.Timestamp("2020-01-01")
+    ).dt.days.mean(bounds=(0, 9)),
+    "group mean of times": lambda p: p.groupby("group", keys=GROUPS)[["when", "number"]].mean(
+        bounds={"when": YEAR, "number": BOUNDS}
+    ),
+    "group quantiles of times": lambda p: p.groupby("group", keys=GROUPS)["when"].quantile(
+        [0.25, 0.75], bounds=YEAR
+    ),
+    "value_counts of converted": lambda p: (
+        p["when"]
+        .dt.tz_convert("Asia/Tokyo")
+        .dt.strftime("%d %H")
+        .value_counts(keys=["01 09", "02 09"])
+    ),
+    "value_counts of periods": lambda p: (
+        p["when"].dt.to_period("M").value_counts(keys=[pd.Period("2020-01", "M")])
+    ),
     "value_counts of months": lambda p: p["when"].dt.month.value_counts(sort=False),
     "value_counts of texts": lambda p: p["number"].astype(str).value_counts(keys=["0", "0.5"]),
     "sum of assigned": lambda p: p.assign(

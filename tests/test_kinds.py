@@ -371,16 +371,16 @@ COLUMN: dict[str, Row] = {
     "popularity": Row(lambda p, c: p["x"].popularity(keys=c.labels, **E), LABELS,
                       lambda d, c: sorted(counts(d["x"].dropna(), c.labels), reverse=True)),
     # comparisons
-    "==": mask_row(lambda d, c: d["x"] == c.labels[0], LABELS - LENGTHS),
-    "!=": Row(lambda p, c: p[p["x"] != c.labels[0]].count(**E), LABELS - LENGTHS,
+    "==": mask_row(lambda d, c: d["x"] == c.labels[0], LABELS),
+    "!=": Row(lambda p, c: p[p["x"] != c.labels[0]].count(**E), LABELS,
               lambda d, c: len(d) - counts(d["x"].dropna(), c.labels)[0]),
-    "<": mask_row(lambda d, c: d["x"] < c.labels[0], LABELS - LENGTHS),
-    ">=": mask_row(lambda d, c: d["x"] >= c.labels[0], LABELS - LENGTHS),
+    "<": mask_row(lambda d, c: d["x"] < c.labels[0], LABELS),
+    ">=": mask_row(lambda d, c: d["x"] >= c.labels[0], LABELS),
     "== a column": mask_row(lambda d, c: d["x"] == d["y"]),
     "< a column": mask_row(lambda d, c: d["x"] < d["y"], LABELS),
-    "isin": mask_row(lambda d, c: d["x"].isin(c.labels), LABELS - LENGTHS),
+    "isin": mask_row(lambda d, c: d["x"].isin(c.labels), LABELS),
     "between": mask_row(
-        lambda d, c: d["x"].between(min(c.labels), max(c.labels)), LABELS - LENGTHS
+        lambda d, c: d["x"].between(min(c.labels), max(c.labels)), LABELS
     ),
     "isna": mask_row(lambda d, c: d["x"].isna()),
     "notna": mask_row(lambda d, c: d["x"].notna()),
@@ -401,6 +401,21 @@ COLUMN: dict[str, Row] = {
                   lambda d, c: d["x"].fillna(d["y"]).count()),
     # numbers
     "+": total_row(lambda d, c: d["x"] + d["n"], NUMBERS),
+    "- a column": Row(lambda p, c: (p["x"] - p["y"]).count(**E), NUMBERS | TIMES | LENGTHS),
+    "+ a duration": Row(lambda p, c: (p["x"] + pd.Timedelta("1D")).count(**E), TIMES | LENGTHS,
+                        lambda d, c: (d["x"] + pd.Timedelta("1D")).count()),
+    "by a duration": Row(
+        lambda p, c: (p["x"] / pd.Timedelta("1h")).sum(bounds=(0, 99), epsilon=1), LENGTHS,
+        lambda d, c: (d["x"] / pd.Timedelta("1h")).sum(),
+    ),
+    "mean, of times": Row(
+        lambda p, c: p["x"].mean(bounds=("2020-01-01", "2022-01-01"), epsilon=1).floor("D"), TIMES,
+        lambda d, c: d["x"].dt.tz_localize(None).mean().floor("D"),
+    ),
+    "sum, of durations": Row(
+        lambda p, c: p["x"].sum(bounds=(pd.Timedelta(0), pd.Timedelta("9D")), **E).round("h"),
+        LENGTHS, lambda d, c: d["x"].sum().round("h"),
+    ),
     "-": total_row(lambda d, c: d["x"] * 1 - d["n"], NUMBERS),
     "*": total_row(lambda d, c: d["x"] * d["n"], NUMBERS),
     "/": total_row(lambda d, c: d["x"] / 2, NUMBERS),
@@ -505,6 +520,17 @@ DT: dict[str, Row] = {
                       lambda d, c: [int((d["x"].dt.month_name() == "July").sum())]),
     "normalize": Row(lambda p, c: p["x"].dt.normalize().count(**E), TIMES),
     "date": Row(lambda p, c: p["x"].dt.date.count(**E), TIMES),
+    "strftime": Row(
+        lambda p, c: p["x"].dt.strftime("%Y-%m").value_counts(keys=["2020-02"], **E), TIMES,
+        lambda d, c: [int((d["x"].dt.strftime("%Y-%m") == "2020-02").sum())],
+    ),
+    "to_period": Row(
+        lambda p, c: p["x"].dt.to_period("M").value_counts(keys=[pd.Period("2020-02", "M")], **E),
+        TIMES, lambda d, c: [int((d["x"].dt.strftime("%Y-%m") == "2020-02").sum())],
+    ),
+    "tz_convert": total_row(
+        lambda d, c: d["x"].dt.tz_convert("America/New_York").dt.day, frozenset({"zoned time"})
+    ),
     **{
         name: Row(lambda p, c, name=name: each(p["x"], name)("D").count(**E), TIMES | LENGTHS,
                   lambda d, c, name=name: each(d["x"], name)("D").count())
@@ -631,6 +657,10 @@ UNITS: dict[str, Row] = {
     "count": of_unit("count", ALL),
     "nunique": of_unit("nunique", LABELS),
     **{how: of_unit(how, NUMBERS) for how in ("sum", "mean", "median", "min", "max")},
+    "min, of any": Row(
+        lambda p, c: p.per_unit().agg(m=("x", "min"))["m"].count(**E), ALL, unit="u"
+    ),
+    "first": Row(lambda p, c: p.per_unit().agg(m=("x", "first"))["m"].count(**E), ALL, unit="u"),
     **{how: of_unit(how, TRUTHS) for how in ("any", "all")},
     "nunique of units": Row(lambda p, c: p["u"].nunique(**E), ALL, lambda d, c: 20, unit="u"),
     "truncated": Row(lambda p, c: p.truncated(**E), ALL, unit="u"),

@@ -101,6 +101,14 @@ TIMES: dict[str, Callable[[Any], Any]] = {
     "round": lambda t: t.round("D"),
 }
 
+#: What pandas does otherwise, or refuses, without a zone: tests/test_times.py compares these.
+CONVERTED: dict[str, Callable[[Any], Any]] = {
+    "tz_convert": lambda t: t.tz_convert("Europe/Berlin"),
+    "tz_convert to none": lambda t: t.tz_convert(None),
+    "strftime": lambda t: t.strftime("%Y-%m-%d %H:%M:%S.%f %z %Z %U %j"),
+    "to_period": lambda t: t.to_period("M"),
+}
+
 LENGTHS: dict[str, Callable[[Any], Any]] = {
     **{
         name: lambda t, name=name: getattr(t, name) for name in DURATIONS if name != "total_seconds"
@@ -151,7 +159,16 @@ ARITHMETIC: dict[str, Verb] = {
 VERBS: dict[str, Verb] = {
     **ARITHMETIC,
     **{f"str {name}": lambda p, f=f: f(p["c"].str) for name, f in TEXT.items()},
-    **{f"dt {name}": lambda p, f=f: f(p["c"].dt) for name, f in (TIMES | LENGTHS).items()},
+    **{
+        f"dt {name}": lambda p, f=f: f(p["c"].dt)
+        for name, f in (TIMES | LENGTHS | CONVERTED).items()
+    },
+    "time plus": lambda p: p["c"] + pd.Timedelta("1D"),
+    "time minus": lambda p: p["c"] - pd.Timestamp("2020-01-01"),
+    "minus zoned time": lambda p: pd.Timestamp("2020-01-01", tz="UTC") - p["c"],
+    "two columns minus": lambda p: p["c"] - p["d"],
+    "times a duration": lambda p: p["c"] * pd.Timedelta("1.5s"),
+    "by a duration": lambda p: p["c"] / pd.Timedelta("1h"),
     "extract": lambda p: p["c"].str.extract(PATTERN),
     "element of a split": lambda p: p["c"].str.split("-").str[1],
     "date": lambda p: p["c"].dt.date,
@@ -234,7 +251,7 @@ def test_every_text_method_and_time_part_is_tried() -> None:
     named = {name.split()[0] for name in TEXT} | {"extract"}
     assert named == {*MAPS, *TESTS}
     assert {n for n in vars(TextMethods) if not n.startswith("_")} <= named
-    parts = {name.split()[0] for name in TIMES | LENGTHS} | {"date", "isocalendar_week"}
+    parts = {name.split()[0] for name in TIMES | LENGTHS | CONVERTED} | {"date", "isocalendar_week"}
     assert parts >= {*PARTS, *DURATIONS}
     assert {n for n in vars(TimeMethods) if not n.startswith("_")} <= parts
 
@@ -1149,7 +1166,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     "a step of 0": (lambda p: p["city"].str[::0], dp.QueryError, "step="),
     "a frequency": (lambda p: p["city"].dt.floor("ME"), dp.QueryError, "fixed frequency"),
     "an aggregate": (
-        lambda p: p.per_unit().agg(x=("age", "first")), dp.QueryError, "must be a pair",
+        lambda p: p.per_unit().agg(x=("age", "last")), dp.QueryError, "must be a pair",
     ),
     "a function to aggregate": (
         lambda p: p.per_unit().agg(x=("age", np.sum)), dp.QueryError, "must be a pair",

@@ -58,6 +58,11 @@ REFUSED = {
     "group sum found": "how many are told only the answer knows",
     "group mean found": "how many are told only the answer knows",
     "group std found": "how many are told only the answer knows",
+    "mean of times": "its error is a duration",
+    "std of times": "its error is a duration",
+    "sum of durations": "its error is a duration",
+    "group mean of times": "numbers and times have no error in common",
+    "shares of times outside": "only the answer decides its error",
     "unique": "have no error",
     "unique elements": "have no error",
 }

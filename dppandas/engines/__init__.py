@@ -17,7 +17,7 @@ Kernel = Callable[[Chunk], Any]
 
 #: What makes one value from a unit's rows.
 AGGREGATES = (
-    "sum", "mean", "median", "min", "max", "count", "nunique", "any", "all", "size",
+    "sum", "mean", "median", "min", "max", "first", "count", "nunique", "any", "all", "size",
 )  # fmt: skip
 
 

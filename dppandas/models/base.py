@@ -23,9 +23,10 @@ from ..budget import More
 from ..domain import SOURCE_ATTR, Bounds, some_names
 from ..errors import LineageError, MissingArgument, QueryError, quiet, shown
 from ..frame import PrivateFrame
+from ..measuring import bounds_of
 from ..results import Record
 from ..series import PrivateSeries
-from ..shaping import bounds_of, same_rows
+from ..shaping import same_rows
 
 Matrix = npt.NDArray[np.float64]
 #: Rounds beyond this nobody waits for.

@@ -12,8 +12,8 @@ from ..accounting import NOTHING
 from ..domain import Bounds, whole_number
 from ..errors import MissingArgument, QueryError, quiet, shown
 from ..frame import PrivateFrame
+from ..measuring import bounds_of
 from ..series import PrivateSeries
-from ..shaping import bounds_of
 from .base import MOST_ROUNDS, Answered, Box
 from .gradient import (
     Linear,

@@ -81,7 +81,7 @@ def symbol(query: Query) -> str:
 
 def takes_rows(query: Query) -> bool:
     """Whether the error depends on how many rows a ratio is taken over."""
-    return query.statistic.per_row(1) is not None
+    return query.statistic.per_row(1) is not None and not query.statistic.layout.is_mixed
 
 
 def told(ledger: Ledger, query: Query, value: object, rows: float) -> str:
@@ -93,7 +93,8 @@ def told(ledger: Ledger, query: Query, value: object, rows: float) -> str:
         cost = asked.charged(query.loss(mechanism))
         error = expected_error(query, mechanism)
         if takes_rows(query):
-            error = short(query.statistic.error_before(mechanism, CONFIDENCE, rows))
+            found = query.statistic.error_before(mechanism, CONFIDENCE, rows)
+            error = query.statistic.in_short(found)
             error = f"about ± {error} over {short(rows)} rows"
         is_free = ledger.answer(query.key, 1) is not None
     except DPError as refusal:

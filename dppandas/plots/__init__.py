@@ -144,6 +144,11 @@ def _refuse_what_has_no_bars(record: Record) -> None:
             "a selected label has no picture: no number was told. .error() says how far its score "
             "may lie below the best; counts by key, released, can be drawn."
         )
+    if statistic.layout.rulers:
+        raise RecordError(
+            "answers in times or durations have no picture: bars begin at zero, and times have "
+            "none. dp.record(result).interval() has their intervals; counts by .hist() are drawn."
+        )
     if isinstance(statistic, Magnitudes):
         raise RecordError(
             "suggested bounds have no picture: two ends and a share aren't on one scale. "

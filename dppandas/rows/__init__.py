@@ -9,6 +9,8 @@ allow-list: what has no node can't be said. Nothing here raises on data.
 from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
 from .checks import Facts, agree, check, family, need
 from .choice import Cast, Declared, Mapped, Where, plain_or_missing
+from .elapsed import KINDS, ClipSpan, Measured
+from .formats import TimeText
 from .linear import Dot, Extreme
 from .logic import (
     EVERY,
@@ -24,18 +26,17 @@ from .logic import (
     samples,
 )
 from .numbers import ARITHMETIC, FUNCTIONS, Arithmetic, Clip, Cut, Function, Negative, Outside
-from .periods import DAY, Calendar, Period
+from .periods import Calendar, Period
 from .tables import Element, HasElement, InPart, InTable, Lookup, places
 from .text import TextMap, TextTest
-from .times import TimePart
+from .times import DAY, InPeriod, InZone, TimePart
 
 __all__ = [
-    "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "And", "Arithmetic", "ByBranch", "Calendar", "Cast",
-    "Chunk", "Clip",
-    "Column", "Compare", "Cut", "Declared", "Domain", "Dot", "Element", "Expression", "Extreme",
-    "Facts", "Function", "HasElement",
-    "InPart", "InTable", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Negative", "Not",
-    "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "Truth", "Where",
-    "agree", "between", "both", "by_branch", "check", "family", "need", "places",
+    "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "KINDS", "And", "Arithmetic", "ByBranch", "Calendar",
+    "Cast", "Chunk", "Clip", "ClipSpan", "Column", "Compare", "Cut", "Declared", "Domain", "Dot",
+    "Element", "Expression", "Extreme", "Facts", "Function", "HasElement", "InPart", "InPeriod",
+    "InTable", "InZone", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Measured", "Negative",
+    "Not", "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText",
+    "Truth", "Where", "agree", "between", "both", "by_branch", "check", "family", "need", "places",
     "plain_or_missing", "samples", "spanned",
 ]  # fmt: skip

@@ -99,7 +99,9 @@ class Expression:
         known = self.__dict__.get("_bounds")
         if known is None or known[0] is not domain:
             declared = self.declared(domain)
-            known = domain, spanned(declared) if isinstance(declared, Keys) else declared
+            if isinstance(declared, Keys):
+                declared = spanned(declared)
+            known = domain, declared if isinstance(declared, Bounds) else None
             object.__setattr__(self, "_bounds", known)
         found: Bounds | None = known[1]
         return found

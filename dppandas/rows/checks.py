@@ -34,7 +34,7 @@ def family(declared: Declaration | None) -> str:
     """What a declared domain says that values are: "number", "text", or "" where it can't say."""
     if isinstance(declared, Bounds):
         return "number"
-    if declared is None:
+    if not isinstance(declared, Keys):
         return ""
     families = {_family(label) for label in declared.labels}
     return families.pop() if len(families) == 1 else ""

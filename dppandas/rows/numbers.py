@@ -1,10 +1,13 @@
-"""Numbers from numbers, in float64: missing where an element can't be read as one."""
+"""Numbers from numbers, in float64: missing where an element can't be read as one.
+
+Where cells are times and durations, arithmetic is that of `elapsed`.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +18,7 @@ from .. import kinds, vectors
 from ..domain import Bounds, Declaration, Keys
 from ..kinds import Kind, Schema
 from ..vectors import Numbers, Vector
+from . import elapsed
 from .base import Chunk, Domain, Expression, finite, inner, remembered
 
 Floats = npt.NDArray[np.float64]
@@ -22,7 +26,8 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Arithmetic(Expression):
-    """left operation right, in float64: no wrap-around, and missing where either side is.
+    """left operation right: of numbers in float64, of times and durations as `elapsed` says. No
+    wrap-around, and missing where either side is.
 
     There is one zero: dividing by an integer 0, by 0.0 or by -0.0 gives the same.
     """
@@ -31,13 +36,14 @@ class Arithmetic(Expression):
     left: Expression
     right: Expression
 
-    takes = kinds.NUMBERS
-
     def vector(self, chunk: Chunk) -> Vector:
-        a = vectors.as_numbers(self.left.vector(chunk)) + 0.0
-        b = vectors.as_numbers(self.right.vector(chunk)) + 0.0
+        left, right = self.left.vector(chunk), self.right.vector(chunk)
+        a, b = (vectors.as_numbers(side) + 0.0 for side in (left, right))
         with np.errstate(all="ignore"):
-            return Numbers(ARITHMETIC[self.operation](a, b))
+            numbers = Numbers(ARITHMETIC[self.operation](a, b))
+        if elapsed.may_hold_times(left) or elapsed.may_hold_times(right):
+            return elapsed.computed(self.operation, left, right, numbers)
+        return numbers
 
     def declared(self, domain: Domain) -> Declaration | None:
         """Interval arithmetic: float64 rounds to the nearest, which keeps order."""
@@ -62,7 +68,12 @@ class Arithmetic(Expression):
         return finite(min(corners), max(corners))
 
     def _kind(self, schema: Schema) -> Kind:
-        return kinds.NUMBER
+        return elapsed.kind_of(self.operation, self.left.kind(schema), self.right.kind(schema))
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        left, right = self.left.kind(schema), self.right.kind(schema)
+        yield self.left, elapsed.wanted(self.operation, right, is_left=True)
+        yield self.right, elapsed.wanted(self.operation, left, is_left=False)
 
     def __str__(self) -> str:
         return f"{inner(self.left)} {self.operation} {inner(self.right)}"
@@ -81,19 +92,25 @@ ARITHMETIC = {
 
 @dataclass(frozen=True)
 class Negative(Expression):
+    """A number or a duration, the other way round."""
+
     operand: Expression
 
-    takes = kinds.NUMBERS
+    takes = elapsed.SIGNED
 
     def vector(self, chunk: Chunk) -> Vector:
-        return Numbers(-vectors.as_numbers(self.operand.vector(chunk)))
+        operand = self.operand.vector(chunk)
+        numbers = Numbers(-vectors.as_numbers(operand))
+        if not elapsed.may_hold_times(operand):
+            return numbers
+        return elapsed.together([elapsed.negated(operand)], numbers)
 
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
         return None if b is None else finite(-b.upper, -b.lower)
 
     def _kind(self, schema: Schema) -> Kind:
-        return kinds.NUMBER
+        return elapsed.signed(self.operand.kind(schema))
 
     def __str__(self) -> str:
         return f"-{inner(self.operand)}"
@@ -101,24 +118,29 @@ class Negative(Expression):
 
 @dataclass(frozen=True)
 class Function(Expression):
-    """A function of one number, by the name that numpy or pandas gives it."""
+    """A function of one number, by the name that numpy or pandas gives it. Durations have a size,
+    too: "absolute" and "positive"."""
 
     name: str
     operand: Expression
     places: int = 0  # of round
 
     is_atom = True
-    takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
         return remembered(chunk, self, lambda: self._made(chunk))
 
     def _made(self, chunk: Chunk) -> Vector:
-        numbers = vectors.as_numbers(self.operand.vector(chunk)) + 0.0
+        operand = self.operand.vector(chunk)
+        numbers = vectors.as_numbers(operand) + 0.0
         with np.errstate(all="ignore"):
             if self.name == "round":
                 return Numbers(np.round(numbers, self.places))
-            return Numbers(np.asarray(FUNCTIONS[self.name](numbers), dtype=np.float64))
+            found = Numbers(np.asarray(FUNCTIONS[self.name](numbers), dtype=np.float64))
+        of_durations = _OF_DURATIONS.get(self.name)
+        if of_durations is None or not elapsed.may_hold_times(operand):
+            return found
+        return elapsed.together([of_durations(operand)], found)
 
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
@@ -134,7 +156,11 @@ class Function(Expression):
         return finite(low, high)  # all the others rise
 
     def _kind(self, schema: Schema) -> Kind:
-        return kinds.NUMBER
+        of_signed = self.name in _OF_DURATIONS
+        return elapsed.signed(self.operand.kind(schema)) if of_signed else kinds.NUMBER
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        yield self.operand, elapsed.SIGNED if self.name in _OF_DURATIONS else kinds.NUMBERS
 
     def __str__(self) -> str:
         more = f", {self.places}" if self.places else ""
@@ -159,8 +185,11 @@ def _one_by_one(function: Callable[[float], float], pole: float) -> Callable[[Fl
     return lambda numbers: np.fromiter(map(one, numbers.tolist()), np.float64, len(numbers))
 
 
+_OF_DURATIONS = {"absolute": elapsed.without_sign, "positive": elapsed.same}
+
 FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "absolute": np.abs,
+    "positive": np.positive,
     "floor": np.floor,
     "ceil": np.ceil,
     "trunc": np.trunc,

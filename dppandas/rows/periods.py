@@ -17,8 +17,7 @@ from ..values.cells import zone_of
 from ..values.forms import Instants, wall
 from ..vectors import Vector
 from .base import Chunk, Expression, inner
-
-DAY = 86_400
+from .times import DAY
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,7 @@ class Calendar:
     anchor: int = 0
     seconds: int = DAY
     zone: Any = None
+    by_clock: bool = False  # of times with a zone, too, what the clock on their wall shows
 
     def label(self, time: datetime.datetime) -> pd.Timestamp:
         """pandas' name for the period of a time without a zone: its start, or its last day for
@@ -69,11 +69,13 @@ class Calendar:
         return placed
 
     def of(self, value: Any) -> Any:
-        """The label of one element; None for what is no time, or has a zone where none is meant, or
-        none where one is."""
+        """The label of one element; None for what is no time, or has a zone where none is meant
+        (unless it is asked by the clock), or none where one is."""
         if not isinstance(value, datetime.datetime):
             return None
         time = pd.Timestamp(value)
+        if self.by_clock:
+            time = time.tz_localize(None)
         if (time.tz is None) != (self.zone is None):
             return None
         if self.zone is not None:
@@ -99,7 +101,8 @@ class Period(Expression):
         operand = self.operand.vector(chunk)
         starts = self._starts(operand)
         if starts is None:
-            key = ("period", self.division.frequency, str(self.division.zone))
+            zone = str(self.division.zone)
+            key = ("period", self.division.frequency, zone, self.division.by_clock)
             return vectors.each(operand, self.division.of, key)
         found, codes = np.unique(starts, return_inverse=True)
         return vectors.coded([self._label(start) for start in found.tolist()], codes.reshape(-1))
@@ -108,7 +111,9 @@ class Period(Expression):
         """For a whole column of times, the day or part of a day that each lies in; None where it
         must be asked one by one."""
         zone = self.division.zone
-        if not isinstance(operand, Instants) or (operand.zone is None) != (zone is None):
+        if not isinstance(operand, Instants):
+            return None
+        if (operand.zone is None) != (zone is None) and not self.division.by_clock:
             return None
         if zone is not None:
             name = zone_of(zone)
@@ -133,7 +138,10 @@ class Period(Expression):
         return kinds.TIME if self.division.zone is None else kinds.ZONED
 
     def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
-        yield self.operand, frozenset({self._kind(schema)})
+        yield (
+            self.operand,
+            kinds.TIMES if self.division.by_clock else frozenset({self._kind(schema)}),
+        )
 
     def __str__(self) -> str:
         return f"{inner(self.operand)} by {self.division.frequency}"

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from .. import kinds, vectors
 from ..domain import Declaration, Keys
 from ..kinds import Kind, Schema
-from ..vectors import Vector
+from ..vectors import Numbers, Vector
 from .base import Chunk, Domain, Expression, inner
 
 _RANGES = {
@@ -46,6 +47,7 @@ _FLAGS = (
 )  # fmt: skip
 _OTHERS = ("year", "microsecond", "nanosecond")
 _ROUNDED = ("normalize", "date", "floor", "ceil", "round")
+DAY = 86_400
 #: What a duration has.
 DURATIONS = ("days", "seconds", "microseconds", "nanoseconds", "total_seconds")
 
@@ -57,6 +59,18 @@ def _fine(value: Any) -> Any:
     """In microseconds, where that loses nothing: a column's unit must not say what overflows."""
     nanoseconds = value.nanoseconds if isinstance(value, pd.Timedelta) else value.nanosecond
     return value if nanoseconds else value.as_unit("us")
+
+
+def _length(part: str, micros: Any, nanos: Any) -> Any:
+    """A part of durations, as pandas counts them: of negative ones only the days are negative."""
+    if part == "total_seconds":
+        return micros / 1e6 + nanos / 1e9
+    if part == "nanoseconds":
+        return nanos
+    second = 10**6
+    if part == "microseconds":
+        return micros % second
+    return micros // second % DAY if part == "seconds" else micros // (DAY * second)
 
 
 @dataclass(frozen=True)
@@ -71,14 +85,15 @@ class TimePart(Expression):
 
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
+        if self.part in DURATIONS:
+            micros, nanos, none = vectors.durations(operand)
+            return Numbers(np.where(none, np.nan, _length(self.part, micros, nanos)))
         return vectors.each(operand, self._of, ("time", self.part, self.frequency))
 
     def _of(self, value: Any) -> Any:
         if isinstance(value, datetime.timedelta):
-            if self.part not in DURATIONS and not self.frequency:
-                return None
-            return self._found(_fine(pd.Timedelta(value)))
-        if not isinstance(value, datetime.datetime) or self.part in DURATIONS:
+            return self._found(_fine(pd.Timedelta(value))) if self.frequency else None
+        if not isinstance(value, datetime.datetime):
             return None
         time: Any = _fine(pd.Timestamp(value))
         if self.part == "date":
@@ -121,3 +136,47 @@ class TimePart(Expression):
         return f"{inner(self.operand)}.dt.{self.part}" + (
             f"({self.frequency!r})" if self.frequency else ""
         )
+
+
+@dataclass(frozen=True)
+class InZone(Expression):
+    """A zoned time on the clocks of another zone; without a name of one, in UTC and without."""
+
+    operand: Expression
+    zone: str | None
+
+    is_atom = True
+    takes = frozenset({kinds.ZONED})
+
+    def vector(self, chunk: Chunk) -> Vector:
+        return vectors.times_from(
+            *vectors.instants(self.operand.vector(chunk), zoned=True), self.zone
+        )
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.TIME if self.zone is None else kinds.ZONED
+
+    def __str__(self) -> str:
+        return f"{inner(self.operand)}.dt.tz_convert({self.zone!r})"
+
+
+@dataclass(frozen=True)
+class InPeriod(Expression):
+    """The period of a frequency that a time lies in, by the clock on its wall."""
+
+    operand: Expression
+    frequency: str
+
+    is_atom = True
+    takes = kinds.TIMES
+
+    def vector(self, chunk: Chunk) -> Vector:
+        return vectors.each(self.operand.vector(chunk), self._of, ("period of", self.frequency))
+
+    def _of(self, value: Any) -> Any:
+        if not isinstance(value, datetime.datetime):
+            return None
+        return pd.Timestamp(value).tz_localize(None).to_period(self.frequency)
+
+    def __str__(self) -> str:
+        return f"{inner(self.operand)}.dt.to_period({self.frequency!r})"

@@ -20,6 +20,7 @@ from ..errors import MissingArgument, QueryError
 from ..kinds import Kind
 from ..mechanisms import Mechanism, Sensitivity, additive
 from ..rows import Chunk, Expression
+from ..spans import Ruler
 from ..totals import Gathering, Total
 from ..vectors import Mask
 
@@ -79,6 +80,7 @@ class Layout:
     name: Any = None
     order: str | None = None  # "ascending" or "descending"
     block: int = 0  # sort within consecutive blocks of this length; 0: all together
+    rulers: tuple[Ruler | None, ...] = ()  # of columns of times and durations, one for each column
 
     @property
     def is_scalar(self) -> bool:
@@ -87,13 +89,67 @@ class Layout:
     def table(
         self, values: Sequence[float], places: Sequence[int] | None = None, integer: bool = False
     ) -> Any:
-        """Numbers under their labels, at the places that `places` gives."""
+        """Numbers (or what `told` makes of them) under their labels, at the places that `places`
+        gives."""
+        if self.rulers and not integer:
+            return self._typed(values)
         array = np.array(values, dtype="int64" if self.integer or integer else "float64")
         if self.columns is not None:
             array = array.reshape(-1, len(self.columns))
             return pd.DataFrame(array, index=self.index, columns=self.columns)
         series = pd.Series(array, index=self.index, name=self.name)
         return series if places is None else series.iloc[list(places)]
+
+    def told(
+        self,
+        values: Sequence[float],
+        says: Callable[[int], str],
+        rounded: Callable[[Any], int] = round,
+    ) -> list[Any]:
+        """Numbers as what they mean: those of columns of times as Timestamps and Timedeltas."""
+        if not self.rulers:
+            return list(values)
+        found: list[Any] = []
+        for i, value in enumerate(values):
+            ruler, what = self.rulers[i % len(self.rulers)], says(i)
+            if ruler is None or what == "number":
+                found.append(value)
+            else:
+                found.append((ruler.place if what == "value" else ruler.length)(value, rounded))
+        return found
+
+    @property
+    def ruler(self) -> Ruler | None:
+        """What lengths of all columns are measured by; None for numbers."""
+        return self.rulers[0] if self.rulers and not self.is_mixed else None
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some columns are measured otherwise than others."""
+        return len({None if ruler is None else ruler.tick for ruler in self.rulers}) > 1
+
+    def _typed(self, values: Sequence[Any]) -> Any:
+        """A table whose dtypes follow from the rulers: of times, of durations, numbers or all."""
+        if self.columns is None:
+            return pd.Series(self._array(values, 0), index=self.index, name=self.name)
+        width = len(self.columns)
+        arrays = {c: self._array(values[c::width], c) for c in range(width)}
+        table = pd.DataFrame(arrays, index=self.index)
+        return table.set_axis(self.columns, axis=1)
+
+    def _array(self, values: Sequence[Any], first: int) -> Any:
+        """One column of an answer."""
+        width = 1 if self.columns is None else len(self.columns)
+        places = range(first, first + width * len(values), width)
+        rulers = [self.rulers[i % len(self.rulers)] for i in places]
+        alike = {None if r is None else (r.unit, r.span.zone, r.span.is_time) for r in rulers}
+        kinds = {isinstance(value, int | float) + 2 * isinstance(value, pd.Timedelta)
+                 for value in values}  # fmt: skip
+        if kinds == {1}:
+            return np.array(values, dtype=np.float64)
+        if len(kinds) > 1 or len(alike) > 1 or rulers[0] is None:
+            return pd.array(list(values), dtype=object)
+        return rulers[0].array(values, of_lengths=kinds == {2})
 
     def labels(self) -> list[str]:
         """A name for each number, in declared order."""
@@ -210,6 +266,28 @@ class Statistic(ABC):
         Hölder's inequality no more than ℓ1 times ℓ∞."""
         return self.moved(rows) * self.moved_most(rows)
 
+    #: Whether an error is so many ranks, whatever the values are.
+    in_ranks: ClassVar[bool] = False
+
+    def says(self, entry: int) -> str:
+        """What a number of the answer says of values, where these are times: one of them
+        ("value"), how far they are from each other ("spread"), or neither ("number")."""
+        return "value"
+
+    def told(self, values: Sequence[float], rounded: Callable[[Any], int] = round) -> list[Any]:
+        """The answer's numbers as what they mean."""
+        return self.layout.told(values, self.says, rounded)
+
+    def told_errors(self, errors: Sequence[float]) -> list[Any]:
+        """Likewise how far they may be off."""
+        if self.in_ranks:
+            return list(errors)
+
+        def says(entry: int) -> str:
+            return "number" if self.says(entry) == "number" else "spread"
+
+        return self.layout.told(errors, says, math.ceil)
+
     def sensitivity(self, rows: int) -> Sensitivity:
         """The most that one unit of so many rows moves."""
         return Sensitivity(
@@ -264,7 +342,7 @@ class Statistic(ABC):
         """How far each number may be from the exact one, with a confidence for all."""
         known = self.error(law.half_width(confidence, self.size))
         values = self.estimate(noisy)
-        if known is not None:
+        if known is not None and not self.layout.is_mixed:
             return [known] * len(values)
         intervals = self.intervals_at(noisy, law, confidence)
         return [
@@ -287,9 +365,18 @@ class Statistic(ABC):
     def expected(self, half_width: int) -> str:
         """The error in words, before the release: from public facts only, "" if they can't say."""
         error, ratio = self.error(half_width), self.per_row(half_width)
+        if self.layout.is_mixed:
+            return ""
         if ratio is not None:
-            return f"≈ {short(ratio)}/n"
-        return "" if error is None else f"± {short(error)}"
+            return f"≈ {self.in_short(ratio)}/n"
+        return "" if error is None else f"± {self.in_short(error)}"
+
+    def in_short(self, error: float) -> str:
+        """An error for people: of times how long it is."""
+        ruler = self.layout.ruler
+        if ruler is None or self.in_ranks:
+            return short(error)
+        return str(ruler.length(error, math.ceil))
 
     def per_row(self, half_width: int) -> float | None:
         """Of a ratio: the error to first order, times the number of rows that it is taken over."""
@@ -304,6 +391,11 @@ class Statistic(ABC):
             )
         half_width = law.half_width(confidence, self.size)
         error, ratio = self.error(half_width), self.per_row(half_width)
+        if self.layout.is_mixed:
+            raise QueryError(
+                "numbers and times have no error in common: ask them one by one. Nothing was "
+                "computed or charged."
+            )
         if error is not None:
             return error
         if ratio is None:

@@ -236,6 +236,9 @@ class Variance(Clipped):
     def size(self) -> int:
         return 3 * len(self.cells) * len(self.operands)
 
+    def says(self, entry: int) -> str:
+        return "spread"
+
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells = len(self.cells)
         codes = masked(self.cells.codes(chunk), keep, cells)
@@ -340,6 +343,9 @@ class Moments(Variance):
             means.append((min(least), max(most)) if known else (bounds.lower, bounds.upper))
         found = self._by_cell(counts, means, super().intervals(noisy, half_width))
         return _around(self.estimate(noisy), found)
+
+    def says(self, entry: int) -> str:
+        return ("number", "value", "spread")[entry // len(self.operands) % 3]
 
     def _by_cell(self, *three: Sequence[T]) -> list[T]:
         """The rows of the answer, of which a cell has three."""

@@ -45,6 +45,8 @@ class Quantiles(Statistic):
     step: float | None = None  # of a coarser grid
 
     needs: ClassVar = {"operands": kinds.NUMBERS}
+    in_ranks: ClassVar[bool] = True
+
     no_interval: ClassVar[str] = (
         "a quantile has no interval of values: how far apart values are is private. .error() tells "
         "how many ranks it may be off; for a bracket ask for several quantiles at once, such as "

@@ -17,6 +17,7 @@ from ..domain import Bounds, Keys, some_names
 from ..errors import MissingArgument, QueryError, shown
 from ..frame import PrivateFrame
 from ..rows import agree
+from ..spans import Span
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -102,7 +103,7 @@ def _keys(frame: PrivateFrame, name: Any, given: Any) -> Keys:
         return parsed
     if isinstance(declared, Keys):
         return declared
-    if isinstance(declared, Bounds):
+    if isinstance(declared, Bounds | Span):
         raise MissingArgument(
             f"column {shown(name)} is declared by its bounds, {declared}, and synthetic rows need "
             f"labels. Cut it first: frame.assign(**{{{str(name)!r}: frame[{str(name)!r}]"
