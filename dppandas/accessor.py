@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from . import fingerprints, hashing, sampling
@@ -87,7 +85,8 @@ ask .release(epsilon=…)>
     _check_owner(owner, unit, token, before, running)
     terms: dict[str, object] = {"unit": owner, "version": version}
     schema, own = _schema(df, meant, running.strict), _own_copy(df)
-    facts = contents.fingerprint(own, _KEY)
+    facts = contents.fingerprint(own, _KEY)  # all columns are in forms of their own from here on
+    own.detach()
     holding = running.holdings.get(name)
     if holding is None:
         # What pandas made of another source's frame is that source's rows, changed who knows how.
@@ -281,29 +280,8 @@ def _levels(df: pd.DataFrame) -> tuple[Any, ...]:
 
 def _own_copy(df: pd.DataFrame) -> Columns:
     """A copy that nobody else can change: not a lazy one, for pandas copies on write, but not
-    through ``.array``; and with its own lists, which a copy of an object column shares."""
-    own = df.copy(deep=True)
-    for position, dtype in enumerate(df.dtypes):
-        if isinstance(dtype, np.dtype) and dtype.kind == "O":
-            cells = own.iloc[:, position].to_numpy()
-            if any(issubclass(kind, _MUTABLE) for kind in set(map(type, cells))):
-                array = np.empty(len(cells), dtype=object)
-                for i, cell in enumerate(cells):
-                    array[i] = _own_cell(cell) if isinstance(cell, _MUTABLE) else cell
-                column: Any = pd.Series(array, index=own.index, dtype=object)
-                own.isetitem(position, column)  # as a Series: of an array pandas infers the type
-    return Columns(own)
-
-
-_MUTABLE = (list, set, dict, bytearray, np.ndarray)
-
-
-def _own_cell(cell: Any) -> Any:
-    """A list of our own; None for one that can't be copied, as it is missing too if too deep."""
-    try:
-        return deepcopy(cell)
-    except Exception:
-        return None
+    through ``.array``."""
+    return Columns(df.copy(deep=True))
 
 
 def _check_owner(

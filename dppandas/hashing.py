@@ -21,7 +21,7 @@ from .values.forms import Coded, Durations, Instants, Levels, Numbers, Truths, V
 
 Hashes = npt.NDArray[np.uint64]
 
-_MISSING = np.uint64(0x9E3779B97F4A7C15)
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def of_rows(
@@ -39,25 +39,26 @@ def of_rows(
 
 def several(hashes: Hashes, number: int) -> Hashes:
     """For each hash a row of so many others."""
-    ways = np.arange(1, number + 1, dtype=np.uint64) * _MISSING  # an odd number: no two alike
+    ways = np.arange(1, number + 1, dtype=np.uint64) * _ODD  # an odd number: no two alike
     return mixed(hashes[:, None] + ways)
 
 
 def of_elements(v: Vector, key: bytes, equal: bool = False) -> Hashes:
     """A 64-bit keyed hash of each element."""
+    missing = np.uint64(_salt(key, b"missing"))
     if isinstance(v, Coded):
-        return v.by_level(("hash", key, equal), lambda x: _of_levels(x, key, equal), _MISSING)
+        return v.by_level(("hash", key, equal), lambda x: _of_levels(x, key, equal), missing)
     if isinstance(v, Truths):
         found = _truths(v.values, key, equal)
     elif isinstance(v, Numbers):
-        found = _numbers(v.values)
+        found = _numbers(v.values, key)
     elif isinstance(v, Durations):
         found = _moments(v.micros, v.beyond, _salt(key, b"duration"))
     elif isinstance(v, Instants):
         found = _moments(v.micros, v.beyond, _salt(key, _sort(v.zone, equal)))
     else:
         raise TypeError
-    return np.where(v.null(), _MISSING, found)
+    return np.where(v.null(), missing, found)
 
 
 def name_of(value: Any) -> str | None:
@@ -91,12 +92,12 @@ def mixed(x: Hashes) -> Hashes:
 
 def _truths(values: npt.NDArray[np.bool_], key: bytes, equal: bool) -> Hashes:
     if equal:
-        return _numbers(values.astype(np.int64))
+        return _numbers(values.astype(np.int64), key)
     both = [_salt(key, b"False"), _salt(key, b"True")]
     return np.array(both, dtype=np.uint64)[values.astype(np.intp)]
 
 
-def _numbers(exact: npt.NDArray[Any]) -> Hashes:
+def _numbers(exact: npt.NDArray[Any], key: bytes) -> Hashes:
     """Equal numbers hash alike in both forms; from 2^53 on, low bits tell whole ones apart."""
     numbers = exact.astype(np.float64, copy=False)
     if exact.dtype.kind == "i":
@@ -104,9 +105,9 @@ def _numbers(exact: npt.NDArray[Any]) -> Hashes:
     else:
         fits = (numbers >= -(2.0**63)) & (numbers < 2.0**63)
         low = np.where(fits, numbers, 0).astype(np.int64).view(np.uint64)
-    bits = (numbers + 0.0).view(np.uint64)
+    found = mixed((numbers + 0.0).view(np.uint64) ^ np.uint64(_salt(key, b"number")))
     large = np.abs(numbers) >= 2.0**53
-    return mixed(np.where(large, bits ^ mixed(low), bits) if large.any() else bits)
+    return np.where(large, mixed(found + low), found) if large.any() else found
 
 
 def _moments(micros: npt.NDArray[np.int64], nanos: npt.NDArray[np.int64], salt: int) -> Hashes:
@@ -154,11 +155,12 @@ def _large(exact: int) -> str:
 def _of_group(group: str, cells: Sequence[Cell], key: bytes, equal: bool) -> Hashes:
     values = [exact for _, exact in cells]
     if group == "missing":
-        return np.full(len(cells), _MISSING)
+        return np.full(len(cells), np.uint64(_salt(key, b"missing")))
     if group == "truth":
         return _truths(np.array(values, dtype=bool), key, equal)
     if group in ("real", "whole"):
-        return _numbers(np.array(values, dtype=np.float64 if group == "real" else np.int64))
+        exact = np.array(values, dtype=np.float64 if group == "real" else np.int64)
+        return _numbers(exact, key)
     if group == "zoned":
         each = ((n, _salt(key, _sort(zone, equal))) for n, zone in values)
         return np.concatenate([_of_moment(n, salt) for n, salt in each])

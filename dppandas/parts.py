@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -346,8 +347,10 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         """The period that a time lies in, by the clock on its wall: for freq="M" its month. Keys
         are periods, such as ``pd.period_range("2020-01", "2020-12", freq="M")``."""
         try:
-            period = pd.Timestamp(2020, 1, 1).to_period(_text(freq, "freq"))
-        except (ValueError, AttributeError, KeyError) as error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # what pandas warns of it would warn of at each time
+                period = pd.Timestamp(2020, 1, 1).to_period(_text(freq, "freq"))
+        except (ValueError, AttributeError, KeyError, Warning) as error:
             raise QueryError(
                 f"freq={shown(freq)} is no frequency of periods, such as 'M', 'Q' or 'D': {error}. "
                 "Nothing was computed or charged."
@@ -356,10 +359,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     def _rounded(self, how: str, freq: str) -> PrivateSeries:
         try:
-            pd.Timestamp(2020, 1, 1).round(_text(freq, "freq"))
+            named: str = pd.tseries.frequencies.to_offset(_text(freq, "freq")).freqstr
+            pd.Timestamp(2020, 1, 1).round(named)
         except ValueError as error:
             raise QueryError(f"freq={shown(freq)} is no fixed frequency: {error}.") from None
-        return self._new(TimePart(self._operand, how, freq))
+        return self._new(TimePart(self._operand, how, named))
 
 
 def cast(expression: Expression, dtype: Any) -> Expression:

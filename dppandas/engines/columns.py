@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from threading import RLock
 from typing import Any
 
@@ -41,10 +42,35 @@ class Columns:
             self._made[name] = reading.column(self._frame.iloc[:, self._positions[name]])
         return self._made[name]
 
+    def detach(self) -> None:
+        """Keep lists of our own for a caller's function, too, where they can be copied: a copy of
+        an object column shares them."""
+        for position, dtype in enumerate(self._frame.dtypes):
+            if not (isinstance(dtype, np.dtype) and dtype.kind == "O"):
+                continue
+            cells = self._frame.iloc[:, position].to_numpy()
+            kinds = {id(kind): kind for kind in map(type, cells)}.values()
+            if any(issubclass(kind, _MUTABLE) for kind in kinds):
+                array = np.empty(len(cells), dtype=object)
+                for i, cell in enumerate(cells):
+                    array[i] = _own(cell) if issubclass(type(cell), _MUTABLE) else cell
+                column: Any = pd.Series(array, index=self._frame.index, dtype=object)
+                self._frame.isetitem(position, column)  # a Series: of an array pandas infers types
+
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
         """Some rows as they were given."""
         found: pd.DataFrame = self._frame.iloc[rows, [self._positions[name] for name in names]]
         return found
+
+
+_MUTABLE = (list, set, dict, bytearray, np.ndarray)
+
+
+def _own(cell: Any) -> Any:
+    try:
+        return deepcopy(cell)
+    except Exception:  # too deep, or holding what can't be copied
+        return cell
 
 
 class Made:

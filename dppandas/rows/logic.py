@@ -119,8 +119,8 @@ class IsIn(Truth):
     labels: tuple[Any, ...]
 
     def truth(self, chunk: Chunk) -> Mask:
-        labels = vectors.distinct(self.labels)
-        return vectors.prepared(labels).codes(self.operand.vector(chunk)) < len(labels)
+        codes = vectors.prepared(self.labels).codes(self.operand.vector(chunk))
+        return np.asarray(codes < len(self.labels), dtype=bool)
 
     def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
         yield self.operand, self.labels

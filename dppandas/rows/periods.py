@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import datetime
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ import pandas as pd
 
 from .. import kinds, vectors
 from ..kinds import Kind, Schema
-from ..values.cells import zone_of
-from ..values.forms import Instants, wall
+from ..values.forms import clock
 from ..vectors import Vector
 from .base import Chunk, Expression, inner
+from .elapsed import clocks
 from .times import DAY
 
 
@@ -68,20 +68,6 @@ class Calendar:
         )
         return placed
 
-    def of(self, value: Any) -> Any:
-        """The label of one element; None for what is no time, or has a zone where none is meant
-        (unless it is asked by the clock), or none where one is."""
-        if not isinstance(value, datetime.datetime):
-            return None
-        time = pd.Timestamp(value)
-        if self.by_clock:
-            time = time.tz_localize(None)
-        if (time.tz is None) != (self.zone is None):
-            return None
-        if self.zone is not None:
-            time = time.tz_convert(self.zone).tz_localize(None)
-        return self.placed(self.label(time))
-
 
 def _month(months: int) -> datetime.date:
     return datetime.date(months // 12, months % 12 + 1, 1)
@@ -98,34 +84,22 @@ class Period(Expression):
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
-        operand = self.operand.vector(chunk)
-        starts = self._starts(operand)
-        if starts is None:
-            zone = str(self.division.zone)
-            key = ("period", self.division.frequency, zone, self.division.by_clock)
-            return vectors.each(operand, self.division.of, key)
-        found, codes = np.unique(starts, return_inverse=True)
-        return vectors.coded([self._label(start) for start in found.tolist()], codes.reshape(-1))
+        local, none = self._clock(self.operand.vector(chunk))
+        is_part = self.division.kind == "tick"
+        step = self.division.seconds if is_part else DAY
+        starts = np.where(none, 0, local // 10**6 // step * step)
+        found, codes = np.unique(starts.astype("M8[s]"), return_inverse=True)
+        labels = [self._label(start) for start in found.tolist()]
+        return vectors.coded(labels, np.where(none, -1, codes.reshape(-1)))
 
-    def _starts(self, operand: Vector) -> Any:
-        """For a whole column of times, the day or part of a day that each lies in; None where it
-        must be asked one by one."""
+    def _clock(self, operand: Vector) -> tuple[vectors.Integers, vectors.Mask]:
+        """What the clock on the wall shows at each time, in microseconds, and which are none."""
+        if self.division.by_clock:
+            local, _, none = clocks(operand)
+            return local, none
         zone = self.division.zone
-        if not isinstance(operand, Instants):
-            return None
-        if (operand.zone is None) != (zone is None) and not self.division.by_clock:
-            return None
-        if zone is not None:
-            name = zone_of(zone)
-            if name is None:
-                return None
-            operand = replace(operand, zone=name)
-        local, none = wall(operand)
-        step = self.division.seconds if self.division.kind == "tick" else DAY
-        seconds = (local // 10**6 // step * step).astype("M8[s]")
-        starts = seconds if self.division.kind == "tick" else seconds.astype("M8[D]")
-        starts[none] = np.datetime64("NaT")
-        return starts
+        micros, _, none = vectors.instants(operand, zoned=zone is not None)
+        return (micros, none) if zone is None else clock(micros, none, zone)
 
     def _label(self, start: Any) -> Any:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from .. import kinds, vectors
 from ..domain import Declaration, Keys
 from ..kinds import Kind, Schema
 from ..values import MISSING, Cell
+from ..values.lookups import Recent
 from ..vectors import Mask, Vector
 from .base import Chunk, Domain, Expression, Literal, Truth, inner, one_of
 from .choice import LISTS, taken
@@ -118,7 +118,7 @@ def _table(prefixes: Codes, before: int, levels: int) -> Codes | None:
     return table
 
 
-_tuples = lru_cache(maxsize=64)(_Tuples)
+_tuples = Recent(_Tuples)
 
 
 def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
@@ -126,7 +126,8 @@ def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
     columns = [expression.vector(chunk) for expression in by]
     if keys.width == 1:
         return vectors.prepared(keys.labels).codes(columns[0])
-    return _tuples(keys).codes(columns)
+    codes: Codes = _tuples(keys).codes(columns)
+    return codes
 
 
 def _columns(by: Sequence[Expression], keys: Keys) -> Iterator[tuple[Expression, Sequence[Any]]]:

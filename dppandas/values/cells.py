@@ -40,6 +40,7 @@ import decimal
 import zoneinfo
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 from math import inf
 from typing import Any
 from uuid import UUID
@@ -95,9 +96,10 @@ class _NoRoom(Exception):
 
 def _canonical(cell: Any, room: _Room) -> Cell:
     kind = type(cell)
-    read = _READ.get(kind)
+    read = _BY_ID.get(id(kind))  # by its id, for a class can have a hash of its own
     if read is None:
-        read = next((_READ[base] for base in _MRO(kind) if base in _READ), None)
+        found = (_BY_ID[id(base)] for base in _MRO(kind) if id(base) in _BY_ID)
+        read = next(found, None)
         if read is None:
             return OPAQUE
     return read(cell, room)
@@ -130,10 +132,17 @@ def number(exact: int | float | Fraction) -> Cell:
     if bottom == 1:
         return "number", top
     if bottom.bit_length() <= 1075 and bottom & (bottom - 1) == 0:
-        near = float(exact)
-        if Fraction(near) == exact:
+        near = _nearest(exact)
+        if near is not None and Fraction(near) == exact:
             return "number", near
     return "number", exact
+
+
+def _nearest(exact: int | Fraction) -> float | None:
+    try:
+        return float(exact)
+    except OverflowError:
+        return None
 
 
 def _int(cell: int, room: _Room) -> Cell:
@@ -296,13 +305,23 @@ def zone_name(zone: datetime.tzinfo | None, offset: int = 0) -> str:
         name = zone.key
     elif type(zone).__module__.partition(".")[0] == "pytz":
         name = getattr(zone, "zone", None)
-    if isinstance(name, str) and name and name not in _UTC:
+    if isinstance(name, str) and name not in _UTC and is_known(str.__str__(name)):
         return str.__str__(name)
     if offset == 0:
         return "UTC"
     minutes, rest = divmod(abs(offset), 60 * 10**6)
     seconds = f":{rest / 10**6:g}" if rest else ""
     return f"{'-' if offset < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}{seconds}"
+
+
+@lru_cache(maxsize=1024)
+def is_known(name: str) -> bool:
+    """Whether a name is that of a zone: one from a file may have any."""
+    try:
+        zoneinfo.ZoneInfo(name)
+    except Exception:
+        return False
+    return True
 
 
 def zone_of(zone: datetime.tzinfo) -> str | None:
@@ -331,7 +350,7 @@ def _timestamp(cell: pd.Timestamp, room: _Room) -> Cell:
 
 _OFFSET_OF_TIME = pd.Timestamp.utcoffset
 _ASM8_OF_TIME = own(pd.Timestamp, "asm8")
-_ASM8_OF_SPAN = own(pd.Timedelta, "asm8")
+_COUNT, _UNIT = own(pd.Timedelta, "_value"), own(pd.Timedelta, "unit")
 
 
 def _counted(stamp: Any) -> int | Fraction | None:
@@ -361,7 +380,7 @@ def _timedelta64(cell: np.timedelta64, room: _Room) -> Cell:
 
 
 def _pandas_timedelta(cell: pd.Timedelta, room: _Room) -> Cell:
-    return _timedelta64(_ASM8_OF_SPAN(cell), room)
+    return duration(int(_COUNT(cell)) * UNITS[str(_UNIT(cell))])
 
 
 def _timedelta(cell: datetime.timedelta, room: _Room) -> Cell:
@@ -414,11 +433,15 @@ def _held(family: str, cells: Any, room: _Room) -> Cell:
 
 
 def _array(cell: Any, room: _Room) -> Cell:
-    if isinstance(cell, np.ma.MaskedArray):
+    if np.ma.MaskedArray in _MRO(type(cell)):
         return MISSING if cell is np.ma.masked else OPAQUE
-    if cell.size > MOST_ELEMENTS:
+    if _SIZE(cell) > MOST_ELEMENTS:
         return MISSING
     plain = np.asarray(cell)
+    if plain.ndim == 0:  # one in another has no other end
+        room.depth -= 1
+        if room.depth < 0:
+            raise _NoRoom
     if plain.dtype.kind in "Mm":
         listed = np.empty(plain.size, dtype=object)
         for i, each in enumerate(plain.reshape(-1)):
@@ -427,12 +450,14 @@ def _array(cell: Any, room: _Room) -> Cell:
     return _canonical(np.ndarray.tolist(plain), room)
 
 
-def _set(cell: Any, room: _Room) -> Cell:
-    kind: Any = set if isinstance(cell, set) else frozenset
-    if kind.__len__(cell) > MOST_ELEMENTS:
-        return MISSING
-    found = _elements(list(kind.__iter__(cell)), room)
-    return "set", tuple(sorted(found, key=order))
+def _set(kind: Any) -> Callable[[Any, _Room], Cell]:
+    def read(cell: Any, room: _Room) -> Cell:
+        if kind.__len__(cell) > MOST_ELEMENTS:
+            return MISSING
+        found = _elements(list(kind.__iter__(cell)), room)
+        return "set", tuple(sorted(found, key=order))
+
+    return read
 
 
 def _dict(cell: dict[Any, Any], room: _Room) -> Cell:
@@ -468,6 +493,7 @@ def _missing(cell: Any, room: _Room) -> Cell:
 
 
 _UUID_INT = own(UUID, "int")
+_SIZE = own(np.ndarray, "size")
 _FREQUENCY, _ORDINAL = own(pd.Period, "freqstr"), own(pd.Period, "ordinal")
 _LEFT, _RIGHT, _CLOSED = (own(pd.Interval, name) for name in ("left", "right", "closed"))
 
@@ -504,7 +530,9 @@ _READ: dict[type, Callable[[Any, _Room], Cell]] = {
     list: _list,
     tuple: _tuple,
     np.ndarray: _array,
-    set: _set,
-    frozenset: _set,
+    set: _set(set),
+    frozenset: _set(frozenset),
     dict: _dict,
 }
+#: By the identity of a class, which lives as long as this table.
+_BY_ID = {id(kind): read for kind, read in _READ.items()}

@@ -14,6 +14,7 @@ level of a coded column (`Vector.by_level`), and for the others by numpy, where 
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -192,6 +193,7 @@ class Levels:
         self._said: dict[Any, Array] = {}
         self._made: dict[Any, tuple[Array, Levels]] = {}
         self._names: Any = None
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._cells if self.texts is None else self.texts)  # type: ignore[arg-type]
@@ -209,10 +211,16 @@ class Levels:
         if found is None:
             on_levels = function(self)
             found = np.append(on_levels, np.array([absent], dtype=on_levels.dtype))
-            if sum(each.nbytes for each in self._said.values()) > _MOST_REMEMBERED:
-                self._said.clear()
+            self._remembering(found)
             self._said[key] = found
         return found
+
+    def _remembering(self, array: Array) -> None:
+        """Forget all where it grows too much. Other threads may write at the same time, so nothing
+        here goes through what is remembered."""
+        self._bytes += array.nbytes
+        if self._bytes > _MOST_REMEMBERED:
+            self._said, self._made, self._bytes = {}, {}, 0
 
     def made(
         self, key: Any, function: Callable[[Levels], tuple[Array, Levels]]
@@ -220,9 +228,9 @@ class Levels:
         """Other levels made of these, and the code of each; once a key."""
         found = self._made.get(key)
         if found is None:
-            if sum(len(each) for each, _ in self._made.values()) > _MOST_REMEMBERED // 2**8:
-                self._made.clear()
-            found = self._made[key] = function(self)
+            found = function(self)
+            self._remembering(found[0])
+            self._made[key] = found
         return found
 
     def named(self, function: Callable[[Levels], Any]) -> Any:
@@ -337,34 +345,31 @@ def micros(counts: Integers, unit: str, gone: Mask) -> tuple[Integers, Integers 
     return np.where(gone, 0, counts) * step, None, gone
 
 
+#: Years in which zones say what their clocks show; beyond these, they show what they did there.
+_KNOWN_FROM, _KNOWN_TO = (
+    (datetime.datetime(*day) - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+    for day in ((1, 1, 3), (9999, 12, 29))
+)
+
+
 def wall(v: Instants) -> tuple[Integers, Mask]:
-    """Microseconds by the clock on the wall of the zone, and which have none."""
-    if v.zone is None:
-        return v.micros, v.null()
-    local = np.zeros(len(v), dtype=np.int64)
-    null = v.null().copy()
-    try:
-        local[~null] = _local(v.micros[~null], v.zone)
-    except Exception:  # an instant at the end of all times, that its zone moves beyond it
-        for i in np.flatnonzero(~null):
-            try:
-                local[i] = _local(v.micros[i : i + 1], v.zone)[0]
-            except Exception:
-                null[i] = True
-    return local, null
+    """Microseconds by the clock on the wall of the zone, and which elements have none."""
+    return (v.micros, v.null()) if v.zone is None else clock(v.micros, v.null(), tzinfo(v.zone))
 
 
-def _local(utc: Integers, zone: str) -> Integers:
-    times = pd.DatetimeIndex(utc.view("M8[us]")).tz_localize("UTC").tz_convert(tzinfo(zone))
-    return np.asarray(times.tz_localize(None), dtype="M8[us]").view(np.int64)
+def clock(micros: Integers, null: Mask, zone: Any) -> tuple[Integers, Mask]:
+    """The same of microseconds in UTC, in a zone as pandas takes it."""
+    null = null | (np.abs(micros.astype(np.float64)) > MOST_MICROS - 2.0**50)
+    known = np.clip(np.where(null, 0, micros), _KNOWN_FROM, _KNOWN_TO)
+    times = pd.DatetimeIndex(known.view("M8[us]")).tz_localize("UTC").tz_convert(zone)
+    local = np.asarray(times.tz_localize(None), dtype="M8[us]").view(np.int64)
+    return np.where(null, 0, micros) + (local - known), null
 
 
 def tzinfo(zone: str) -> Any:
     """A zone by the name that `cells.zone_name` gave it."""
     if zone[0] not in "+-":
         return zone
-    import datetime
-
     sign = -1 if zone[0] == "-" else 1
     hours, minutes, *seconds = zone[1:].split(":")
     rest = float(seconds[0]) if seconds else 0.0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from .cells import canonical
 from .equality import key, readings
 from .forms import (
     Array,
@@ -147,11 +148,42 @@ def _float(exact: Any) -> float | None:
     return near if near == exact else None
 
 
+class Recent:
+    """What was made of public objects that were asked about lately: by which object it is, for two
+    that are equal in Python, such as ``(1,)`` and ``(True,)``, may mean different things."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+        self._known: dict[int, tuple[Any, Any]] = {}
+
+    def __call__(self, asked: Any) -> Any:
+        which = id(asked)  # what is known is kept, so that no other gets its id
+        known = self._known.get(which)
+        if known is None:
+            if len(self._known) >= 64:
+                self._known = {}
+            known = self._known[which] = asked, self._make(asked)
+        return known[1]
+
+
+#: Types whose values mean the same if they are equal.
+_SIMPLE = {int, float, str, bool, pd.Timestamp}
+
+
 @lru_cache(maxsize=256)
-def _prepared(labels: tuple[Any, ...], cells: tuple[Any, ...]) -> Labels:
+def _simple(labels: tuple[Any, ...], types: tuple[type, ...]) -> Labels:
     return Labels(labels)
+
+
+def _made(labels: tuple[Any, ...]) -> Labels:
+    types = tuple(map(type, labels))
+    return _simple(labels, types) if set(types) <= _SIMPLE else Labels(labels)
+
+
+_recent = Recent(_made)
 
 
 def prepared(labels: tuple[Any, ...]) -> Labels:
     """Labels ready for look-ups; those of recent queries are kept."""
-    return _prepared(labels, tuple(map(canonical, labels)))
+    found: Labels = _recent(labels)
+    return found

@@ -42,11 +42,7 @@ def _micro(whole: int) -> Any:
 
 
 def _zoned(exact: tuple[int, str]) -> pd.Timestamp:
-    time = timestamp(exact[0]).tz_localize("UTC")
-    try:
-        return time.tz_convert(tzinfo(exact[1]))
-    except Exception:
-        return time
+    return timestamp(exact[0]).tz_localize("UTC").tz_convert(tzinfo(exact[1]))
 
 
 def _duration(nanos: int) -> Any:
@@ -69,6 +65,12 @@ def _interval(exact: tuple[Any, ...]) -> pd.Interval[Any]:
     return pd.Interval(value_of(left), value_of(right), closed=closed)
 
 
+def _period(exact: tuple[str, int]) -> pd.Period | None:
+    """None for a frequency that pandas warns of: it would tell that one is there."""
+    freq, ordinal = exact
+    return None if freq.startswith(("B", "C")) else pd.Period(ordinal=ordinal, freq=freq)
+
+
 def _same(exact: Any) -> Any:
     return exact
 
@@ -86,7 +88,7 @@ _OBJECTS: dict[str, Callable[[Any], Any]] = {
     "mapping": lambda exact: tuple(map(value_of, exact)),
     "clock": _clock,
     "uuid": lambda exact: UUID(int=exact),
-    "period": lambda exact: pd.Period(ordinal=exact[1], freq=exact[0]),
+    "period": _period,
     "interval": _interval,
     "complex": lambda exact: complex(*exact),
 }
