@@ -232,7 +232,7 @@ def _weighted(df: pd.DataFrame) -> tuple[Any, Any]:
 PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
     "count": lambda d: [len(d)],
     "count of columns": lambda d: _flat(d[["number", "group", "when"]].count()),
-    "sum of True": lambda d: [d["yes"].sum(), d["no"].sum(), 0],
+    "sum of True": lambda d: [d["yes"].sum(), d["no"].sum(), (d["number"] > 1).sum()],
     "sum": lambda d: [clipped(d["number"]).sum()],
     "sum of columns": lambda d: [clipped(d[c]).sum() for c in ("number", "code")],
     "sum within a norm": lambda d: _flat(within_norm(d[["number", "code"]], 4).sum()),

@@ -237,7 +237,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     ),
     "twice": lambda p: (p["a"].value_counts(keys=LABELS["a"], epsilon=1),) * 2,
     "too many cells": lambda p: (
-        p["a"].value_counts(keys=range(400), epsilon=1),
+        p["a"].value_counts(keys=list(map(str, range(400))), epsilon=1),
         p["b"].value_counts(keys=range(400), epsilon=1),
     ),
 }

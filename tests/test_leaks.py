@@ -306,7 +306,7 @@ asserted, asserted["text"], asserted.count(), vars(asserted), vars(asserted["tex
 pprint.pprint([vars(each) for each in (p, text, groups, unreleased, s)])
 repr(dp.session().holdings), repr(s.holdings), list(s.holdings.values())
 inspect.getmembers(text)
-text.unique(), text.suggest_bounds(), p.groupby("text", delta=1e-6), text.value_counts(delta=1e-6)
+text.unique(), p.groupby("text", delta=1e-6), text.value_counts(delta=1e-6)
 %whos
 p?
 text??

@@ -23,7 +23,11 @@ from dppandas.plots import quantiles
 from dppandas.plots.base import text_of
 
 #: What has no error along values, and so no picture.
-UNDRAWN = {"suggested bounds", *EXPERIMENTAL, *SELECTIONS}
+OF_TIMES = {
+    "mean of times", "std of times", "median of times", "sum of durations", "group mean of times",
+    "group quantiles of times",
+}  # fmt: skip
+UNDRAWN = {"suggested bounds", *OF_TIMES, *EXPERIMENTAL, *SELECTIONS}
 INDEXES = {"unique", "unique elements", "nlargest columns"}
 DRAWN_SELECTIONS = {"nlargest counts"}
 

@@ -27,6 +27,7 @@ from dppandas.rows import (
 )
 from dppandas.statistics import Cells, Layout, Sum
 from dppandas.totals import Total
+from dppandas.vectors import Numbers
 
 A, B = Column("a"), Column("b")
 WHERE = Compare(">", Function("tanh", Dot((A, B), (1.0, -2.0))), Literal(-0.5))
@@ -81,7 +82,7 @@ def test_a_chunk_that_remembers_asks_once_a_branch() -> None:
 
     def vector(i: int) -> Any:
         made.append(i)
-        return Literal(i).vector(chunk)
+        return Numbers(np.full(chunk.rows, float(i)))
 
     for branch in (0, 1, 0, 1):
         view = replace(chunk, branch=branch)

@@ -318,7 +318,7 @@ def test_declared_tuples_are_found_by_table_and_by_search(
     """Some tuples of three columns, in any order, against a dict of them."""
     if searches:
         monkeypatch.setattr(tables, "_table", lambda *sizes: None)
-    tables._tuples.cache_clear()
+    tables._tuples._known.clear()
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(rng.integers(0, 5, (300, 3)), columns=list("xyz")).astype(object)
     frame[rng.random(frame.shape) < 0.05] = None
