@@ -328,7 +328,7 @@ def test_declared_tuples_are_found_by_table_and_by_search(
     found = dict(zip(keys, integers(asked, asked._root.engine), strict=True))
     rows = list(map(tuple, frame.to_numpy().tolist()))
     assert found == {key: rows.count(key) for key in keys}
-    tables._tuples.cache_clear()
+    tables._tuples._known.clear()
 
 
 # --- histograms -----------------------------------------------------------------------------------
