@@ -107,7 +107,9 @@ class Asking:
             "idxmax of columns": lambda: p[["yes", "no"]].idxmax(**self.said),
             "idxmax of sums": lambda: p[["number", "code"]].idxmax(bounds=BOUNDS, **self.said),
             "idxmax of counts": lambda: p["group"].value_counts(keys=GROUPS).idxmax(**self.said),
-            "nlargest columns": lambda: p[["yes", "no", "group"]].sum().nlargest(2, **self.said),
+            "nlargest columns": lambda: (
+                p.assign(high="number > 1")[["yes", "no", "high"]].sum().nlargest(2, **self.said)
+            ),
             "nlargest counts": lambda: p["code"].value_counts(keys=CODES).nlargest(2, **self.said),
             "mode": lambda: p["group"].mode(keys=GROUPS, **self.said),
             "worst fit": lambda: SELECTIONS[name](p, None).release(**self.said),
