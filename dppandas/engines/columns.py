@@ -30,12 +30,10 @@ class Columns:
         return iter(self._positions)
 
     def __getitem__(self, name: Any) -> Vector:
-        found: Any = self._made.get(name)
-        if found is None:
-            # One line: an interrupt between two would leave the lock behind, as in `store`.
-            with self._lock: found = self._once(name)  # noqa: E701  # fmt: skip
-        whole: Vector = found
-        return whole
+        if name in self._made:
+            return self._made[name]
+        # One line: an interrupt between two would leave the lock behind, as in `store`.
+        with self._lock: return self._once(name)  # noqa: E701  # fmt: skip
 
     def _once(self, name: Any) -> Vector:
         if name not in self._made:
@@ -77,15 +75,14 @@ class Made:
     """Columns that were made, and never were a DataFrame's."""
 
     def __init__(self, columns: Mapping[Any, Vector], rows: int) -> None:
-        self._columns = dict(columns)
+        self._columns: dict[Any, Vector] = dict(columns)
         self.rows = rows
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._columns)
 
     def __getitem__(self, name: Any) -> Vector:
-        found: Vector = self._columns[name]
-        return found
+        return self._columns[name]
 
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
         """Some rows as plain objects."""
