@@ -27,7 +27,8 @@ from .values.cells import OPAQUE
 #: What was said of parts, by their ids.
 Known = dict[int, tuple[Any, str]]
 
-#: Counted up when equal queries get other texts.
+#: Counted up when equal queries get other texts. Where the integers of one statistic change, or how
+#: they are read, its class counts up its ``reading``.
 FORM = 2
 
 
@@ -74,6 +75,8 @@ def _fields(value: Any, known: Known) -> str:
     """A dataclass by its name and the fields that tell it from others; parts in any order where
     the order means nothing."""
     name = type(value).__name__
+    if (reading := getattr(value, "reading", 1)) > 1:
+        name = f"{name}@{reading}"
     hidden = getattr(value, "not_asked", ())
     if getattr(value, "commutes", False):
         said = sorted({text(part, known) for part in _flat(value, type(value))})

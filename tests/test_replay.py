@@ -183,6 +183,15 @@ def test_what_is_refused_notes_no_replay() -> None:
     assert statuses() == ["released"] * 2 + ["replayed"] * 2
 
 
+def test_what_is_read_otherwise_is_another_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = people()
+    p.count(epsilon=1)
+    monkeypatch.setattr("dppandas.statistics.Count.reading", 2)
+    p.count(epsilon=1)
+    p.count(epsilon=1)
+    assert statuses() == ["released", "released", "replayed"]
+
+
 def test_a_charge_that_failed_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     p = people()
     with monkeypatch.context() as broken:
