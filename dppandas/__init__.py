@@ -26,6 +26,7 @@ The map of the house, each room importing only those above it:
 `querystring`      from the text of a query to an expression
 `sampling`         exact samplers; the only reader of the operating system's entropy
 `mechanisms`       discrete Laplace and Gaussian, selections: calibrate, loss, accuracy
+`conditional`      intervals of counts that are read only if they are told
 `thresholds`       which labels that nobody declared may be told, under a δ
 `selection`        quantiles by the exponential mechanism
 `joint`            the noise of several releases, joined

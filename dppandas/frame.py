@@ -463,7 +463,7 @@ ask .release(epsilon=…)>
             come in declared order, all of them: which groups have rows is private.
         delta : in a session with a δ, and without keys: keys are found in the data, and those told
             whose noisy count reaches a public threshold (see `UnknownGroups`); each answer spends
-            this δ.
+            this δ. Intervals hold for each key by itself, given that it is told.
 
         by : a name, or a ``pd.Grouper(key="when", freq="MS")`` whose keys= are (start, end), two
             times: a group for each period from that of start to that of end, called as pandas

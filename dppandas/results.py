@@ -77,9 +77,10 @@ class Record:
         """How far the answer may be from the exact one on the same rows, with this confidence.
 
         A number for a scalar, else a Series or DataFrame under the result's labels; with several
-        numbers, all errors hold together. For a selection: how far the score of what was selected
-        may lie below the best; for quantiles: how many ranks they may be off. Only the noise
-        counts: what clipping and a unit's max_rows changed is not in it.
+        numbers, all errors hold together; of labels told under a δ those of each label by itself,
+        given that it is told. For a selection: how far the score of what was selected may lie below
+        the best; for quantiles: how many ranks they may be off. Only the noise counts: what
+        clipping and a unit's max_rows changed is not in it.
         """
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
@@ -94,8 +95,9 @@ class Record:
         """Bounds around the exact answer on the same rows, with this confidence.
 
         (lower, upper) for a scalar; for a Series a DataFrame with columns lower and upper; for a
-        DataFrame one with both under each column. All intervals of a result hold together. They
-        are made of public facts and the noisy integers, and hold for clipped values.
+        DataFrame one with both under each column. All intervals of a result hold together; of
+        labels told under a δ those of each label by itself, given that it is told. They are made of
+        public facts and the noisy integers, and hold for clipped values.
         """
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
@@ -179,7 +181,8 @@ class Record:
             f'<td class="dp-noisy">{interval}</td></tr>'
             for name, value, interval in self._lines()
         )
-        head = "<tr><th></th><th>answer</th><th>95 % interval</th></tr>"
+        each = " of each label" if self.statistic.each else ""
+        head = f"<tr><th></th><th>answer</th><th>95 % interval{each}</th></tr>"
         table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
         return f'<div class="dppandas-record"><p>{facts}</p>{table}</div>'
 

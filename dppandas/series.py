@@ -350,7 +350,9 @@ class PrivateSeries(PrivateColumn, Answers):
 
         A label that n units have is told with the probability π(n), the largest that the loss
         allows: for epsilon=1 and delta=1e-5 above ½ from 12 units on, where each has one row. No
-        count is told; `value_counts` without keys does. Equal values are one label, as there.
+        count is told; `value_counts` without keys does. Equal values are one label, as there. A
+        label that nobody has is never told; ``expected`` of the ledger says how many units a label
+        needs for being told with 95 %.
 
         *Guarantee*: (epsilon, delta)-differential privacy of the unit (Desfontaines et al., PoPETs
         2022, Theorem 1; docs/proofs/partition_selection.md).
@@ -425,7 +427,8 @@ class PrivateSeries(PrivateColumn, Answers):
             labels are told with a probability above delta. The index holds objects always: one
             label for equal values (whole numbers and truth values as int, text as str, zoned times
             in UTC); in order of their counts, then by label. Missing values are dropped, and
-            lists and other values that can't be keys. Each interval holds by itself.
+            lists and other values that can't be keys. Each interval holds by itself, given that
+            its label is told: where noise may have lifted the label it goes down to 1.
 
         *Guarantee*: epsilon-differential privacy of the unit; the keys are disjoint, so the ℓ1
         sensitivity is 1 a row (docs/proofs/counts.md). For labels that are found, (epsilon, delta)

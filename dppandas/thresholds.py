@@ -18,6 +18,7 @@ from typing import Any
 from . import conversions, sampling
 from .accounting import NOTHING, Asked, Measure
 from .budget import Delta, Epsilon, Loss, Rho
+from .conditional import Passed
 from .errors import MissingArgument, QueryError
 from .intervals import Interval, contexts, exp_interval
 from .labels import rank
@@ -84,6 +85,11 @@ class Threshold:
         """The law of each count's noise."""
         return DiscreteLaplace(self.scale)
 
+    @property
+    def passed(self) -> Passed:
+        """The law of a noisy count that is told."""
+        return Passed(self.scale, self.least)
+
     def release(self, exact: Found) -> list[Any]:
         """Labels and noisy counts from the threshold on, in the order of labels."""
         return [(exact[name][0], (count,)) for name, count in self.passing(exact)]
@@ -102,10 +108,6 @@ class Threshold:
 
     def blank(self, size: int) -> list[Any]:
         return []
-
-    def half_width(self, confidence: float, entries: int = 1) -> int:
-        """Of each count's noise."""
-        return self.noise.half_width(confidence, entries)
 
 
 @dataclass(frozen=True)
@@ -363,11 +365,12 @@ class Curve:
         return float(self._known(units, 40)[0])
 
     def surely(self, confidence: float) -> int:
-        """The least n with π(n) ≥ confidence."""
-        low, high = 0, self.last + 1
+        """The least n with π(n) ≥ confidence, by a lower end of π."""
+        low, high, enough = 0, self.last + 1, Decimal(confidence)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self.value(middle) >= confidence else (middle, high)
+            is_sure = self._known(middle, 40)[0] >= enough
+            low, high = (low, middle) if is_sure else (middle, high)
         return high
 
     def _around(self, units: int, digits: int) -> Interval:

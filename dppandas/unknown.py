@@ -30,7 +30,8 @@ class UnknownGroups(PrivateGroupBy):
     """Private rows grouped by keys that nobody declared; `PrivateFrame.groupby` with ``delta=``.
 
     Half of ε is spent on counts, which decide what keys are told, and half on the statistic of
-    those; `size` tells the counts, for all of ε. Keys come in their order, as objects.
+    those; `size` tells the counts, for all of ε. Keys come in their order, as objects. Errors and
+    intervals hold for each key by itself, given that it is told.
     """
 
     def _answer(

@@ -266,10 +266,10 @@ class Unreleased(Private):
         """The largest error that a release would have, free: public facts decide it.
 
         Of counts and sums in their own unit, of times how long it is, of quantiles in ranks, of a
-        mode the gap; by keys that nobody declared, of each label by itself. Of a mean or variance
-        to first order, and only with ``expected_rows``: about how many rows (for a weighted one,
-        what total weight) it is taken over, from public knowledge. Of other ratios only the answer
-        knows: `QueryError`.
+        mode the gap; by keys that nobody declared, of each label by itself, given that it is told.
+        Of a mean or variance to first order, and only with ``expected_rows``: about how many rows
+        (for a weighted one, what total weight) it is taken over, from public knowledge. Of other
+        ratios only the answer knows: `QueryError`.
 
         *Guarantee*: no row is read and nothing is charged.
 

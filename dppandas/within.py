@@ -24,7 +24,7 @@ from .errors import BudgetExceeded, MissingArgument, QueryError, shown
 from .query import Query
 from .session import session
 from .spans import Ruler
-from .statistics import Statistic, Unknown
+from .statistics import Statistic
 from .values import canonical
 
 #: Losses of three digits, at most 1 % above what would be enough: so many lie between a power of
@@ -112,11 +112,6 @@ class Goal:
 
     def _error(self, query: Query) -> float:
         try:
-            if isinstance(query.statistic, Unknown) and query.statistic.inner is not None:
-                raise QueryError(
-                    "the errors of all labels told hold together, and how many are told only the "
-                    f"answer knows. {NOTHING}"
-                )
             return results.error_before(query, self.confidence, self.rows)
         except MissingArgument:
             raise

@@ -56,7 +56,7 @@ from dppandas.statistics.quantiles import Quantiles
 from dppandas.statistics.ranges import CELLS, Magnitudes, edges
 from dppandas.statistics.tables import Contingency
 from dppandas.statistics.units import Distinct
-from dppandas.statistics.unknown import Sparse, Unknown
+from dppandas.statistics.unknown import Sparse, Unique, Unknown
 
 CONFIDENCE = 0.95
 #: A test fails where what is seen has less probability than this.
@@ -360,14 +360,13 @@ def _numbers(found: Held, part: Part) -> Held | None:
     statistic, law = part.statistic, part.law
     before = known_before(part, found.confidence)
     tells_errors = _tells_errors(part)
-    by_label = isinstance(statistic, Sparse) and getattr(statistic, "inner", None) is None
-    if by_label and not hasattr(law, "half_width"):
+    if isinstance(statistic, Unique):
         return None  # labels alone
     others = in_pandas(found.name, found.table)
     # intervals of counts are cut at 0, and answers are not; of nothing the answer is the middle
     outright = not isinstance(statistic, ONE_BY_ONE | Sparse | Magnitudes)
     outright &= found.table in ("ordinary", "ends") and len(statistic.cells) == 1
-    counts = np.zeros(3, dtype=int)
+    counts, told = np.zeros(3, dtype=int), 0
     for noisy in part.draws(found.draws):
         truth = exact_answer(part, noisy)
         ends = statistic.intervals_at(noisy, law, found.confidence)
@@ -386,12 +385,10 @@ def _numbers(found: Held, part: Part) -> Held | None:
             near = [not gap > error + NEAR for gap, error in zip(off, errors, strict=True)]
         if before is not None:
             early = [not gap > before + NEAR for gap in off]
-        if by_label:  # each by itself; one that isn't told misses nothing
-            silent = len(part.exact) - len(noisy)
-            counts += [silent + sum(each) for each in (inside, near, early)]
-        else:
-            counts += [all(inside), all(near), all(early)]
-    found.draws *= len(part.exact) if by_label else 1
+        number = len(noisy) if statistic.each else 1  # of labels told each by itself
+        counts += [_all_of(each, number) for each in (inside, near, early)]
+        told += number
+    found.draws = told
     if not found.draws:
         return None
     found.intervals = int(counts[0])
@@ -399,6 +396,12 @@ def _numbers(found: Held, part: Part) -> Held | None:
     found.before = None if before is None else int(counts[2])
     found.law = exact_law(part, found.confidence)
     return found
+
+
+def _all_of(holds: Sequence[bool], number: int) -> int:
+    """Of how many parts, one after the other and alike long, everything holds."""
+    size = max(1, len(holds) // max(1, number))
+    return sum(all(holds[i * size : (i + 1) * size]) for i in range(number))
 
 
 def _tells_errors(part: Part) -> bool:
@@ -427,8 +430,8 @@ def known_before(part: Part, confidence: float) -> float | None:
 def _rows(part: Part) -> float:
     """Over how many rows, or which total weight, the smallest ratio is taken."""
     statistic = part.statistic
-    if isinstance(statistic, Unknown) and statistic.inner is not None:
-        raise dp.QueryError("of each label by itself, while draws are of all together.")
+    if isinstance(statistic, Unknown):
+        return 0.0
     if isinstance(statistic, WeightedMean):
         step = statistic.weight_grid.step
         return float(min((a + b) * step for a, b, _ in statistic._sums(part.exact)))

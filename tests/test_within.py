@@ -388,8 +388,14 @@ def test_the_loss_depends_on_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_labels_found_are_kept_by_each_label() -> None:
     dp.session(epsilon=10, delta=1e-3)
     found = table().dp["group"].value_counts(delta=1e-6, within=20)
-    assert dp.record(found).epsilon == Fraction("0.147")
-    assert dp.record(found).error().tolist() == [20] * len(found)
+    assert dp.record(found).epsilon == Fraction("0.836")
+    assert dp.record(found).expected == "each at most ± 20"
+    assert max(dp.record(found).error()) <= 20
+    groups = table().dp.groupby("group", delta=1e-6)["number"]
+    sums = groups.sum(bounds=(0, 9), within=50)
+    assert dp.record(sums).error().tolist() == pytest.approx([50] * len(sums), rel=0.02)
+    means = groups.mean(bounds=(0, 9), within=1, expected_rows=100)
+    assert dp.record(means).expected.startswith("each ≈ ")
 
 
 def test_a_choice_by_its_gap() -> None:

@@ -42,7 +42,8 @@ def plot(
     result : what a release gave, part of it (``head``, a column, sorted), or its `Record`. What
         ``agg`` and ``describe`` gave has one panel for each record.
     ax : matplotlib Axes to draw on, as many as there are panels; else a new figure.
-    confidence : of the intervals, which hold together for all numbers of one record.
+    confidence : of the intervals, which hold together for all numbers of one record; of labels told
+        under a δ for each label by itself.
     expected_rows : of quantiles, about how many values there are, from public knowledge: the ranks
         that they may be off become shares, and the distribution function has bounds.
 

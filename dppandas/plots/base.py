@@ -16,7 +16,6 @@ from .. import results
 from ..domain import is_missing
 from ..errors import QueryError
 from ..results import Record
-from ..statistics.unknown import Sparse
 
 Floats = npt.NDArray[np.float64]
 
@@ -151,7 +150,7 @@ def percent(confidence: float) -> str:
 def said_of(record: Record, confidence: float, what: str = "Bars") -> str:
     """What the bars are."""
     number = len(record._layout.labels())
-    if isinstance(record.statistic, Sparse):
+    if record.statistic.each:
         together = "each label by itself, not all together"
     else:
         together = f"all {number} hold together" if number > 1 else "of this one number"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
@@ -76,6 +76,7 @@ class Sparse(Statistic, registered=False):
     delta: Delta = NO_DELTA  # for a release that doesn't say its own
 
     needs: ClassVar = {"by": kinds.LABELS}
+    each: ClassVar[bool] = True
 
     @property
     def size(self) -> int:
@@ -147,8 +148,13 @@ class Unknown(Sparse):
     A row has one label, and adds 1 to its count and at most `inner.l1` to its other integers
     (proof: docs/proofs/thresholds.md). Half of ε is spent on counts, which decide what labels are
     told, and half on the inner statistic; without one all is spent on counts.
+
+    Intervals and errors are of each label by itself, given that it is told: how many labels are is
+    private. Of a count they follow from the law of what passed (`conditional`); the noise of the
+    inner statistic has no part in what is told, so that its own do.
     """
 
+    reading: ClassVar[int] = 2
     inner: Statistic | None = None
 
     @property
@@ -215,34 +221,42 @@ class Unknown(Sparse):
         return inner.estimate(flat)
 
     def intervals(self, noisy: Sequence[Any], half_width: int) -> list[Interval]:
-        """Of counts; a label that is told has a row."""
-        return [(max(1, c - half_width), max(1, c + half_width)) for _, (c,) in noisy]
+        raise InternalError("labels told have intervals by the law of what is told.")
 
     def intervals_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[Interval]:
-        """Counts: for each label by itself, for how many there are is private. Other statistics:
-        for all labels told together, for their noise has no part in which are told."""
         if self.inner is None:
-            return self.intervals(noisy, law.half_width(confidence))
-        inner, flat = self._told(noisy)
-        return inner.intervals_at(flat, law.values, confidence) if flat else []
+            return [law.passed.interval(count, confidence) for _, (count,) in noisy]
+        return [
+            interval
+            for inner, integers in self._one_by_one(noisy)
+            for interval in inner.intervals_at(integers, law.values, confidence)
+        ]
 
     def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
         if self.inner is None:
-            return [law.half_width(confidence)] * len(noisy)
-        inner, flat = self._told(noisy)
-        return inner.errors_at(flat, law.values, confidence) if flat else []
+            return [law.passed.error(count, confidence) for _, (count,) in noisy]
+        return [
+            error
+            for inner, integers in self._one_by_one(noisy)
+            for error in inner.errors_at(integers, law.values, confidence)
+        ]
+
+    def _one_by_one(self, noisy: Sequence[Told]) -> Iterator[tuple[Statistic, Sequence[int]]]:
+        """The inner statistic of each label told, with its noisy integers."""
+        one = replace(cast(Statistic, self.inner), cells=Numbered(count=1))
+        return ((one, integers[1:]) for _, integers in noisy)
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        """Of one label: how many are told is private."""
+        """The largest that a label may have that is told."""
         if self.inner is None:
-            return float(law.half_width(confidence))
+            return cast(int, law.passed.largest_error(confidence))
         return self.inner.error_before(law.values, confidence, rows)
 
     def expected_at(self, law: Any, confidence: float) -> str:
-        """Of one label."""
         if self.inner is None:
-            return f"± {law.half_width(confidence):,}"
-        return self.inner.expected_at(law.values, confidence)
+            return f"each at most ± {law.passed.largest_error(confidence):,}"
+        expected = self.inner.expected_at(law.values, confidence)
+        return f"each {expected}" if expected else ""
 
 
 @dataclass(frozen=True)
