@@ -11,7 +11,6 @@ smaller, and rounding moves what is compared by less than 2^-40 (docs/proofs/thr
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -65,11 +64,12 @@ class Passed:
         rate = self._rate
         a = math.exp(-rate)
 
-        def is_out(d: int) -> bool:
-            return math.exp(-d * rate) <= risk * (1 + a - math.exp(-(above + 1 - d) * rate))
-
-        most = min(above - 1, self._reach(risk))
-        return bisect_left(range(1, most + 1), True, key=is_out)
+        low, high = 0, min(above, self._reach(risk) + 1)
+        while high - low > 1:
+            d = (low + high) // 2
+            is_in = math.exp(-d * rate) > risk * (1 + a - math.exp(-(above + 1 - d) * rate))
+            low, high = (d, high) if is_in else (low, d)
+        return low
 
     def _beyond(self, above: int, risk: float) -> int:
         """The largest m for which N = noisy + m is in: with g = a^(above+1), those with
