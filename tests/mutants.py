@@ -44,6 +44,7 @@ CASES = {
     25: "equal queries at once share one draw, shown when it is kept under a lease still held",
     26: "what can only be an answer about nothing is refused, and kinds follow from no row",
     27: "times are numbers along a public ruler, and public texts mean the clock on the wall",
+    28: "a label's interval holds by itself, given that the label is told",
 }
 
 
@@ -448,6 +449,37 @@ MUTANTS = [
            "return expression.kind(facts.schema) if expression and is_one else kinds.NUMBER",
            "return kinds.NUMBER",
            "test_times.py::test_what_is_chosen_keeps_its_kind_and_domain"),
+    Mutant(28, "a label told has the interval of its noise", "statistics/unknown.py",
+           "return [law.passed.interval(count, confidence) for _, (count,) in noisy]",
+           "w = law.noise.half_width(confidence)\n"
+           "            return [(max(1, count - w), count + w) for _, (count,) in noisy]",
+           "test_conditional.py::test_labels_that_noise_lifts_are_in_their_intervals"),
+    Mutant(28, "no interval goes down to a label that noise has lifted", "conditional.py",
+           "low = 1 if above <= self._reach(risk) else", "low = 1 if above < 0 else",
+           "test_conditional.py::test_an_interval_holds_given_that_the_label_is_told"),
+    Mutant(28, "lower ends are those of any noisy count", "conditional.py",
+           "> risk * (1 + a - math.exp(-(above + 1 - d) * rate))", "> risk * (1 + a)",
+           "test_conditional.py::test_an_interval_is_what_its_definition_says"),
+    Mutant(28, "upper ends are those of any noisy count", "conditional.py",
+           "/ (rest + risk * g))", ")",
+           "test_conditional.py::test_an_interval_is_what_its_definition_says"),
+    Mutant(28, "ends are rounded inwards", "conditional.py",
+           "SAFE = 1 - 2.0**-30", "SAFE = 1 + 2.0**-30",
+           "test_conditional.py::test_ends_are_rounded_outwards"),
+    Mutant(28, "the error before is that of a label well above the threshold", "conditional.py",
+           "return self.least - 1 + self._reach(_half(confidence))",
+           "return self._reach(_half(confidence))",
+           "test_conditional.py::test_no_error_is_larger_than_what_is_said_before"),
+    Mutant(28, "the others that are told decide a label's error", "statistics/unknown.py",
+           "one = replace(cast(Statistic, self.inner), cells=Numbered(count=1))",
+           "one = replace(cast(Statistic, self.inner), cells=Numbered(count=len(noisy)))",
+           "test_conditional.py::test_other_labels_widen_no_interval"),
+    Mutant(28, "an old answer is read as a new one", "statistics/unknown.py",
+           "reading: ClassVar[int] = 2", "reading: ClassVar[int] = 1",
+           "test_conditional.py::test_answers_that_were_read_otherwise_are_asked_anew"),
+    Mutant(28, "a table doesn't say that intervals hold each", "results.py",
+           'each = " of each label" if self.statistic.each else ""', 'each = ""',
+           "test_conditional.py::test_what_is_read_in_each_way_says_so"),
 ]  # fmt: skip
 
 

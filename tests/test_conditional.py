@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
+from dppandas import canonical
 from dppandas.budget import Delta
 from dppandas.conditional import Passed
 from dppandas.thresholds import PartitionSelection, Threshold
@@ -108,7 +109,7 @@ def test_an_interval_is_what_its_definition_says(
         ]
         low, high = passed.interval(noisy, confidence)
         assert low == min(inside, default=1)
-        assert high == max(inside[-1:] + [noisy])
+        assert high == max([*inside[-1:], noisy])
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 64), Fraction(7, 3), Fraction(10**6), 2**51, 2**60])
@@ -117,7 +118,7 @@ def test_ends_are_rounded_outwards(scale: Fraction, confidence: float) -> None:
     """What lies beyond an end has a tail of at most half of the risk; and the end itself is in, for
     a risk that is 2^-28 of itself smaller."""
     passed = Passed(Fraction(scale), math.ceil(16 * scale) + 2)
-    half = Decimal((1 - confidence)) / 2
+    half = Decimal(1 - confidence) / 2
     less = half * (1 - Decimal(2) ** -28)
     for share in (0, Fraction(1, 10**6), Fraction(1, 3), 3, 5, 37, 10**6):
         noisy = passed.least + math.floor(share * scale)
@@ -176,7 +177,7 @@ GROUPED: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", GROUPED)
 @pytest.mark.usefixtures("exact")
 def test_other_labels_widen_no_interval(name: str) -> None:
-    """How many are told is private: a label's own interval and error are those that it has alone."""
+    """How many are told is private: a label's interval and error are those that it has alone."""
     found = []
     for labels in (1, 12):
         dp.reset()
@@ -204,6 +205,13 @@ def test_what_is_read_in_each_way_says_so() -> None:
     assert "of each label" not in declared._repr_html_()
 
 
+def test_answers_that_were_read_otherwise_are_asked_anew() -> None:
+    dp.session(epsilon=100, delta=0.01)
+    p = dp.protect(pd.DataFrame({"x": ["a"] * 90, "y": 0.5}), "d")
+    for asked in (p["x"].value_counts(delta=DELTA), p.groupby("x", delta=DELTA)["y"].count()):
+        assert canonical.text(asked._statistic).startswith("Unknown@2(")
+
+
 # --- labels alone ---------------------------------------------------------------------------------
 
 
@@ -217,7 +225,6 @@ def test_a_label_that_is_told_alone_is_there(keys: int) -> None:
     assert law.release({"a": (("a",), (10**6,))}) == [(("a",), (1,))]
     with localcontext(DIGITS):
         e, d, p = Decimal(1) / Decimal(keys), Decimal("1e-6") / keys, Decimal(0)
-        for n in range(1, units + 1):
+        for _ in range(units):
             before, p = p, min(p * e.exp() + d, 1 - (-e).exp() * (1 - p - d), Decimal(1))
     assert before < Decimal("0.95") <= p
-    assert n == units

@@ -250,8 +250,8 @@ class Statistic(ABC):
     #: Why public facts and the answer can't bound values by an interval; "" where they can.
     no_interval: ClassVar[str] = ""
 
-    #: Whether intervals and errors hold for each label by itself, given that it is told, and not for
-    #: all together.
+    #: Whether intervals and errors hold for each label by itself, given that it is told, and not
+    #: for all together.
     each: ClassVar[bool] = False
 
     #: Whether each number is one integer, comparable with the others, so that the label of the
