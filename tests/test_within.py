@@ -54,10 +54,7 @@ REFUSED = {
     "group moments": "only the answer decides its error",
     "moments": "only the answer decides its error",
     "kept and dropped": "only the answer decides its error",
-    "group count found": "how many are told only the answer knows",
-    "group sum found": "how many are told only the answer knows",
-    "group mean found": "how many are told only the answer knows",
-    "group std found": "how many are told only the answer knows",
+    "group std found": "only the answer decides its error",
     "mean of times": "its error is a duration",
     "std of times": "its error is a duration",
     "sum of durations": "its error is a duration",
@@ -388,7 +385,8 @@ def test_the_loss_depends_on_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_labels_found_are_kept_by_each_label() -> None:
     dp.session(epsilon=10, delta=1e-3)
     found = table().dp["group"].value_counts(delta=1e-6, within=20)
-    assert dp.record(found).epsilon == Fraction("0.836")
+    # T = 17 and a^4 > 0.025: no label told is off by more than 17 - 1 + 4; at 0.841 T is 18
+    assert dp.record(found).epsilon == Fraction("0.842")
     assert dp.record(found).expected == "each at most ± 20"
     assert max(dp.record(found).error()) <= 20
     groups = table().dp.groupby("group", delta=1e-6)["number"]

@@ -252,6 +252,9 @@ class Unknown(Sparse):
             return cast(int, law.passed.largest_error(confidence))
         return self.inner.error_before(law.values, confidence, rows)
 
+    def per_row(self, half_width: int) -> float | None:
+        return None if self.inner is None else self.inner.per_row(half_width)
+
     def expected_at(self, law: Any, confidence: float) -> str:
         if self.inner is None:
             return f"each at most ± {law.passed.largest_error(confidence):,}"
