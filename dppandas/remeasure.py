@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from . import previews, results, sampling, splits
+from . import results, sameness, sampling, splits
 from .budget import Loss, More
 from .engines import Engine
 from .errors import QueryError, SourceError, quiet
@@ -139,44 +139,16 @@ def _check(records: Sequence[Record]) -> None:
     """Refuse what is not of the same integers with noise, or not another release of them."""
     parts = [part for each in records for part in each.parts]
     for part in parts:
-        _check_real(part)
+        sameness.check_real(part)
         _check_noise(part)
-        _check_known(part)
-    for what, said in _MUST_AGREE:
-        for part in parts[1:]:
-            if what(part) != what(parts[0]):
-                raise QueryError(f"{said(parts[0], part)} {NOTHING}")
-    seen: set[tuple[int, float]] = set()
+    sameness.check_same_rows(parts)
     for part in parts:
-        release_ = part.number, part.time
-        if release_ in seen and not part.preview:  # which has no number yet
-            raise QueryError(
-                f"release {part.number}, '{part.query}', is given twice, and what is known once "
-                "isn't surer by counting it again. An equal query gives the same release again; "
-                f"fresh=True draws another, as does .refine(epsilon=…). {NOTHING}"
-            )
-        seen.add(release_)
+        _check_known(part)
+    sameness.must_agree(_SAME_INTEGERS, parts)
+    sameness.check_once(parts)
 
 
-_MUST_AGREE: list[tuple[Callable[[Record], Any], Callable[[Record, Record], str]]] = [
-    (
-        lambda part: part.source,
-        lambda a, b: f"'{a.query}' is of source {a.source!r}, and '{b.query}' of {b.source!r}.",
-    ),
-    (
-        lambda part: part.version,
-        lambda a, b: (
-            f"these are releases of version {a.version!r} and of version {b.version!r} of "
-            f"{a.source!r}: other data, whose numbers differ by more than noise."
-        ),
-    ),
-    (
-        lambda part: part.ledger,
-        lambda a, b: (
-            f"these releases of {a.source!r} are in two ledgers, which may use other rows: a "
-            "session without store= has a ledger of its own."
-        ),
-    ),
+_SAME_INTEGERS: list[sameness.Alike] = [
     (
         lambda part: part._query.question,
         lambda a, b: (
@@ -185,14 +157,6 @@ _MUST_AGREE: list[tuple[Callable[[Record], Any], Callable[[Record, Record], str]
         ),
     ),
 ]
-
-
-def _check_real(part: Record) -> None:
-    if part.preview and previews.running() is None:
-        raise QueryError(
-            f"'{part.query}' was previewed and not answered: what a preview gives is made of "
-            f"nothing. Ask it again, outside of dp.preview(). {NOTHING}"
-        )
 
 
 def _check_noise(part: Record) -> None:
@@ -209,12 +173,6 @@ def _check_noise(part: Record) -> None:
 
 
 def _check_known(part: Record) -> None:
-    if part.lineage != "verified":
-        raise QueryError(
-            f"the lineage of '{part.query}' is {part.lineage}: that two releases are of the same "
-            "rows can't be known. Ask the private frame that dp.protect returns, by its own "
-            f"verbs. {NOTHING}"
-        )
     if not part._query.question:
         raise QueryError(
             f"'{part.query}' holds a value that has no text of its own, so that no other query is "

@@ -44,6 +44,7 @@ CASES = {
     25: "equal queries at once share one draw, shown when it is kept under a lease still held",
     26: "what can only be an answer about nothing is refused, and kinds follow from no row",
     27: "times are numbers along a public ruler, and public texts mean the clock on the wall",
+    31: "what is put together is known to be of the same rows, and chosen before it is seen",
 }
 
 
@@ -448,6 +449,28 @@ MUTANTS = [
            "return expression.kind(facts.schema) if expression and is_one else kinds.NUMBER",
            "return kinds.NUMBER",
            "test_times.py::test_what_is_chosen_keeps_its_kind_and_domain"),
+
+    Mutant(31, "tables of other rows are made to agree", "consistency.py",
+           "        sameness.check_same_rows(parts)", "        pass",
+           "test_consistency.py::test_tables_of_other_rows_are_refused"),
+    Mutant(31, "a table given again counts twice", "consistency.py",
+           "        sameness.check_once(parts)", "        pass",
+           "test_consistency.py::test_tables_of_other_rows_are_refused"),
+    Mutant(31, "two versions are one source", "sameness.py",
+           "lambda part: part.version,", "lambda part: part.source,",
+           "test_consistency.py::test_tables_of_other_rows_are_refused"),
+    Mutant(31, "two ledgers keep the same rows", "sameness.py",
+           "lambda part: part.ledger,", "lambda part: part.source,",
+           "test_consistency.py::test_tables_of_other_rows_are_refused"),
+    Mutant(31, "all rows of a source are the same", "sameness.py",
+           "lambda part: part._query.rows,", "lambda part: part.source,",
+           "test_consistency.py::test_tables_of_other_rows_are_refused"),
+    Mutant(31, "what a caller vouches for is known", "sameness.py",
+           'if part.lineage != "verified":', "if False:",
+           "test_consistency.py::test_tables_of_other_rows_are_refused"),
+    Mutant(31, "branches are the rows that they are made of", "query.py",
+           "_of_source(self.where, self.branches)", "_of_source(self.where)",
+           "test_consistency.py::test_tables_of_other_rows_are_refused"),
 ]  # fmt: skip
 
 
