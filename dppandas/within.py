@@ -16,7 +16,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Unpack, cast
+from typing import Any, ClassVar, Unpack, cast
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class Goal:
     at_most: Epsilon | None = None  # of the loss: no part of what is asked
     share: str = ""  # of the rows, where it was asked as one
 
+    word: ClassVar[str] = "within"
+
     def solved(self, query: Callable[[Asked], Query], **more: Unpack[Cost]) -> Asked:
         """The least loss that keeps the error of a query, as the running session counts it.
 
@@ -104,8 +106,8 @@ class Goal:
             statistic = query(asked(_decimal(last))).statistic
             meant = f" {self._meant(statistic)}" if self._is_tiny(statistic) else ""
             raise QueryError(
-                f"within={self._said(self.within)} is less than any {way}= allows here: the least "
-                f"error, at {way}={_plain(_decimal(last))}, is {self._told(best)} with "
+                f"{self.word}={self._said(self.within)} is less than any {way}= allows here: the "
+                f"least error, at {way}={_plain(_decimal(last))}, is {self._told(best)} with "
                 f"{self.confidence:.4g} confidence.{meant} {NOTHING}"
             )
         enough = bisect_left(range(first, last), True, key=lambda p: error(p) <= self.within)
@@ -235,20 +237,20 @@ def _share_of_rows(said: str, rows: float | None, statistic: Statistic, what: st
     return _number(share * Fraction(float(rows)))
 
 
-def goal_of(said: object, ruler: Ruler | None, what: str) -> float:
+def goal_of(said: object, ruler: Ruler | None, what: str, word: str = "within") -> float:
     """An error as the statistic counts it."""
     is_length = isinstance(said, datetime.timedelta | np.timedelta64)
     if is_length != (ruler is not None):
         has = "no duration: give a number" if is_length else "a duration: give a pd.Timedelta"
         raise QueryError(
-            f"within= can't be promised for {what}: its error is {has}, not {shown(said)}. "
+            f"{word}= can't be promised for {what}: its error is {has}, not {shown(said)}. "
             f"{NOTHING}"
         )
     if ruler is None:
-        return _number(parse_budget(said, "within"))
+        return _number(parse_budget(said, word))
     family, nanos = canonical(said)
     if family != "duration" or nanos <= 0:
-        raise QueryError(f"within={shown(said)} must be longer than nothing. {NOTHING}")
+        raise QueryError(f"{word}={shown(said)} must be longer than nothing. {NOTHING}")
     return float(Fraction(nanos, ruler.tick))
 
 
