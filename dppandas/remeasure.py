@@ -108,7 +108,7 @@ def refine(
     (13, 0.3, True)
     >>> known = n.refine(until=10)
     >>> known.error(), dp.record(known).epsilon
-    (10, 0.287)
+    (10, 0.285)
     """
     if splits.running() is not None:
         raise QueryError(

@@ -253,7 +253,7 @@ def test_tables_keep_it_together() -> None:
 def test_of_times_until_is_a_duration() -> None:
     when = people()["when"].mean(epsilon=1)
     day = pd.Timedelta("1D")
-    assert when.refine(until=day, looks=8).error() <= day
+    assert when.refine(until=day, looks=4).error() <= day
     with pytest.raises(dp.QueryError, match=r"until= can't be promised .*: give a pd.Timedelta"):
         when.refine(until=3)
     with pytest.raises(dp.QueryError, match=r"until=.* must be longer than nothing"):
