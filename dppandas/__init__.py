@@ -54,6 +54,8 @@ The map of the house, each room importing only those above it:
 `within`           asked by error: the least loss that keeps it
 `previews`         what a block would release, and at what price
 `release`          the one door
+`sameness`         which releases are of the same rows
+`looks`            an answer bought anew until its error suffices
 `remeasure`        several releases of one query made one answer
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss

@@ -229,11 +229,13 @@ def _refuse_errors(more: More) -> None:
             "within= is for one answer at a time, whose error is one number. Give epsilon=, or ask "
             f"for each answer by itself. {NOTHING}"
         )
-    lonely = [name for name in ("confidence", "expected_rows") if more.get(name) is not None]
+    known = ("confidence", "expected_rows", "at_most")
+    lonely = [name for name in known if more.get(name) is not None]
     if lonely:
+        told = " A released answer tells its error at any confidence: .error(0.9)."
         raise QueryError(
-            f"{lonely[0]}= goes with within=, as in count(within=20, confidence=0.95). A released "
-            f"answer tells its error at any confidence: .error(0.9). {NOTHING}"
+            f"{lonely[0]}= goes with within=, as in count(within=20, confidence=0.95)."
+            f"{told if lonely[0] == 'confidence' else ''} {NOTHING}"
         )
 
 

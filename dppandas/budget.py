@@ -57,18 +57,29 @@ class Cost(TypedDict, total=False):
     fresh: object
 
 
-class More(Cost, total=False):
+class ByError(Cost, total=False):
     """The same, and what says it by the error.
 
     within : in the place of epsilon, the largest error that the answer may have; the least loss
-        that keeps it is found from public facts, and charged.
+        that keeps it is found from public facts, and charged. Of counts of rows, and of ranks, also
+        a share of expected_rows, as "5%".
     confidence : with within, how surely: 0.95 without it.
-    expected_rows : with within, about how many rows a mean is taken over, from public knowledge.
+    expected_rows : with within, about how many rows a mean is taken over, or there are in all, from
+        public knowledge.
     """
 
     within: object
     confidence: object
     expected_rows: object
+
+
+class More(ByError, total=False):
+    """All that a release takes.
+
+    at_most : with within, the most that it may cost: an ε, or a ρ in a session that counts ρ.
+    """
+
+    at_most: object
 
 
 def known_only(more: More) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from . import results
+from . import results, sameness
 from .errors import QueryError, RecordError, quiet
 from .joint import Joint
 from .mechanisms import DiscreteLaplace
@@ -44,7 +44,8 @@ def consistent(*tables: Any) -> Any:
     """Released tables of counts, made non-negative, and with margins that agree.
 
     tables : results of value_counts, groupby(…).size and crosstab (without shares, without margins)
-        of the same rows of one source. A column has the same keys in each table that has it.
+        of the same rows of one version of a source that `dp.protect` named, in one ledger; one
+        alone may be of any frame. A column has the same keys in each table that has it.
 
     Returns tables of the same shapes, floats; one alone if one was given. They are estimates: the
     non-negative table over all combinations of keys that is nearest to what was released, weighted
@@ -54,17 +55,18 @@ def consistent(*tables: Any) -> Any:
     It assumes that the keys of a column cover the rows that are counted: a row with another label
     is missing in the tables of that column, and present in others, which then can't agree.
 
-    Raises `QueryError` for what is no released table of counts, keys that differ, and more than
-    100,000 combinations of keys.
+    Raises `QueryError` for what is no released table of counts, keys that differ, more than 100,000
+    combinations of keys, and for tables that `dp.combine` would not take for ones of the same rows:
+    of other versions, sources, ledgers, units or filters, of asserted lineage, or given twice.
 
     *Guarantee*: post-processing of released answers, which costs nothing (Dwork and Roth, "The
     Algorithmic Foundations of Differential Privacy", 2014, Proposition 2.1; docs/proofs/tables.md).
 
     >>> import pandas as pd, dppandas as dp
     >>> df = pd.DataFrame({"a": [1, 2, 2] * 50, "b": [1, 1, 2] * 50})
-    >>> keys = {"a": [1, 2], "b": [1, 2]}
-    >>> both = df.dp.crosstab("a", "b", keys=keys, epsilon=1)
-    >>> alone = df.dp["a"].value_counts(keys=[1, 2], epsilon=1)
+    >>> p = dp.protect(df, name="agreeing", domain={"a": [1, 2], "b": [1, 2]})
+    >>> both = p.crosstab("a", "b", epsilon=1)
+    >>> alone = p["a"].value_counts(epsilon=1)
     >>> both, alone = dp.consistent(both, alone)
     >>> bool((both.sum(axis=1) == alone.sort_index()).all()), bool((both >= 0).all(axis=None))
     (True, True)
@@ -72,8 +74,6 @@ def consistent(*tables: Any) -> Any:
     if not tables:
         raise QueryError("dp.consistent takes released tables of counts.")
     records = [_record_of(table) for table in tables]
-    if len({record.id for record in records}) < len(records):
-        raise QueryError("one released table is given twice: give each once.")
     _check_rows(records)
     margins = _margins(records)
     cells = nearest(margins)
@@ -111,12 +111,13 @@ def _record_of(table: Any) -> Record:
 
 
 def _check_rows(records: Sequence[Record]) -> None:
-    first = records[0]
-    for record in records[1:]:
-        if (record.source, record.unit, record.where) != (first.source, first.unit, first.where):
-            raise QueryError(
-                f"'{first.query}' and '{record.query}' count different rows, and needn't agree."
-            )
+    """Refuse tables that needn't agree: one alone agrees with itself, whosever rows it counts."""
+    parts = [part for record in records for part in record.parts]
+    for part in parts:
+        sameness.check_real(part)
+    if len(records) > 1:
+        sameness.check_same_rows(parts)
+        sameness.check_once(parts)
 
 
 def _names(record: Record) -> list[Any]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from . import kinds, refusals, splits
 from .accounting import NOTHING
-from .budget import More, gives_loss, parse_delta
+from .budget import ByError, More, gives_loss, parse_delta
 from .crosstabs import Crossing, names_of
 from .domain import MOST_ROWS, Bounds, Declaration, Grid, Keys, parse_domain, whole_number
 from .errors import QueryError, quiet, shown
@@ -269,10 +269,10 @@ ask .release(epsilon=…)>
         bounds: object = None,
         weights: object = None,
         weight_bounds: object = None,
-        at_most: int | None = None,
+        at_most: object = None,
         norm: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ByError],
     ) -> Any:
         """For each column the sum of its values clipped to bounds: a float Series.
 
@@ -307,6 +307,12 @@ ask .release(epsilon=…)>
                 bounds=bounds, weights=weights, weight_bounds=weight_bounds, norm=norm,
                 epsilon=epsilon, **more,
             )  # fmt: skip
+        if at_most is not None and more.get("within") is not None:
+            raise QueryError(
+                "at_most= of a sum is how many True of a row count, and with within= the most that "
+                "an answer may cost: say which, by .sum(at_most=3).release(within=20) or "
+                ".sum().release(within=20, at_most=0.5). Nothing was computed or charged."
+            )
         for expression in self._operands().values():
             what = "the number of True (a sum of numbers needs bounds=)"
             need(expression, kinds.TRUTHS, self._root.source.facts, what)

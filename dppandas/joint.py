@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .errors import QueryError
 from .mechanisms import DiscreteGaussian, DiscreteLaplace
 
 Floats = npt.NDArray[np.float64]
@@ -115,6 +116,12 @@ class Joint:
         """A w, nearly the least, with P[all of `entries` joined noises within ±w] ≥ confidence."""
         return _half_width(self, confidence, entries)
 
+    @property
+    def holds(self) -> str:
+        """On which condition errors and intervals hold: which releases these are and what each
+        cost, and so the weights, must not have been decided by the answers."""
+        return "its interval holds if the releases and their losses were fixed beforehand"
+
     def half_width_of_sum(self, risk: float, terms: int) -> int:
         """A w with P[the sum of so many joined noises is beyond ±w] ≤ risk, by Chernoff's bound
         with the moments of each noise: exact for Laplace, and exp(t²σ²/2) at most for Gaussian.
@@ -131,6 +138,57 @@ class Joint:
             log_moment = sum(_log_moment(law, t * w) for law, w in parts)
             best = min(best, (terms * log_moment + math.log(2 / risk)) / t)
         return math.ceil(best * (1 + 2.0**-30)) + (terms // 2 if self.whole else 0)
+
+
+@dataclass(frozen=True)
+class Look(Joint):
+    """The law of what the first `number` of some looks found, read at a level of its own.
+
+    Of the risk that an interval misses, look j has the part 1/(j(j+1)), scaled so that the parts of
+    all looks add up to 1: half of it and more is the first's, which is expected to do. So all
+    intervals of all looks hold together, and with them that of the last, however it is chosen.
+    """
+
+    number: int = 1
+    looks: int = 1
+
+    @classmethod
+    def after(cls, laws: Sequence[Additive], whole: bool, entries: int, looks: int) -> Look:
+        """Of as many looks as there are laws, out of so many."""
+        joint = Joint.of(laws, whole, entries)
+        return cls(joint.laws, joint.weights, whole, len(laws), looks)
+
+    @property
+    def name(self) -> str:
+        return f"look {self.number} of at most {self.looks}"
+
+    @property
+    def holds(self) -> str:
+        return (
+            "its interval holds at whichever look it ended: what each costs, and how surely it is "
+            "read, was fixed before the first"
+        )
+
+    @property
+    def share(self) -> Fraction:
+        """Its part of the risk."""
+        return Fraction(self.looks + 1, self.looks * self.number * (self.number + 1))
+
+    def half_width(self, confidence: float, entries: int = 1) -> int:
+        return super().half_width(self._surer(confidence), entries)
+
+    def half_width_of_sum(self, risk: float, terms: int) -> int:
+        return super().half_width_of_sum(risk * float(self.share) * (1 - 2.0**-50), terms)
+
+    def _surer(self, confidence: float) -> float:
+        """At which confidence this look alone is read; rounded upwards."""
+        if self.share == 1:
+            return confidence
+        risk = (1 - confidence) * float(self.share) * (1 - 2.0**-50)
+        found = math.nextafter(1 - risk, 1.0)
+        if found >= 1:
+            raise QueryError(f"confidence={confidence!r} is too near to 1 for {self.name}.")
+        return found
 
 
 def _is_laplace(law: Additive) -> bool:

@@ -119,12 +119,20 @@ class Query:
         same integers. "" where there is no key."""
         return self._named(None)
 
+    @property
+    def rows(self) -> str:
+        """What queries share that ask something of the same rows, however these are written: of
+        the same version and table of a source, used alike. "" where that can't be known."""
+        return self._of_source(self.where, self.branches)
+
     def _named(self, asked: Asked | None) -> str:
+        return self._of_source(self.where, self.branches, self.statistic, asked, self.select)
+
+    def _of_source(self, *what: Any) -> str:
         source = self.source
         if not source.verified or source.trusted or source.made is None:
             return ""
         unit = (source.unit.column, source.unit.max_rows)
-        what = (self.where, self.branches, self.statistic, asked, self.select)
         try:
             return canonical.key(source.name, source.version, unit, source.made, *what)
         except canonical.NoText:

@@ -29,6 +29,8 @@ from .totals import Gathering
 
 #: What queries cost together, by query.
 Prices = Callable[[Sequence[tuple[Query, Mechanism]]], list[Loss]]
+#: Asked of each new charge, and of no replay: it raises where that may not be made.
+Allowed = Callable[[Loss], None]
 Recorder = Callable[[Query, Mechanism, Any], Sequence[int]]
 
 #: Set by dppandas.audit only, to look at sensitivities. It is handed the exact integers, and what
@@ -36,26 +38,37 @@ Recorder = Callable[[Query, Mechanism, Any], Sequence[int]]
 recorder: ContextVar[Recorder | None] = ContextVar("dppandas recorder", default=None)
 
 
-def release(query: Query, engine: Engine, row_level_declared: bool = False) -> Record:
+def release(
+    query: Query,
+    engine: Engine,
+    row_level_declared: bool = False,
+    *,
+    allowed: Allowed | None = None,
+) -> Record:
     """The record of the answer to a query, charged to the running session's ledger."""
-    (record,) = release_all([(query, engine, row_level_declared)])
+    (record,) = release_all([(query, engine, row_level_declared)], allowed=allowed)
     return record
 
 
 def release_all(
-    asked: Sequence[tuple[Query, Engine, bool]], prices: Prices | None = None
+    asked: Sequence[tuple[Query, Engine, bool]],
+    prices: Prices | None = None,
+    allowed: Allowed | None = None,
 ) -> list[Record]:
     """The same for several queries: all of them are charged, or none; in a preview none. ``prices``
-    says what those that must be paid for cost, where that is less than each by itself."""
+    says what those that must be paid for cost, where that is less than each by itself. ``allowed``
+    may refuse what they cost, but nothing that was answered before."""
     running = releasing()
     prepared = [_prepared(running, *each) for each in asked]
     for each in prepared:
         running.ledger.remember(each.query)
     planned = previews.running()
     if planned is not None:
-        priced = _priced(prices, prepared, _found(running, prepared))
+        before = _found(running, prepared)
+        priced = _priced(prices, prepared, before)
+        _check(allowed, priced, before)
         return [_planned(planned, running, each) for each in priced]
-    return [_record(running, *each) for each in _answered_all(running, prepared, prices)]
+    return [_record(running, *each) for each in _answered_all(running, prepared, prices, allowed)]
 
 
 def _planned(plan: previews.Preview, running: Session, each: _Prepared) -> Record:
@@ -69,7 +82,10 @@ def _found(running: Session, prepared: Sequence[_Prepared]) -> list[Answer | Non
 
 
 def _answered_all(
-    running: Session, prepared: Sequence[_Prepared], prices: Prices | None
+    running: Session,
+    prepared: Sequence[_Prepared],
+    prices: Prices | None,
+    allowed: Allowed | None,
 ) -> list[tuple[_Prepared, Answer | None, bool]]:
     """Each with its answer, and whether that was bought now; equal queries share one.
 
@@ -78,6 +94,7 @@ def _answered_all(
     while True:
         before = _found(running, prepared)
         priced = _priced(prices, prepared, before)
+        _check(allowed, priced, before)
         first = _first_of_each(prepared, before)
         try:
             bought = _bought(running, [priced[i] for i in first.values()]) if first else []
@@ -91,6 +108,15 @@ def _answered_all(
                 zip(_names(priced), priced, before, strict=True)
             )
         ]
+
+
+def _check(
+    allowed: Allowed | None, priced: Sequence[_Prepared], before: Sequence[Answer | None]
+) -> None:
+    if allowed is not None:
+        for each, answer in zip(priced, before, strict=True):
+            if answer is None:
+                allowed(each.draft.loss)
 
 
 def _wait(running: Session, key: str, draw: int) -> None:

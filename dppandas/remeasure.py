@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from . import previews, results, sampling, splits
-from .budget import Loss, More
+from . import results, sameness, splits
+from .budget import More
 from .engines import Engine
 from .errors import QueryError, SourceError, quiet
 from .joint import Joint, is_additive
+from .looks import bought, joined, was_stopped
 from .mechanisms import Selection
 from .query import Query
 from .release import release
@@ -31,7 +32,10 @@ def combine(*answers: Any) -> Any:
     The noisy numbers are averaged by the inverse variances of their noises, and the answer is
     estimated anew, in the shape of the first: so ratios and deviations gain as well. Its error and
     interval are those of the joined noise, and at 95 % its half-width is no larger than that of the
-    surest release. ``dp.record(result)`` has what all of them cost, and ``.parts``.
+    surest release. Both hold if the releases and their losses were fixed beforehand: of five
+    answers the two largest, or as many as it takes to like the mean, miss far more often than
+    stated. `refine` with ``until=`` fixes them. ``dp.record(result)`` has what all of them cost,
+    and ``.parts``.
 
     Raises `QueryError` for one release given twice, for other versions, sources or ledgers, for
     asserted lineage, which can't be known to be the same rows, and for answers that are not numbers
@@ -52,23 +56,48 @@ def combine(*answers: Any) -> Any:
 
 
 @quiet
-def refine(result: Any, *, epsilon: object = None, **more: Unpack[More]) -> Any:
-    """Another release of the query of a result, bought and combined with it.
+def refine(
+    result: Any,
+    *,
+    epsilon: object = None,
+    until: object = None,
+    looks: object = None,
+    **more: Unpack[More],
+) -> Any:
+    """Another release of the query of a result, bought and combined with it; or with ``until=`` as
+    many as it takes to know the answer within an error.
 
     result : of a release, or of several that were combined; or its record. Numbers have
         ``.refine(epsilon=…)`` of their own.
     epsilon : what the new release costs, with ``rho=``, ``delta=`` and ``mechanism=`` as in the
         query itself.
+    until : in the place of epsilon, the largest error that the answer may have, in its own unit
+        (of times a Timedelta), with ``confidence=`` (0.95 without it). Several numbers keep it
+        together.
+    looks : with until, how often the answer is looked at, at most: 3 without it, and from 1 to 12.
+        Each look costs as much as all before it, and the budget must be able to pay for all.
+        ``at_most=`` is the most that all may cost.
 
-    The release bought is the next one at this loss after those that the result is made of. So a
-    notebook that is run again gets what it got, for nothing; and so does asking the same of the
-    same result twice. Ask the refined result to go on, or say ``fresh=True``.
+    By ``epsilon=`` the release bought is the next one at this loss after those that the result is
+    made of, and is joined with them. So a notebook that is run again gets what it got, for nothing;
+    and so does asking the same of the same result twice. Ask the refined result to go on, or say
+    ``fresh=True``. As for `combine`, the interval holds if the releases and their losses were fixed
+    beforehand: whoever goes on until an interval looks right has one that is wrong too often.
+
+    By ``until=`` everything is fixed before the first look: the losses, by what is known from the
+    result, and how surely each look is read, so that the intervals of all looks hold together. It
+    ends at the first look whose error suffices, or after the last; ``.error()`` says how far it
+    came, ``dp.record(answer).loss`` what it cost. The answer is made of its own looks alone. The
+    result that it begins with, which may be why it was asked for, sets the plan and isn't joined.
+    Where public facts decide the error, as of counts and sums, one look is enough, and is all that
+    is bought. Asked again it is free.
 
     Raises what `combine` raises, and `SourceError` where the running session doesn't hold the
     source, or a table made of it by ``per_unit`` is gone: then ask the query again with
-    ``fresh=True``, and `combine`.
+    ``fresh=True``, and `combine`. `BudgetExceeded` before anything is charged where the budget
+    can't pay for all looks.
 
-    *Guarantee*: differential privacy of the source's unit with the loss asked, as for the query
+    *Guarantee*: differential privacy of the source's unit with the losses asked, as for the query
     itself; the rest is post-processing (docs/proofs/combining.md).
 
     >>> import pandas as pd, dppandas as dp
@@ -77,15 +106,22 @@ def refine(result: Any, *, epsilon: object = None, **more: Unpack[More]) -> Any:
     >>> surer = n.refine(epsilon=0.2)
     >>> surer.error(), dp.record(surer).epsilon, n.refine(epsilon=0.2) == surer
     (13, 0.3, True)
+    >>> known = n.refine(until=10)
+    >>> known.error(), dp.record(known).epsilon
+    (10, 0.285)
     """
     if splits.running() is not None:
         raise QueryError(
             f"in a split no release says a loss of its own, as refine does: refine outside. "
             f"{NOTHING}"
         )
+    _check_goal(epsilon, until, looks)
     before = _record(result)
     _check([before])
     query, engine = _again(before._query, before.ledger)
+    if until is not None:
+        return results.answer(bought(before, query, engine, until, looks, more))
+    _check_fixed(before.parts)
     asked = session().terms.asked(epsilon, **more)
     query = replace(query, asked=asked)
     if asked.draw:
@@ -102,34 +138,26 @@ def _record(answer: Any) -> Record:
     return answer if isinstance(answer, Record) else results.record(answer)
 
 
+def _check_goal(epsilon: object, until: object, looks: object) -> None:
+    if until is None and looks is not None:
+        raise QueryError(f"looks= goes with until=, as in refine(until=10, looks=3). {NOTHING}")
+    if until is not None and epsilon is not None:
+        raise QueryError(
+            f"until= finds the losses of all looks: leave epsilon=, rho= and within= out. {NOTHING}"
+        )
+
+
 def _combined(records: Sequence[Record]) -> Record:
     """The record of what some records make together."""
     if len(records) < 2:
         raise QueryError(f"dp.combine takes two or more results. {NOTHING}")
     _check(records)
-    first = records[0]
     parts = sorted((p for each in records for p in each.parts), key=lambda p: p.number)
-    statistic = first.statistic
+    _check_fixed(parts)
+    statistic = records[0].statistic
     laws = [part._law for part in parts]
     law = Joint.of(laws, statistic.layout.integer, statistic.size)  # type: ignore[arg-type]
-    latest = parts[-1]
-    return results.known(
-        replace(
-            first,
-            id=sampling.identifier(),
-            number=latest.number,
-            mechanism=law.name,
-            scale=float(law.scale),
-            loss=sum((part.loss for part in parts), Loss()),
-            cell=latest.cell,
-            time=latest.time,
-            draw=0,
-            _law=law,
-            _noisy=law.join([part._noisy for part in parts]),
-            _parts=tuple(parts),
-            preview=any(part.preview for part in parts),
-        )
-    )
+    return joined(records[0], parts, law)
 
 
 # --- what can be combined -------------------------------------------------------------------------
@@ -139,44 +167,16 @@ def _check(records: Sequence[Record]) -> None:
     """Refuse what is not of the same integers with noise, or not another release of them."""
     parts = [part for each in records for part in each.parts]
     for part in parts:
-        _check_real(part)
+        sameness.check_real(part)
         _check_noise(part)
-        _check_known(part)
-    for what, said in _MUST_AGREE:
-        for part in parts[1:]:
-            if what(part) != what(parts[0]):
-                raise QueryError(f"{said(parts[0], part)} {NOTHING}")
-    seen: set[tuple[int, float]] = set()
+    sameness.check_same_rows(parts)
     for part in parts:
-        release_ = part.number, part.time
-        if release_ in seen and not part.preview:  # which has no number yet
-            raise QueryError(
-                f"release {part.number}, '{part.query}', is given twice, and what is known once "
-                "isn't surer by counting it again. An equal query gives the same release again; "
-                f"fresh=True draws another, as does .refine(epsilon=…). {NOTHING}"
-            )
-        seen.add(release_)
+        _check_known(part)
+    sameness.must_agree(_SAME_INTEGERS, parts)
+    sameness.check_once(parts)
 
 
-_MUST_AGREE: list[tuple[Callable[[Record], Any], Callable[[Record, Record], str]]] = [
-    (
-        lambda part: part.source,
-        lambda a, b: f"'{a.query}' is of source {a.source!r}, and '{b.query}' of {b.source!r}.",
-    ),
-    (
-        lambda part: part.version,
-        lambda a, b: (
-            f"these are releases of version {a.version!r} and of version {b.version!r} of "
-            f"{a.source!r}: other data, whose numbers differ by more than noise."
-        ),
-    ),
-    (
-        lambda part: part.ledger,
-        lambda a, b: (
-            f"these releases of {a.source!r} are in two ledgers, which may use other rows: a "
-            "session without store= has a ledger of its own."
-        ),
-    ),
+_SAME_INTEGERS: list[sameness.Alike] = [
     (
         lambda part: part._query.question,
         lambda a, b: (
@@ -185,14 +185,6 @@ _MUST_AGREE: list[tuple[Callable[[Record], Any], Callable[[Record, Record], str]
         ),
     ),
 ]
-
-
-def _check_real(part: Record) -> None:
-    if part.preview and previews.running() is None:
-        raise QueryError(
-            f"'{part.query}' was previewed and not answered: what a preview gives is made of "
-            f"nothing. Ask it again, outside of dp.preview(). {NOTHING}"
-        )
 
 
 def _check_noise(part: Record) -> None:
@@ -208,13 +200,18 @@ def _check_noise(part: Record) -> None:
         )
 
 
+def _check_fixed(parts: Sequence[Record]) -> None:
+    """Refuse what answers have stopped: how many there are is no public fact."""
+    for part in parts:
+        if was_stopped(part):
+            raise QueryError(
+                f"'{part.query}' was refined until= an error, and its answers decided after how "
+                "many looks that was: joined with others it has no known error. Go on by .refine("
+                f"until=…, looks=…), which plans anew. {NOTHING}"
+            )
+
+
 def _check_known(part: Record) -> None:
-    if part.lineage != "verified":
-        raise QueryError(
-            f"the lineage of '{part.query}' is {part.lineage}: that two releases are of the same "
-            "rows can't be known. Ask the private frame that dp.protect returns, by its own "
-            f"verbs. {NOTHING}"
-        )
     if not part._query.question:
         raise QueryError(
             f"'{part.query}' holds a value that has no text of its own, so that no other query is "

@@ -138,12 +138,20 @@ class Record:
         return self._parts or (self,)
 
     @quiet
-    def refine(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
-        """Buy another release of the same query, and combine: see `dppandas.refine`.
+    def refine(
+        self,
+        *,
+        epsilon: object = None,
+        until: object = None,
+        looks: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """Buy another release of the same query, and combine; or with ``until=`` as many as it
+        takes to know it within an error: see `dppandas.refine`.
 
         *Guarantee*: as of `dppandas.refine`.
         """
-        return _refine(self, epsilon=epsilon, **more)
+        return _refine(self, epsilon=epsilon, until=until, looks=looks, **more)
 
     @property
     def expected(self) -> str:
@@ -192,6 +200,7 @@ class Record:
             f"{'preview, no answer: ' if self.preview else ''}{self.query}",
             f"source {self.source} ({self.lineage}), protecting {self.unit}",
             f"{self.mechanism}, scale {self.scale:.6g}, {self.loss}{error}",
+            *([self._law.holds] if isinstance(self._law, Joint) else []),
         ]
 
     def _lines(self) -> list[tuple[str, str, str]]:
@@ -250,12 +259,20 @@ class _Released:
         return self._record.interval(confidence)
 
     @quiet
-    def refine(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
-        """Buy another release of the same query, and combine: see `dppandas.refine`.
+    def refine(
+        self,
+        *,
+        epsilon: object = None,
+        until: object = None,
+        looks: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """Buy another release of the same query, and combine; or with ``until=`` as many as it
+        takes to know it within an error: see `dppandas.refine`.
 
         *Guarantee*: as of `dppandas.refine`.
         """
-        return _refine(self._record, epsilon=epsilon, **more)
+        return _refine(self._record, epsilon=epsilon, until=until, looks=looks, **more)
 
     def _plainly(self) -> Any:
         """The value alone."""

@@ -107,7 +107,11 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
             answer: Any = method(*args, **given)  # type: ignore[arg-type]
         if not (is_outermost and isinstance(answer, Private) and answer._is_answer):
             return answer  # type: ignore[no-any-return]
-        said = {name: given[name] for name in More.__annotations__ if name in given}
+        said = {
+            name: given[name]
+            for name in More.__annotations__
+            if name in given and name not in signature.parameters  # what is asked is said already
+        }
         return answer.release(**said)  # type: ignore[attr-defined, no-any-return]
 
     return checked

@@ -202,7 +202,10 @@ class Unreleased(Private):
 
         asked = goal.solved(query, **rest)
         try:
-            return release(*self._query(asked, select))
+            return release(
+                *self._query(asked, select),
+                allowed=lambda loss: goal.check(self._statistic, self._what, loss),
+            )
         except BudgetExceeded as error:
             raise goal.too_dear(error, query, asked) from None
 

@@ -3,6 +3,9 @@
 An answer's error before its release is a function of public facts and of the loss. Among losses of
 three significant digits the least is found whose error is small enough: the same for equal calls,
 whatever the budget and the data are, so that an answer is given again as any other.
+
+What is refused as hardly meant, or as too dear by ``at_most=``, is so for new charges alone: a
+notebook that ran before is answered again, whatever was allowed then.
 """
 
 from __future__ import annotations
@@ -13,13 +16,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Unpack, cast
+from typing import Any, ClassVar, Unpack, cast
 
 import numpy as np
 
 from . import results
 from .accounting import NOTHING, Asked, Measure
-from .budget import LARGEST, SMALLEST, Cost, Epsilon, More, parse_budget
+from .budget import LARGEST, SMALLEST, Cost, Epsilon, Loss, More, parse_budget
 from .errors import BudgetExceeded, MissingArgument, QueryError, shown
 from .query import Query
 from .session import session
@@ -60,6 +63,10 @@ class Goal:
     confidence: float
     rows: float | None
     ruler: Ruler | None = None
+    at_most: Epsilon | None = None  # of the loss: no part of what is asked
+    share: str = ""  # of the rows, where it was asked as one
+
+    word: ClassVar[str] = "within"
 
     def solved(self, query: Callable[[Asked], Query], **more: Unpack[Cost]) -> Asked:
         """The least loss that keeps the error of a query, as the running session counts it.
@@ -96,10 +103,12 @@ class Goal:
 
         best = error(last)
         if best > self.within:
+            statistic = query(asked(_decimal(last))).statistic
+            meant = f" {self._meant(statistic)}" if self._is_tiny(statistic) else ""
             raise QueryError(
-                f"within={self._said(self.within)} is less than any {way}= allows here: the least "
-                f"error, at {way}={_plain(_decimal(last))}, is {self._told(best)} with "
-                f"{self.confidence:.4g} confidence. {NOTHING}"
+                f"{self.word}={self._said(self.within)} is less than any {way}= allows here: the "
+                f"least error, at {way}={_plain(_decimal(last))}, is {self._told(best)} with "
+                f"{self.confidence:.4g} confidence.{meant} {NOTHING}"
             )
         enough = bisect_left(range(first, last), True, key=lambda p: error(p) <= self.within)
         return asked(_decimal(first + enough))
@@ -119,6 +128,39 @@ class Goal:
             raise QueryError(
                 f"within= can't be promised for {query.what}: {error} Give epsilon= instead."
             ) from None
+
+    def check(self, statistic: Statistic, what: str, loss: Loss) -> None:
+        """Refuse a new charge that nobody means, or that is more than was allowed for it. Nobody
+        is kept from what was answered before."""
+        if self._is_tiny(statistic):
+            raise QueryError(
+                f"within={self._said(self.within)} of {what} is less than one: it asks for the "
+                f"exact count, and would cost {loss}. {self._meant(statistic)} The least is "
+                f"within=1; to have it more exactly, give epsilon=. {NOTHING}"
+            )
+        price = loss.rho or loss.epsilon
+        if self.at_most is not None and price > self.at_most:
+            raise QueryError(
+                f"within={self._said(self.within)} with {self.confidence:.4g} confidence costs "
+                f"{loss}, more than at_most={self.at_most}. Allow more, or ask for less: a larger "
+                f"within=, or less confidence=. {NOTHING}"
+            )
+
+    def _is_tiny(self, statistic: Statistic) -> bool:
+        return statistic.is_count and self.within < 1
+
+    def _meant(self, statistic: Statistic) -> str:
+        """What was probably meant by a small number."""
+        if self.share:
+            return f"It is {self.share} of {self.rows:.12g} rows."
+        share = f"{100 * self.within:.4g}%"
+        if not statistic.counts_rows:
+            return f"If {share} of some number is meant, give that many."
+        return (
+            f'If {share} of all rows is meant, write within="{share}" with expected_rows=, about '
+            "how many there are; if a share is what you want to know, ask for the mean of what is "
+            "True or False, or for normalize=True."
+        )
 
     def too_dear(
         self, error: BudgetExceeded, query: Callable[[Asked], Query], asked: Asked
@@ -158,32 +200,52 @@ def parsed(
         return None, more
     if epsilon is not None or more.get("rho") is not None:
         raise QueryError(f"within= finds the loss: leave epsilon= and rho= out. {NOTHING}")
-    said = more.get("confidence")
+    said, most = more.get("confidence"), more.get("at_most")
     ruler = None if statistic.in_ranks else statistic.layout.ruler
+    rows = results.parse_rows(more.get("expected_rows"))
+    wanted = more["within"]
+    share = str(wanted).strip() if isinstance(wanted, str) and "%" in wanted else ""
     goal = Goal(
-        _goal(more["within"], ruler, what),
+        _share_of_rows(share, rows, statistic, what) if share else goal_of(wanted, ruler, what),
         results.CONFIDENCE if said is None else results.parse_confidence(said),
-        results.parse_rows(more.get("expected_rows")),
+        rows,
         ruler,
+        None if most is None else parse_budget(most, "at_most"),
+        share,
     )
-    rest = {k: v for k, v in more.items() if k not in ("within", "confidence", "expected_rows")}
-    return goal, cast(Cost, rest)
+    return goal, cast(Cost, {k: v for k, v in more.items() if k in Cost.__annotations__})
 
 
-def _goal(said: object, ruler: Ruler | None, what: str) -> float:
+def _share_of_rows(said: str, rows: float | None, statistic: Statistic, what: str) -> float:
+    """An error of so many percent of the rows that are expected."""
+    if not (statistic.counts_rows or statistic.in_ranks):
+        raise QueryError(
+            f"within={shown(said)} is a share of expected_rows=, for counts of rows and for ranks; "
+            f"the error of {what} is told otherwise: give a number in its unit. {NOTHING}"
+        )
+    if rows is None:
+        raise MissingArgument(
+            f"expected_rows= is needed: about how many rows within={shown(said)} is a share of, "
+            f"from public knowledge. {NOTHING}"
+        )
+    share = parse_budget(said.removesuffix("%"), "within") / 100
+    return _number(share * Fraction(float(rows)))
+
+
+def goal_of(said: object, ruler: Ruler | None, what: str, word: str = "within") -> float:
     """An error as the statistic counts it."""
     is_length = isinstance(said, datetime.timedelta | np.timedelta64)
     if is_length != (ruler is not None):
         has = "no duration: give a number" if is_length else "a duration: give a pd.Timedelta"
         raise QueryError(
-            f"within= can't be promised for {what}: its error is {has}, not {shown(said)}. "
+            f"{word}= can't be promised for {what}: its error is {has}, not {shown(said)}. "
             f"{NOTHING}"
         )
     if ruler is None:
-        return _number(parse_budget(said, "within"))
+        return _number(parse_budget(said, word))
     family, nanos = canonical(said)
     if family != "duration" or nanos <= 0:
-        raise QueryError(f"within={shown(said)} must be longer than nothing. {NOTHING}")
+        raise QueryError(f"{word}={shown(said)} must be longer than nothing. {NOTHING}")
     return float(Fraction(nanos, ruler.tick))
 
 

@@ -426,7 +426,7 @@ def test_other_queries_are_refused() -> None:
     p = people()
     count = p.count(epsilon=1)
     refused("not the same query", count, p["a"].count(epsilon=1))
-    refused("not the same query", count, p.query("a > 3").count(epsilon=1))
+    refused("of different rows", count, p.query("a > 3").count(epsilon=1))
     refused("not the same query", p["a"].sum(epsilon=1), p["a"].sum(bounds=(0, 9), epsilon=1))
     other = dp.protect(table(8), name="others")
     refused("of source 'people', and 'count' of 'others'", count, other.count(epsilon=1))

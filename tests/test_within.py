@@ -202,7 +202,7 @@ def least_for_a_count(most: int, confidence: Decimal) -> Decimal:
     return high.quantize(unit, ROUND_CEILING)
 
 
-@given(st.integers(0, 10**5), st.sampled_from(["0.5", "0.8", "0.95", "0.99", "0.999999"]))
+@given(st.integers(1, 10**5), st.sampled_from(["0.5", "0.8", "0.95", "0.99", "0.999999"]))
 def test_a_count_costs_what_its_law_says(most: int, confidence: str) -> None:
     dp.reset()
     p = table().dp
@@ -326,6 +326,16 @@ def test_what_is_promised_of_several_is_observed_of_all_together() -> None:
         (lambda p: p.count(within=3, mechanism="dice"), "'laplace' or 'gaussian'"),
         (lambda p: p.count(epsilon=1, confidence=0.9), "confidence= goes with within="),
         (lambda p: p.count(epsilon=1, expected_rows=9), "expected_rows= goes with within="),
+        (lambda p: p.count(epsilon=1, at_most=9), "at_most= goes with within="),
+        (lambda p: p.count().expected_error(epsilon=1, at_most=9), "at_most="),
+        (lambda p: p.count(within=3, at_most=0), "must be greater than 0"),
+        (lambda p: p.count(within=3, at_most="a bit"), "at_most='a bit' can't be read"),
+        (lambda p: p.count(within="5%"), "expected_rows= is needed: about how many rows"),
+        (lambda p: p.count(within="%", expected_rows=9), "can't be read as a number"),
+        (lambda p: p.count(within="5%%", expected_rows=9), "can't be read as a number"),
+        (lambda p: p.count(within="0%", expected_rows=9), "must be greater than 0"),
+        (lambda p: p.count(within="-5%", expected_rows=9), "must be greater than 0"),
+        (lambda p: p.count(within="5%", expected_rows=0), "above 0"),
         (lambda p: p["number"].mean(bounds=(0, 9), within=1), "expected_rows= is needed"),
         (lambda p: p["number"].agg(["count"], within=1), "one answer at a time"),
         (lambda p: p.describe(bounds=(0, 9), within=1), "one answer at a time"),
@@ -404,3 +414,173 @@ def test_a_choice_by_its_gap() -> None:
 
     chosen = dp.choose(df, [1, 2, 3], score=balance, sensitivity=1, within=10)
     assert chosen.error() == 10
+
+
+# --- what hardly anybody means --------------------------------------------------------------------
+
+#: Of counts an error below 1, and whether what is counted are rows.
+COUNTS: dict[str, tuple[Callable[..., Any], bool]] = {
+    "count": (lambda p, **said: p.count(**said), True),
+    "count of columns": (lambda p, **said: p[["number", "code"]].count(**said), True),
+    "size": (lambda p, **said: p.size(**said), True),
+    "size of groups": (lambda p, **said: p.groupby("group", keys=GROUPS).size(**said), True),
+    "value_counts": (lambda p, **said: p["group"].value_counts(keys=GROUPS, **said), True),
+    "crosstab": (
+        lambda p, **said: p.crosstab(
+            "group", "code", keys={"group": GROUPS, "code": CODES}, margins=True, **said
+        ),
+        True,
+    ),
+    "hist": (lambda p, **said: p["number"].hist(bins=[0, 5, 10], **said), True),
+    "idxmax": (lambda p, **said: p["group"].value_counts(keys=GROUPS).idxmax(**said), True),
+    "mode": (lambda p, **said: p["group"].mode(keys=GROUPS, **said), True),
+    "popularity": (lambda p, **said: p["group"].popularity(keys=GROUPS, **said), True),
+    "sums of True": (lambda p, **said: p[["yes", "no"]].sum().release(**said), True),
+    "a sum of True": (lambda p, **said: (p["number"] > 3).sum(**said), True),
+    "sums of True of groups": (
+        lambda p, **said: (
+            p.assign(high="number > 3").groupby("group", keys=GROUPS)["high"].sum(**said)
+        ),
+        True,
+    ),
+    "nunique": (lambda p, **said: p["group"].nunique(keys=GROUPS, **said), False),
+    "units": (lambda p, **said: p["owner"].nunique(**said), False),
+    "keys found": (lambda p, **said: p["group"].value_counts(delta=1e-6, **said), True),
+}
+
+
+@pytest.fixture
+def people() -> Any:
+    dp.session(epsilon=1000, delta=1e-3)
+    return dp.protect(table(), "people", unit="owner", max_rows=1, version="1")
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_count_within_less_than_one_is_refused(name: str, people: Any) -> None:
+    ask, are_rows = COUNTS[name]
+    for little in (0.05, "0.999", Fraction(1, 20)):
+        with pytest.raises(dp.QueryError, match=r"is less than (one|any).* is meant"):
+            ask(people, within=little)
+        with dp.preview(), pytest.raises(dp.QueryError, match=r"is meant"):
+            ask(people, within=little)
+    assert dp.ledger().entries() == []
+    with pytest.raises(dp.QueryError) as caught:
+        ask(people, within=0.05)
+    assert ('write within="5%" with expected_rows=' in str(caught.value)) == are_rows
+    assert ("give that many" in str(caught.value)) != are_rows
+    ask(people, within=1)
+    ask(people, within=1.5)
+
+
+def test_what_is_not_counted_by_ones_may_be_within_less_than_one(people: Any) -> None:
+    people["number"].sum(bounds=(0, 0.5), within=0.5)
+    people["number"].sum(bounds=(0, 9), within=0.5)
+    (people["number"] > 3).sum(bounds=(0, 0.5), within=0.5)
+    (people["number"] > 3).mean(within=0.05, expected_rows=N)
+    people[["yes", "no"]].sum(bounds=(0, 1), norm=1, within=0.5)
+    people["number"].mean(bounds=(0, 9), within=0.05, expected_rows=N)
+
+
+def test_five_persons_rows_are_no_reason_to_pay_thirty(people: Any) -> None:
+    dp.reset()
+    dp.session(epsilon=1000)
+    many = dp.protect(table(), "many", unit="owner", max_rows=5)
+    with pytest.raises(dp.QueryError, match=r"would cost ε = \d\d"):
+        many["number"].value_counts(keys=range(10), within=0.05)
+    assert dp.ledger().spent == 0
+
+
+@pytest.mark.parametrize(("share", "rows", "most"), [("5%", 1000, 50), (" 2.5 % ", 400.0, 10)])
+def test_a_share_is_of_the_rows_that_are_expected(
+    share: str, rows: float, most: int, people: Any
+) -> None:
+    for name, (ask, are_rows) in COUNTS.items():
+        if not are_rows:
+            with pytest.raises(dp.QueryError, match="is a share of expected_rows=, for counts of"):
+                ask(people, within=share, expected_rows=rows)
+            continue
+        ask(people, within=most)
+        paid = dp.ledger().spent
+        ask(people, within=share, expected_rows=rows)
+        assert dp.ledger().spent == paid > 0, name  # the same query: free
+    ranks = people["number"].median(bounds=(0, 9), within=share, expected_rows=rows)
+    assert ranks.error() <= most
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda p, **said: p["number"].sum(bounds=(0, 9), **said),
+        lambda p, **said: p["number"].mean(bounds=(0, 9), **said),
+        lambda p, **said: p["number"].std(bounds=(0, 9), **said),
+        lambda p, **said: p["group"].value_counts(keys=GROUPS, normalize=True, **said),
+        lambda p, **said: p[["number", "code"]].cov(bounds=(0, 9), **said),
+        lambda p, **said: p["when"].mean(bounds=("2020", "2021"), **said),
+    ],
+)
+def test_a_share_of_what_is_no_number_of_rows_is_refused(ask: Any, people: Any) -> None:
+    with pytest.raises(dp.QueryError, match="is a share of expected_rows=, for counts of rows"):
+        ask(people, within="5%", expected_rows=1000)
+    assert dp.ledger().entries() == []
+
+
+def test_a_share_of_few_rows_can_be_less_than_one(people: Any) -> None:
+    with pytest.raises(dp.QueryError, match=r"within=0\.5 of count .* It is 5% of 10 rows\."):
+        people.count(within="5%", expected_rows=10)
+    assert dp.ledger().entries() == []
+
+
+def test_at_most_refuses_what_costs_more_and_changes_nothing_else(people: Any) -> None:
+    with pytest.raises(dp.QueryError, match=r"costs ε = 0\.147, more than at_most=0\.1\. Allow"):
+        people.count(within=20, at_most=0.1)
+    with dp.preview() as plan, pytest.raises(dp.QueryError, match="more than at_most"):
+        people.count(within=20, at_most=0.1)
+    assert (dp.ledger().entries(), plan.total) == ([], 0)
+    n = people.count(within=20, at_most="0.147")
+    assert people.count(within=20) == n == people.count(epsilon="0.147")
+    assert dp.ledger().spent == Fraction("0.147")
+
+
+def test_at_most_is_a_rho_where_rho_is_counted() -> None:
+    dp.session(rho=1, delta=1e-6)
+    p = dp.protect(table(), "people")
+    with pytest.raises(dp.QueryError, match=r"costs ρ = .*, more than at_most=0\.001"):
+        p.count(within=20, at_most=0.001)
+    paid = dp.record(p.count(within=20, at_most=0.1)).loss.rho
+    assert dp.ledger().spent == paid <= Fraction(1, 10)
+    laplace = {"within": 20, "mechanism": "laplace"}
+    with pytest.raises(dp.QueryError, match="more than at_most"):
+        p.count(**laplace, at_most=0.005)
+    assert dp.record(p.count(**laplace, at_most=0.02)).loss.rho <= Fraction(1, 50)
+
+
+def test_what_was_answered_is_answered_again_whatever_is_allowed_now(people: Any) -> None:
+    """A notebook that ran before these refusals, or with another at_most=, goes on."""
+    for name in [n for n in COUNTS if n not in ("size", "size of groups", "mode")]:  # once each
+        ask, said = COUNTS[name][0], {"within": 0.05}
+        with pytest.raises(dp.QueryError) as caught:
+            ask(people, **said)
+        if "less than any" in str(caught.value):
+            continue  # no loss has ever bought that
+        loss = str(caught.value).split("would cost ε = ")[1].split(". ")[0].split(", δ")[0]
+        old = ask(people, epsilon=loss)  # as it was bought by within=0.05
+        spent = dp.ledger().spent
+        again = ask(people, **said, at_most=1e-3)
+        assert again.equals(old) if hasattr(old, "equals") else again == old
+        assert dp.ledger().spent == spent
+        with dp.preview() as plan:
+            ask(people, **said, at_most=1e-3)
+        assert plan.total == 0
+        with pytest.raises(dp.QueryError, match="less than one"):
+            ask(people, **said, fresh=True)  # a new charge
+        assert dp.ledger().spent == spent
+
+
+def test_at_most_of_a_sum_says_how_many_true_of_a_row_count(people: Any) -> None:
+    likes = people.assign(high="number > 3")[["yes", "no", "high"]]
+    with pytest.raises(dp.QueryError, match=r"say which, by .sum\(at_most=3\)"):
+        likes.sum(at_most=1, within=20)
+    one = likes.sum(at_most=1).release(within=20, at_most=0.5)
+    assert dp.record(one).epsilon < Fraction("0.3")  # ℓ1 is 1, and not 3
+    with dp.split(epsilon=1, into=1):
+        assert dp.record(likes.sum(at_most=2)).scale == 2

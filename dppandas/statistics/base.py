@@ -277,6 +277,16 @@ class Statistic(ABC):
     #: Whether an error is so many ranks, whatever the values are.
     in_ranks: ClassVar[bool] = False
 
+    @property
+    def is_count(self) -> bool:
+        """Whether each number counts something, so that an error below 1 would leave it exact."""
+        return False
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether what is counted are rows, so that an error can be a share of them."""
+        return self.is_count
+
     def says(self, entry: int) -> str:
         """What a number of the answer says of values, where these are times: one of them
         ("value"), how far they are from each other ("spread"), or neither ("number")."""

@@ -93,6 +93,10 @@ class Count(Statistic):
     def error(self, half_width: int) -> float | None:
         return None if self.share_of else half_width
 
+    @property
+    def is_count(self) -> bool:
+        return not self.share_of
+
 
 def _parts(noisy: Sequence[int], block: int) -> Iterator[tuple[int, Sequence[int]]]:
     """Each entry with the consecutive entries that it is a share of."""

@@ -85,6 +85,12 @@ class Sum(Statistic):
     def error(self, half_width: int) -> float | None:
         return half_width * max(grid.step for grid in self.grids)
 
+    @property
+    def is_count(self) -> bool:
+        """Of what is True or False, unless clipped to less."""
+        ones = all(grid.reach * grid.step == 1 for grid in self.grids)
+        return ones and all(operand.is_truth for operand in self.operands)
+
 
 @dataclass(frozen=True)
 class Clipped(Statistic, registered=False):

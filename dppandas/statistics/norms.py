@@ -51,6 +51,11 @@ class NormedSum(Sum):
         known = super().moved_squared(rows)
         return known if self.order == 1 else min(known, (rows * self.norm) ** 2)
 
+    @property
+    def is_count(self) -> bool:
+        """Rows are scaled down."""
+        return False
+
     def comparable(self) -> NormedSum:
         """All are on one grid."""
         return self

@@ -49,5 +49,9 @@ class Present(Count):
         w = half_width
         return [(self._possible(value - w), self._possible(value + w)) for value in noisy]
 
+    @property
+    def counts_rows(self) -> bool:
+        return False
+
     def _possible(self, value: int) -> int:
         return max(0, min(self.keys, value))

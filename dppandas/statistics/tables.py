@@ -123,6 +123,10 @@ class Contingency(Count):
     def error(self, half_width: int) -> float | None:
         return None if self.share or self.margins else half_width
 
+    @property
+    def is_count(self) -> bool:
+        return not self.share
+
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         if self.share or not self.margins:
             return super().error_before(law, confidence, rows)

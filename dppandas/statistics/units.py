@@ -26,6 +26,10 @@ class Distinct(Count):
 
     whole_units: ClassVar[bool] = True
 
+    @property
+    def counts_rows(self) -> bool:
+        return False
+
     def moved(self, rows: int) -> int:
         return min(rows, len(self.cells))
 

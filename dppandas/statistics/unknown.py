@@ -173,6 +173,10 @@ class Unknown(Sparse):
     def monotone(self) -> bool:
         return self.inner is None or self.inner.monotone
 
+    @property
+    def is_count(self) -> bool:
+        return self.inner is None
+
     def expressions(self) -> tuple[Expression, ...]:
         return self.by if self.inner is None else (*self.by, *self.inner.expressions())
 
