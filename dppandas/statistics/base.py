@@ -188,8 +188,8 @@ class Statistic(ABC):
     cells: Cells
     layout: Layout
 
-    #: Counted up where the integers of this statistic change, or how they are read: an old answer is
-    #: never read by a new estimator. A part of the key.
+    #: Counted up where the integers of this statistic change, or how they are read: an old answer
+    #: is never read by a new estimator. A part of the key.
     reading: ClassVar[int] = 1
 
     #: What doesn't change the integers: queries that differ in it alone are equal.
