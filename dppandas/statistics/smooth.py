@@ -12,7 +12,7 @@ import numpy as np
 from ..accounting import Asked
 from ..errors import QueryError, RecordError
 from ..mechanisms import Mechanism, Sensitivity
-from ..selection import Ranks
+from ..ranks import Ranks
 from ..smoothing import AtRank, PolyPlace, Target, Trimmed
 from .base import Read
 from .quantiles import Quantiles
@@ -48,7 +48,7 @@ class Smooth(Quantiles, registered=False):
         (grid,) = self.grids
         return PolyPlace.calibrate(asked, moved.l1, self.target, grid.high)
 
-    def exact(self, through: Read, mechanism: Any) -> list[list[Ranks]]:
+    def exact(self, through: Read, mechanism: Any) -> list[Sequence[Ranks]]:
         """All ranks."""
         return self.read(through)
 

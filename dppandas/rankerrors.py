@@ -1,0 +1,145 @@
+"""How many ranks quantiles may be off, all together: an upper bound that public facts decide.
+
+A choice errs by at most (ln A + X) / rate ranks, where X has the law of an exponential variable
+whatever was chosen before, and A counts what there is to choose from. One that aims between two
+others adds their errors in the shares in which it lies between them. So each error is at most a
+known number and a weighted sum of exponentials (proof: docs/proofs/quantiles.md, "Error").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+#: Where a bound on a tail is tried, as shares of its fastest rate.
+SLOPES = np.arange(1, 65) / 64
+#: So much of what may fail is dealt out evenly, so that no error pays all for the largest.
+EVEN = 0.1
+#: The bounds of tails hold as far as losses aren't capped: beyond, with probability e^-40 a choice.
+CAPPED = math.exp(-40)
+#: What floats may cost.
+ROOM = 1 + 2.0**-30
+#: No table has more rows.
+MOST_ROWS = 2.0**30
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A choice: where in the order of the answers it stands, and between which others."""
+
+    at: int
+    low: int | None
+    high: int | None
+    share: float  # of the way from one to the other
+    quantile: float
+    rate: float  # by which one rank lowers the logarithm of a chance
+    log_points: float
+    log_parts: float  # into how many a point is divided, where rows are split
+    is_leaf: bool
+    inside: int  # so many ranks off is as good as none
+
+    def log_odds(self, rows: float | None) -> float:
+        """ln A. Of n rows at one point those near the split take many slots, which are all good:
+        so that the parts of a point count for no more than rate·n."""
+        if self.is_leaf:
+            return self.log_points
+        slots = self.log_parts - math.log(2)
+        near = slots if rows is None else math.log(max(self.rate * rows, math.exp(-self.log_points)))
+        return self.log_points + min(slots, near)
+
+    def half_slot(self, rows: float | None) -> float:
+        """Ranks between the ends of a slot and its middle, where rows are split."""
+        most = MOST_ROWS if rows is None else rows
+        return 0.0 if self.is_leaf else most * math.exp(-self.log_parts)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """An error that is at most a known number and a weighted sum of exponentials."""
+
+    known: float
+    weights: tuple[float, ...]  # the largest first
+
+    @cached_property
+    def slopes(self) -> Floats:
+        return SLOPES / self.weights[0]
+
+    @cached_property
+    def _moments(self) -> Floats:
+        """ln E exp(slope · all but the largest term), infinite where that is."""
+        left = [1 - self.slopes * weight for weight in self.weights[1:]]
+        with np.errstate(divide="ignore"):
+            logs = [-np.log(np.maximum(each, 0.0)) for each in left]
+        return np.sum(logs, axis=0) if logs else np.zeros(len(SLOPES))
+
+    def beyond(self, error: float) -> float:
+        """What at most the probability is to exceed an error."""
+        return float(np.exp(min(0.0, np.min(self._moments - self.slopes * (error - self.known)))))
+
+    def error(self, failure: float) -> float:
+        """An error that is exceeded with no more than that probability."""
+        return self.known + float(np.min((self._moments - math.log(failure)) / self.slopes))
+
+
+def joint_errors(aims: Sequence[Aim], failure: float, rows: float | None) -> list[float]:
+    """Errors of all answers that hold together but for a probability, whole ranks. The largest is
+    made small: most of the failure goes where it counts."""
+    left = failure - len(aims) * CAPPED
+    tails = _tails(aims, rows)
+    if left <= 0:
+        errors = [math.inf] * len(aims)
+    else:
+        even = left * EVEN / len(aims)
+        largest = _largest(tails, left * (1 - EVEN))
+        errors = [each.error(even + each.beyond(largest)) for each in tails]
+    return [
+        _whole(min(error, _farthest(aim, rows)))
+        for error, aim in zip(errors, sorted(aims, key=lambda aim: aim.at), strict=True)
+    ]
+
+
+def _tails(aims: Sequence[Aim], rows: float | None) -> list[Tail]:
+    """In the order of the answers."""
+    known: dict[int | None, float] = {None: 0.0}
+    weights: dict[int | None, dict[int, float]] = {None: {}}
+    for aim in aims:
+        sides = ((aim.low, 1 - aim.share), (aim.high, aim.share))
+        own = aim.log_odds(rows) / aim.rate + aim.half_slot(rows) + aim.inside
+        known[aim.at] = own + sum(share * known[side] for side, share in sides)
+        mixed = {aim.at: 1 / aim.rate}
+        for side, share in sides:
+            for at, weight in weights[side].items():
+                mixed[at] = mixed.get(at, 0.0) + share * weight
+        weights[aim.at] = mixed
+    return [
+        Tail(known[at], tuple(sorted(weights[at].values(), reverse=True)))
+        for at in range(len(aims))
+    ]
+
+
+def _largest(tails: Sequence[Tail], failure: float) -> float:
+    """An error that all keep, but for a probability: nearly the least."""
+    low, high = 0.0, max(each.error(failure / len(tails)) for each in tails)
+    for _ in range(40):
+        middle = (low + high) / 2
+        if sum(each.beyond(middle) for each in tails) <= failure:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _farthest(aim: Aim, rows: float | None) -> float:
+    """No answer lies further off than all rows on its larger side."""
+    return math.inf if rows is None else max(aim.quantile, 1 - aim.quantile) * rows
+
+
+def _whole(error: float) -> float:
+    return error if math.isinf(error) else float(math.ceil(error * ROOM))
