@@ -347,6 +347,14 @@ class Moments(Variance):
     def says(self, entry: int) -> str:
         return ("number", "value", "spread")[entry // len(self.operands) % 3]
 
+    def rows_at_most(
+        self, noisy: Sequence[int], law: Any, confidence: float
+    ) -> Sequence[float] | None:
+        intervals, columns = self.intervals_at(noisy, law, confidence), len(self.operands)
+        return [
+            high for i, (_, high) in enumerate(intervals) if i // columns % 3 == 0
+        ]
+
     def _by_cell(self, *three: Sequence[T]) -> list[T]:
         """The rows of the answer, of which a cell has three."""
         columns = len(self.operands)

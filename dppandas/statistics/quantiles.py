@@ -46,6 +46,7 @@ class Quantiles(Statistic):
     quantiles: tuple[Fraction, ...] = ()
     step: float | None = None  # of a coarser grid
 
+    reading: ClassVar[int] = 2  # extremes aim at the outermost row
     needs: ClassVar = {"operands": kinds.NUMBERS}
     in_ranks: ClassVar[bool] = True
 
@@ -66,6 +67,10 @@ class Quantiles(Statistic):
     @property
     def size(self) -> int:
         return len(self.cells) * len(self.quantiles) * len(self.operands)
+
+    @property
+    def places(self) -> int:
+        return len(self.cells) * len(self.operands)
 
     @property
     def _alone(self) -> Fraction | None:
@@ -198,11 +203,17 @@ class Quantiles(Statistic):
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
         """In ranks: so many rows may lie between the answer and an exact quantile."""
-        ranks: list[float] = law.rank_errors(confidence)
+        return self.errors_among(law, confidence, None)
+
+    def errors_among(
+        self, law: Any, confidence: float, rows: Sequence[float] | float | None
+    ) -> list[float]:
+        """The same, if there are at most so many rows: in all, or for each cell and column."""
+        ranks: list[float] = law.rank_errors(confidence, rows)
         return ranks
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        return float(max(law.rank_errors(confidence)))
+        return float(max(law.rank_errors(confidence, rows)))
 
     def expected_at(self, law: Any, confidence: float) -> str:
         return f"± {short(max(law.rank_errors(confidence)))} ranks"

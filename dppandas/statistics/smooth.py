@@ -22,6 +22,7 @@ from .quantiles import Quantiles
 class Smooth(Quantiles, registered=False):
     """One number of one column, in one cell. What is exact are the ranks: a row is 1 of them."""
 
+    reading: ClassVar[int] = 1
     experimental: ClassVar[str] = (
         "its noise is made of floats, with a width that depends on the rows, and no proof covers "
         "how they are rounded."
