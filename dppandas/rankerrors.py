@@ -100,7 +100,7 @@ def joint_errors(aims: Sequence[Aim], failure: float, rows: float | None) -> lis
         largest = _largest(tails, left * (1 - EVEN))
         errors = [each.error(even + each.beyond(largest)) for each in tails]
     return [
-        _whole(min(error, _farthest(aim, rows)))
+        min(_whole(error * ROOM), _whole(_farthest(aim, rows)))
         for error, aim in zip(errors, sorted(aims, key=lambda aim: aim.at), strict=True)
     ]
 
@@ -142,4 +142,4 @@ def _farthest(aim: Aim, rows: float | None) -> float:
 
 
 def _whole(error: float) -> float:
-    return error if math.isinf(error) else float(math.ceil(error * ROOM))
+    return error if math.isinf(error) else float(math.ceil(error))
