@@ -51,7 +51,9 @@ class Aim:
         if self.is_leaf:
             return self.log_points
         slots = self.log_parts - math.log(2)
-        near = slots if rows is None else math.log(max(self.rate * rows, math.exp(-self.log_points)))
+        near = (
+            slots if rows is None else math.log(max(self.rate * rows, math.exp(-self.log_points)))
+        )
         return self.log_points + min(slots, near)
 
     def half_slot(self, rows: float | None) -> float:
@@ -60,32 +62,36 @@ class Aim:
         return 0.0 if self.is_leaf else most * math.exp(-self.log_parts)
 
 
-@dataclass(frozen=True)
-class Tail:
-    """An error that is at most a known number and a weighted sum of exponentials."""
+@dataclass(frozen=True, eq=False)
+class Tails:
+    """Errors, each at most a known number and a weighted sum of exponentials."""
 
-    known: float
-    weights: tuple[float, ...]  # the largest first
+    known: Floats
+    weights: Floats  # of each error in a row, in any order, and zeros
 
     @cached_property
     def slopes(self) -> Floats:
-        return SLOPES / self.weights[0]
+        return SLOPES / self.weights.max(axis=1, keepdims=True)
 
     @cached_property
     def _moments(self) -> Floats:
         """ln E exp(slope · all but the largest term), infinite where that is."""
-        left = [1 - self.slopes * weight for weight in self.weights[1:]]
+        others = np.sort(self.weights, axis=1)[:, :-1, None]
+        left = np.maximum(1 - self.slopes[:, None, :] * others, 0.0)
         with np.errstate(divide="ignore"):
-            logs = [-np.log(np.maximum(each, 0.0)) for each in left]
-        return np.sum(logs, axis=0) if logs else np.zeros(len(SLOPES))
+            logs: Floats = -np.log(left).sum(axis=1)
+        return logs
 
-    def beyond(self, error: float) -> float:
-        """What at most the probability is to exceed an error."""
-        return float(np.exp(min(0.0, np.min(self._moments - self.slopes * (error - self.known)))))
+    def beyond(self, error: float) -> Floats:
+        """What at most the probability of each is to exceed an error."""
+        bounds = self._moments - self.slopes * (error - self.known)[:, None]
+        return np.exp(np.minimum(bounds.min(axis=1), 0.0))
 
-    def error(self, failure: float) -> float:
-        """An error that is exceeded with no more than that probability."""
-        return self.known + float(np.min((self._moments - math.log(failure)) / self.slopes))
+    def errors(self, failures: Floats | float) -> Floats:
+        """Errors that are exceeded with no more than those probabilities."""
+        needed = np.reshape(-np.log(failures), (-1, 1))
+        worst: Floats = ((self._moments + needed) / self.slopes).min(axis=1)
+        return self.known + worst
 
 
 def joint_errors(aims: Sequence[Aim], failure: float, rows: float | None) -> list[float]:
@@ -94,18 +100,17 @@ def joint_errors(aims: Sequence[Aim], failure: float, rows: float | None) -> lis
     left = failure - len(aims) * CAPPED
     tails = _tails(aims, rows)
     if left <= 0:
-        errors = [math.inf] * len(aims)
+        errors = np.full(len(aims), math.inf)
     else:
-        even = left * EVEN / len(aims)
         largest = _largest(tails, left * (1 - EVEN))
-        errors = [each.error(even + each.beyond(largest)) for each in tails]
+        errors = tails.errors(left * EVEN / len(aims) + tails.beyond(largest))
     return [
         min(_whole(error * ROOM), _whole(_farthest(aim, rows)))
-        for error, aim in zip(errors, sorted(aims, key=lambda aim: aim.at), strict=True)
+        for error, aim in zip(errors.tolist(), sorted(aims, key=lambda aim: aim.at), strict=True)
     ]
 
 
-def _tails(aims: Sequence[Aim], rows: float | None) -> list[Tail]:
+def _tails(aims: Sequence[Aim], rows: float | None) -> Tails:
     """In the order of the answers."""
     known: dict[int | None, float] = {None: 0.0}
     weights: dict[int | None, dict[int, float]] = {None: {}}
@@ -118,18 +123,18 @@ def _tails(aims: Sequence[Aim], rows: float | None) -> list[Tail]:
             for at, weight in weights[side].items():
                 mixed[at] = mixed.get(at, 0.0) + share * weight
         weights[aim.at] = mixed
-    return [
-        Tail(known[at], tuple(sorted(weights[at].values(), reverse=True)))
-        for at in range(len(aims))
-    ]
+    table = np.zeros((len(aims), max(map(len, weights.values()))))
+    for at in range(len(aims)):
+        table[at, : len(weights[at])] = list(weights[at].values())
+    return Tails(np.array([known[at] for at in range(len(aims))]), table)
 
 
-def _largest(tails: Sequence[Tail], failure: float) -> float:
+def _largest(tails: Tails, failure: float) -> float:
     """An error that all keep, but for a probability: nearly the least."""
-    low, high = 0.0, max(each.error(failure / len(tails)) for each in tails)
+    low, high = 0.0, float(tails.errors(failure / len(tails.known)).max())
     for _ in range(40):
         middle = (low + high) / 2
-        if sum(each.beyond(middle) for each in tails) <= failure:
+        if tails.beyond(middle).sum() <= failure:
             high = middle
         else:
             low = middle

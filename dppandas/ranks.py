@@ -72,7 +72,8 @@ class RanksByCell(Sequence[Ranks]):
             return cells
         sizes = [0, *(len(ranks.values) for ranks in cells)]
         values, counts = (
-            np.concatenate([getattr(ranks, name) for ranks in cells]) for name in ("values", "counts")
+            np.concatenate([getattr(ranks, name) for ranks in cells])
+            for name in ("values", "counts")
         )
         return cls(values, counts, np.cumsum(sizes, dtype=np.int64), cells[0].cap)
 

@@ -76,9 +76,7 @@ class Record:
     preview: bool = False  # made of nothing in a `dppandas.preview`, and no answer
 
     @quiet
-    def error(
-        self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None
-    ) -> Any:
+    def error(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> Any:
         """How far the answer may be from the exact one on the same rows, with this confidence.
 
         A number for a scalar, else a Series or DataFrame under the result's labels; with several

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -296,15 +296,19 @@ class ExponentialQuantiles:
             epsilon = asked.epsilon or Epsilon(0)
         return cls(quantiles, tops, cells, epsilon / moved.l1)
 
-    @property
+    @cached_property
     def _found(self) -> tuple[Fraction, ...]:
         return _sorted(self.quantiles)
 
-    @property
+    @cached_property
+    def _place(self) -> dict[Fraction, int]:
+        return {share: at for at, share in enumerate(self._found)}
+
+    @cached_property
     def _nodes(self) -> tuple[Node, ...]:
         return plan(self._found)
 
-    @property
+    @cached_property
     def _levels(self) -> int:
         return 1 + max(node.level for node in self._nodes)
 
@@ -358,7 +362,7 @@ class ExponentialQuantiles:
             [self._chosen(exact[column][cell], top) for column, top in enumerate(self.tops)]
             for cell in range(self.cells)
         ]
-        places = [self._found.index(q) for q in self.quantiles]
+        places = [self._place[q] for q in self.quantiles]
         return [chosen[place] for row in found for place in places for chosen in row]
 
     def _side_by_side(self, cells: Sequence[Ranks], top: int) -> Integers:
@@ -395,7 +399,7 @@ class ExponentialQuantiles:
         ``rows``: how many there are at most, in all or in each column of each cell; with them a
         split is known to be nearer, and no answer is further off than they are many.
         """
-        columns, places = len(self.tops), [self._found.index(q) for q in self.quantiles]
+        columns, places = len(self.tops), [self._place[q] for q in self.quantiles]
         entries = [float(rows)] if isinstance(rows, int | float) else rows
         failure = (1 - confidence) / (self.cells * columns)
 

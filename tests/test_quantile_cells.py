@@ -86,7 +86,9 @@ def test_more_bits_decide_at_a_cut() -> None:
     third = 2**64 // 3
     for more, expected in ((0, 0), (third, None), (third + 1, 1), (2**64 - 1, 1)):
         bits = Script([third], [more], [0])
-        found = int(sampling.weighted_choices(np.ones(3), np.array([0]), lambda _: [1, 1, 1], bits)[0])
+        found = int(
+            sampling.weighted_choices(np.ones(3), np.array([0]), lambda _: [1, 1, 1], bits)[0]
+        )
         assert found == (0 if expected is None else expected)
 
 
@@ -137,7 +139,9 @@ def test_runs_of_all_cells_are_the_exact_mechanism(q: Fraction) -> None:
     ends = [*starts[1:].tolist(), len(first)]
     for rows, start, end in zip(tables, starts.tolist(), ends, strict=True):
         told = {}
-        for at, count, loss in zip(first[start:end], counts[start:end], losses[start:end], strict=True):
+        for at, count, loss in zip(
+            first[start:end], counts[start:end], losses[start:end], strict=True
+        ):
             told.update(dict.fromkeys(range(at, at + count), int(loss)))
         expected = [min(cap, int(q.denominator * loss_by_definition(rows, q, c))) for c in range(7)]
         assert [told[c] for c in range(7)] == expected
@@ -162,7 +166,9 @@ def test_cells_together_choose_as_one_by_one(monkeypatch: pytest.MonkeyPatch) ->
     found = np.array(many.release([[ranks(rows) for rows in tables] * 4000])).reshape(-1, 3)
     for told, expected in zip(found.T, alone, strict=True):
         drawn = np.bincount(told, minlength=9)
-        chi2 = sum((drawn[c] - 4000 * float(p)) ** 2 / (4000 * float(p)) for c, p in expected.items())
+        chi2 = sum(
+            (drawn[c] - 4000 * float(p)) ** 2 / (4000 * float(p)) for c, p in expected.items()
+        )
         assert chi2 < 60
 
 
@@ -211,9 +217,7 @@ def test_numbers_of_points_are_rounded_as_fractions_are(bounds: tuple[float, flo
         points = np.unique(np.linspace(0, grid.high, 50).astype(np.int64))
         expected = [
             min(
-                max(
-                    grid.number(Fraction(grid.origin) + point * Fraction(grid.step)), limits.lower
-                ),
+                max(grid.number(Fraction(grid.origin) + point * Fraction(grid.step)), limits.lower),
                 limits.upper,
             )
             for point in points.tolist()

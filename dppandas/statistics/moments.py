@@ -351,9 +351,7 @@ class Moments(Variance):
         self, noisy: Sequence[int], law: Any, confidence: float
     ) -> Sequence[float] | None:
         intervals, columns = self.intervals_at(noisy, law, confidence), len(self.operands)
-        return [
-            high for i, (_, high) in enumerate(intervals) if i // columns % 3 == 0
-        ]
+        return [high for i, (_, high) in enumerate(intervals) if i // columns % 3 == 0]
 
     def _by_cell(self, *three: Sequence[T]) -> list[T]:
         """The rows of the answer, of which a cell has three."""
