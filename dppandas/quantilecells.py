@@ -17,6 +17,8 @@ import numpy.typing as npt
 from . import sampling
 from .ranks import Integers, RanksByCell, aimed
 
+Floats = npt.NDArray[np.float64]
+
 #: Losses up to here are exact floats, and what they are made of exact int64.
 LARGEST = 2**52
 
@@ -44,7 +46,7 @@ class Choice:
         starts = 2 * ranks.edges[:-1] + np.arange(len(ranks))
         first, counts = self._runs(ranks, starts)
         losses = self._losses(ranks, starts)
-        weights = counts * np.exp(losses.astype(np.float64) * -float(self.rate))
+        weights: Floats = counts * np.exp(losses * -float(self.rate))
 
         def exactly(cell: int) -> Sequence[int]:
             own = slice(starts[cell], starts[cell + 1] if cell + 1 < len(ranks) else None)
@@ -73,8 +75,8 @@ class Choice:
         rows = np.repeat(np.add.reduceat(added, starts), sizes)
         least, most = _aims(rows, self.share)
         b = self.share.denominator
-        losses = np.maximum(b * (up_to - added) - most, least - b * up_to)
-        return np.clip(losses, 0, self.cap)
+        losses: Integers = np.maximum(b * (up_to - added) - most, least - b * up_to)
+        return losses.clip(0, self.cap)
 
 
 def _places(ranks: RanksByCell) -> Integers:

@@ -71,7 +71,8 @@ class Tails:
 
     @cached_property
     def slopes(self) -> Floats:
-        return SLOPES / self.weights.max(axis=1, keepdims=True)
+        slopes: Floats = SLOPES / self.weights.max(axis=1, keepdims=True)
+        return slopes
 
     @cached_property
     def _moments(self) -> Floats:
@@ -85,7 +86,8 @@ class Tails:
     def beyond(self, error: float) -> Floats:
         """What at most the probability of each is to exceed an error."""
         bounds = self._moments - self.slopes * (error - self.known)[:, None]
-        return np.exp(np.minimum(bounds.min(axis=1), 0.0))
+        chances: Floats = np.exp(np.minimum(bounds.min(axis=1), 0.0))
+        return chances
 
     def errors(self, failures: Floats | float) -> Floats:
         """Errors that are exceeded with no more than those probabilities."""

@@ -82,8 +82,8 @@ class Record:
         A number for a scalar, else a Series or DataFrame under the result's labels; with several
         numbers, all errors hold together. For a selection: how far the score of what was selected
         may lie below the best; for quantiles: how many ranks they may be off. Only the noise
-        counts: what clipping and a unit's max_rows changed is not in it. ``expected_rows``: how many
-        rows quantiles are taken over at most, from public knowledge; their ranks are then fewer.
+        counts: what clipping and a unit's max_rows changed is not in it. ``expected_rows``: how
+        many rows quantiles are taken over at most, from public knowledge: then ranks are fewer.
         """
         confidence, rows = parse_confidence(confidence), parse_rows(expected_rows)
         if isinstance(self._law, Selection):

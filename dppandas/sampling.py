@@ -483,10 +483,10 @@ def weighted_choices(
     ``exactly(group)`` tells the exact weights of a group, whole numbers of which the floats are a
     multiple but for a factor within 1 ± 2^-40. A uniform real U in [0, 1) decides: the weight
     chosen is the first up to which their share of all exceeds U. Shares are floats in steps of
-    2^-52, cut. Of k weights the sum is off by a factor within 1 ± k 2^-53, so a share by one within
-    1 ± (2^-39 + (k+2) 2^-52), and what several add up to by (2^13 + 2k + 3) steps, for each is cut by
-    less than one. Where U is nearer than `_steps_off` to such a sum its first bits don't decide:
-    the exact weights do, and more bits.
+    2^-52, cut. Of k weights the sum is off by a factor within 1 ± k 2^-53, so a share by one
+    within 1 ± (2^-39 + (k+2) 2^-52), and what several add up to by 2^13 + 2k + 3 steps, for each is
+    cut by less than one. Where U is nearer than `_steps_off` to such a sum its first bits don't
+    decide: the exact weights do, and more bits.
     """
     sizes = np.diff(starts, append=len(weights))
     totals = np.repeat(np.add.reduceat(weights, starts), sizes)

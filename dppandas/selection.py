@@ -2,10 +2,12 @@
 
 The point c has loss max(0, #{x < c} - qn, qn - #{x ≤ c}), in whole numbers, and is taken with
 probability proportional to exp(-rate · loss). Between two values that occur the loss is the same
-everywhere, so points are drawn in runs. Of an extreme quantile the loss grows inwards only, from
-the second row on: more rows never lower it, and it may weigh twice as much. Several quantiles split the grid: the middle one first,
+everywhere, so points are drawn in runs. Several quantiles split the grid: the middle one first,
 then each side on its own rows (Kaplan, Schnapp and Stemmer, "Differentially Private Approximate
 Quantiles", ICML 2022; proof: docs/proofs/quantiles.md).
+
+The loss of an extreme quantile grows inwards only, from the second row on. More rows never lower
+it, so that it may weigh twice as much.
 
 A row at the point where the grid is split lies on both sides, in parts: it is spread evenly over
 its point, which is divided into parts, and the split falls between two of them. So many equal
@@ -21,7 +23,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 

@@ -26,9 +26,9 @@ from dppandas.accounting import Asked, Measure
 from dppandas.budget import Epsilon, Rho
 from dppandas.domain import Bounds, Grid
 from dppandas.mechanisms import Sensitivity
+from dppandas.ranks import Ranks, losses
 from dppandas.release import recorder
 from dppandas.rows import Column
-from dppandas.ranks import Ranks, losses
 from dppandas.selection import ExponentialQuantiles, Slots, Weights, plan
 from dppandas.statistics import Cells, Layout, Quantiles
 

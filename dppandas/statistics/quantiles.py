@@ -14,8 +14,8 @@ from .. import kinds
 from ..accounting import Asked
 from ..domain import Bounds, Grid
 from ..mechanisms import Mechanism, Sensitivity
-from ..rows import Chunk, Expression
 from ..ranks import Ranks, RanksByCell, aimed, losses
+from ..rows import Chunk, Expression
 from ..selection import ExponentialQuantiles
 from ..vectors import Mask, as_numbers
 from .base import Codes, Interval, Partial, Read, Statistic, masked, short

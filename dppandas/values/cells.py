@@ -148,7 +148,7 @@ def _nearest(exact: int | Fraction) -> float | None:
 def are_small(values: Collection[Any]) -> bool:
     """Whether all are plain whole numbers of 63 bits, which are equal as Python says, and mean
     themselves."""
-    return set(map(type, values)) == {int} and -(2**63) <= min(values) and max(values) < 2**63
+    return set(map(type, values)) == {int} and min(values) >= -(2**63) and max(values) < 2**63
 
 
 def _int(cell: int, room: _Room) -> Cell:
