@@ -63,7 +63,8 @@ class More(Cost, total=False):
     within : in the place of epsilon, the largest error that the answer may have; the least loss
         that keeps it is found from public facts, and charged.
     confidence : with within, how surely: 0.95 without it.
-    expected_rows : with within, about how many rows a mean is taken over, from public knowledge.
+    expected_rows : with within, about how many rows a mean is taken over, or at most how many
+        several quantiles, from public knowledge.
     """
 
     within: object

@@ -72,6 +72,7 @@ class Record:
     _noisy: tuple[Any, ...]
     _query: Query
     _parts: tuple[Record, ...] = ()
+    _rows: float | None = None  # at most so many are known to be asked, if quantiles of them
     _counts: Record | None = None  # a release beside it that tells how many rows there are
     preview: bool = False  # made of nothing in a `dppandas.preview`, and no answer
 
@@ -126,6 +127,7 @@ class Record:
     def errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
         """The errors as the statistic counts them, in declared order; of quantiles among so many
         rows, or as many as a release beside this one tells, with a part of what may fail."""
+        rows = self._rows if rows is None else rows
         if rows is not None:
             return self.statistic.errors_among(self._law, confidence, rows)
         if self._counts is None:
@@ -161,7 +163,7 @@ class Record:
     def expected(self) -> str:
         """The error at 95 % that public facts decided before the release, in a few characters; of
         quantiles that which the number of rows decides, if a release beside this one tells it."""
-        if self._counts is not None:
+        if self._counts is not None or self._rows is not None:
             return f"± {short(max(self.errors_among(CONFIDENCE)))} ranks"
         return _expected(self.statistic, self._law)
 
@@ -432,6 +434,12 @@ def record_of(query: Query, mechanism: Mechanism, answer: Answer, ledger: str) -
         preview=entry.status == PREVIEW,
         _query=query,
     ))  # fmt: skip
+
+
+def among(record: Record, rows: float | None) -> Record:
+    """A record of quantiles that knows that there are at most so many rows."""
+    knows = rows is not None and record.statistic.in_ranks
+    return known(replace(record, _rows=rows)) if knows else record
 
 
 def counted(record: Record, beside: Record) -> Record:

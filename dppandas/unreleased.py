@@ -202,7 +202,7 @@ class Unreleased(Private):
 
         asked = goal.solved(query, **rest)
         try:
-            return release(*self._query(asked, select))
+            return results.among(release(*self._query(asked, select)), goal.rows)
         except BudgetExceeded as error:
             raise goal.too_dear(error, query, asked) from None
 
@@ -268,8 +268,8 @@ class Unreleased(Private):
         Of counts and sums in their own unit, of times how long it is, of quantiles in ranks, of a
         mode the gap; by keys that nobody declared, of each label by itself. Of a mean or variance
         to first order, and only with ``expected_rows``: about how many rows (for a weighted one,
-        what total weight) it is taken over, from public knowledge. Of other ratios only the answer
-        knows: `QueryError`.
+        what total weight) it is taken over, from public knowledge; of several quantiles fewer ranks
+        with it, if there are no more rows. Of other ratios only the answer knows: `QueryError`.
 
         *Guarantee*: no row is read and nothing is charged.
 
@@ -353,7 +353,8 @@ class UnreleasedExtreme(Unreleased):
 
     _caution: ClassVar[str] = (
         "the smallest or largest value is somebody's and can't be told: this answers with a "
-        "quantile near it. .error() says how many values may lie beyond."
+        "quantile near it, or with a point beyond all values where bounds are wider than these. "
+        ".error() says how many values may lie beyond."
     )
 
 

@@ -16,7 +16,7 @@ import pytest
 from test_quantiles import exactly, law, off, ranks
 
 import dppandas as dp
-from dppandas import selection
+from dppandas import rankerrors, selection
 from dppandas.rankerrors import Tails, joint_errors
 from dppandas.ranks import Ranks
 from dppandas.selection import Slots, plan
@@ -53,7 +53,10 @@ def test_within_asks_for_less_where_rows_are_known() -> None:
     for rows, most in ((None, "1.2"), (10_000, "1.01")):
         told = column().dp.quantile([0.25, 0.5, 0.75], bounds=(0, 1024), within=80,
                                     expected_rows=rows)  # fmt: skip
-        assert dp.record(told).epsilon <= Fraction(most)
+        record = dp.record(told)
+        assert record.epsilon <= Fraction(most)
+        assert record.error().max() <= 80
+        assert record.expected == f"± {record.error().max():g} ranks"
 
 
 def test_a_released_number_of_rows_bounds_the_ranks_of_quantiles_beside_it() -> None:
@@ -199,6 +202,30 @@ def test_all_errors_hold_together_as_often_as_stated(
             assert held >= confidence
             tight |= held < 1
     assert tight or epsilon == 4  # errors below all that can happen are stated, too
+
+
+def test_the_odds_of_aims_are_those_of_choices() -> None:
+    """A = G + 1 in a leaf; H/2 times that where rows are split, or λn if they are known."""
+    mechanism = law(Fraction(1), QUARTILES, TOP)
+    for aim, node in zip(mechanism._aims(TOP), mechanism._nodes, strict=True):
+        rate = float(mechanism._per_rank(node))
+        assert aim.rate == rate == pytest.approx(0.5)
+        for rows in (None, 1, 10_000, 10**9):
+            near = 2**30 if rows is None else min(2**30, rate * rows)
+            slots = (TOP + 1) * (1 if node.is_leaf else near)
+            assert aim.log_odds(rows) == pytest.approx(math.log(slots))
+        assert aim.half_slot(None) == (0 if node.is_leaf else pytest.approx(0.5))
+
+
+@pytest.mark.parametrize("rows", [None, 10_000])
+def test_the_parts_of_what_may_fail_add_up(rows: float | None) -> None:
+    for shares in (QUARTILES, DECILES, (Fraction(0), *QUARTILES, Fraction(1))):
+        aims = law(Fraction(1), shares, TOP)._aims(TOP)
+        tails = rankerrors._tails(aims, rows)
+        for failure in (0.3, 0.05, 1e-9):
+            errors = joint_errors(aims, failure, rows)
+            parts = [tails.beyond(error)[i] for i, error in enumerate(errors)]
+            assert 0.5 * failure < sum(parts) <= failure
 
 
 def test_errors_of_groups_and_columns_follow_the_order_of_the_answers() -> None:

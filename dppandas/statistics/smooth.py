@@ -23,6 +23,7 @@ class Smooth(Quantiles, registered=False):
     """One number of one column, in one cell. What is exact are the ranks: a row is 1 of them."""
 
     reading: ClassVar[int] = 1
+    in_ranks: ClassVar[bool] = False
     experimental: ClassVar[str] = (
         "its noise is made of floats, with a width that depends on the rows, and no proof covers "
         "how they are rounded."
