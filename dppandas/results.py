@@ -444,8 +444,10 @@ def among(record: Record, rows: float | None) -> Record:
 
 def counted(record: Record, beside: Record) -> Record:
     """A record of quantiles that knows how many rows another of the same rows tells."""
+    if record.preview or not record.statistic.in_ranks:
+        return record
     most = beside.statistic.rows_at_most(beside._noisy, beside._law, CONFIDENCE)
-    if not record.statistic.in_ranks or most is None or len(most) != record.statistic.places:
+    if most is None or len(most) != record.statistic.places:
         return record
     return known(replace(record, _counts=beside))
 

@@ -401,7 +401,7 @@ class ExponentialQuantiles:
         split is known to be nearer, and no answer is further off than they are many.
         """
         columns, places = len(self.tops), [self._place[q] for q in self.quantiles]
-        entries = [float(rows)] if isinstance(rows, int | float) else rows
+        entries = rows if rows is None or isinstance(rows, Sequence) else [float(rows)]
         failure = (1 - confidence) / (self.cells * columns)
 
         @cache
