@@ -217,6 +217,24 @@ def test_the_odds_of_aims_are_those_of_choices() -> None:
         assert aim.half_slot(None) == (0 if node.is_leaf else pytest.approx(0.5))
 
 
+@pytest.mark.parametrize("shares", [QUARTILES, DECILES, (Fraction(0), *QUARTILES, Fraction(1))])
+def test_errors_are_those_of_neighbours_in_shares_and_of_the_choice(
+    shares: tuple[Fraction, ...],
+) -> None:
+    """With every exponential variable at some value, by the recursion of the proof."""
+    mechanism = law(Fraction(1), shares, TOP)
+    tails = rankerrors._tails(mechanism._aims(TOP), 10_000)
+    for x in (0.0, 1.0, 3.5):
+        errors: dict[Any, float] = {None: 0.0}
+        for node in mechanism._nodes:
+            rate, share = float(mechanism._per_rank(node)), float(node.share)
+            odds = math.log((TOP + 1) * (1 if node.is_leaf else rate * 10_000))
+            own = (odds + x) / rate + (0 if node.is_leaf else 10_000 / 2**31) + node.is_extreme
+            errors[node.at] = (1 - share) * errors[node.low] + share * errors[node.high] + own
+        expected = [errors[at] for at in range(len(shares))]
+        assert (tails.known + x * tails.weights.sum(axis=1)).tolist() == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("rows", [None, 10_000])
 def test_the_parts_of_what_may_fail_add_up(rows: float | None) -> None:
     for shares in (QUARTILES, DECILES, (Fraction(0), *QUARTILES, Fraction(1))):
