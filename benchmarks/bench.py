@@ -107,6 +107,7 @@ def alone(name: str, ours: Work, target: float, calls: int = 1, repeats: int = 5
 
 CATEGORIES = [f"category {i:02d}" for i in range(50)]
 NUMBERS = list(range(10_000))
+MANY_GROUPS = 100_000
 
 
 def table(rows: int) -> pd.DataFrame:
@@ -160,6 +161,15 @@ def on_rows(df: pd.DataFrame) -> Iterator[Result]:
         lambda: x.dp["x"].median(bounds=(0, 60), epsilon=1),
         lambda: x["x"].median(),
         1.5,
+    )
+    groups = df[["x"]].head(10**6).assign(g=np.arange(len(df))[: 10**6] % MANY_GROUPS)
+    yield alone(
+        "median of 100,000 groups of 10^6 rows",
+        lambda: groups.dp.groupby("g", keys=range(MANY_GROUPS))["x"].median(
+            bounds=(0, 60), epsilon=1
+        ),
+        1000,
+        repeats=3,
     )
     crossed = df[["c"]].assign(ten=df["k"] % 10)
     keys = {"c": CATEGORIES, "ten": list(range(10))}

@@ -28,6 +28,9 @@ The map of the house, each room importing only those above it:
 `mechanisms`       discrete Laplace and Gaussian, selections: calibrate, loss, accuracy
 `conditional`      intervals of counts that are read only if they are told
 `thresholds`       which labels that nobody declared may be told, under a δ
+`ranks`            how many rows lie where on a grid
+`rankerrors`       how many ranks quantiles may be off, all together
+`quantilecells`    one quantile of each of many cells, chosen side by side
 `selection`        quantiles by the exponential mechanism
 `joint`            the noise of several releases, joined
 `smoothing`        quantiles and trimmed means by smooth sensitivity

@@ -324,14 +324,15 @@ class Answers(Rows):
         left out. Shaped as in pandas: for a list of shares they are the index, or its last level.
 
         q : a share between 0 and 1, or a list of them. Several at once cost less than each on its
-            own, and never decrease from one to a larger one. Shares of 0 and 1 are aimed within
-            the rows: see `min`.
+            own, and never decrease from one to a larger one. For shares of 0 and 1 see `min`.
         bounds : as in `mean`. Answers lie on a grid of at most 2^30 steps between them.
         step : of a coarser grid, where values are known to lie on one, such as 1 for whole numbers:
             answers then come nearer. A public fact: a power of two that divides the bounds.
 
         Where pandas interpolates between two values, this is one of the points between them.
         ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
+        Of several quantiles fewer are proven if it is known how many values there are at most:
+        ``expected_rows=`` with `within=`, in ``expected_error`` and in ``dp.record(…).error``.
         There is no interval of values; ask ``quantile([0.45, 0.5, 0.55])`` for a bracket.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are; the
@@ -354,10 +355,12 @@ class Answers(Rows):
     def min(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
         """A value near the smallest: as near to it as privacy lets one come without giving more.
 
-        The smallest value is somebody's. This is a quantile a few ranks within the values, so few
-        that it is hardly ever below all of them; ``.error()`` says how many values may lie below.
-        Bounds as in `quantile`. A `UserWarning` with the answer says that it isn't the smallest;
-        `describe`, of which this is one figure of eight, gives none.
+        The smallest value is somebody's. This is a point with at most about one value below it;
+        ``.error()`` says how many there may be. Bounds as in `quantile`, and close: any point below
+        all values is as good, so that where bounds are much wider than the values the answer may
+        lie anywhere between. ``quantile(0.01)`` then tells more. A `UserWarning` with the answer
+        says that it isn't the smallest; `describe`, of which this is one figure of eight, gives
+        none.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """

@@ -64,8 +64,8 @@ class ByError(Cost, total=False):
         that keeps it is found from public facts, and charged. Of counts of rows, and of ranks, also
         a share of expected_rows, as "5%".
     confidence : with within, how surely: 0.95 without it.
-    expected_rows : with within, about how many rows a mean is taken over, or there are in all, from
-        public knowledge.
+    expected_rows : with within, about how many rows a mean is taken over, or there are in all, or at
+        most how many several quantiles are taken over, from public knowledge.
     """
 
     within: object

@@ -22,7 +22,7 @@ import pandas as pd
 
 from .domain import is_missing
 from .values import MISSING, canonical, name
-from .values.cells import OPAQUE
+from .values.cells import OPAQUE, are_small
 
 #: What was said of parts, by their ids.
 Known = dict[int, tuple[Any, str]]
@@ -30,6 +30,9 @@ Known = dict[int, tuple[Any, str]]
 #: Counted up when equal queries get other texts. Where the integers of one statistic change, or how
 #: they are read, its class counts up its ``reading``.
 FORM = 2
+
+#: Of so many whole numbers the text is made by a shorter way.
+MANY = 100
 
 
 class NoText(TypeError):
@@ -57,6 +60,8 @@ def text(value: Any, known: Known | None = None) -> str:
     if isinstance(value, datetime.tzinfo):
         return f"z{text(str(value))}"
     if isinstance(value, tuple | list):
+        if len(value) >= MANY and are_small(value):
+            return "(" + ",".join(map(_small, value)) + ")"
         return "(" + ",".join(text(part, known) for part in value) + ")"
     if isinstance(value, Mapping):
         return "{" + ",".join(sorted(f"{text(k)}:{text(v)}" for k, v in value.items())) + "}"
@@ -100,6 +105,12 @@ _CELLS = (
     type(None), type(pd.NA), type(pd.NaT), bool, int, float, complex, np.generic, Decimal, Fraction,
     str, bytes, UUID, datetime.date, datetime.time, datetime.timedelta, pd.Interval, pd.Period,
 )  # fmt: skip
+
+
+def _small(value: int) -> str:
+    """The text of a whole number of 63 bits, as `_cell` has it."""
+    said = f"n{value:x}/1"
+    return f"{len(said)}:{said}"
 
 
 def _cell(value: Any) -> str:

@@ -21,7 +21,7 @@ import pandas as pd
 
 from .errors import MissingArgument, QueryError, shown
 from .spans import Ruler, Span
-from .values import canonical, key
+from .values import are_small, canonical, key
 
 #: Where a frame's attrs hold the token of its source.
 SOURCE_ATTR = "dppandas.source"
@@ -268,6 +268,8 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         raise QueryError(f"{example}; it is empty. Nothing was charged.")
     if len(labels) > MOST_KEYS:
         raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}. Nothing was charged.")
+    if depth == 1 and are_small(labels) and len(set(labels)) == len(labels):
+        return labels  # what is checked below holds for whole numbers, and takes long for many
     for label in labels:
         _check_label(label, example, depth)
     seen: dict[Any, int] = {}

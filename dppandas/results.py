@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
@@ -28,6 +28,8 @@ from .values.objects import value_of
 from .vectors import NUMBERS
 
 CONFIDENCE = 0.95
+#: Of what may fail this part is for how many rows there are, where an error follows from that.
+COUNTING = 1 / 20
 #: The status of an entry that was never charged.
 PREVIEW = "preview"
 _ATTR = "dppandas.release"
@@ -70,24 +72,26 @@ class Record:
     _noisy: tuple[Any, ...]
     _query: Query
     _parts: tuple[Record, ...] = ()
+    _rows: float | None = None  # at most so many are known to be asked, if quantiles of them
+    _counts: Record | None = None  # a release beside it that tells how many rows there are
     preview: bool = False  # made of nothing in a `dppandas.preview`, and no answer
 
     @quiet
-    def error(self, confidence: float = CONFIDENCE) -> Any:
+    def error(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> Any:
         """How far the answer may be from the exact one on the same rows, with this confidence.
 
         A number for a scalar, else a Series or DataFrame under the result's labels; with several
         numbers, all errors hold together; of labels told under a δ those of each label by itself,
         given that it is told. For a selection: how far the score of what was selected may lie below
         the best; for quantiles: how many ranks they may be off. Only the noise counts: what
-        clipping and a unit's max_rows changed is not in it.
+        clipping and a unit's max_rows changed is not in it. ``expected_rows``: how many rows
+        quantiles are taken over at most, from public knowledge: then ranks are fewer.
         """
-        confidence = parse_confidence(confidence)
+        confidence, rows = parse_confidence(confidence), parse_rows(expected_rows)
         if isinstance(self._law, Selection):
             gap = self.statistic.error(self._law.gap(confidence, self.statistic.size))
             return gap if gap is None else self.statistic.told_errors([gap])[0]
-        found = self.statistic.errors_at(self._noisy, self._law, confidence)
-        errors = self.statistic.told_errors(found)
+        errors = self.statistic.told_errors(self.errors_among(confidence, rows))
         return errors[0] if self._layout.is_scalar else self._table(errors)
 
     @quiet
@@ -122,6 +126,18 @@ class Record:
         values = self.statistic.told(self.statistic.estimate(self._noisy))
         return values[0] if self._layout.is_scalar else self._table(values)
 
+    def errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
+        """The errors as the statistic counts them, in declared order; of quantiles among so many
+        rows, or as many as a release beside this one tells, with a part of what may fail."""
+        rows = self._rows if rows is None else rows
+        if rows is not None:
+            return self.statistic.errors_among(self._law, confidence, rows)
+        if self._counts is None:
+            return self.statistic.errors_at(self._noisy, self._law, confidence)
+        beside, share = self._counts, (1 - confidence) * COUNTING
+        most = beside.statistic.rows_at_most(beside._noisy, beside._law, 1 - share)
+        return self.statistic.errors_among(self._law, confidence + share, most)
+
     @property
     def epsilon(self) -> Epsilon:
         """The exact ε that the ledger was charged."""
@@ -155,7 +171,10 @@ class Record:
 
     @property
     def expected(self) -> str:
-        """The error at 95 % that public facts decided before the release, in a few characters."""
+        """The error at 95 % that public facts decided before the release, in a few characters; of
+        quantiles that which the number of rows decides, if a release beside this one tells it."""
+        if self._counts is not None or self._rows is not None:
+            return f"± {short(max(self.errors_among(CONFIDENCE)))} ranks"
         return _expected(self.statistic, self._law)
 
     @property
@@ -435,6 +454,22 @@ def record_of(query: Query, mechanism: Mechanism, answer: Answer, ledger: str) -
         preview=entry.status == PREVIEW,
         _query=query,
     ))  # fmt: skip
+
+
+def among(record: Record, rows: float | None) -> Record:
+    """A record of quantiles that knows that there are at most so many rows."""
+    knows = rows is not None and record.statistic.in_ranks
+    return known(replace(record, _rows=rows)) if knows else record
+
+
+def counted(record: Record, beside: Record) -> Record:
+    """A record of quantiles that knows how many rows another of the same rows tells."""
+    if record.preview or not record.statistic.in_ranks:
+        return record
+    most = beside.statistic.rows_at_most(beside._noisy, beside._law, CONFIDENCE)
+    if most is None or len(most) != record.statistic.places:
+        return record
+    return known(replace(record, _counts=beside))
 
 
 def known(record: Record) -> Record:

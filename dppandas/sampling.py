@@ -24,7 +24,7 @@ import itertools
 import math
 import os
 import secrets
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -420,6 +420,23 @@ def uniform_vector(k: int, n: int, bits: Bits = SYSTEM, word: int = WORD) -> Int
     return (words % np.uint64(k)).astype(np.int64)
 
 
+def uniforms(limits: Integers, bits: Bits = SYSTEM) -> Integers:
+    """For each limit k from 1 to 2^62 an integer of 0, …, k-1, each as likely as another.
+
+    >>> uniforms(np.array([1, 1])).tolist()
+    [0, 0]
+    """
+    k = limits.astype(np.uint64)
+    last = np.uint64(2**WORD - 1)
+    beyond = (last % k + np.uint64(1)) % k  # 2^64 mod k: so many words fill no whole k
+    words = bits.words(len(k)).copy()
+    again = np.flatnonzero(words > last - beyond)
+    while again.size:
+        words[again] = bits.words(again.size)
+        again = again[words[again] > last - beyond[again]]
+    return (words % k).astype(np.int64)
+
+
 def permute_and_flip(
     gaps: Sequence[int] | npt.NDArray[Any], rate: Fraction, bits: Bits = SYSTEM
 ) -> int:
@@ -452,6 +469,56 @@ def weighted_choice(weights: Sequence[int], bits: Bits = SYSTEM) -> int:
     """
     totals = list(itertools.accumulate(weights))
     return bisect_right(totals, bits.below(totals[-1]))
+
+
+def weighted_choices(
+    weights: npt.NDArray[np.float64],
+    starts: Integers,
+    exactly: Callable[[int], Sequence[int]],
+    bits: Bits = SYSTEM,
+) -> Integers:
+    """For each group of weights, which begin at ``starts``, the place of one that is chosen with
+    probability proportional to its exact weight.
+
+    ``exactly(group)`` tells the exact weights of a group, whole numbers of which the floats are a
+    multiple but for a factor within 1 ± 2^-40. A uniform real U in [0, 1) decides: the weight
+    chosen is the first up to which their share of all exceeds U. Shares are floats in steps of
+    2^-52, cut. Of k weights the sum is off by a factor within 1 ± k 2^-53, so a share by one
+    within 1 ± (2^-39 + (k+2) 2^-52), and what several add up to by 2^13 + 2k + 3 steps, for each is
+    cut by less than one. Where U is nearer than `_steps_off` to such a sum its first bits don't
+    decide: the exact weights do, and more bits.
+    """
+    sizes = np.diff(starts, append=len(weights))
+    totals = np.repeat(np.add.reduceat(weights, starts), sizes)
+    steps = (weights / totals * 2.0**52).astype(np.uint64)
+    running = np.cumsum(steps)  # modulo 2^64, which differences don't see
+    up_to = (running - np.repeat(running[starts] - steps[starts], sizes)).astype(np.int64)
+    words = bits.words(len(starts))
+    place = np.repeat((words >> np.uint64(WORD - 52)).astype(np.int64), sizes)
+    off = np.repeat(_steps_off(sizes), sizes)
+    least = np.add.reduceat(up_to + off <= place, starts, dtype=np.int64)
+    most = np.add.reduceat(up_to - off <= place, starts, dtype=np.int64)
+    for group in np.flatnonzero(least != most).tolist():
+        least[group] = _choice_from(int(words[group]), exactly(group), bits)
+    return starts + least
+
+
+def _steps_off(sizes: Integers) -> Integers:
+    """By how many steps of 2^-52 a sum of shares may be off, and one for the bits not drawn."""
+    return 2**13 + 2 * sizes + 8
+
+
+def _choice_from(prefix: int, weights: Sequence[int], bits: Bits) -> int:
+    """An index, chosen by the real number whose first 64 bits are known."""
+    totals = list(itertools.accumulate(weights))
+    whole, length = totals[-1], WORD
+    while True:
+        first = bisect_right(totals, prefix * whole >> length)
+        last = bisect_left(totals, -(-(prefix + 1) * whole >> length))
+        if first == last:
+            return first
+        prefix = prefix << WORD | int(bits.words(1)[0])
+        length += WORD
 
 
 def bernoulli_of(around: Callable[[int], Interval], bits: Bits = SYSTEM, word: int = WORD) -> bool:

@@ -6,6 +6,9 @@ everywhere, so points are drawn in runs. Several quantiles split the grid: the m
 then each side on its own rows (Kaplan, Schnapp and Stemmer, "Differentially Private Approximate
 Quantiles", ICML 2022; proof: docs/proofs/quantiles.md).
 
+The loss of an extreme quantile grows inwards only, from the second row on. More rows never lower
+it, so that it may weigh twice as much.
+
 A row at the point where the grid is split lies on both sides, in parts: it is spread evenly over
 its point, which is divided into parts, and the split falls between two of them. So many equal
 values are split as precisely as different ones.
@@ -19,17 +22,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from . import conversions, sampling
 from .accounting import Asked, Measure
 from .budget import Epsilon, Loss, Rho
 from .errors import QueryError
 from .mechanisms import Sensitivity
+from .quantilecells import Choice
+from .rankerrors import Aim, joint_errors
+from .ranks import INSIDE, Integers, Ranks, RanksByCell, aimed
 
 #: Digits of a weight before it is cut to a whole number, and the place where it is cut.
 DIGITS, PLACES = 110, 90
@@ -39,8 +43,8 @@ SLACK = 1 - Fraction(1, 2**40)
 TAIL = 40
 #: Parts of a row, where the grid is split: half a part is never more than half of 2^30 rows.
 PARTS = 2**31
-#: With so much confidence no smallest value lies above the extreme quantile, and no largest below.
-SURE = 0.95
+#: From so many cells on one quantile of each is chosen side by side.
+MANY = 32
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,15 @@ class Node:
         """The most that one row moves the loss of a point: max(a, b - a) for the share a/b."""
         a, b = self.share.numerator, self.share.denominator
         return max(a, b - a)
+
+    @property
+    def is_extreme(self) -> bool:
+        return self.share in (0, 1)
+
+    @property
+    def spread(self) -> int:
+        """How far apart one row may move the losses of two points: an extreme's only up."""
+        return self.moved if self.is_extreme else 2 * self.moved
 
 
 @lru_cache(maxsize=256)
@@ -83,54 +96,6 @@ def plan(quantiles: tuple[Fraction, ...]) -> tuple[Node, ...]:
     return tuple(sorted(nodes, key=lambda node: node.level))
 
 
-class Ranks:
-    """Grid integers that occur, and how many rows lie below each; with the losses' cap, if any.
-
-    What is below and above the window in which losses are uncapped may be put together, beside it:
-    the capped losses of all points are the same.
-    """
-
-    def __init__(
-        self,
-        values: npt.NDArray[np.int64],
-        counts: npt.NDArray[np.int64],
-        cap: int | None = None,
-        offset: int = 0,
-    ) -> None:
-        self.values = values
-        self.counts = counts
-        self.cap = cap
-        self.offset = offset
-        self.below = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ranks) and (
-            np.array_equal(self.values, other.values) and np.array_equal(self.counts, other.counts)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def count(self, value: int) -> int:
-        """How many rows have a value."""
-        i = int(np.searchsorted(self.values, value))
-        is_there = i < len(self.values) and int(self.values[i]) == value
-        return int(self.counts[i]) if is_there else 0
-
-    def mass(self, place: int, parts: int) -> int:
-        """How much lies below a place, in parts of rows, each spread over its point."""
-        point, within = divmod(place, parts)
-        i = int(np.searchsorted(self.values, point))
-        return int(self.below[i]) * parts + within * self.count(point)
-
-
-def aimed(mass: int, share: Fraction, offset: int) -> int:
-    """The mass that a share a/b of some mass aims at, b times: a·mass, an extreme one so far within
-    as the offset says, but never beyond the middle. So what lies outside of a part can't move its
-    losses, though a slot at its edge may reach out; and the least loss is 0."""
-    within = min(abs(offset), mass // 2)
-    return share.numerator * mass + (within if offset > 0 else -within)
-
-
 @dataclass(frozen=True)
 class Run:
     """Neighbouring slots of the grid, from a first one on up or down; the loss grows by a step."""
@@ -146,15 +111,14 @@ class Run:
 class Slots:
     """What one choice is made among: the slots of some width between two places of the grid.
 
-    The loss of the slot from s to e is max(0, b·F(s) - T, T - b·F(e)), with F the mass above the
-    lower place, a/b the share that is asked for, and T the mass that is aimed at.
+    The loss of the slot from s to e is max(0, b·F(s) - T, S - b·F(e)), with F the mass above the
+    lower place, a/b the share that is asked for, and S to T the masses that are `aimed` at.
     """
 
     ranks: Ranks
     low: int
     high: int
     share: Fraction
-    offset: int
     width: int
     parts: int
     cap: int
@@ -163,14 +127,14 @@ class Slots:
         """All slots, those of capped loss put together at both ends."""
         parts, base = self.parts, self.ranks.mass(self.low, self.parts)
         b = self.share.denominator
-        target = aimed(self.ranks.mass(self.high, parts) - base, self.share, self.offset)
+        least, most = aimed(self.ranks.mass(self.high, parts) - base, self.share, parts)
         values, below = self.ranks.values, self.ranks.below
         first, last = self.low // self.width, (self.high - 1) // self.width
         start = int(np.searchsorted(values, self.low // parts))
         stop = int(np.searchsorted(values, (self.high - 1) // parts, "right"))
         # a point with so few rows up to its end, or so many below it, has a capped loss
-        under = ((target - self.cap) // b + base) // parts
-        over = -((-(target + self.cap) // b - base) // parts)
+        under = ((least - self.cap) // b + base) // parts
+        over = -((-(most + self.cap) // b - base) // parts)
         i = max(start, min(stop, int(np.searchsorted(below[1:], _int64(under), "right"))))
         j = max(i, min(stop, int(np.searchsorted(below[:-1], _int64(over), "left"))))
         at = first if i == start else (int(values[i - 1]) + 1) * parts // self.width
@@ -178,30 +142,33 @@ class Slots:
         found = [Run(first, 1, at - first, self.cap)]
         for k in range(i, j):
             own = int(values[k]) * parts // self.width
-            below_own = int(below[k]) * parts - base
-            found.append(self._gap(at, own, b * below_own - target))
+            mass = b * (int(below[k]) * parts - base)
+            found.append(self._gap(at, own, least - mass, mass - most))
             at, up_to = max(own, first), min(own + parts // self.width - 1, last)
-            count = int(self.ranks.counts[k])
-            found.extend(self._point(own, at, up_to, b * below_own - target, b * count))
+            density = b * int(self.ranks.counts[k])
+            found.extend(self._point(own, at, up_to, least - mass, mass - most, density))
             at = up_to + 1
-        found.append(self._gap(at, end, b * (int(below[j]) * parts - base) - target))
+        mass = b * (int(below[j]) * parts - base)
+        found.append(self._gap(at, end, least - mass, mass - most))
         at = max(at, end)
         found.append(Run(at, 1, last + 1 - at, self.cap))
         return [run for run in found if run.count > 0]
 
-    def _gap(self, at: int, end: int, beyond: int) -> Run:
-        return Run(at, 1, end - at, min(abs(beyond), self.cap))
+    def _gap(self, at: int, end: int, short: int, beyond: int) -> Run:
+        return Run(at, 1, end - at, min(max(0, short, beyond), self.cap))
 
-    def _point(self, own: int, first: int, last: int, beyond: int, density: int) -> Iterator[Run]:
-        """The slots of a point with rows: the loss falls, is 0 in one slot or two, and rises."""
+    def _point(
+        self, own: int, first: int, last: int, short: int, beyond: int, density: int
+    ) -> Iterator[Run]:
+        """The slots of a point with rows: the loss falls, is 0 in one slot or more, and rises."""
         step = density * self.width
         if self.width == self.parts:
-            yield Run(first, 1, 1, min(max(0, beyond, -beyond - step), self.cap))
+            yield Run(first, 1, 1, min(max(0, beyond, short - step), self.cap))
             return
-        falling = min(last, own - (beyond // step) - 2)  # ceil(-beyond/step) - 2
+        falling = min(last, own - (-short // step) - 2)  # ceil(short/step) - 2
         rising = max(first, own + (-beyond // step) + 1)
         if falling >= first:
-            loss = -beyond - step * (falling - own + 1)
+            loss = short - step * (falling - own + 1)
             yield from self._arm(falling, -1, falling - first + 1, loss, step)
         flat = max(first, falling + 1)
         yield Run(flat, 1, min(last, rising - 1) - flat + 1, 0)
@@ -283,6 +250,13 @@ def choose(slots: Slots, rate: Fraction) -> int:
         return weights.slot(runs[chosen])
 
 
+def weigh(rate: Fraction, counts: Sequence[int], losses: Sequence[int]) -> list[int]:
+    """The whole weights of runs of so many slots, of equal loss each."""
+    with decimal.localcontext(decimal.Context(DIGITS, decimal.ROUND_HALF_EVEN)):
+        weights = Weights(rate)
+        return [weights.run(Run(0, 1, *run)) for run in zip(counts, losses, strict=True)]
+
+
 @dataclass(frozen=True)
 class ExponentialQuantiles:
     """Selects grid points near the quantiles of each column and cell.
@@ -323,15 +297,19 @@ class ExponentialQuantiles:
             epsilon = asked.epsilon or Epsilon(0)
         return cls(quantiles, tops, cells, epsilon / moved.l1)
 
-    @property
+    @cached_property
     def _found(self) -> tuple[Fraction, ...]:
         return _sorted(self.quantiles)
 
-    @property
+    @cached_property
+    def _place(self) -> dict[Fraction, int]:
+        return {share: at for at, share in enumerate(self._found)}
+
+    @cached_property
     def _nodes(self) -> tuple[Node, ...]:
         return plan(self._found)
 
-    @property
+    @cached_property
     def _levels(self) -> int:
         return 1 + max(node.level for node in self._nodes)
 
@@ -341,9 +319,9 @@ class ExponentialQuantiles:
 
     def _per_rank(self, node: Node) -> Fraction:
         """By how much one rank lowers the logarithm of a chance. A row moves losses by max(a, b-a)
-        of b parts of a rank, some up and some down: twice that is their range."""
+        of b parts of a rank, some up and some down: twice that is their range, but an extreme's."""
         unit = node.moved if len(self._found) == 1 else 1
-        rate = self.per_unit * unit / self._levels / (2 * node.moved)
+        rate = self.per_unit * unit / self._levels / node.spread
         return SLACK * rate * node.share.denominator
 
     def _rate(self, node: Node) -> Fraction:
@@ -352,29 +330,14 @@ class ExponentialQuantiles:
     def _log_slots(self, node: Node, top: int) -> float:
         return math.log(top + 1) + (0.0 if node.is_leaf else math.log(PARTS // 2))
 
-    def _ends_at(self, node: Node, top: int) -> int:
-        """How far within the rows an extreme quantile aims, in ranks: were it at the end, all
-        points beyond the last row would be as good as it, and there are far more of them."""
-        if self._found[node.at] not in (0, 1):
-            return 0
-        odds = self._log_slots(node, top) - math.log1p(-SURE)
-        return math.ceil(odds / float(self._per_rank(node)))
-
-    def _offset(self, node: Node, top: int) -> int:
-        ranks = self._ends_at(node, top)
-        return ranks if self._found[node.at] == 0 else -ranks
-
     def _cap(self, node: Node, top: int) -> int:
         odds = self._log_slots(node, top) + TAIL
         return math.ceil(odds / float(self._rate(node)))
 
-    def window(self, column: int) -> tuple[int, int] | None:
-        """The cap and offset of losses, if they are those of a single choice: it may be made
-        without all of the ranks."""
-        if len(self._nodes) > 1:
-            return None
-        node, top = self._nodes[0], self.tops[column]
-        return self._cap(node, top), self._offset(node, top)
+    def window(self, column: int) -> int | None:
+        """The cap of losses, if they are those of a single choice: it may be made without all of
+        the ranks."""
+        return None if len(self._nodes) > 1 else self._cap(self._nodes[0], self.tops[column])
 
     @property
     def scale(self) -> Fraction:
@@ -391,12 +354,26 @@ class ExponentialQuantiles:
 
     def release(self, exact: Sequence[Sequence[Ranks]]) -> list[int]:
         """A grid integer for each cell, quantile and column, columns varying fastest."""
+        if self.cells >= MANY and len(self._nodes) == 1:
+            columns = [self._side_by_side(*each) for each in zip(exact, self.tops, strict=True)]
+            row = np.repeat(np.array(columns).T[:, None, :], len(self.quantiles), axis=1)
+            every: list[int] = row.reshape(-1).tolist()
+            return every
         found = [
             [self._chosen(exact[column][cell], top) for column, top in enumerate(self.tops)]
             for cell in range(self.cells)
         ]
-        places = [self._found.index(q) for q in self.quantiles]
+        places = [self._place[q] for q in self.quantiles]
         return [chosen[place] for row in found for place in places for chosen in row]
+
+    def _side_by_side(self, cells: Sequence[Ranks], top: int) -> Integers:
+        """The points of one quantile of one column in all cells."""
+        (node,) = self._nodes
+        ranks, rate = RanksByCell.of(cells), self._rate(node)
+        choice = Choice(node.share, top, self._cap(node, top), rate)
+        if choice.fits(ranks):
+            return choice.points(ranks, lambda counts, losses: weigh(rate, counts, losses))
+        return np.array([self._chosen(each, top)[0] for each in ranks], dtype=np.int64)
 
     def _chosen(self, ranks: Ranks, top: int) -> list[int]:
         """The points of all sorted quantiles of one column in one cell."""
@@ -408,34 +385,48 @@ class ExponentialQuantiles:
             high = end if node.high is None else cuts[node.high]
             width = parts if node.is_leaf else 2
             slots = Slots(
-                ranks, low, high, node.share, self._offset(node, top) * parts,
-                width, parts, self._cap(node, top),
+                ranks, low, high, node.share, width, parts, self._cap(node, top)
             )  # fmt: skip
             slot = choose(slots, self._rate(node))
             points[node.at] = slot * width // parts
             cuts[node.at] = min(max(slot * width + 1, low), high)
         return points
 
-    def rank_errors(self, confidence: float) -> list[float]:
+    def rank_errors(
+        self, confidence: float, rows: Sequence[float] | float | None = None
+    ) -> list[float]:
         """How many ranks each answer may be off, in the order of the answers: all together.
 
-        P[loss ≥ s] ≤ slots · exp(-rate·s). A choice between two others aims at a rank between
-        theirs, so the larger of their errors is added; and where rows are split, half a rank.
+        ``rows``: how many there are at most, in all or in each column of each cell; with them a
+        split is known to be nearer, and no answer is further off than they are many.
         """
-        entries = self.cells * len(self.tops) * len(self._nodes)
-        by_column = [self._errors(top, entries, confidence) for top in self.tops]
-        places = [self._found.index(q) for q in self.quantiles]
-        row = [errors[place] for place in places for errors in by_column]
-        return row * self.cells
+        columns, places = len(self.tops), [self._place[q] for q in self.quantiles]
+        entries = rows if rows is None or isinstance(rows, Sequence) else [float(rows)]
+        failure = (1 - confidence) / (self.cells * columns)
 
-    def _errors(self, top: int, entries: int, confidence: float) -> list[float]:
-        errors: dict[int | None, float] = {None: 0.0}
-        for node in self._nodes:
-            odds = self._log_slots(node, top) + math.log(entries) - math.log1p(-confidence)
-            own = odds / float(self._per_rank(node)) + self._ends_at(node, top)
-            split = 0.0 if node.is_leaf else 0.5
-            errors[node.at] = max(errors[node.low], errors[node.high]) + own + split
-        return [float(math.ceil(errors[at])) for at in range(len(self._found))]
+        @cache
+        def errors(column: int, most: float | None) -> list[float]:
+            return joint_errors(self._aims(self.tops[column]), failure, most)
+
+        def told(cell: int, place: int, column: int) -> float:
+            most = None if entries is None else entries[(cell * columns + column) % len(entries)]
+            return errors(column, most)[place]
+
+        row = [(place, column) for place in places for column in range(columns)]
+        if entries is None or len(entries) == 1:
+            return [told(0, *entry) for entry in row] * self.cells
+        return [told(cell, *entry) for cell in range(self.cells) for entry in row]
+
+    def _aims(self, top: int) -> list[Aim]:
+        """What the errors of all sorted quantiles of a column follow from."""
+        return [
+            Aim(
+                node.at, node.low, node.high, float(node.share), float(self._found[node.at]),
+                float(self._per_rank(node)), math.log(top + 1), math.log(PARTS),
+                node.is_leaf, INSIDE if node.is_extreme else 0,
+            )
+            for node in self._nodes
+        ]  # fmt: skip
 
     def blank(self, size: int) -> list[int]:
         return [0] * size
@@ -443,14 +434,3 @@ class ExponentialQuantiles:
 
 def _sorted(quantiles: Sequence[Fraction]) -> tuple[Fraction, ...]:
     return tuple(sorted(set(quantiles)))
-
-
-def losses(ranks: Ranks, share: Fraction, points: Sequence[int]) -> list[int]:
-    """The loss of each point, in parts of ranks, capped if the ranks say so: for audits."""
-    b, target = share.denominator, aimed(int(ranks.below[-1]), share, ranks.offset)
-    found: list[Any] = []
-    for point in points:
-        under, up_to = ranks.mass(point, 1), ranks.mass(point + 1, 1)
-        loss = max(0, b * under - target, target - b * up_to)
-        found.append(loss if ranks.cap is None else min(loss, ranks.cap))
-    return found

@@ -17,7 +17,7 @@ from .accounting import NOTHING, Asked, Measure
 from .budget import Epsilon, Loss, Rho
 from .errors import QueryError
 from .mechanisms import Sensitivity
-from .selection import Ranks
+from .ranks import Ranks
 
 #: γ is this part of ε: how fast the sensitivity may fall off with the distance.
 PARTS = 5

@@ -52,7 +52,7 @@ class Together(Private):
         with splits.share(epsilon, more) as (epsilon, more):
             losses = split(self._shares, epsilon, **more)
             queries = [p._query(a) for p, a in zip(self._parts.values(), losses, strict=True)]
-            records = dict(zip(self._parts, release_all(queries), strict=True))
+            records = _counted(dict(zip(self._parts, release_all(queries), strict=True)))
         combined = self._combine({name: each.estimate() for name, each in records.items()})
         for warned in dict.fromkeys(part._caution for part in self._parts.values()):
             if warned:
@@ -83,6 +83,16 @@ def together(
     """The released answers if a loss is given, else the unreleased ones."""
     asked = Together(parts, tuple(shares[name] for name in parts), combine)
     return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
+
+
+def _counted(records: dict[Name, results.Record]) -> dict[Name, results.Record]:
+    """The same, where quantiles know how many rows an answer beside them tells of their column."""
+    found = dict(records)
+    for (column, what), record in records.items():
+        for (other, _), beside in records.items():
+            if other == column and beside is not record:
+                found[column, what] = results.counted(found[column, what], beside)
+    return found
 
 
 def _title(name: Name) -> str:

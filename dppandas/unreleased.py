@@ -202,10 +202,11 @@ class Unreleased(Private):
 
         asked = goal.solved(query, **rest)
         try:
-            return release(
+            record = release(
                 *self._query(asked, select),
                 allowed=lambda loss: goal.check(self._statistic, self._what, loss),
             )
+            return results.among(record, goal.rows)
         except BudgetExceeded as error:
             raise goal.too_dear(error, query, asked) from None
 
@@ -271,8 +272,9 @@ class Unreleased(Private):
         Of counts and sums in their own unit, of times how long it is, of quantiles in ranks, of a
         mode the gap; by keys that nobody declared, of each label by itself, given that it is told.
         Of a mean or variance to first order, and only with ``expected_rows``: about how many rows
-        (for a weighted one, what total weight) it is taken over, from public knowledge. Of other
-        ratios only the answer knows: `QueryError`.
+        (for a weighted one, what total weight) it is taken over, from public knowledge; of several
+        quantiles fewer ranks with it, if there are no more rows. Of other ratios only the answer
+        knows: `QueryError`.
 
         *Guarantee*: no row is read and nothing is charged.
 
@@ -356,7 +358,8 @@ class UnreleasedExtreme(Unreleased):
 
     _caution: ClassVar[str] = (
         "the smallest or largest value is somebody's and can't be told: this answers with a "
-        "quantile near it. .error() says how many values may lie beyond."
+        "quantile near it, or with a point beyond all values where bounds are wider than these. "
+        ".error() says how many values may lie beyond."
     )
 
 

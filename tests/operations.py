@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 import dppandas as dp
-from dppandas.selection import Ranks
+from dppandas.ranks import Ranks
 from dppandas.synthetic.domains import domain_of, marginals_of
 from dppandas.synthetic.small import database
 

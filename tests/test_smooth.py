@@ -16,7 +16,7 @@ import dppandas as dp
 from dppandas import sampling, smoothing
 from dppandas.accounting import Asked
 from dppandas.budget import Epsilon
-from dppandas.selection import Ranks
+from dppandas.ranks import Ranks
 from dppandas.smoothing import AtRank, PolyPlace, Target, Trimmed
 
 TOP = 7

@@ -274,6 +274,11 @@ class Statistic(ABC):
         Hölder's inequality no more than ℓ1 times ℓ∞."""
         return self.moved(rows) * self.moved_most(rows)
 
+    @property
+    def places(self) -> int:
+        """How many numbers of rows there are: one for each cell and column."""
+        return len(self.cells)
+
     #: Whether an error is so many ranks, whatever the values are.
     in_ranks: ClassVar[bool] = False
 
@@ -367,6 +372,20 @@ class Statistic(ABC):
             max(high - value, value - low)
             for value, (low, high) in zip(values, intervals, strict=True)
         ]
+
+    def errors_among(
+        self, law: Any, confidence: float, rows: Sequence[float] | float | None
+    ) -> list[float]:
+        """Of what errs in ranks: the same if there are at most so many rows, in all or for each
+        cell and column."""
+        raise QueryError("only quantiles err in ranks, among so many rows. Nothing was charged.")
+
+    def rows_at_most(
+        self, noisy: Sequence[int], law: Any, confidence: float
+    ) -> Sequence[float] | None:
+        """How many rows each cell and column has at most, with a confidence for all; None where an
+        answer doesn't tell."""
+        return None
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """The error in words, before the release, as far as public facts can say."""

@@ -90,6 +90,13 @@ class Count(Statistic):
             return [(max(0, value - w), max(0, value + w)) for value in noisy]
         return share_intervals(noisy, w, self.share_of)
 
+    def rows_at_most(
+        self, noisy: Sequence[int], law: Any, confidence: float
+    ) -> Sequence[float] | None:
+        if self.share_of or self.at_most is not None:
+            return None
+        return [high for _, high in self.intervals_at(noisy, law, confidence)]
+
     def error(self, half_width: int) -> float | None:
         return None if self.share_of else half_width
 

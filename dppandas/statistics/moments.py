@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -352,6 +352,12 @@ class Moments(Variance):
 
     def says(self, entry: int) -> str:
         return ("number", "value", "spread")[entry // len(self.operands) % 3]
+
+    def rows_at_most(
+        self, noisy: Sequence[int], law: Any, confidence: float
+    ) -> Sequence[float] | None:
+        intervals, columns = self.intervals_at(noisy, law, confidence), len(self.operands)
+        return [high for i, (_, high) in enumerate(intervals) if i // columns % 3 == 0]
 
     def _by_cell(self, *three: Sequence[T]) -> list[T]:
         """The rows of the answer, of which a cell has three."""

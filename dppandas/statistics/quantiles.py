@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,12 +14,15 @@ from .. import kinds
 from ..accounting import Asked
 from ..domain import Bounds, Grid
 from ..mechanisms import Mechanism, Sensitivity
+from ..ranks import Ranks, RanksByCell, aimed, losses
 from ..rows import Chunk, Expression
-from ..selection import ExponentialQuantiles, Ranks, aimed, losses
+from ..selection import ExponentialQuantiles
 from ..vectors import Mask, as_numbers
 from .base import Codes, Interval, Partial, Read, Statistic, masked, short
 
 Integers = npt.NDArray[np.int64]
+
+HALF = Fraction(1, 2)
 
 #: Cells of a histogram over a grid: enough to narrow it down, few enough for the cache.
 BINS = 2**15
@@ -44,6 +46,7 @@ class Quantiles(Statistic):
     quantiles: tuple[Fraction, ...] = ()
     step: float | None = None  # of a coarser grid
 
+    reading: ClassVar[int] = 2  # extremes aim at the outermost row
     needs: ClassVar = {"operands": kinds.NUMBERS}
     in_ranks: ClassVar[bool] = True
 
@@ -64,6 +67,10 @@ class Quantiles(Statistic):
     @property
     def size(self) -> int:
         return len(self.cells) * len(self.quantiles) * len(self.operands)
+
+    @property
+    def places(self) -> int:
+        return len(self.cells) * len(self.operands)
 
     @property
     def _alone(self) -> Fraction | None:
@@ -112,15 +119,15 @@ class Quantiles(Statistic):
 
     # reading
 
-    def exact(self, through: Read, mechanism: Any) -> list[list[Ranks]]:
+    def exact(self, through: Read, mechanism: Any) -> list[Sequence[Ranks]]:
         """What the mechanism needs: of a single quantile only ranks whose loss is not capped."""
-        windows = [mechanism.window(column) for column in range(len(self.operands))]
+        caps = [mechanism.window(column) for column in range(len(self.operands))]
         return [
-            self._all(through, column) if window is None else self._near(through, column, *window)
-            for column, window in enumerate(windows)
+            self._all(through, column) if cap is None else self._near(through, column, cap)
+            for column, cap in enumerate(caps)
         ]
 
-    def read(self, through: Read) -> list[list[Ranks]]:
+    def read(self, through: Read) -> list[Sequence[Ranks]]:
         """All ranks, for each column and cell."""
         return [self._all(through, column) for column in range(len(self.operands))]
 
@@ -137,13 +144,12 @@ class Quantiles(Statistic):
         shift = np.full(len(self.cells), high.bit_length(), dtype=np.int64)
         return np.zeros(len(self.cells), dtype=np.int64), shift
 
-    def _all(self, through: Read, column: int) -> list[Ranks]:
+    def _all(self, through: Read, column: int) -> Sequence[Ranks]:
         low = np.zeros(len(self.cells), dtype=np.int64)
         high = np.full(len(self.cells), self.grids[column].high, dtype=np.int64)
-        found = _sorted(through(Values(self, column, low, high).over, Pieces), len(self.cells))
-        return [Ranks(values, counts) for values, counts in found]
+        return _sorted(through(Values(self, column, low, high).over, Pieces), len(self.cells))
 
-    def _near(self, through: Read, column: int, cap: int, offset: int) -> list[Ranks]:
+    def _near(self, through: Read, column: int, cap: int) -> Sequence[Ranks]:
         """Histograms over ever fewer and finer bins, those whose losses are not all capped; until
         bins are points, or hold few enough rows to sort."""
         cells, top = len(self.cells), self.grids[column].high
@@ -160,9 +166,9 @@ class Quantiles(Statistic):
             counted = Histogram(self, column, low, shift, bins)
             counts = through(counted.over, lambda: Sums(cells * bins)).reshape(cells, bins)
             for window, row in zip(windows, counts, strict=True):
-                window.narrow(row, self._alone, cap, offset)
+                window.narrow(row, self._alone, cap)
             if all(window.shift == 0 for window in windows):
-                return [window.ranks(*window.points(), cap, offset) for window in windows]
+                return [window.ranks(*window.points(), cap) for window in windows]
             finer = max(window.finer(bins) for window in windows)
             if sum(window.inside for window in windows) <= FEW or finer > max(shift) - 3:
                 break
@@ -173,7 +179,7 @@ class Quantiles(Statistic):
             for e in zip(*((w.low, w.high) for w in windows), strict=True)
         ]
         found = _sorted(through(Values(self, column, *ends).over, Pieces), cells)
-        return [w.ranks(v, c, cap, offset) for w, (v, c) in zip(windows, found, strict=True)]
+        return [w.ranks(r.values, r.counts, cap) for w, r in zip(windows, found, strict=True)]
 
     # answers
 
@@ -181,11 +187,10 @@ class Quantiles(Statistic):
         return entry % len(self.operands)
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
-        grids = self.grids
-        return [
-            _number(point, grids[self._column(i)], self.bounds[self._column(i)])
-            for i, point in enumerate(noisy)
-        ]
+        table = np.array(noisy, dtype=np.int64).reshape(-1, len(self.operands))
+        columns = map(_numbers, table.T, self.grids, self.bounds)
+        found: list[float] = np.stack(list(columns), axis=1).reshape(-1).tolist()
+        return found
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         """The bounds: all that is known of values without more of the data."""
@@ -198,19 +203,30 @@ class Quantiles(Statistic):
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
         """In ranks: so many rows may lie between the answer and an exact quantile."""
-        ranks: list[float] = law.rank_errors(confidence)
+        return self.errors_among(law, confidence, None)
+
+    def errors_among(
+        self, law: Any, confidence: float, rows: Sequence[float] | float | None
+    ) -> list[float]:
+        """The same, if there are at most so many rows: in all, or for each cell and column."""
+        ranks: list[float] = law.rank_errors(confidence, rows)
         return ranks
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        return float(max(law.rank_errors(confidence)))
+        return float(max(law.rank_errors(confidence, rows)))
 
     def expected_at(self, law: Any, confidence: float) -> str:
         return f"± {short(max(law.rank_errors(confidence)))} ranks"
 
 
-def _number(point: int, grid: Grid, bounds: Bounds) -> float:
-    value = grid.number(Fraction(grid.origin) + point * Fraction(grid.step))
-    return min(max(value, bounds.lower), bounds.upper)
+def _numbers(points: Integers, grid: Grid, bounds: Bounds) -> npt.NDArray[np.float64]:
+    """What grid integers stand for: origin + point · step, rounded to a multiple of the step, half
+    to even. Multiples of the step as far as the bounds are exact floats."""
+    steps = Fraction(grid.origin) / Fraction(grid.step)
+    whole, rest = divmod(steps, 1)
+    multiples = points + int(whole)
+    multiples += (rest > HALF) | ((rest == HALF) & (multiples % 2 == 1))
+    return np.clip(multiples * grid.step, bounds.lower, bounds.upper)
 
 
 # --- passes over rows -----------------------------------------------------------------------------
@@ -228,15 +244,15 @@ class Window:
     after: int = 0
     counts: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def narrow(self, counts: Integers, share: Fraction, cap: int, offset: int) -> None:
+    def narrow(self, counts: Integers, share: Fraction, cap: int) -> None:
         """Keep the bins in which some loss may lie below the cap. All points of a bin have at
-        least the loss b·(rows below the bin) - T, and T - b·(rows up to its end)."""
+        least the loss b·(rows below the bin) - T, and S - b·(rows up to its end)."""
         last = (self.high - self.low) >> self.shift
         up_to = self.before + np.cumsum(counts[: last + 1])
         rows = int(up_to[-1]) + self.after
-        b, target = share.denominator, aimed(rows, share, offset)
-        under = max(-1, (target - cap) // b)
-        over = max(-1, min(rows + 1, -(-(target + cap) // b)))
+        b, (least, most) = share.denominator, aimed(rows, share)
+        under = max(-1, (least - cap) // b)
+        over = max(-1, min(rows + 1, -(-(most + cap) // b)))
         first = min(last, int(np.searchsorted(up_to, under, "right")))
         # that many rows lie below the bin after the first that reaches them
         stop = 0 if over <= self.before else int(np.searchsorted(up_to, over, "left"))
@@ -258,7 +274,7 @@ class Window:
         occur = np.flatnonzero(self.counts)
         return occur + self.low, self.counts[occur]
 
-    def ranks(self, values: Integers, counts: Integers, cap: int, offset: int) -> Ranks:
+    def ranks(self, values: Integers, counts: Integers, cap: int) -> Ranks:
         """With the rows beside the window put right beside it, where losses are capped."""
         pairs = [(values, counts)]
         if self.before:
@@ -266,7 +282,7 @@ class Window:
         if self.after:
             pairs.append((np.array([self.high + 1]), np.array([self.after])))
         points, rows = (np.concatenate(part).astype(np.int64) for part in zip(*pairs, strict=True))
-        return Ranks(points, rows, cap, offset)
+        return Ranks(points, rows, cap)
 
 
 @dataclass(frozen=True)
@@ -395,13 +411,8 @@ class Pieces:
         return np.concatenate([np.zeros(0, dtype=np.int64), *self.pieces])
 
 
-def _sorted(flat: Integers, cells: int) -> list[tuple[Integers, Integers]]:
+def _sorted(flat: Integers, cells: int) -> RanksByCell:
     """For each cell the points that occur, and how often."""
     values, counts = np.unique(flat, return_counts=True)
-    if cells == 1:
-        return [(values, counts)]
     edges = np.searchsorted(values, np.arange(cells + 1, dtype=np.int64) << 31)
-    return [
-        (values[first:last] & (2**31 - 1), counts[first:last])
-        for first, last in pairwise(edges.tolist())
-    ]
+    return RanksByCell(values & (2**31 - 1), counts, edges)

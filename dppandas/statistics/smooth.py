@@ -12,7 +12,7 @@ import numpy as np
 from ..accounting import Asked
 from ..errors import QueryError, RecordError
 from ..mechanisms import Mechanism, Sensitivity
-from ..selection import Ranks
+from ..ranks import Ranks
 from ..smoothing import AtRank, PolyPlace, Target, Trimmed
 from .base import Read
 from .quantiles import Quantiles
@@ -22,6 +22,8 @@ from .quantiles import Quantiles
 class Smooth(Quantiles, registered=False):
     """One number of one column, in one cell. What is exact are the ranks: a row is 1 of them."""
 
+    reading: ClassVar[int] = 1
+    in_ranks: ClassVar[bool] = False
     experimental: ClassVar[str] = (
         "its noise is made of floats, with a width that depends on the rows, and no proof covers "
         "how they are rounded."
@@ -48,7 +50,7 @@ class Smooth(Quantiles, registered=False):
         (grid,) = self.grids
         return PolyPlace.calibrate(asked, moved.l1, self.target, grid.high)
 
-    def exact(self, through: Read, mechanism: Any) -> list[list[Ranks]]:
+    def exact(self, through: Read, mechanism: Any) -> list[Sequence[Ranks]]:
         """All ranks."""
         return self.read(through)
 

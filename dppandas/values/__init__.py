@@ -2,10 +2,10 @@
 and the closed forms in which whole columns of them are kept.
 """
 
-from .cells import FAMILIES, MISSING, Cell, canonical, order
+from .cells import FAMILIES, MISSING, Cell, are_small, canonical, order
 from .equality import distinct, key, name, readings, time_of
 
 __all__ = [
-    "FAMILIES", "MISSING", "Cell", "canonical", "distinct", "key", "name", "order", "readings",
-    "time_of",
+    "FAMILIES", "MISSING", "Cell", "are_small", "canonical", "distinct", "key", "name", "order",
+    "readings", "time_of",
 ]  # fmt: skip

@@ -38,7 +38,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import zoneinfo
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
@@ -143,6 +143,12 @@ def _nearest(exact: int | Fraction) -> float | None:
         return float(exact)
     except OverflowError:
         return None
+
+
+def are_small(values: Collection[Any]) -> bool:
+    """Whether all are plain whole numbers of 63 bits, which are equal as Python says, and mean
+    themselves."""
+    return set(map(type, values)) == {int} and min(values) >= -(2**63) and max(values) < 2**63
 
 
 def _int(cell: int, room: _Room) -> Cell:
