@@ -44,6 +44,7 @@ CASES = {
     25: "equal queries at once share one draw, shown when it is kept under a lease still held",
     26: "what can only be an answer about nothing is refused, and kinds follow from no row",
     27: "times are numbers along a public ruler, and public texts mean the clock on the wall",
+    33: "no step is taken that noise decides, and smooth sensitivities are as small as is proven",
 }
 
 
