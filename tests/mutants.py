@@ -449,6 +449,18 @@ MUTANTS = [
            "return expression.kind(facts.schema) if expression and is_one else kinds.NUMBER",
            "return kinds.NUMBER",
            "test_times.py::test_what_is_chosen_keeps_its_kind_and_domain"),
+    Mutant(33, "a step is taken whatever noise says", "models/linear.py",
+           "FEW, SURE = 11, 1 / 3", "FEW, SURE = 0, -(10**9)",
+           "test_learners.py::test_where_rows_are_too_few_a_fit_is_hardly_worse_than_the_constant"),
+    Mutant(33, "a gradient of nothing is gone along", "models/linear.py",
+           "begun.beyond < SURE", "begun.beyond < -(10**9) * SURE",
+           "test_learners.py::test_without_a_step_the_rest_of_the_loss_goes_into_one_mean"),
+    Mutant(33, "a constant gets a small share", "models/linear.py",
+           "    split.join()\n", "",
+           "test_learners.py::test_without_a_step_the_rest_of_the_loss_goes_into_one_mean"),
+    Mutant(33, "joined shares are more than the whole", "splits.py",
+           "for i in self._free), Fraction(0))", "for i in self._free), Fraction(1))",
+           "test_splits.py::test_what_is_left_can_be_one_share"),
 ]  # fmt: skip
 
 
