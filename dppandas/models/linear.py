@@ -47,10 +47,10 @@ class LinearRegression(Linear):
     First it asks for the number of rows and the mean of the target, by two sums. Each round asks
     for the gradient, a sum for each feature, of which the first is of rows scaled to a small norm,
     and has the products of each two features with it where there are many rows for the square of
-    their number; and how far to go along it: the mean of the weighted sum, the sums of its squares and
-    of its products with what is left of the target, and the mean of what is left then. With one
-    round this is regression on a single direction, which stands more noise than solving for all
-    weights; more rounds come to least squares where there are many rows.
+    their number; and how far to go along it: the mean of the weighted sum, the sums of its squares
+    and of its products with what is left of the target, and the mean of what is left then. With
+    one round this is regression on a single direction, which stands more noise than solving for
+    all weights; more rounds come to least squares where there are many rows.
 
     A step is taken only where it is surely better than none: where there are too few rows for the
     noise, or the first gradient doesn't stand out of its own, all that is left of the loss goes
