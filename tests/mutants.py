@@ -461,6 +461,18 @@ MUTANTS = [
     Mutant(33, "joined shares are more than the whole", "splits.py",
            "for i in self._free), Fraction(0))", "for i in self._free), Fraction(1))",
            "test_splits.py::test_what_is_left_can_be_one_share"),
+    Mutant(33, "a gap is reached one row too late", "smoothing.py",
+           "-((u - v - away) // rows) - 1)", "-((u - v - away) // rows))",
+           "test_smooth.py::test_of_a_quantile_it_is_the_smooth_sensitivity_itself"),
+    Mutant(33, "the target is always next to a gap", "smoothing.py",
+           "-((u - v - away) // rows) - 1)", "0)",
+           "test_smooth.py::test_of_a_quantile_it_is_the_smooth_sensitivity_itself"),
+    Mutant(33, "far ranks are left out", "smoothing.py",
+           "reach = (steps + 2) * rows", "reach = steps * rows",
+           "test_smooth.py::test_nor_do_they_where_wider_bounds_begin_earlier"),
+    Mutant(33, "a middle without rows moves by nothing", "smoothing.py",
+           "np.maximum(left - places, 2), top / 2)", "np.maximum(left - places, 2), 0)",
+           "test_smooth.py::test_of_a_trimmed_mean_it_is_not_far_above_it"),
 ]  # fmt: skip
 
 
