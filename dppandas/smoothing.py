@@ -138,10 +138,13 @@ class AtRank:
         step = max(p, whole - p)
         above = b.astype(np.int64 if whole < 2**16 else object)
         excess = (whole - p) * a - p * above
-        if not a:  # one row must come at least
-            return (1 + np.maximum(-((excess + whole - p) // step), 0)).astype(np.int64)
-        below = np.minimum(excess // step + 1, a)
-        return np.where(excess >= 0, below, -(excess // step)).astype(np.int64)
+        if a:
+            below = np.minimum(excess // step + 1, a)
+            away = np.where(excess >= 0, below, -(excess // step))
+        else:  # one row must come at least
+            away = 1 + np.maximum(-((excess + whole - p) // step), 0)
+        found: Integers = away.astype(np.int64)
+        return found
 
 
 def _between(values: Integers, places: Integers, low: int, high: int) -> tuple[Integers, Integers]:
