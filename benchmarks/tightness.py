@@ -2,7 +2,7 @@
 
     python benchmarks/tightness.py [--epsilon 1] [--answers 400] [--json FILE]
 
-Each operation is asked many times of made-up rows, at ε, and at ρ = ε²/2 in a session that counts ρ.
+Each operation is asked many times of made-up rows, at ε, and at ρ = ε²/2 where ρ is counted.
 *Stated* is the median over answers of what `dp.record(answer).error()` tells at 95 %, of several
 numbers the largest; *real* is the 95 % quantile of how far answers were from the truth, of several
 numbers the farthest. Quantiles, min and max are off by ranks, a selection by how far it lies below

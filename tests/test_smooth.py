@@ -95,7 +95,7 @@ def _of_middle(by: PolyPlace, ordered: list[int]) -> tuple[float, list[float]]:
 
     value = sum(kept) / len(kept) if kept else TOP / 2
     if left < 0:
-        return value, [min(TOP, k * TOP / 2) * (j >= -left // k) for j in range(-left + 3)]
+        return value, [0.0] * min(-left // k, 10**6) + [min(TOP, k * TOP / 2)]
     steps = range(min(n + 2, 2000))
     return value, [min(TOP, sum(moved(k * j + i) for i in range(k))) for j in steps]
 
