@@ -86,7 +86,9 @@ bench-accuracy: $(VENV)/dev $(PEER)/ready
 	$(BIN)/python benchmarks/accuracy.py --diffprivlib $(PEER)/bin/python
 	$(BIN)/python benchmarks/accuracy_models.py --diffprivlib $(PEER)/bin/python
 	$(BIN)/python benchmarks/accuracy_regression.py --diffprivlib $(PEER)/bin/python
+	$(BIN)/python benchmarks/tightness.py --json benchmarks/tightness.json
 	$(BIN)/python benchmarks/accuracy_regression_others.py
+	$(BIN)/python benchmarks/accuracy_regression_others.py --epsilon 0.1 --fits 100
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

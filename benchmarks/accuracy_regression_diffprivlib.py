@@ -22,14 +22,20 @@ def scaled(task: dict[str, Any], rows: Any) -> Any:
 
 
 def held_out(task: dict[str, Any], score: Score, fits: int) -> tuple[float, float]:
-    """The mean score over fits, and its standard error. Each splits the rows anew."""
+    """The mean score over fits, and its standard error."""
+    found = scores(task, score, fits)
+    return float(np.mean(found)), float(np.std(found) / np.sqrt(fits))
+
+
+def scores(task: dict[str, Any], score: Score, fits: int) -> list[float]:
+    """The score of each fit. Each splits the rows anew."""
     X, y = np.array(task["X"]), np.array(task["y"])
     found = []
     for i in range(fits):
         order, few = np.random.default_rng(i).permutation(len(y)), len(y) // 5
         test, train = order[:few], order[few:]
         found.append(score((X[train], y[train]), (X[test], y[test])))
-    return float(np.mean(found)), float(np.std(found) / np.sqrt(fits))
+    return found
 
 
 def settings(task: dict[str, Any], epsilon: float) -> dict[str, Score]:

@@ -3,6 +3,8 @@
     python benchmarks/accuracy_regression_others.py [--epsilon 1] [--fits 20]
 
 Other questions to the surveys that ship with statsmodels, scikit-learn's iris, and made-up rows.
+With little loss for few rows (ε = 0.1 for 1,000) the median of many fits says whether a fit is
+worse than the mean of the target, whose R² is 0.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 import statsmodels.datasets as datasets
 from accuracy_regression import ANES, FAIR, Bounds, _task, not_private, ours
-from accuracy_regression_diffprivlib import held_out
+from accuracy_regression_diffprivlib import held_out, scores
 from sklearn import datasets as shipped
 
 RAND: Bounds = {
@@ -22,6 +24,7 @@ RAND: Bounds = {
 }  # fmt: skip
 IRIS: Bounds = {"a": (4, 8), "b": (2, 5), "c": (1, 7), "d": (0, 3)}
 MADE: Bounds = {f"x{i}": (-5, 5) for i in range(12)}
+LINE: Bounds = {f"x{i}": (-1, 1) for i in range(5)}
 UNIT: Bounds = {f"x{i}": (0, 1) for i in range(10)}
 
 
@@ -33,6 +36,14 @@ def _asked(name: str, survey: Any, bounds: Bounds, target: str, made: Any, ends:
 
 def _same(column: Any) -> Any:
     return column
+
+
+def _line(rows: int) -> Any:
+    """Five features, of which the target is a sum, with noise; so many rows to learn from."""
+    random = np.random.default_rng(7)
+    X = random.uniform(-1, 1, (rows * 5 // 4, 5))
+    y = X @ [1, -0.8, 0.6, -0.4, 0.2] + random.normal(0, 0.3, len(X))
+    return _task(f"a line, {rows:,} rows", X, y, LINE, (-6, 6))
 
 
 def tasks() -> list[dict[str, Any]]:
@@ -57,6 +68,8 @@ def tasks() -> list[dict[str, Any]]:
         _asked("ANES: self, left to right", votes, ANES, "selfLR", _same, (1, 7)),
         _task("Friedman, 5,000 rows", *friedman[0], UNIT, (0, 30)),
         _task("Friedman, 500 rows", *friedman[1], UNIT, (0, 30)),
+        _line(1000),
+        _line(10_000),
     ]
 
 
@@ -69,13 +82,14 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=20)
     asked = parser.parse_args()
     for task in tasks():
-        mean, error = held_out(task, ours(task, asked.epsilon), asked.fits)
+        found = scores(task, ours(task, asked.epsilon), asked.fits)
+        error = 2 * float(np.std(found) / np.sqrt(asked.fits))
         plain = held_out(task, not_private(task), asked.fits)[0]
         y = np.asarray(task["y"])
         without = max(y.mean(), 1 - y.mean()) if task["target"] is None else 0.0
         print(
-            f"{task['name']:28}{mean:8.4f} ± {2 * error:.4f}, not private {plain:.4f}, "
-            f"no features {without:.4f}"
+            f"{task['name']:28}{np.mean(found):8.4f} ± {error:.4f}, median {np.median(found):.4f}, "
+            f"not private {plain:.4f}, no features {without:.4f}"
         )
 
 

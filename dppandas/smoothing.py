@@ -21,6 +21,8 @@ from .ranks import Ranks
 
 #: γ is this part of ε: how fast the sensitivity may fall off with the distance.
 PARTS = 5
+#: So many rows may change before wider bounds are used, which take less time.
+NEAR = 1024
 #: e to the minus of more is 0 in floats: what lies further away adds nothing.
 FARTHEST = 746
 
@@ -92,15 +94,62 @@ class AtRank:
     share: Fraction
 
     def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
-        """The value, and max over j of e^(-γj) (X[m+k(j+1)] - X[m-k(j+1)])."""
+        """The value, and max over j of e^(-γj) B_j.
+
+        B_j is the widest X[v] - X[u] with s = v - u ≤ k(j+1) and s + D ≤ k(j+2), where D is how
+        many rows must change until the target is on the other side of the gap that is left if
+        those between are removed. From some j on it is X[m+k(j+2)] - X[m-k(j+2)].
+        """
         n = int(ranks.below[-1])
         m = max(1, math.ceil(self.share * n))
-        steps = np.arange(max(m, n - m + 1) // rows + 1, dtype=np.int64)  # then L and U
-        reach = (steps + 1) * rows
+        last = max(m, n - m + 1) // rows  # from here on L and U
+        steps = NEAR // rows + np.arange(last + 1, dtype=np.int64)
+        reach = (steps + 2) * rows
         wide = _at(ranks, top, m + reach) - _at(ranks, top, m - reach)
         falls = np.exp(steps * -gamma)
         (value,) = _at(ranks, top, np.array([m])).tolist()
-        return value, float((wide * falls).max())
+        near = self._near(ranks, rows, m, top, gamma)
+        return value, max(float((wide * falls).max()), near)
+
+    def _near(self, ranks: Ranks, rows: int, m: int, top: int, gamma: float) -> float:
+        """The maximum over the j before those: of the ranks that have a value the last is u, and
+        the first is v."""
+        most = NEAR // rows
+        ends = (most + 1) * rows
+        lows, highs = np.append(0, ranks.values), np.append(ranks.values, top)
+        before, after = ranks.below, ranks.below + 1  # ranks 0 and n + 1 are L and U
+        lows, before = _between(lows, before, m - ends, m + ends)
+        highs, after = _between(highs, after, m - ends, m + ends)
+        widest = 0.0
+        for low, u in zip(lows.tolist(), before.tolist(), strict=True):
+            first, stop = np.searchsorted(after, [u, u + most * rows], side="right").tolist()
+            v = after[first:stop]
+            away = self._away(u, int(ranks.below[-1]) + 1 - v)
+            # the smallest j + 1 with s ≤ k(j+1) and s + D ≤ k(j+2)
+            units = np.maximum(-((u - v) // rows), -((u - v - away) // rows) - 1)
+            wide = (highs[first:stop] - low) * np.exp((1 - units) * gamma)
+            widest = max(widest, float(wide[units <= most].max(initial=0.0)))
+        return widest
+
+    def _away(self, a: int, b: Integers) -> Integers:
+        """D: with a rows below a gap and b above, how many must change until the target lies on
+        the other side. It lies below if a ≥ 1 and (1 - q)a ≥ qb."""
+        p, whole = self.share.numerator, self.share.denominator
+        step = max(p, whole - p)
+        above = b.astype(np.int64 if whole < 2**16 else object)
+        excess = (whole - p) * a - p * above
+        if a:
+            below = np.minimum(excess // step + 1, a)
+            away = np.where(excess >= 0, below, -(excess // step))
+        else:  # one row must come at least
+            away = 1 + np.maximum(-((excess + whole - p) // step), 0)
+        found: Integers = away.astype(np.int64)
+        return found
+
+
+def _between(values: Integers, places: Integers, low: int, high: int) -> tuple[Integers, Integers]:
+    kept = (places >= low) & (places <= high)
+    return values[kept], places[kept]
 
 
 @dataclass(frozen=True)
@@ -112,20 +161,40 @@ class Trimmed:
     def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
         """The mean, and max over j of e^(-γj) (A[kj] + … + A[kj+k-1]), no sum above U - L.
 
-        A[i] = (X[n-m+1+i] - X[m-i]) / (n-2m-i) while the divisor is 2 or more, then U - L.
+        A[i] = max over a ≤ i of W[a] / (n-2m+2a-i) while n-2m-i is 2 or more, then (U - L)/2; W[a]
+        is the widest X[n-m+1+t] - X[m-a+t], 0 ≤ t ≤ a. From some i on it is
+        (X[n-m+1+i] - X[m-i]) / (n-2m-i).
         """
         n, m = int(ranks.below[-1]), self.trim
-        left = n - 2 * m
+        left, most = n - 2 * m, min(rows * (top / 2), float(top))
+        if left < 0:  # the answer is the same until so many rows are added
+            return top / 2, math.exp(-gamma * min(-left // rows, FARTHEST / gamma)) * most
         places = np.arange(self._reach(left, rows, gamma), dtype=np.int64)
         wide = _at(ranks, top, n - m + 1 + places) - _at(ranks, top, m - places)
-        moves = np.where(left - places >= 2, wide / np.maximum(left - places, 2), top)
-        firsts = np.arange(0, len(places), rows)  # if the last is cut short, U - L is in it
-        units = np.minimum(np.add.reduceat(moves, firsts), top)
+        moves = np.where(left - places >= 2, wide / np.maximum(left - places, 2), top / 2)
+        near = self._near(ranks, n, top)
+        moves[: len(near)] = near[: len(moves)]
+        whole = len(moves) // rows  # what follows is (U - L)/2
+        sums = moves[: whole * rows].reshape(whole, rows).sum(axis=1)
+        units = np.minimum(np.append(sums, most), top)
         falls = np.exp(np.arange(len(units)) * -gamma)
         return self._mean(ranks, n, top), float((units * falls).max())
 
+    def _near(self, ranks: Ranks, n: int, top: int) -> npt.NDArray[np.float64]:
+        """The first A, as long as they are fractions."""
+        m = self.trim
+        left = n - 2 * m
+        number = min(max(left - 1, 0), NEAR)
+        places = np.arange(number, dtype=np.int64)
+        highs, lows = _at(ranks, top, n - m + 1 + places), _at(ranks, top, m - places)
+        widest, found = np.empty(number), np.empty(number)
+        for i in range(number):
+            widest[i] = (highs[: i + 1] - lows[i::-1]).max()
+            found[i] = (widest[: i + 1] / (left + 2 * places[: i + 1] - i)).max()
+        return found
+
     def _reach(self, left: int, rows: int, gamma: float) -> int:
-        """How many A to look at: the last is U - L, or those beyond fell to 0."""
+        """How many A to look at: the last is (U - L)/2, or those beyond fell to 0."""
         return max(1, min(left, math.ceil(FARTHEST / gamma) * rows))
 
     def _mean(self, ranks: Ranks, n: int, top: int) -> float:

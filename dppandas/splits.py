@@ -13,6 +13,7 @@ from typing import cast
 
 from .accounting import NOTHING
 from .budget import (
+    LARGEST,
     Delta,
     Epsilon,
     Loss,
@@ -120,6 +121,18 @@ class Split:
             f"all are taken. Give it more, as in into={number + 1}, or release outside its block. "
             f"{NOTHING}"
         )
+
+    def join(self) -> None:
+        """From here on one release takes all that is left, if a release may cost so much."""
+        with self._lock:
+            if not self._free:
+                return
+            first = self._free[0]
+            rest = sum((self._parts[i] for i in self._free), Fraction(0))
+            whole = self._whole.part(rest)
+            if max(whole.epsilon or 0, whole.rho or 0) <= LARGEST:
+                self._parts = (*self._parts[:first], rest, *self._parts[first + 1 :])
+                self._free = [first]
 
     def give_back(self, number: int) -> None:
         """A release was refused: its share is the next again."""

@@ -47,6 +47,7 @@ CASES = {
     28: "a label's interval holds by itself, given that the label is told",
     31: "what is put together is known to be of the same rows, and chosen before it is seen",
     29: "errors of quantiles hold, are near the least proven, and extremes come near",
+    33: "no step is taken that noise decides, and smooth sensitivities are as small as is proven",
 }
 
 
@@ -598,6 +599,30 @@ MUTANTS = [
     Mutant(29, "truths are whole numbers among many keys", "values/cells.py",
            "set(map(type, values)) == {int}", "all(isinstance(x, int) for x in values)",
            "test_quantile_cells.py::test_many_whole_numbers_have_the_text_of_each"),
+    Mutant(33, "a step is taken whatever noise says", "models/linear.py",
+           "FEW, SURE = 11, 1 / 3", "FEW, SURE = 0, -(10**9)",
+           "test_learners.py::test_where_rows_are_too_few_a_fit_is_hardly_worse_than_the_constant"),
+    Mutant(33, "a gradient of nothing is gone along", "models/linear.py",
+           "begun.beyond < SURE", "begun.beyond < -(10**9) * SURE",
+           "test_learners.py::test_without_a_step_the_rest_of_the_loss_goes_into_one_mean"),
+    Mutant(33, "a constant gets a small share", "models/linear.py",
+           "    split.join()\n", "",
+           "test_learners.py::test_without_a_step_the_rest_of_the_loss_goes_into_one_mean"),
+    Mutant(33, "joined shares are more than the whole", "splits.py",
+           "for i in self._free), Fraction(0))", "for i in self._free), Fraction(1))",
+           "test_splits.py::test_what_is_left_can_be_one_share"),
+    Mutant(33, "a gap is reached one row too late", "smoothing.py",
+           "-((u - v - away) // rows) - 1)", "-((u - v - away) // rows))",
+           "test_smooth.py::test_of_a_quantile_it_is_the_smooth_sensitivity_itself"),
+    Mutant(33, "the target is always next to a gap", "smoothing.py",
+           "-((u - v - away) // rows) - 1)", "0)",
+           "test_smooth.py::test_of_a_quantile_it_is_the_smooth_sensitivity_itself"),
+    Mutant(33, "far ranks are left out", "smoothing.py",
+           "reach = (steps + 2) * rows", "reach = steps * rows",
+           "test_smooth.py::test_nor_do_they_where_wider_bounds_begin_earlier"),
+    Mutant(33, "a middle without rows moves by nothing", "smoothing.py",
+           "np.maximum(left - places, 2), top / 2)", "np.maximum(left - places, 2), 0)",
+           "test_smooth.py::test_of_a_trimmed_mean_it_is_not_far_above_it"),
 ]  # fmt: skip
 
 

@@ -33,6 +33,11 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "linear": lambda p: (
         LinearRegression(**SAID, target_bounds=(0, 1), rounds=2).fit(p[TWO], p["yes"]).releases_
     ),
+    "linear, by steps": lambda p: (
+        LinearRegression(epsilon=64, bounds=ENDS, target_bounds=(0, 1), rounds=2)
+        .fit(p[TWO], p["yes"])
+        .releases_
+    ),
     "logistic": lambda p: (
         LogisticRegression(**SAID, classes=["a", "b"], rounds=2).fit(p[TWO], p["group"]).releases_
     ),

@@ -368,3 +368,18 @@ def test_a_task_that_outlives_the_block_asks_as_ever() -> None:
 
     assert isinstance(asyncio.run(main()), dp.Unreleased)
     assert losses() == []
+
+
+def test_what_is_left_can_be_one_share() -> None:
+    session = dp.session(epsilon=200)
+    people = dp.protect(pd.DataFrame({"x": [1, 2, 3]}), name="three")
+    with dp.split(epsilon=1, weights=[1, 2, 3, 4]) as shares:
+        people.count()
+        shares.join()
+        rest = people.count()
+        assert (shares.left, dp.record(rest).loss.epsilon) == (0, Fraction(9, 10))
+        shares.join()  # of nothing
+    assert session.spent == 1
+    with dp.split(epsilon=90, weights=[1, 1, 1]) as shares:
+        shares.join()  # more than a release may cost
+        assert dp.record(people.count()).loss.epsilon == 30

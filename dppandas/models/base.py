@@ -132,6 +132,12 @@ class Answered:
         return bool(self.records) and not self.records[0].preview
 
     @property
+    def is_blank(self) -> bool:
+        """Whether the last answer was made of nothing, in a rehearsal: a program then goes the way
+        on which most is asked, so that all of it is rehearsed."""
+        return self.records[-1].preview
+
+    @property
     def stands_still(self) -> bool:
         """Whether the last answer was given before in this fit: then so would be all that follow.
         Never where answers are drawn anew, nor in a preview, which prices every round."""

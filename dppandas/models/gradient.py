@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,16 @@ def gradient(scaled: PrivateFrame, residual: PrivateSeries, reach: float, norm: 
     return scaled.assign(**products)[list(products)].sum(bounds=(-reach, reach), norm=norm)
 
 
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """Weights whose sizes add up to 1, and how far the sums they are made of stand out: the square
+    of their length, less what noise is expected to add to it, or, where noise is most of them,
+    twice that."""
+
+    weights: Matrix
+    beyond: float
+
+
 def first_direction(
     scaled: PrivateFrame,
     residual: PrivateSeries,
@@ -46,8 +57,8 @@ def first_direction(
     rows: float,
     loss: Any,
     answered: Any,
-) -> Matrix:
-    """Where to go from weights of 0, by one released sum: weights whose sizes add up to 1.
+) -> Direction:
+    """Where to go from weights of 0, by one released sum.
 
     The gradient, of rows that are scaled to a small norm: most of its noise goes, and its direction
     hardly changes. Of so many rows (as a release told) that products of features stand out of the
@@ -55,9 +66,11 @@ def first_direction(
     """
     width = len(scaled.columns)
     if width > MOST_PRODUCTS or not rows >= ENOUGH * width**2 * noise_of(loss):
-        norm = width / 10 if loss.epsilon else ("l2", float(np.sqrt(width)) / 10)
+        size = (width if loss.epsilon else float(np.sqrt(width))) / 10
+        norm = size if loss.epsilon else ("l2", size)
         answered(sums := gradient(scaled, residual, reach, norm))
-        return direction(sums, width)
+        noise = width * size**2 * variance_of(loss)
+        return Direction(direction(sums, width), _squares(sums) - 2 * noise)
     size = float(width) if loss.epsilon else float(np.sqrt(width)) / 2
     table, ends = _products(scaled, residual, reach)
     answered(sums := table.sum(bounds=ends, norm=size if loss.epsilon else ("l2", size)))
@@ -71,8 +84,14 @@ def first_direction(
     shrink = 2 * np.sqrt(2 * width) * size * noise_of(loss)
     values, vectors = np.linalg.eigh(second)
     weights = vectors @ ((vectors.T @ slopes) / (np.maximum(values, 0.0) + shrink))
+    noise = width * (size / WEIGHT) ** 2 * variance_of(loss)
     # machines whose last bits differ should ask the same next
-    return direction(rounded(weights / max(np.abs(weights).sum(), 1e-300)), width)
+    ahead = direction(rounded(weights / max(np.abs(weights).sum(), 1e-300)), width)
+    return Direction(ahead, _squares(slopes) - noise)
+
+
+def _squares(sums: Any) -> float:
+    return float((np.asarray(sums, dtype=np.float64) ** 2).sum())
 
 
 def _products(
@@ -96,6 +115,11 @@ def _products(
 def noise_of(loss: Any) -> float:
     """About how much noise a count gets at a loss: the scale of Laplace's, Gauss' deviation."""
     return 1 / float(loss.epsilon) if loss.epsilon else float(1 / np.sqrt(2 * float(loss.rho)))
+
+
+def variance_of(loss: Any) -> float:
+    """About the variance of that noise."""
+    return 2 / float(loss.epsilon) ** 2 if loss.epsilon else 1 / (2 * float(loss.rho))
 
 
 def shares(split: splits.Split) -> list[float]:

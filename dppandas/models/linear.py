@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
 from .. import progress
 from ..accounting import NOTHING
+from ..budget import Loss
 from ..domain import Bounds, whole_number
 from ..errors import MissingArgument, QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..measuring import bounds_of
 from ..series import PrivateSeries
-from .base import MOST_ROUNDS, Answered, Box
+from ..splits import Split
+from .base import MOST_ROUNDS, Answered, Box, Matrix
 from .gradient import (
     Linear,
     _plain_only,
     direction,
     first_direction,
     gradient,
-    shares,
+    noise_of,
     targets_of,
+    variance_of,
 )
 
+#: Shares of the loss: of the number of rows and the target's mean; and in each round of a gradient,
+#: the mean along it, the sums that say how far to go, and the mean of what is left.
+FIRST, ROUND = 4, [16, "2.5", 11, 4]
+#: A weighted sum is looked for if there are this many rows in deviations of a count at the last
+#: share: with fewer the last mean alone has noise of an eighth of the target's range. And gone
+#: along if its sums stand out by this many variances of such a count.
+FEW, SURE = 11, 1 / 3
 #: A step is shrunk as if this many times the noise of its sums had been found on top of the sum of
 #: squares (chosen on the benchmark's data, which benchmarks/README.md says).
 SHRINK = 1.5
@@ -33,13 +44,17 @@ SHRINK = 1.5
 class LinearRegression(Linear):
     """Least squares on features in public bounds, by statistical queries.
 
-    First it asks for the number of rows and the mean of the target. Then each round asks for the
-    gradient, a sum for each feature, of which the first is of rows scaled to a small norm, and has
-    the products of each two features with it where there are many rows for the square of their
-    number; and how far to go along it: the mean of the weighted sum, the sums of its squares and
-    of its products with what is left of the target, and the mean of what is left then. With one
-    round this is regression on a single direction, which stands more noise than solving for all
-    weights; more rounds come to least squares where there are many rows.
+    First it asks for the number of rows and the mean of the target, by two sums. Each round asks
+    for the gradient, a sum for each feature, of which the first is of rows scaled to a small norm,
+    and has the products of each two features with it where there are many rows for the square of
+    their number; and how far to go along it: the mean of the weighted sum, the sums of its squares
+    and of its products with what is left of the target, and the mean of what is left then. With
+    one round this is regression on a single direction, which stands more noise than solving for
+    all weights; more rounds come to least squares where there are many rows.
+
+    A step is taken only where it is surely better than none: where there are too few rows for the
+    noise, or the first gradient doesn't stand out of its own, all that is left of the loss goes
+    into one mean of the target, and the model is that constant, after 0 rounds.
 
     epsilon, rho : what the fit costs in all.
     bounds : (lower, upper) for all features or a dict; else those that are declared.
@@ -48,7 +63,7 @@ class LinearRegression(Linear):
     clip : what is left of the target is clipped to this share of half its range in each gradient,
         which lowers the noise; 2 clips nothing.
 
-    Learnt: ``coef_`` (d,), ``intercept_``, ``n_iter_``, ``releases_``.
+    Learnt: ``coef_`` (d,), ``intercept_``, ``n_iter_`` (0 where it is a constant), ``releases_``.
 
     *Guarantee*: as of `fit`. Source: the statistical queries of Blum, Dwork, McSherry and Nissim,
     "Practical privacy: the SuLQ framework", PODS 2005.
@@ -91,47 +106,52 @@ class LinearRegression(Linear):
         if ends.lower == ends.upper:
             raise QueryError(f"the bounds of the target are one point, {ends}. {NOTHING}")
         middle, half = ends.lower / 2 + ends.upper / 2, ends.upper / 2 - ends.lower / 2
-        names = list(scaled.columns)
         value = ((target.clip(ends.lower, ends.upper) - middle) / half).clip(-1, 1)
-        weights = np.zeros(len(names))
-        split = self._shared(["0.5", 2] + [18, 3, 12, 2] * rounds)
-        noise = shares(split)[4]
-        # a weighted sum with weights of 1 in all seldom lies further from its mean
-        narrow = float(len(names) ** -0.4)
+        weights, constant, done = self._fitted_line(scaled, value, rounds, reach, answered)
+        learnt = self._learnt(box, weights * half, constant * half + middle)
+        return {**learnt, "n_iter_": done}
+
+    def _fitted_line(
+        self,
+        scaled: PrivateFrame,
+        value: PrivateSeries,
+        rounds: int,
+        reach: float,
+        answered: Answered,
+    ) -> tuple[Matrix, float, int]:
+        """Weights, what is added, and after how many rounds; target and features in [-1, 1]."""
+        weights = np.zeros(len(scaled.columns))
+        split = self._shared([FIRST, *ROUND * rounds])
+        losses = split.shares
         with split:
             # a row of which a feature is missing has no weighted sum, not even of weights 0
-            known = value + scaled.dot(weights.tolist())
-            answered(number := known.count())
-            answered(mean := known.mean(bounds=(-1, 1)))
-            constant = _inside(mean)
+            known = (value + scaled.dot(weights.tolist())).clip(-1, 1)
+            number, mean = _number_and_mean(scaled, known, losses[0], answered)
+            level = Level(mean, variance_of(losses[0]))
+            if not answered.is_blank and number < FEW * np.sqrt(variance_of(losses[4])):
+                return weights, _alone(level, known, losses[1:], split, answered), 0
             for i in progress.rounds(rounds, "linear regression"):
-                left = value - scaled.dot(weights.tolist()) - constant
+                ahead, along, across, last = losses[4 * i + 1 : 4 * i + 5]
+                left = value - scaled.dot(weights.tolist()) - level.height
                 held = left.clip(-reach, reach)
                 if not i:
-                    loss = split.shares[2]
-                    along = first_direction(scaled, held, reach, number, loss, answered)
+                    begun = first_direction(scaled, held, reach, number, ahead, answered)
+                    if not answered.is_blank and begun.beyond < SURE * variance_of(last):
+                        return weights, _alone(level, known, losses[2:], split, answered), 0
+                    direct = begun.weights
                 else:
                     answered(sums := gradient(scaled, held, reach))
-                    along = direction(sums, len(names))
-                line = scaled.dot(along.tolist()).clip(-1, 1).where(left.notna())
-                answered(place := line.mean(bounds=(-1, 1)))
-                centre = _inside(place)
-                near = (line - centre).clip(-narrow, narrow)
-                limits = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
-                pair = scaled.assign(both=near * left.clip(-reach, reach), square=near * near)
-                answered(table := pair[list(limits)].sum(bounds=limits))
-                both, square = np.asarray(table, dtype=np.float64).tolist()
-                most = max(square, 0.0) + SHRINK * noise * (narrow * reach + narrow**2)
-                step = min(max(both / most, 0.0), 4.0) if most > 0 else 0.0
-                weights = weights + along * step
-                constant = _inside(constant - step * centre, 4.0)
-                rest = value - scaled.dot(weights.tolist()) - constant
+                    direct = direction(sums, len(weights))
+                line = scaled.dot(direct.tolist()).clip(-1, 1).where(left.notna())
+                centre, step = _searched(scaled, line, held, reach, noise_of(across), answered)
+                weights = weights + direct * step
+                level = level.moved(-step * centre, step**2 * variance_of(along))
+                rest = value - scaled.dot(weights.tolist()) - level.height
                 answered(mean := rest.mean(bounds=(-1, 1)))
-                constant = _inside(constant + _inside(mean), 4.0)
+                level = level.told(_inside(mean), variance_of(last))
                 if answered.stands_still:
                     break
-        learnt = self._learnt(box, weights * half, constant * half + middle)
-        return {**learnt, "n_iter_": i + 1}
+        return weights, level.height, i + 1
 
     @quiet
     def predict(self, X: Any) -> Any:
@@ -154,6 +174,68 @@ class LinearRegression(Linear):
         if spread == 0:
             raise QueryError("the target is one number, whose variance nothing can predict.")
         return 1 - float(((truth - found) ** 2).sum()) / spread
+
+
+@dataclass(frozen=True)
+class Level:
+    """What is added to the weighted sum, as well as is known: ``variance`` is that of its noise, as
+    that of a count, for all is divided by the same number of rows."""
+
+    height: float
+    variance: float
+
+    def moved(self, by: float, variance: float) -> Level:
+        """By something that has noise of its own."""
+        return Level(_inside(self.height + by, 4.0), self.variance + variance)
+
+    def told(self, rest: float, variance: float) -> Level:
+        """By how much it is too low, says an answer: each counts by the inverse of its variance."""
+        trust = self.variance / (self.variance + variance)
+        return Level(_inside(self.height + trust * rest, 4.0), trust * variance)
+
+
+def _number_and_mean(
+    scaled: PrivateFrame, known: PrivateSeries, loss: Any, answered: Answered
+) -> tuple[float, float]:
+    """Of what lies in [-1, 1], by two sums: a row adds 1 to both together."""
+    table = scaled.assign(above=(1 + known) / 2, below=(1 - known) / 2)[["above", "below"]]
+    norm = 1.0 if loss.epsilon else ("l2", 1.0)
+    answered(sums := table.sum(bounds=(0, 1), norm=norm))
+    above, below = np.maximum(np.asarray(sums, dtype=np.float64), 0.0).tolist()
+    number = above + below
+    return number, (above - below) / number if number > 0 else 0.0
+
+
+def _alone(
+    level: Level, known: PrivateSeries, losses: Sequence[Any], split: Split, answered: Answered
+) -> float:
+    """The constant without a weighted sum: all that is left goes into one mean."""
+    split.join()
+    answered(mean := known.mean(bounds=(-1, 1)))
+    at_once = variance_of(sum(losses, Loss()))
+    return level.told(_inside(mean) - level.height, at_once).height
+
+
+def _searched(
+    scaled: PrivateFrame,
+    line: PrivateSeries,
+    held: PrivateSeries,
+    reach: float,
+    noise: float,
+    answered: Answered,
+) -> tuple[float, float]:
+    """The mean of the weighted sum, and how far to go along it, by two releases."""
+    # a weighted sum with weights of 1 in all seldom lies further from its mean
+    narrow = float(len(scaled.columns) ** -0.4)
+    answered(place := line.mean(bounds=(-1, 1)))
+    centre = _inside(place)
+    near = (line - centre).clip(-narrow, narrow)
+    limits = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
+    pair = scaled.assign(both=near * held, square=near * near)
+    answered(table := pair[list(limits)].sum(bounds=limits))
+    both, square = np.asarray(table, dtype=np.float64).tolist()
+    most = max(square, 0.0) + SHRINK * noise * (narrow * reach + narrow**2)
+    return centre, min(max(both / most, 0.0), 4.0) if most > 0 else 0.0
 
 
 def _ends(target: PrivateSeries, given: object) -> Bounds:

@@ -89,7 +89,8 @@ class LogisticRegression(TwoClasses):
             for i in progress.rounds(rounds, "logistic regression"):
                 if not i:
                     residual, loss = (sign - middle) / 2, split.shares[1]
-                    along = first_direction(scaled, residual, 1.0, number, loss, answered)
+                    begun = first_direction(scaled, residual, 1.0, number, loss, answered)
+                    along = begun.weights
                     line = scaled.dot(along.tolist()).clip(-1, 1)
                     slope, constant = _fitted(line, sign, answered)
                     weights = along * slope

@@ -22,8 +22,10 @@ from .quantiles import Quantiles
 class Smooth(Quantiles, registered=False):
     """One number of one column, in one cell. What is exact are the ranks: a row is 1 of them."""
 
-    reading: ClassVar[int] = 1
+    #: The noise follows a smaller bound than at first.
+    reading: ClassVar[int] = 2
     in_ranks: ClassVar[bool] = False
+
     experimental: ClassVar[str] = (
         "its noise is made of floats, with a width that depends on the rows, and no proof covers "
         "how they are rounded."
