@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from . import previews, results, sampling, splits
+from . import figures, previews, results, sampling, splits
 from .budget import Loss, More
 from .engines import Engine
 from .errors import QueryError, SourceError, quiet
@@ -119,7 +119,7 @@ def _combined(records: Sequence[Record]) -> Record:
             id=sampling.identifier(),
             number=latest.number,
             mechanism=law.name,
-            scale=float(law.scale),
+            scale=figures.scale_of(statistic, law),
             loss=sum((part.loss for part in parts), Loss()),
             cell=latest.cell,
             time=latest.time,
@@ -127,6 +127,8 @@ def _combined(records: Sequence[Record]) -> Record:
             _law=law,
             _noisy=law.join([part._noisy for part in parts]),
             _parts=tuple(parts),
+            _shown=None,
+            _rows=None,
             preview=any(part.preview for part in parts),
         )
     )

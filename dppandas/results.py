@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import pandas as pd
 
-from . import sampling
+from . import figures, sampling
 from .accounting import NOTHING
 from .budget import Epsilon, Loss, More
 from .domain import is_missing
@@ -21,13 +21,15 @@ from .joint import Joint
 from .mechanisms import Mechanism, Selection
 from .query import Query, Token
 from .statistics import Layout, Statistic
-from .statistics.base import short
+from .statistics.base import brief
 from .store import Answer
 from .values import canonical
 from .values.objects import value_of
 from .vectors import NUMBERS
 
 CONFIDENCE = 0.95
+#: What is said of a number of which noise is the most.
+DROWNED = "noise-dominated"
 #: The status of an entry that was never charged.
 PREVIEW = "preview"
 _ATTR = "dppandas.release"
@@ -59,7 +61,7 @@ class Record:
     unit: str
     where: str
     mechanism: str
-    scale: float
+    scale: Any
     loss: Loss
     cell: int | None
     time: float
@@ -71,6 +73,8 @@ class Record:
     _query: Query
     _parts: tuple[Record, ...] = ()
     preview: bool = False  # made of nothing in a `dppandas.preview`, and no answer
+    _shown: tuple[float, ...] | None = None  # the numbers, where other releases moved them
+    _rows: tuple[float, ...] | None = None  # for each number how many rows it is of, as released
 
     @quiet
     def error(self, confidence: float = CONFIDENCE) -> Any:
@@ -85,9 +89,21 @@ class Record:
         if isinstance(self._law, Selection):
             gap = self.statistic.error(self._law.gap(confidence, self.statistic.size))
             return gap if gap is None else self.statistic.told_errors([gap])[0]
-        found = self.statistic.errors_at(self._noisy, self._law, confidence)
-        errors = self.statistic.told_errors(found)
+        errors = self.statistic.told_errors(self._errors(confidence))
         return errors[0] if self._layout.is_scalar else self._table(errors)
+
+    def _errors(self, confidence: float) -> list[float]:
+        """Of all numbers; around those that were moved, but in ranks, as `possible` proves."""
+        found = self.statistic.errors_at(self._noisy, self._law, confidence)
+        if self._shown is None or self.statistic.in_ranks:
+            return found
+        before = self.statistic.estimate(self._noisy)
+        intervals = self.statistic.intervals_at(self._noisy, self._law, confidence)
+        numbers = zip(found, before, self._shown, intervals, strict=True)
+        return [
+            error if now == was else max(high - now, now - low)
+            for error, was, now, (low, high) in numbers
+        ]
 
     @quiet
     def interval(self, confidence: float = CONFIDENCE) -> Any:
@@ -117,8 +133,43 @@ class Record:
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
-        values = self.statistic.told(self.statistic.estimate(self._noisy))
+        values = self.statistic.told(self._values())
         return values[0] if self._layout.is_scalar else self._table(values)
+
+    def _values(self) -> list[float]:
+        """The answer's numbers: as estimated, unless others that they were released with moved
+        them."""
+        return self.statistic.estimate(self._noisy) if self._shown is None else list(self._shown)
+
+    @property
+    def error_unit(self) -> str:
+        """What `error` is measured in: "rows", "ranks", "utility" of what is selected, or the unit
+        of the column, for which its name stands ("income", of variances "income²"), of times
+        "Timedelta". Where units, keys or shares are counted, "units", "keys" or "share". Several,
+        where numbers differ in it: "rows, income"."""
+        return figures.unit_of(self.statistic, self._law)
+
+    @property
+    def noise_dominated(self) -> Any:
+        """Whether noise is most of what the answer says, by public facts and the answer alone.
+
+        Of counts, variances, deviations and sums of values on one side of 0: whether the 95 %
+        interval holds 0. Of means, shares and correlations: whether it covers at least half of what
+        is possible, or a tenth where the answer was cut off at an end of that. Of quantiles:
+        whether the error is at least half of the rows, where `describe` or `agg` released how many
+        these are. None where nothing says: of other sums, of quantiles alone, of labels.
+
+        True, False or None for a scalar, else under the labels of the answer.
+        """
+        if isinstance(self._law, Selection):
+            return None
+        said = self._dominated()
+        places = self._layout.places(self.statistic.estimate(self._noisy))
+        return said[0] if self._layout.is_scalar else self._layout.flags(said, places)
+
+    def _dominated(self) -> list[bool | None]:
+        args = self.statistic, self._noisy, self._law, CONFIDENCE, self._rows
+        return figures.dominated(*args)
 
     @property
     def epsilon(self) -> Epsilon:
@@ -153,7 +204,20 @@ class Record:
         return self.statistic.laid(self._noisy)
 
     def _intervals(self, confidence: float) -> list[tuple[float, float]]:
-        return self.statistic.intervals_at(self._noisy, self._law, confidence)
+        found = self.statistic.intervals_at(self._noisy, self._law, confidence)
+        if self._shown is None:
+            return found
+        pairs = zip(self._shown, found, strict=True)
+        return [(min(low, value), max(high, value)) for value, (low, high) in pairs]
+
+    @property
+    def _answered(self) -> str:
+        """The error at 95 % in a few characters: of the answer, of a preview as expected."""
+        if self.preview or isinstance(self._law, Selection):
+            return self.expected
+        if self._shown is not None:
+            return self.statistic.in_words(self._errors(CONFIDENCE)) or self.expected
+        return self.statistic.answered_at(self._noisy, self._law, CONFIDENCE)
 
     def _ends(self, confidence: float) -> tuple[list[Any], list[Any]]:
         """The ends of all intervals; of times rounded outwards."""
@@ -184,11 +248,13 @@ class Record:
         return f'<div class="dppandas-record"><p>{facts}</p>{table}</div>'
 
     def _facts(self) -> list[str]:
-        error = f", {self.expected} (95 %)" if self.expected else ""
+        answered = self._answered
+        error = f", {answered} (95 %)" if answered else ""
+        scale = figures.scale_in_words(self.statistic, self._law)
         return [
             f"{'preview, no answer: ' if self.preview else ''}{self.query}",
             f"source {self.source} ({self.lineage}), protecting {self.unit}",
-            f"{self.mechanism}, scale {self.scale:.6g}, {self.loss}{error}",
+            f"{self.mechanism}, scale {scale}, {self.loss.in_short}{error}",
         ]
 
     def _lines(self) -> list[tuple[str, str, str]]:
@@ -197,19 +263,19 @@ class Record:
             return []
         if isinstance(self._law, Selection):
             return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
-        names = self._layout.labels()
-        values = self.statistic.told(self.statistic.estimate(self._noisy))
-        if self.statistic.no_interval:
-            return [(n, _said(v), self.expected) for n, v in zip(names, values, strict=True)]
-        return [
-            (name, _said(value), f"{_said(low)} to {_said(high)}")
-            for name, value, low, high in zip(names, values, *self._ends(CONFIDENCE), strict=True)
-        ]
+        names, values = self._layout.labels(), self.statistic.told(self._values())
+        drowned = (f", {DROWNED}" if each else "" for each in self._dominated())
+        told = zip(names, values, self._bounds(len(names)), drowned, strict=True)
+        return [(name, brief(value), ends + quiet) for name, value, ends, quiet in told]
 
-
-def _said(value: Any) -> str:
-    """A number in short; a text, or that nothing was told, as it is."""
-    return short(value) if isinstance(value, int | float) else str(value)
+    def _bounds(self, size: int) -> list[str]:
+        """Of each number its interval, or else its error."""
+        if not self.statistic.no_interval:
+            ends = zip(*self._ends(CONFIDENCE), strict=True)
+            return [f"{brief(low)} to {brief(high)}" for low, high in ends]
+        if not self.statistic.in_ranks or not self.expected:
+            return [self.expected] * size
+        return [f"± {brief(error)} ranks" for error in self._errors(CONFIDENCE)]
 
 
 def parse_confidence(confidence: object) -> float:
@@ -265,11 +331,15 @@ class _Released:
         if self._record.preview:
             printer.text(f"preview, no answer ({self._record.expected or 'error unknown'})")
         elif self._record.statistic.no_interval:
-            expected = self._record.expected
-            error = f" ({expected}, 95 %)" if expected else ""
-            printer.text(_said(self._plainly()) + error)
+            answered = self._record._answered
+            error = f" ({answered}, 95 %{self._quietly()})" if answered else ""
+            printer.text(brief(self._plainly()) + error)
         else:
-            printer.text(with_error(self._plainly(), self.error()))
+            said = with_error(self._plainly(), self.error())
+            printer.text(f"{said.removesuffix(')')}{self._quietly()})")
+
+    def _quietly(self) -> str:
+        return f", {DROWNED}" if self._record.noise_dominated else ""
 
 
 class ReleasedInt(_Released, int):
@@ -391,6 +461,21 @@ def _expected(statistic: Statistic, mechanism: Mechanism | Joint) -> str:
     return statistic.expected_at(mechanism, CONFIDENCE)
 
 
+def answered_error(query: Query, mechanism: Mechanism, noisy: Sequence[Any]) -> str:
+    """The error at 95 % in words, as the answer has it."""
+    if isinstance(mechanism, Selection):
+        return expected_error(query, mechanism)
+    return query.statistic.answered_at(noisy, mechanism, CONFIDENCE)
+
+
+def moved(record: Record, shown: Sequence[float], rows: Sequence[float] | None) -> Record:
+    """A record whose numbers other releases moved, or which knows of how many rows they are."""
+    is_moved = list(shown) != record._values()
+    kept = tuple(shown) if is_moved else record._shown
+    known_rows = None if rows is None else tuple(rows)
+    return known(replace(record, _shown=kept, _rows=known_rows))
+
+
 def record_of(query: Query, mechanism: Mechanism, answer: Answer, ledger: str) -> Record:
     """The record of a release."""
     entry = answer.entry
@@ -403,7 +488,7 @@ def record_of(query: Query, mechanism: Mechanism, answer: Answer, ledger: str) -
         unit=str(query.source.unit),
         where="" if query.where is None else str(query.where),
         mechanism=mechanism.name,
-        scale=float(mechanism.scale),
+        scale=figures.scale_of(query.statistic, mechanism),
         loss=entry.loss,
         cell=entry.cell,
         time=entry.time,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -92,6 +93,13 @@ class Count(Statistic):
 
     def error(self, half_width: int) -> float | None:
         return None if self.share_of else half_width
+
+    @property
+    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("share",) if self.share_of else ("rows",)
+
+    def possible(self, entry: int) -> Interval | None:
+        return (0, 1) if self.share_of else (0, math.inf)
 
 
 def _parts(noisy: Sequence[int], block: int) -> Iterator[tuple[int, Sequence[int]]]:

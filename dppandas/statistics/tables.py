@@ -123,6 +123,18 @@ class Contingency(Count):
     def error(self, half_width: int) -> float | None:
         return None if self.share or self.margins else half_width
 
+    @property
+    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("share",) if self.share else ("rows",)
+
+    def possible(self, entry: int) -> Interval | None:
+        return (0, 1) if self.share else (0, math.inf)
+
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> str:
+        if self.share:
+            return super().answered_at(noisy, law, confidence)
+        return self.expected_at(law, confidence)
+
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         if self.share or not self.margins:
             return super().error_before(law, confidence, rows)
