@@ -337,7 +337,8 @@ _WORDS = (
     "<strong>Error</strong>: with 95 % confidence the answer lies this close to the exact one on "
     "the same rows; of several, “± 3 to 9” is that of the surest and of the least sure. Only noise "
     "counts, not what clipping to public bounds changed. “n” is the number of rows; “gap” and "
-    "“ranks” say how far what was selected may be from the best; “—” stands where only the answer can tell.",
+    "“ranks” say how far what was selected may be from the best; “—” stands where only the answer "
+    "can tell.",
     "<strong>Mechanism</strong>: the law of the noise, or of the selection, and its scale: in rows "
     "or ranks, or in the unit of the column.",
     "<strong>Outcome</strong>: a charge is written before data are read and never taken back, so "

@@ -19,7 +19,8 @@ from operations import OPERATIONS, SELECTIONS, released
 
 import dppandas as dp
 from dppandas.mechanisms import DiscreteLaplace
-from dppandas.results import ReleasedFloat, ReleasedInt, short
+from dppandas.results import ReleasedFloat, ReleasedInt
+from dppandas.statistics.base import short
 
 KEYS = ["a", "b", "c"]
 
