@@ -1,5 +1,5 @@
 """Figures of several releases in an order that is possible: min ≤ quantiles ≤ max, the mean between
-them, and no deviation that is too wide for them.
+them, no deviation that is too wide for them, and no count below 0.
 
 Post-processing of released numbers by public bounds. What moves first is what may move for
 nothing: a smallest value moved down, or a largest moved up, stays within its error, for no more
@@ -151,6 +151,9 @@ class _Together:
 
     def order(self) -> None:
         """See the module."""
+        if (self._get("count") or 0) < 0:
+            name, entry = self._figures.places["count"]
+            self._numbers[name][entry] = 0
         bounds = self._figures.bounds
         if bounds is None:
             return
@@ -238,12 +241,11 @@ def apart(
         return min(low, max(bounds.lower, high - 2 * math.sqrt(product))), high
     most_below, most_above = mean - bounds.lower, bounds.upper - mean
     below, above = mean - low, high - mean
+    if below * above >= product:
+        return low, high
     if most_below * most_above <= product:
         return bounds.lower, bounds.upper
-    if below * above > 0:
-        below = min(most_below, below * math.sqrt(product / (below * above)))
-    else:
-        below = min(most_below, max(below, math.sqrt(product)))
+    below = min(most_below, max(below, product / max(above, math.sqrt(product))))
     above = min(most_above, max(above, product / below))
     below = min(most_below, max(below, product / above))
     return mean - below, mean + above

@@ -93,9 +93,11 @@ class Record:
         return errors[0] if self._layout.is_scalar else self._table(errors)
 
     def _errors(self, confidence: float) -> list[float]:
-        """Of all numbers; around those that were moved, but in ranks, as `possible` proves."""
+        """Of all numbers; around those that were moved, but for ranks, and counts cut at 0: these
+        only came nearer (docs/proofs/order.md)."""
         found = self.statistic.errors_at(self._noisy, self._law, confidence)
-        if self._shown is None or self.statistic.in_ranks:
+        is_nearer = self.statistic.in_ranks or self.statistic.error(1) is not None
+        if self._shown is None or is_nearer:
             return found
         before = self.statistic.estimate(self._noisy)
         intervals = self.statistic.intervals_at(self._noisy, self._law, confidence)
