@@ -3,7 +3,7 @@ them, no deviation that is too wide for them, and no count below 0.
 
 Post-processing of released numbers by public bounds. What moves first is what may move for
 nothing: a smallest value moved down, or a largest moved up, stays within its error, for no more
-values lie between it and the exact one than before (docs/proofs/quantiles.md). Only where the
+values lie between it and the exact one than before (docs/proofs/order.md). Only where the
 bounds stop that, a mean is moved within its interval, or a deviation is cut, and its interval
 widened to hold it.
 """
