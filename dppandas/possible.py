@@ -133,13 +133,13 @@ class _Together:
             return
         name, entry = self._figures.places[what]
         statistic: Any = self._records[name].statistic
-        grid = statistic.grids[entry % len(statistic.operands)]
-        origin, step = Fraction(grid.origin), Fraction(grid.step)
-        if what in ("std", "var"):
-            origin, step = Fraction(0), step / 2**20
-        there = float(origin + outward((Fraction(value) - origin) / step) * step)
+        step = Fraction(statistic.grids[entry % len(statistic.operands)].step)
+        is_spread = what in ("std", "var")
+        if is_spread:
+            step /= 2**20
+        there = float(outward(Fraction(value) / step) * step)
         bounds = self._figures.bounds
-        if bounds is not None and what not in ("std", "var"):
+        if bounds is not None and not is_spread:
             there = min(max(there, bounds.lower), bounds.upper)
         self._numbers[name][entry] = there
 
@@ -154,21 +154,30 @@ class _Together:
         if (self._get("count") or 0) < 0:
             name, entry = self._figures.places["count"]
             self._numbers[name][entry] = 0
-        bounds = self._figures.bounds
-        if bounds is None:
-            return
-        known = [_at(self._numbers, place) for place in self._figures.quantiles]
-        mean, width = self._get("mean"), self._width()
-        inner = [*known, *([] if mean is None else [mean])]
+        if self._figures.bounds is not None:
+            self._hold(self._figures.bounds)
+            self._spread(self._figures.bounds)
+
+    def _hold(self, bounds: Bounds) -> None:
+        """The mean and all quantiles between the ends, as these are between the bounds."""
+        inner = [_at(self._numbers, place) for place in self._figures.quantiles]
+        mean = self._get("mean")
+        if mean is not None:
+            if not bounds.lower <= mean <= bounds.upper:  # by a part of a step
+                self._set("mean", mean)
+            inner.append(self._get("mean") or 0.0)
         self._reach(min(inner, default=bounds.upper), max(inner, default=bounds.lower))
+
+    def _spread(self, bounds: Bounds) -> None:
+        """No deviation that is too wide for the ends and the mean."""
+        mean, width = self._get("mean"), self._width()
         if width is None:
             return
         if width > self._widest(bounds.lower, bounds.upper, mean):
             mean = self._drawn_in(bounds, mean, width)
         low, high = self._ends(bounds)
         if width > self._widest(low, high, mean):
-            low, high = apart(bounds, low, high, mean, (width / self._factor()) ** 2)
-            self._reach(low, high)
+            self._reach(*apart(bounds, low, high, mean, (width / self._factor()) ** 2))
             low, high = self._ends(bounds)
         self._narrow(min(width, self._widest(low, high, mean)), width)
 
