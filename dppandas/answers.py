@@ -543,7 +543,7 @@ class Answers(Rows):
             return self._gathered(found, False)
 
         asked = list(self._operands())
-        columns = {name: asked for name in names}
+        columns = dict.fromkeys(names, asked)
         return together(parts, shares, combined, columns, epsilon, **more)
 
 

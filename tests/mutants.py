@@ -476,7 +476,7 @@ MUTANTS = [
            "test_possible.py::test_describe_whatever_the_noise_is"),
     Mutant(32, "a deviation may be too wide for its ends", "possible.py",
            "if width > self._widest(low, high, mean):", "if False:",
-           "test_possible.py::test_only_the_ends_of_quantiles_move_and_only_outwards"),
+           "test_possible.py::test_ends_make_room_for_a_deviation"),
     Mutant(32, "intervals don't hold what was moved", "results.py",
            "[(min(low, value), max(high, value)) for value, (low, high) in pairs]", "found",
            "test_possible.py::test_whatever_the_noise_is"),

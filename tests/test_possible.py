@@ -241,6 +241,26 @@ def test_only_the_ends_of_quantiles_move_and_only_outwards() -> None:
             assert record.error().tolist() == given[name].error().tolist()
 
 
+def test_ends_make_room_for_a_deviation() -> None:
+    """Sums of a mean of 40 and a deviation of 20, and ends that are both 40."""
+    moments, quantiles = dp.records(table().dp["age"].describe(bounds=BOUNDS, epsilon=1)).items()
+    whole, top = (r.statistic.grids[0].high for _, r in (moments, quantiles))  # type: ignore[attr-defined]
+    u = (1 / 6, 5 / 6)  # half of 100 values at 20, half at 60
+    sums = [100 * whole * sum(each) / 2 for each in zip(*(((1 - x) ** 2, 2 * x * (1 - x), x * x)
+            for x in u), strict=True)]  # fmt: skip
+    given = {
+        moments[0]: replace(moments[1], _noisy=tuple(map(int, sums))),
+        quantiles[0]: replace(quantiles[1], _noisy=(top // 2,) * 5),
+    }
+    told = possible.in_order(given, {name: ["age"] for name in given})
+    count, mean, std = told[moments[0]].estimate()
+    assert (count, mean) == (100, pytest.approx(40))
+    assert std == given[moments[0]].estimate()["std"] == pytest.approx(20 * math.sqrt(100 / 99))
+    low, *middle, high = told[quantiles[0]].estimate()
+    assert middle == pytest.approx([40] * 3)
+    assert (low, high) == pytest.approx((20, 60))
+
+
 def test_what_is_possible_stays_as_it_is(exact: None) -> None:
     told = table(2000).dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=50)
     assert all(

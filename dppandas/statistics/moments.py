@@ -289,8 +289,8 @@ class Variance(Clipped):
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
-        """A row is shared out in T parts."""
-        return tuple(1 / (grid.high or 1) for grid in self.grids)
+        """A row is shared out in T parts, which differ a little by column."""
+        return (max(1 / (grid.high or 1) for grid in self.grids),)
 
     def possible(self, entry: int) -> Interval | None:
         return 0, math.inf
