@@ -9,14 +9,21 @@ from html import escape
 from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
 
-import numpy as np
 import pandas as pd
 
 from . import figures, sampling
-from .accounting import NOTHING
 from .budget import Epsilon, Loss, More
 from .domain import is_missing
-from .errors import QueryError, RecordError, quiet, shown
+from .errors import RecordError, quiet
+from .expected import CONFIDENCE as CONFIDENCE
+from .expected import answered_error as answered_error
+from .expected import error_before as error_before
+from .expected import expected_error as expected_error
+from .expected import in_words
+from .expected import parse_confidence as parse_confidence
+from .expected import parse_rows as parse_rows
+from .expected import told_error as told_error
+from .expected import with_error as with_error
 from .joint import Joint
 from .mechanisms import Mechanism, Selection
 from .query import Query, Token
@@ -25,9 +32,7 @@ from .statistics.base import brief
 from .store import Answer
 from .values import canonical
 from .values.objects import value_of
-from .vectors import NUMBERS
 
-CONFIDENCE = 0.95
 #: What is said of a number of which noise is the most.
 DROWNED = "noise-dominated"
 #: The status of an entry that was never charged.
@@ -199,7 +204,7 @@ class Record:
     @property
     def expected(self) -> str:
         """The error at 95 % that public facts decided before the release, in a few characters."""
-        return _expected(self.statistic, self._law)
+        return in_words(self.statistic, self._law)
 
     @property
     def _layout(self) -> Layout:
@@ -278,25 +283,6 @@ class Record:
         if not self.statistic.in_ranks or not self.expected:
             return [self.expected] * size
         return [f"± {brief(error)} ranks" for error in self._errors(CONFIDENCE)]
-
-
-def parse_confidence(confidence: object) -> float:
-    """A probability strictly between 0 and 1."""
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
-        raise QueryError(f"confidence={shown(confidence)} must be a number such as 0.95.")
-    if not 0 < confidence < 1:
-        raise QueryError(f"confidence={shown(confidence)} must lie between 0 and 1, such as 0.95.")
-    return float(confidence)
-
-
-def with_error(value: Any, error: Any) -> str:
-    """A value and its error, the fraction cut after the error's second digit."""
-    if isinstance(error, pd.Timedelta):
-        return f"{value} ± {error} (95 %)"
-    if isinstance(value, int) and isinstance(error, int):
-        return f"{value:,} ± {error:,} (95 %)"
-    digits = max(0, min(12, 1 - math.floor(math.log10(error)))) if error > 0 else 12
-    return f"{value:,.{digits}f} ± {error:,.{digits}f} (95 %)"
 
 
 class _Released:
@@ -420,54 +406,6 @@ def _carrying(kind: Any, value: Any, record: Record) -> Any:
         result = kind(value)
     result._record = record
     return result
-
-
-def error_before(query: Query, confidence: float, rows: float | None) -> float:
-    """The largest error that a release of a query would have, from public facts; `QueryError` where
-    these can't say. ``rows``: about how many a ratio is taken over."""
-    mechanism = query.mechanism()
-    if not isinstance(mechanism, Selection):
-        return query.statistic.error_before(mechanism, confidence, rows)
-    gap = query.statistic.error(mechanism.gap(confidence, query.statistic.size))
-    if gap is None:
-        raise QueryError(f"only the answer decides its gap. {NOTHING}")
-    return gap
-
-
-def told_error(statistic: Statistic, error: float) -> Any:
-    """An error of all numbers as what it means."""
-    ruler = statistic.layout.ruler
-    return error if ruler is None or statistic.in_ranks else ruler.length(error, math.ceil)
-
-
-def parse_rows(rows: object) -> float | None:
-    """About how many rows there are: a number above 0, or None."""
-    if rows is None or (
-        isinstance(rows, NUMBERS)
-        and not isinstance(rows, bool | np.bool_)
-        and 0 < rows < float("inf")
-    ):
-        return cast("float | None", rows)
-    raise QueryError(f"expected_rows={shown(rows)} must be a number above 0. {NOTHING}")
-
-
-def expected_error(query: Query, mechanism: Mechanism) -> str:
-    """The error at 95 % that public facts decide, in words; "" where they can't say."""
-    return _expected(query.statistic, mechanism)
-
-
-def _expected(statistic: Statistic, mechanism: Mechanism | Joint) -> str:
-    if isinstance(mechanism, Selection):
-        gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
-        return "" if gap is None else f"gap ≤ {statistic.in_short(gap)}"
-    return statistic.expected_at(mechanism, CONFIDENCE)
-
-
-def answered_error(query: Query, mechanism: Mechanism, noisy: Sequence[Any]) -> str:
-    """The error at 95 % in words, as the answer has it."""
-    if isinstance(mechanism, Selection):
-        return expected_error(query, mechanism)
-    return query.statistic.answered_at(noisy, mechanism, CONFIDENCE)
 
 
 def moved(record: Record, shown: Sequence[float], rows: Sequence[float] | None) -> Record:
