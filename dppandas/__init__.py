@@ -36,6 +36,7 @@ The map of the house, each room importing only those above it:
 `smoothing`        quantiles and trimmed means by smooth sensitivity
 `totals`           how the partials of chunks are put together
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers
+`figures`          what they are measured in, and where noise is most of what they say
 `progress`         blocks of work on all cores
 `engines`          where chunks of rows come from, and how their integers are added
 `canonical`        one text for each value: which queries are equal
@@ -53,7 +54,9 @@ The map of the house, each room importing only those above it:
 `ledger`           charges; the only yes
 `session`          the current ledger and the sources it holds
 `splits`           a loss shared over the releases of a block
+`expected`         errors before a release, by public facts, and as answered, in words
 `results`          released values that know their error and their record
+`possible`         figures of several releases in an order that is possible
 `within`           asked by error: the least loss that keeps it
 `previews`         what a block would release, and at what price
 `release`          the one door

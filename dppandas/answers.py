@@ -476,7 +476,9 @@ class Answers(Rows):
                 found.update({(each, name): entry for each, entry in one.items()})
             return self._gathered(found, flat)
 
-        return together(parts, shares_of(wanted, weights), combined, epsilon, **more)
+        each = list(self._each._operands())
+        columns = {name: each if name[0] is None else [name[0]] for name in wanted}
+        return together(parts, shares_of(wanted, weights), combined, columns, epsilon, **more)
 
     def _wanted(self, func: Any) -> list[Name]:
         """The statistics that agg names, each with its column, or None for all columns."""
@@ -543,7 +545,9 @@ class Answers(Rows):
                     found.update({(column, row): entry for column, entry in entries.items()})
             return self._gathered(found, False)
 
-        return together(parts, shares, combined, epsilon, **more)
+        asked = list(self._operands())
+        columns = dict.fromkeys(names, asked)
+        return together(parts, shares, combined, columns, epsilon, **more)
 
 
 def _asked(face: Answers, method: str, bounds: object) -> Unreleased:

@@ -6,6 +6,7 @@ A loss is a rational number and stays one: ``Fraction(str(0.1)) * 3 == Fraction(
 
 from __future__ import annotations
 
+import decimal
 import difflib
 import math
 import numbers
@@ -64,8 +65,8 @@ class ByError(Cost, total=False):
         that keeps it is found from public facts, and charged. Of counts of rows, and of ranks, also
         a share of expected_rows, as "5%".
     confidence : with within, how surely: 0.95 without it.
-    expected_rows : with within, about how many rows a mean is taken over, or there are in all, or at
-        most how many several quantiles are taken over, from public knowledge.
+    expected_rows : with within, about how many rows a mean is taken over, or there are in all, or
+        at most how many several quantiles are taken over, from public knowledge.
     """
 
     within: object
@@ -154,6 +155,14 @@ class Loss:
         parts = (("ε", self.epsilon), ("ρ", self.rho), ("δ", self.delta))
         return ", ".join(f"{name} = {part}" for name, part in parts if part) or "ε = 0"
 
+    @property
+    def in_short(self) -> str:
+        """The same for people, in decimals: "ε ≈ 0.01333"."""
+        exact = (("ε", self.epsilon), ("ρ", self.rho), ("δ", self.delta))
+        parts = [(name, in_short(part)) for name, part in exact if part]
+        said = (f"{name} {text if text[0] == '≈' else f'= {text}'}" for name, text in parts)
+        return ", ".join(said) or "ε = 0"
+
 
 @lru_cache(maxsize=4096)
 def format_exact(value: Fraction) -> str:
@@ -170,6 +179,21 @@ def format_exact(value: Fraction) -> str:
     digits = str(abs((value * 10**places).numerator)).zfill(places + 1)
     whole = len(digits) - places
     return "-" * (value < 0) + digits[:whole] + "." * (places > 0) + digits[whole:]
+
+
+def in_short(value: Fraction, down: bool = False) -> str:
+    """For people: a decimal of up to six digits as it is, else about four digits, of what is left
+    never more than it is. The exact number stays in the data.
+
+    >>> in_short(Epsilon(1, 8)), in_short(Epsilon(1, 75)), in_short(Epsilon(74, 75), down=True)
+    ('0.125', '≈ 0.01333', '≈ 0.9866')
+    """
+    exact = str(value)
+    if "/" not in exact and len(exact.replace(".", "").strip("-0")) <= 6:
+        return exact
+    rounding = decimal.ROUND_DOWN if down else decimal.ROUND_HALF_EVEN
+    context = decimal.Context(4, rounding)
+    return f"≈ {context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize():f}"
 
 
 def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:

@@ -124,8 +124,9 @@ class SqliteStore(Connected):
         self._write(lambda db: action(self._spending_of(db).total))
 
     def settle(
-        self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False
-    ) -> int | None:
+        self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
+        told: str = "",
+    ) -> int | None:  # fmt: skip
         def settled(db: Connection) -> int | None:
             body = _one(db, "SELECT body FROM events WHERE kind = 'charge' AND release = ?", number)
             key = json.loads(body)["key"] or None
@@ -133,6 +134,8 @@ class SqliteStore(Connected):
             if leased and key and lease is None:
                 return None
             said: dict[str, Any] = {"status": status, "answer": None}
+            if told:
+                said["error"] = told
             if noisy is not None and key:
                 # where a label has no text that gives it back, this isn't replayed
                 with suppress(canonical.NoText):
@@ -382,25 +385,27 @@ def charge_body(entry: Entry) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def entry_of(number: int, body: dict[str, Any], status: str) -> Entry:
+def entry_of(number: int, body: dict[str, Any], status: str, told: str = "") -> Entry:
     """See `charge_body`."""
     return Entry(
         number=number, time=body["time"], source=body["source"], lineage=body["lineage"],
         what=body["query"], loss=_loss(*body["loss"]), mechanism=body["mechanism"],
         scale=body["scale"], error=body["error"], cell=body["cell"], status=status,
         version=body["version"], unit=body["unit"], path=_path(body["path"]), key=body["key"],
-        kernel=body["kernel"],
+        kernel=body["kernel"], told=told,
     )  # fmt: skip
 
 
 def _entries(db: sqlite3.Connection, where: str = "", *values: Any) -> list[Entry]:
     rows = db.execute(
-        "SELECT c.release, c.body, json_extract(o.body, '$.status') FROM events c "
+        "SELECT c.release, c.body, json_extract(o.body, '$.status'), "
+        "json_extract(o.body, '$.error') FROM events c "
         "LEFT JOIN events o ON o.kind = 'outcome' AND o.release = c.release "
         f"WHERE c.kind = 'charge' {where} ORDER BY c.release", values,
     )  # fmt: skip
     return [
-        entry_of(number, json.loads(body), status or "charged") for number, body, status in rows
+        entry_of(number, json.loads(body), status or "charged", told or "")
+        for number, body, status, told in rows
     ]
 
 

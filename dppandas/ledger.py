@@ -215,10 +215,13 @@ class Ledger:
         ``cell`` : of the notebook. ``source``, ``version`` : "" for no version. ``part`` : of a
         partition, "sex = f"; "" for the whole. ``lineage``, ``query``.
         ``epsilon``, ``rho``, ``delta`` : what is counted, as floats; exact in `export`.
-        ``mechanism``, ``scale`` : the law of the noise, on the grid of whole numbers.
-        ``error`` : at 95 %, as public facts decide it beforehand, as text: "± 30"; for a mean
-        "≈ 211/n", to first order, of n values; "gap ≤ 43" for a selection; "" where only the
-        answer can tell (``dp.record(answer).error()``).
+        ``mechanism``, ``scale`` : the law of the noise and how wide it is, in rows or ranks, or of
+        sums and means (for these of the sum that they are made of) in the unit of the column.
+        ``error`` : at 95 %, as answered, as text: "± 30", by group from the smallest to the
+        largest "± 12 to 30", of several columns "age ± 2, income ± 221"; "gap ≤ 43" for a
+        selection. Where there is no answer, and in ledgers of older versions, as public facts
+        decided it beforehand: for a mean "≈ 211/n", to first order, of n values; "" where only
+        the answer can tell.
         ``status`` : "released"; "failed", "recorded" or "charged" where there is no answer;
         "replayed". ``unit`` : whom the promise protects. ``kernel`` : a name of the process.
         ``time`` : in UTC.
@@ -242,8 +245,8 @@ class Ledger:
         }
         for part in counted:
             said[part] = pd.array([told(e.loss, part) for e in entries], dtype=dtype)
-        for name in ("mechanism", "scale", "error", "status", "unit"):
-            said[name] = [getattr(e, name) for e in entries]
+        for name in ("mechanism", "scale", "known_error", "status", "unit"):
+            said[name.removeprefix("known_")] = [getattr(e, name) for e in entries]
         said["kernel"] = [e.kernel[:8] for e in entries]
         times = np.array([round(e.time * 10**6) for e in entries], dtype="datetime64[us]")
         said["time"] = pd.DatetimeIndex(times).as_unit("ns").tz_localize("UTC")
@@ -332,13 +335,16 @@ readers, .json for programs, .csv for a table.
         return entries
 
     def settle(
-        self, entry: Entry, status: str, noisy: Sequence[Any] | None = None, leased: bool = False
-    ) -> int | None:
-        """Note what became of a charge; what was released is kept for equal queries. Returns which
-        draw of its query it is; 0 if it isn't kept. Of a leased one None where it was overtaken,
-        and `StoreError` where its answer can't be kept: then nobody may see it."""
+        self, entry: Entry, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
+        told: str = "",
+    ) -> int | None:  # fmt: skip
+        """Note what became of a charge; what was released is kept for equal queries, and the error
+        as answered is told from then on. Returns which draw of its query it is; 0 if it isn't
+        kept. Of a leased one None where it was overtaken, and `StoreError` where its answer can't
+        be kept: then nobody may see it."""
+        told = "" if told == entry.error else told
         try:
-            draw = self._store.settle(entry.number, status, noisy, leased)
+            draw = self._store.settle(entry.number, status, noisy, leased, told)
         except StoreError as error:
             if leased and entry.key and noisy is not None:
                 raise

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
-from . import previews, results, sampling, within
+from . import figures, previews, results, sampling, within
 from .accounting import NOTHING, Asked
 from .budget import LARGEST, Cost, Epsilon, Loss, More, Rho, known_only, parse_budget
 from .domain import whole_number
@@ -168,7 +168,7 @@ def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
             id=sampling.identifier(),
             number=latest.number,
             mechanism=law.name,
-            scale=float(law.scale),
+            scale=figures.scale_of(first.statistic, law),
             loss=sum((part.loss for part in parts), Loss()),
             cell=latest.cell,
             time=latest.time,
@@ -176,6 +176,8 @@ def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
             _law=law,
             _noisy=law.join([part._noisy for part in parts]),
             _parts=tuple(parts),
+            _shown=None,
+            _beside=None,
             preview=any(part.preview for part in parts),
         )
     )

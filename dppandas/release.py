@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import previews, results
+from . import figures, previews, results
 from .budget import Loss
 from .engines import Engine
 from .errors import InternalError, ReleaseFailed, StoreError
@@ -198,7 +198,8 @@ def _drawn(running: Session, each: _Prepared, entries: Sequence[Entry]) -> Answe
             f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
         )
     is_real = recorder.get() is None
-    draw, said = _kept(running, entries[0], noisy if is_real else None)
+    error = results.answered_error(each.query, each.mechanism, noisy) if is_real else ""
+    draw, said = _kept(running, entries[0], noisy if is_real else None, error)
     if said:
         raise ReleaseFailed(
             f"'{each.query}' was charged {entries[0].loss} and not answered, for an answer that is "
@@ -207,10 +208,12 @@ def _drawn(running: Session, each: _Prepared, entries: Sequence[Entry]) -> Answe
     return None if draw is None else Answer(entries[0], noisy, draw)
 
 
-def _kept(running: Session, entry: Entry, noisy: Sequence[Any] | None) -> tuple[int | None, str]:
+def _kept(
+    running: Session, entry: Entry, noisy: Sequence[Any] | None, error: str
+) -> tuple[int | None, str]:
     status = "recorded" if noisy is None else "released"
     try:
-        return running.ledger.settle(entry, status, noisy, leased=True), ""
+        return running.ledger.settle(entry, status, noisy, leased=True, told=error), ""
     except StoreError as error:
         return None, str(error)
 
@@ -242,7 +245,7 @@ def _prepared(
     charged = query.asked.charged(loss)
     expected = results.expected_error(query, mechanism)
     key = query.key if running.replays else ""
-    scale = f"{float(mechanism.scale):.6g}"
+    scale = figures.scale_in_words(query.statistic, mechanism)
     entry = draft(query, charged, mechanism.name, scale, expected, key)
     return _Prepared(query, engine, mechanism, entry)
 

@@ -248,10 +248,6 @@ def _kind(head: str, numbers: Sequence[str]) -> str:
     return "number" if head in numbers else head if head in ("query", "date", "lineage") else ""
 
 
-def _losses(said: Statement, loss: Loss) -> list[str]:
-    return [str(getattr(loss, name)) for name in said.counted]
-
-
 def _sums(said: Statement, loss: Loss) -> list[str]:
     """Exactly, and what has no decimal as one too."""
     sums = [getattr(loss, name) for name in said.counted]
@@ -325,8 +321,8 @@ def _row(said: Statement, entry: Entry) -> list[str]:
         shown(entry.what) + where,
         shown(entry.source) + of,
         shown(entry.lineage),
-        *_losses(said, entry.loss),
-        shown(entry.error) or "—",
+        *_sums(said, entry.loss),
+        shown(entry.known_error) or "—",
         f"{shown(entry.mechanism)} <small>scale {shown(entry.scale)}</small>",
         _OUTCOMES.get(entry.status, shown(entry.status)),
     ]
@@ -339,11 +335,12 @@ _WORDS = (
     "they were asked; only the answer itself was made by dppandas. “Caller-scored” adds that the "
     "analyst vouches for how much one unit moves a score.",
     "<strong>Error</strong>: with 95 % confidence the answer lies this close to the exact one on "
-    "the same rows. Only noise counts, not what clipping to public bounds changed. “n” is the "
-    "number of rows; “gap” and “ranks” say how far what was selected may be from the best; “—” "
-    "stands where only the answer can tell.",
-    "<strong>Mechanism</strong>: the law of the noise, or of the selection, and its scale on the "
-    "grid of whole numbers that all noise is added on.",
+    "the same rows; of several, “± 3 to 9” is that of the surest and of the least sure. Only noise "
+    "counts, not what clipping to public bounds changed. “n” is the number of rows; “gap” and "
+    "“ranks” say how far what was selected may be from the best; “—” stands where only the answer "
+    "can tell.",
+    "<strong>Mechanism</strong>: the law of the noise, or of the selection, and its scale: in rows "
+    "or ranks, or in the unit of the column.",
     "<strong>Outcome</strong>: a charge is written before data are read and never taken back, so "
     "what has no answer counts all the same.",
 )

@@ -9,27 +9,34 @@ from html import escape
 from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
 
-import numpy as np
 import pandas as pd
 
-from . import sampling
-from .accounting import NOTHING
+from . import figures, sampling
 from .budget import Epsilon, Loss, More
 from .domain import is_missing
-from .errors import QueryError, RecordError, quiet, shown
+from .errors import RecordError, quiet
+from .expected import CONFIDENCE as CONFIDENCE
+from .expected import answered_error as answered_error
+from .expected import error_before as error_before
+from .expected import expected_error as expected_error
+from .expected import in_words
+from .expected import parse_confidence as parse_confidence
+from .expected import parse_rows as parse_rows
+from .expected import told_error as told_error
+from .expected import with_error as with_error
 from .joint import Joint
 from .mechanisms import Mechanism, Selection
 from .query import Query, Token
 from .statistics import Layout, Statistic
-from .statistics.base import short
+from .statistics.base import brief, short
 from .store import Answer
 from .values import canonical
 from .values.objects import value_of
-from .vectors import NUMBERS
 
-CONFIDENCE = 0.95
 #: Of what may fail this part is for how many rows there are, where an error follows from that.
 COUNTING = 1 / 20
+#: What is said of a number of which noise is the most.
+DROWNED = "noise-dominated"
 #: The status of an entry that was never charged.
 PREVIEW = "preview"
 _ATTR = "dppandas.release"
@@ -61,7 +68,7 @@ class Record:
     unit: str
     where: str
     mechanism: str
-    scale: float
+    scale: Any
     loss: Loss
     cell: int | None
     time: float
@@ -75,6 +82,8 @@ class Record:
     _rows: float | None = None  # at most so many are known to be asked, if quantiles of them
     _counts: Record | None = None  # a release beside it that tells how many rows there are
     preview: bool = False  # made of nothing in a `dppandas.preview`, and no answer
+    _shown: tuple[float, ...] | None = None  # the numbers, where other releases moved them
+    _beside: tuple[float, ...] | None = None  # of how many rows each is, as released beside it
 
     @quiet
     def error(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> Any:
@@ -91,8 +100,23 @@ class Record:
         if isinstance(self._law, Selection):
             gap = self.statistic.error(self._law.gap(confidence, self.statistic.size))
             return gap if gap is None else self.statistic.told_errors([gap])[0]
-        errors = self.statistic.told_errors(self.errors_among(confidence, rows))
+        errors = self.statistic.told_errors(self._errors(confidence, rows))
         return errors[0] if self._layout.is_scalar else self._table(errors)
+
+    def _errors(self, confidence: float, rows: float | None = None) -> list[float]:
+        """Of all numbers; around those that were moved, but for ranks, and counts cut at 0: these
+        only came nearer (docs/proofs/order.md)."""
+        found = self.errors_among(confidence, rows)
+        is_nearer = self.statistic.in_ranks or self.statistic.error(1) is not None
+        if self._shown is None or is_nearer:
+            return found
+        before = self.statistic.estimate(self._noisy)
+        intervals = self.statistic.intervals_at(self._noisy, self._law, confidence)
+        numbers = zip(found, before, self._shown, intervals, strict=True)
+        return [
+            error if now == was else max(high - now, now - low)
+            for error, was, now, (low, high) in numbers
+        ]
 
     @quiet
     def interval(self, confidence: float = CONFIDENCE) -> Any:
@@ -123,7 +147,7 @@ class Record:
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
-        values = self.statistic.told(self.statistic.estimate(self._noisy))
+        values = self.statistic.told(self._values())
         return values[0] if self._layout.is_scalar else self._table(values)
 
     def errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
@@ -137,6 +161,48 @@ class Record:
         beside, share = self._counts, (1 - confidence) * COUNTING
         most = beside.statistic.rows_at_most(beside._noisy, beside._law, 1 - share)
         return self.statistic.errors_among(self._law, confidence + share, most)
+
+    def _values(self) -> list[float]:
+        """The answer's numbers: as estimated, unless others that they were released with moved
+        them."""
+        return self.statistic.estimate(self._noisy) if self._shown is None else list(self._shown)
+
+    @property
+    def error_unit(self) -> str:
+        """What `error` is measured in: "rows", "ranks", "utility" of what is selected, or the unit
+        of the column, for which its name stands ("income", of variances "income²"), of times
+        "Timedelta". Where units, keys or shares are counted, "units", "keys" or "share". Several,
+        where numbers differ in it: "rows, income"."""
+        return figures.unit_of(self.statistic, self._law)
+
+    @property
+    def noise_dominated(self) -> Any:
+        """Whether noise is most of what the answer says, by public facts and the answer alone.
+
+        Of counts, variances, deviations and sums of values on one side of 0: whether the 95 %
+        interval holds 0. Of means, shares and correlations: whether it covers at least half of what
+        is possible, or a tenth where the answer was cut off at an end of that. Of quantiles:
+        whether the error is at least half of the rows, where `describe` or `agg` released how many
+        these are. None where nothing says: of other sums, of quantiles alone, of labels.
+
+        True, False or None for a scalar, else under the labels of the answer.
+        """
+        if isinstance(self._law, Selection):
+            return None
+        said = self._dominated()
+        places = self._layout.places(self.statistic.estimate(self._noisy))
+        return said[0] if self._layout.is_scalar else self._layout.flags(said, places)
+
+    def _dominated(self) -> list[bool | None]:
+        if self.statistic.in_ranks:
+            return self._drowned_ranks()
+        return figures.dominated(self.statistic, self._noisy, self._law, CONFIDENCE)
+
+    def _drowned_ranks(self) -> list[bool | None]:
+        if self._beside is None:
+            return [None] * len(self._values())
+        errors = self.errors_among(CONFIDENCE)
+        return [error >= rows / 2 for error, rows in zip(errors, self._beside, strict=True)]
 
     @property
     def epsilon(self) -> Epsilon:
@@ -175,14 +241,27 @@ class Record:
         quantiles that which the number of rows decides, if a release beside this one tells it."""
         if self._counts is not None or self._rows is not None:
             return f"± {short(max(self.errors_among(CONFIDENCE)))} ranks"
-        return _expected(self.statistic, self._law)
+        return in_words(self.statistic, self._law)
 
     @property
     def _layout(self) -> Layout:
         return self.statistic.laid(self._noisy)
 
     def _intervals(self, confidence: float) -> list[tuple[float, float]]:
-        return self.statistic.intervals_at(self._noisy, self._law, confidence)
+        found = self.statistic.intervals_at(self._noisy, self._law, confidence)
+        if self._shown is None:
+            return found
+        pairs = zip(self._shown, found, strict=True)
+        return [(min(low, value), max(high, value)) for value, (low, high) in pairs]
+
+    @property
+    def _answered(self) -> str:
+        """The error at 95 % in a few characters: of the answer, of a preview as expected."""
+        if self.preview or isinstance(self._law, Selection):
+            return self.expected
+        if self._shown is not None:
+            return self.statistic.in_words(self._errors(CONFIDENCE)) or self.expected
+        return self.statistic.answered_at(self._noisy, self._law, CONFIDENCE)
 
     def _ends(self, confidence: float) -> tuple[list[Any], list[Any]]:
         """The ends of all intervals; of times rounded outwards."""
@@ -214,11 +293,13 @@ class Record:
         return f'<div class="dppandas-record"><p>{facts}</p>{table}</div>'
 
     def _facts(self) -> list[str]:
-        error = f", {self.expected} (95 %)" if self.expected else ""
+        answered = self._answered
+        error = f", {answered} (95 %)" if answered else ""
+        scale = figures.scale_in_words(self.statistic, self._law)
         return [
             f"{'preview, no answer: ' if self.preview else ''}{self.query}",
             f"source {self.source} ({self.lineage}), protecting {self.unit}",
-            f"{self.mechanism}, scale {self.scale:.6g}, {self.loss}{error}",
+            f"{self.mechanism}, scale {scale}, {self.loss.in_short}{error}",
             *([self._law.holds] if isinstance(self._law, Joint) else []),
         ]
 
@@ -228,38 +309,19 @@ class Record:
             return []
         if isinstance(self._law, Selection):
             return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
-        names = self._layout.labels()
-        values = self.statistic.told(self.statistic.estimate(self._noisy))
-        if self.statistic.no_interval:
-            return [(n, _said(v), self.expected) for n, v in zip(names, values, strict=True)]
-        return [
-            (name, _said(value), f"{_said(low)} to {_said(high)}")
-            for name, value, low, high in zip(names, values, *self._ends(CONFIDENCE), strict=True)
-        ]
+        names, values = self._layout.labels(), self.statistic.told(self._values())
+        drowned = (f", {DROWNED}" if each else "" for each in self._dominated())
+        told = zip(names, values, self._bounds(len(names)), drowned, strict=True)
+        return [(name, brief(value), ends + quiet) for name, value, ends, quiet in told]
 
-
-def _said(value: Any) -> str:
-    """A number in short; a text, or that nothing was told, as it is."""
-    return short(value) if isinstance(value, int | float) else str(value)
-
-
-def parse_confidence(confidence: object) -> float:
-    """A probability strictly between 0 and 1."""
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
-        raise QueryError(f"confidence={shown(confidence)} must be a number such as 0.95.")
-    if not 0 < confidence < 1:
-        raise QueryError(f"confidence={shown(confidence)} must lie between 0 and 1, such as 0.95.")
-    return float(confidence)
-
-
-def with_error(value: Any, error: Any) -> str:
-    """A value and its error, the fraction cut after the error's second digit."""
-    if isinstance(error, pd.Timedelta):
-        return f"{value} ± {error} (95 %)"
-    if isinstance(value, int) and isinstance(error, int):
-        return f"{value:,} ± {error:,} (95 %)"
-    digits = max(0, min(12, 1 - math.floor(math.log10(error)))) if error > 0 else 12
-    return f"{value:,.{digits}f} ± {error:,.{digits}f} (95 %)"
+    def _bounds(self, size: int) -> list[str]:
+        """Of each number its interval, or else its error."""
+        if not self.statistic.no_interval:
+            ends = zip(*self._ends(CONFIDENCE), strict=True)
+            return [f"{brief(low)} to {brief(high)}" for low, high in ends]
+        if not self.statistic.in_ranks or not self.expected:
+            return [self.expected] * size
+        return [f"± {brief(error)} ranks" for error in self._errors(CONFIDENCE)]
 
 
 class _Released:
@@ -304,11 +366,15 @@ class _Released:
         if self._record.preview:
             printer.text(f"preview, no answer ({self._record.expected or 'error unknown'})")
         elif self._record.statistic.no_interval:
-            expected = self._record.expected
-            error = f" ({expected}, 95 %)" if expected else ""
-            printer.text(_said(self._plainly()) + error)
+            answered = self._record._answered
+            error = f" ({answered}, 95 %{self._quietly()})" if answered else ""
+            printer.text(brief(self._plainly()) + error)
         else:
-            printer.text(with_error(self._plainly(), self.error()))
+            said = with_error(self._plainly(), self.error())
+            printer.text(f"{said.removesuffix(')')}{self._quietly()})")
+
+    def _quietly(self) -> str:
+        return f", {DROWNED}" if self._record.noise_dominated else ""
 
 
 class ReleasedInt(_Released, int):
@@ -389,45 +455,12 @@ def _carrying(kind: Any, value: Any, record: Record) -> Any:
     return result
 
 
-def error_before(query: Query, confidence: float, rows: float | None) -> float:
-    """The largest error that a release of a query would have, from public facts; `QueryError` where
-    these can't say. ``rows``: about how many a ratio is taken over."""
-    mechanism = query.mechanism()
-    if not isinstance(mechanism, Selection):
-        return query.statistic.error_before(mechanism, confidence, rows)
-    gap = query.statistic.error(mechanism.gap(confidence, query.statistic.size))
-    if gap is None:
-        raise QueryError(f"only the answer decides its gap. {NOTHING}")
-    return gap
-
-
-def told_error(statistic: Statistic, error: float) -> Any:
-    """An error of all numbers as what it means."""
-    ruler = statistic.layout.ruler
-    return error if ruler is None or statistic.in_ranks else ruler.length(error, math.ceil)
-
-
-def parse_rows(rows: object) -> float | None:
-    """About how many rows there are: a number above 0, or None."""
-    if rows is None or (
-        isinstance(rows, NUMBERS)
-        and not isinstance(rows, bool | np.bool_)
-        and 0 < rows < float("inf")
-    ):
-        return cast("float | None", rows)
-    raise QueryError(f"expected_rows={shown(rows)} must be a number above 0. {NOTHING}")
-
-
-def expected_error(query: Query, mechanism: Mechanism) -> str:
-    """The error at 95 % that public facts decide, in words; "" where they can't say."""
-    return _expected(query.statistic, mechanism)
-
-
-def _expected(statistic: Statistic, mechanism: Mechanism | Joint) -> str:
-    if isinstance(mechanism, Selection):
-        gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
-        return "" if gap is None else f"gap ≤ {statistic.in_short(gap)}"
-    return statistic.expected_at(mechanism, CONFIDENCE)
+def moved(record: Record, shown: Sequence[float], rows: Sequence[float] | None) -> Record:
+    """A record whose numbers other releases moved, or which knows of how many rows they are."""
+    is_moved = list(shown) != record._values()
+    kept = tuple(shown) if is_moved else record._shown
+    known_rows = None if rows is None else tuple(rows)
+    return known(replace(record, _shown=kept, _beside=known_rows))
 
 
 def record_of(query: Query, mechanism: Mechanism, answer: Answer, ledger: str) -> Record:
@@ -442,7 +475,7 @@ def record_of(query: Query, mechanism: Mechanism, answer: Answer, ledger: str) -
         unit=str(query.source.unit),
         where="" if query.where is None else str(query.where),
         mechanism=mechanism.name,
-        scale=float(mechanism.scale),
+        scale=figures.scale_of(query.statistic, mechanism),
         loss=entry.loss,
         cell=entry.cell,
         time=entry.time,

@@ -61,7 +61,7 @@ class PrivateSeries(PrivateColumn, Answers):
         return {self.name: self._expression}
 
     def _shape(self, integer: bool) -> Layout:
-        return Layout(integer=integer)
+        return Layout(integer=integer, name=self.name)
 
     def _titled(self, what: builtins.str, bounds: Sequence[Bounds] = ()) -> builtins.str:
         within = "".join(f" in {bound}" for bound in bounds)

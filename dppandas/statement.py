@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .ledger import Ledger
 
 #: Of the JSON's keys; counted up when one is renamed, removed or given another meaning.
-FORM = 1
+FORM = 2
 
 #: What a spreadsheet may take for a formula (OWASP, "CSV Injection"; wide signs count too), also
 #: behind blanks, which some cut off; and not a number, which it is welcome to read.
@@ -167,7 +167,8 @@ def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
         "loss": exact(entry.loss, counted),
         "mechanism": entry.mechanism,
         "scale": entry.scale,
-        "error": entry.error,
+        "expected_error": entry.error,
+        "error": entry.known_error,
         "status": entry.status,
         "kernel": entry.kernel,
     }

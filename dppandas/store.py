@@ -35,6 +35,12 @@ class Entry:
     path: Path = ()  # the parts of the source that it reads, from outside in
     key: str = ""  # what equal queries share; "" where each draws and pays
     kernel: str = ""  # who charged it
+    told: str = ""  # the error as answered; "" where that is not known
+
+    @property
+    def known_error(self) -> str:
+        """The error at 95 %: as answered, else as public facts decided it before."""
+        return self.told or self.error
 
     @property
     def epsilon(self) -> Epsilon:
@@ -88,8 +94,9 @@ class Store(Protocol):
         ...
 
     def settle(
-        self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False
-    ) -> int | None:
+        self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
+        told: str = "",
+    ) -> int | None:  # fmt: skip
         """Note what became of a charge; the charge itself never changes. What was released is kept
         for its key. Returns which draw of its query this is, from 1; 0 if it isn't kept.
 
@@ -213,18 +220,19 @@ class MemoryStore:
         with self._lock: action(self._spending.total)  # noqa: E701  # fmt: skip
 
     def settle(
-        self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False
-    ) -> int | None:
-        with self._lock: return self._settled(number, status, noisy, leased)  # noqa: E701  # fmt: skip
+        self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
+        told: str = "",
+    ) -> int | None:  # fmt: skip
+        with self._lock: return self._settled(number, status, noisy, leased, told)  # noqa: E701  # fmt: skip
 
     def _settled(
-        self, number: int, status: str, noisy: Sequence[Any] | None, leased: bool
+        self, number: int, status: str, noisy: Sequence[Any] | None, leased: bool, told: str
     ) -> int | None:
         entry = self._entries[number - 1]
         draw = next((draw for (_, draw), lease in self._leases.items() if lease[0] == number), None)
         if leased and entry.key and draw is None:
             return None
-        self._entries[number - 1] = replace(entry, status=status)
+        self._entries[number - 1] = replace(entry, status=status, told=told)
         kept = 0
         if noisy is not None and entry.key:
             kept = draw or self._next(entry.key)

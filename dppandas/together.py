@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn, Unpack
 
 import pandas as pd
 
-from . import results, splits
+from . import possible, results, splits
 from .accounting import Asked
 from .budget import (
     Delta,
@@ -31,6 +31,8 @@ from .unreleased import Private, Unreleased
 Name = tuple[Any, str]
 Parts = Mapping[Name, Unreleased]
 Combine = Callable[[dict[Name, Any]], Any]
+#: Of which columns each part is asked, in order.
+Columns = Mapping[Name, Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,6 +42,7 @@ class Together(Private):
     _parts: Parts
     _shares: tuple[Fraction, ...]
     _combine: Combine
+    _columns: Columns
 
     _is_answer: ClassVar[bool] = True
 
@@ -52,7 +55,8 @@ class Together(Private):
         with splits.share(epsilon, more) as (epsilon, more):
             losses = split(self._shares, epsilon, **more)
             queries = [p._query(a) for p, a in zip(self._parts.values(), losses, strict=True)]
-            records = _counted(dict(zip(self._parts, release_all(queries), strict=True)))
+            released = dict(zip(self._parts, release_all(queries), strict=True))
+        records = possible.in_order(_counted(released), self._columns)
         combined = self._combine({name: each.estimate() for name, each in records.items()})
         for warned in dict.fromkeys(part._caution for part in self._parts.values()):
             if warned:
@@ -77,11 +81,12 @@ def together(
     parts: Parts,
     shares: Mapping[Name, Fraction],
     combine: Combine,
+    columns: Columns,
     epsilon: object,
     **more: Unpack[More],
 ) -> Any:
     """The released answers if a loss is given, else the unreleased ones."""
-    asked = Together(parts, tuple(shares[name] for name in parts), combine)
+    asked = Together(parts, tuple(shares[name] for name in parts), combine, columns)
     return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
 
 

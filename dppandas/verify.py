@@ -259,6 +259,7 @@ class _Reader:
         _unless(release not in self.outcomes, f"release {release} has an outcome already")
         self.outcomes.add(entry.number)
         _unless(status in OUTCOMES, f"{shown(status)} is nothing that becomes of a charge")
+        _unless(isinstance(body.get("error", ""), str), "the error that it tells is no text")
         _unless((key is None) == (kept is None), "it keeps an answer without its key, or a key")
         if key is not None:
             _unless(key == entry.key, f"it keeps an answer to another query than release {release}")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from . import charts
 from .accounting import Measure
-from .charts import Steps
+from .budget import Loss, in_short
+from .charts import Steps, amount
 
 if TYPE_CHECKING:
     from .ledger import Ledger
@@ -28,10 +29,15 @@ def summary(ledger: Ledger) -> str:
     ended = " · session ended" if ledger.closed else ""
     symbol, limit = ledger.terms.measure.symbol, ledger.terms.limit
     if limit is None:
-        return f"ε spent {ledger.spent} · no limit: set one with dp.session(epsilon=…){ended}"
-    said = [f"{symbol} spent {ledger.spent} of {ledger.budget} · {ledger.remaining} left"]
+        spent = in_short(ledger.spent)
+        return f"ε spent {spent} · no limit: set one with dp.session(epsilon=…){ended}"
+    spent, left = (
+        in_short(amount(ledger, ledger.loss)),
+        in_short(amount(ledger, limit - ledger.loss), down=True),
+    )
+    said = [f"{symbol} spent {spent} of {in_short(amount(ledger, limit))} · {left} left"]
     if limit.delta:
-        said.append(f"δ spent {ledger.loss.delta} of {limit.delta}")
+        said.append(f"δ spent {in_short(ledger.loss.delta)} of {in_short(limit.delta)}")
     if ledger.terms.measure is Measure.ZCDP:
         whole, delta = ledger.terms.epsilon, ledger.terms.all_delta
         said.append(f"the whole budget means ε = {float(whole or 0):.4g} at δ = {delta}")
@@ -51,7 +57,9 @@ def text(ledger: Ledger, last: int | None = SHOWN, charges: Sequence[Entry] | No
     if not charges and last != 0:
         return "\n".join([*lines, "no releases yet"])
     sources = ledger.by_source()
-    lines.append("by source: " + ", ".join(f"{name} {spent}" for name, spent in sources.items()))
+    lines.append(
+        "by source: " + ", ".join(f"{name} {in_short(spent)}" for name, spent in sources.items())
+    )
     head = ("release", "cell", "source", _counted(ledger), "error (95 %)", "query")
     rows = [head, *(_row(ledger, entry) for entry in charges)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head) - 1)]
@@ -82,8 +90,9 @@ def _counted(ledger: Ledger) -> str:
 def _row(ledger: Ledger, entry: Entry) -> tuple[str, ...]:
     failed = "" if entry.status == "released" else f" ({entry.status}, no answer)"
     source = f"{entry.source} ({entry.lineage})"
-    loss = str(entry.epsilon if _counted(ledger) == "ε" else entry.loss)
-    return str(entry.number), _cell(ledger, entry), source, loss, entry.error, entry.what + failed
+    loss = in_short(entry.epsilon) if _counted(ledger) == "ε" else entry.loss.in_short
+    error = entry.known_error
+    return str(entry.number), _cell(ledger, entry), source, loss, error, entry.what + failed
 
 
 def _cell(ledger: Ledger, entry: Entry) -> str:
@@ -182,7 +191,7 @@ def releases(ledger: Ledger, charges: Sequence[Entry]) -> str:
     """Some charges, the newest first, what was answered again, and what marks mean."""
     if not charges:
         return _note("no releases yet")
-    rows = "".join(_html_row(_row(ledger, entry)) for entry in reversed(charges))
+    rows = "".join(_html_row(_row(ledger, entry), entry.loss) for entry in reversed(charges))
     table = (
         '<div class="dp-scroll" tabindex="0" role="region" aria-label="releases"><table><thead><tr>'
         '<th class="dp-num">release</th><th>cell</th><th>query</th><th>source</th>'
@@ -212,7 +221,7 @@ def _bar(ledger: Ledger) -> str:
         )
         legend.append(
             f'<span><span class="dp-dot" style="background:{colour}"></span>{escape(name)} '
-            f"{spent}</span>"
+            f'<span title="{spent}">{in_short(spent)}</span></span>'
         )
     label = escape(summary(ledger), quote=True)
     return (
@@ -221,9 +230,11 @@ def _bar(ledger: Ledger) -> str:
     )
 
 
-def _html_row(row: tuple[str, ...]) -> str:
+def _html_row(row: tuple[str, ...], loss: Loss) -> str:
+    """A release, the exact loss behind the one that is shown."""
     number, cell, source, epsilon, error, what = map(escape, row)
+    exact = escape(str(loss), quote=True)
     return (
         f'<tr><td class="dp-num">{number}</td><td>{cell}</td><td>{what}</td><td>{source}</td>'
-        f"<td>{epsilon}</td><td>{error}</td></tr>"
+        f'<td title="{exact}">{epsilon}</td><td>{error}</td></tr>'
     )

@@ -19,7 +19,8 @@ from operations import OPERATIONS, SELECTIONS, released
 
 import dppandas as dp
 from dppandas.mechanisms import DiscreteLaplace
-from dppandas.results import ReleasedFloat, ReleasedInt, short
+from dppandas.results import ReleasedFloat, ReleasedInt
+from dppandas.statistics.base import short
 
 KEYS = ["a", "b", "c"]
 
@@ -57,7 +58,8 @@ def test_every_result_has_the_record_of_its_release(name: str) -> None:
     (entry,) = dp.ledger().entries()
     assert (record.number, record.query, record.epsilon) == (1, entry.what, Fraction(1, 2))
     assert (record.source, record.lineage, record.unit) == ("unnamed", "asserted", "each row")
-    assert (record.mechanism, f"{record.scale:.6g}") == (entry.mechanism, entry.scale)
+    assert record.mechanism == entry.mechanism
+    assert record._facts()[2].startswith(f"{entry.mechanism}, scale {entry.scale}, {entry.loss}")
     assert (record.cell, record.time) == (entry.cell, entry.time)
     again = record.estimate()
     assert again.equals(result) if isinstance(again, pd.Series | pd.DataFrame) else again == result

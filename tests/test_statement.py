@@ -143,7 +143,7 @@ def test_the_figures_of_the_page_are_those_of_the_table(
     budget = said.table("Budget").set_index("sum")
     counted = [name for name in SYMBOLS if name in table]
     for name in counted:
-        exact = releases[SYMBOLS[name]].map(Fraction)
+        exact = releases[SYMBOLS[name]].str.partition(" |≈ ")[0].map(Fraction)
         assert exact.astype(float).tolist() == table[name].tolist()
         assert sum(exact) == getattr(ledger.loss, name)
         assert _sum(budget, "spent", SYMBOLS[name]) == getattr(ledger.loss, name)
@@ -174,7 +174,7 @@ def test_programs_read_the_same_exactly(session: str, tmp_path: Path) -> None:
         "form", "dppandas", "ledger", "measure", "neighbours", "budget", "spent", "left",
         "replays", "sources", "releases",
     ]  # fmt: skip
-    assert (said["form"], said["dppandas"], said["replays"]) == (1, dp.__version__, 1)
+    assert (said["form"], said["dppandas"], said["replays"]) == (2, dp.__version__, 1)
     entries = [e for e in ledger.entries() if e.status != "replayed"]
     for release, entry in zip(said["releases"], entries, strict=True):
         for name, exact in release["loss"].items():

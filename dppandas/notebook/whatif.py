@@ -115,10 +115,10 @@ def _affordable(ledger: Ledger, query: Query, cost: Loss, is_free: bool) -> str:
         return "answered already: asked again it is free"
     fit = how_many(ledger, query, cost)
     if fit is None:
-        return f"costs {cost}, and there is no limit"
+        return f"costs {cost.in_short}, and there is no limit"
     if not fit:
-        return f"costs {cost}: <b>more than is left</b>"
-    return f"costs {cost} · {fit:,} such release{'s' if fit > 1 else ''} left"
+        return f"costs {cost.in_short}: <b>more than is left</b>"
+    return f"costs {cost.in_short} · {fit:,} such release{'s' if fit > 1 else ''} left"
 
 
 def how_many(ledger: Ledger, query: Query, cost: Loss) -> int | None:

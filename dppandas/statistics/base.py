@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import pandas as pd
 from .. import kinds, rows, vectors
 from ..accounting import Asked
 from ..domain import Keys
-from ..errors import MissingArgument, QueryError
+from ..errors import MissingArgument, QueryError, RecordError
 from ..kinds import Kind
 from ..mechanisms import Mechanism, Sensitivity, additive
 from ..rows import Chunk, Expression
@@ -34,6 +35,11 @@ Over = Callable[[Sequence[Chunk], Expression | None], Any]
 Read = Callable[[Over, Callable[[], Gathering]], Any]
 
 LARGEST_INT = 2**63 - 1
+
+#: So many errors are looked at to tell the range of them.
+CROWD = 2**12
+#: So many columns are told by name.
+LISTED = 4
 
 #: Every statistic there is: a new one joins the neighbour suite by being defined.
 REGISTRY: list[type[Statistic]] = []
@@ -151,6 +157,15 @@ class Layout:
             return pd.array(list(values), dtype=object)
         return rulers[0].array(values, of_lengths=kinds == {2})
 
+    def flags(self, said: Sequence[bool | None], places: Sequence[int] | None) -> Any:
+        """What is true of numbers, under their labels as in `table`; None where nothing is said."""
+        values = np.array(list(said), dtype=object if None in said else bool)
+        if self.columns is not None:
+            values = values.reshape(-1, len(self.columns))
+            return pd.DataFrame(values, index=self.index, columns=self.columns)
+        series = pd.Series(values, index=self.index, name=self.name)
+        return series if places is None else series.iloc[list(places)]
+
     def labels(self) -> list[str]:
         """A name for each number, in declared order."""
         if self.index is None:
@@ -254,6 +269,10 @@ class Statistic(ABC):
     #: for all together.
     each: ClassVar[bool] = False
 
+    #: What errors are measured in: "rows", "column" (the column's own unit), "square" of that,
+    #: "share", or what else is counted.
+    measured_in: ClassVar[tuple[str, ...]] = ("rows",)
+
     #: Whether each number is one integer, comparable with the others, so that the label of the
     #: largest can be selected.
     selectable: ClassVar[bool] = False
@@ -311,6 +330,32 @@ class Statistic(ABC):
 
         return self.layout.told(errors, says, math.ceil)
 
+    #: Whether noise is told in the units of the columns, and not in rows.
+    noise_in_columns: ClassVar[bool] = False
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """How much of its unit a noise of 1 is, for each column asked or one for all."""
+        return (1.0,)
+
+    @property
+    def asked_columns(self) -> list[Any]:
+        """The columns that are asked about, which take turns among the numbers; one where what
+        takes turns are keys."""
+        operands, layout = getattr(self, "operands", ()), self.layout
+        across = layout.columns
+        if across is None and self.cells.keys is None:
+            across = layout.index
+        if across is not None and len(across) == len(operands) and len(operands) > 1:
+            return list(across)
+        is_named = layout.name is None and across is not None and len(across) == len(operands) == 1
+        return [across[0]] if is_named and across is not None else [layout.name]
+
+    def possible(self, entry: int) -> Interval | None:
+        """The ends between which a number surely lies, as public facts say: (0, ∞) where only 0
+        would say nothing. None where no interval is too wide to say something."""
+        return None
+
     def sensitivity(self, rows: int) -> Sensitivity:
         """The most that one unit of so many rows moves."""
         return Sensitivity(
@@ -363,10 +408,10 @@ class Statistic(ABC):
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
         """How far each number may be from the exact one, with a confidence for all."""
-        known = self.error(law.half_width(confidence, self.size))
+        known = self.errors_by_column(law.half_width(confidence, self.size))
         values = self.estimate(noisy)
         if known is not None and not self.layout.is_mixed:
-            return [known] * len(values)
+            return [known[i % len(known)] for i in range(len(values))]
         intervals = self.intervals_at(noisy, law, confidence)
         return [
             max(high - value, value - low)
@@ -391,6 +436,24 @@ class Statistic(ABC):
         """The error in words, before the release, as far as public facts can say."""
         return self.expected(law.half_width(confidence, self.size))
 
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> str:
+        """The error of an answer in words, for each column asked: what it says itself, and where it
+        can't, or there is a crowd of numbers, what public facts said before."""
+        before = self.expected_at(law, confidence)
+        if len(noisy) > CROWD:
+            return before
+        try:
+            return self.in_words(self.errors_at(noisy, law, confidence)) or before
+        except RecordError:
+            return before
+
+    def in_words(self, errors: Sequence[float]) -> str:
+        """Errors of all numbers in words; "" where that would tell nothing."""
+        names = self.asked_columns
+        pairs = list(zip(errors, self.told_errors(errors), strict=True))
+        ranges = [spread(pairs[i :: len(names)]) for i in range(len(names))]
+        return by_name(names, ranges, "ranks" if self.in_ranks else "") if all(ranges) else ""
+
     def comparable(self) -> Statistic:
         """The same with integers that can be compared with each other, for a selection."""
         return self
@@ -399,14 +462,26 @@ class Statistic(ABC):
         """The error that this half-width means for each number; None if the answer decides it."""
         return None
 
+    def errors_by_column(self, half_width: int) -> list[float] | None:
+        """The same for each column asked, or one for all."""
+        error = self.error(half_width)
+        return None if error is None else [error]
+
+    def ratios_by_column(self, half_width: int) -> list[float] | None:
+        """`per_row` for each column asked, or one for all."""
+        ratio = self.per_row(half_width)
+        return None if ratio is None else [ratio]
+
     def expected(self, half_width: int) -> str:
         """The error in words, before the release: from public facts only, "" if they can't say."""
-        error, ratio = self.error(half_width), self.per_row(half_width)
+        errors, ratios = self.errors_by_column(half_width), self.ratios_by_column(half_width)
         if self.layout.is_mixed:
             return ""
-        if ratio is not None:
-            return f"≈ {self.in_short(ratio)}/n"
-        return "" if error is None else f"± {self.in_short(error)}"
+        if ratios is not None:
+            return by_name(self.asked_columns, [f"≈ {self.in_short(r)}/n" for r in ratios])
+        if errors is None:
+            return ""
+        return by_name(self.asked_columns, [f"± {self.in_short(error)}" for error in errors])
 
     def in_short(self, error: float) -> str:
         """An error for people: of times how long it is."""
@@ -482,6 +557,31 @@ def short(value: float) -> str:
     if isinstance(value, int) or value == int(value) or abs(value) >= 1000:
         return f"{round(value):,}"
     return f"{value:.4g}"
+
+
+def spread(errors: Sequence[tuple[float, Any]]) -> str:
+    """Errors and what they mean, as ± the largest, and the smallest where they differ; "" where
+    there is none to tell."""
+    known = sorted((pair for pair in errors if 0 < pair[0] < math.inf), key=operator.itemgetter(0))
+    if not known:
+        return ""
+    least, most = (brief(told) for _, told in (known[0], known[-1]))
+    return f"± {most}" if least == most else f"± {least} to {most}"
+
+
+def brief(value: Any) -> str:
+    """A number in short; a time, a duration or a text, or that nothing was told, as it is."""
+    return short(value) if isinstance(value, int | float) else str(value)
+
+
+def by_name(names: Sequence[Any], said: Sequence[str], of: str = "") -> str:
+    """What is said of columns, once where it is the same of all, and of many the first."""
+    of = of and f" {of}"
+    if len({*said}) == 1:
+        return said[0] + of
+    more = f", … ({len(said)} columns)" if len(said) > LISTED else ""
+    pairs = zip(map(str, names[:LISTED]), said[:LISTED], strict=True)
+    return ", ".join(f"{name} {each}{of}" for name, each in pairs) + more
 
 
 def clamped(value: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -103,6 +104,13 @@ class Count(Statistic):
     @property
     def is_count(self) -> bool:
         return not self.share_of
+
+    @property
+    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("share",) if self.share_of else ("rows",)
+
+    def possible(self, entry: int) -> Interval | None:
+        return (0, 1) if self.share_of else (0, math.inf)
 
 
 def _parts(noisy: Sequence[int], block: int) -> Iterator[tuple[int, Sequence[int]]]:

@@ -96,6 +96,9 @@ class Distance(OfFrames):
     def read(self, through: Read) -> Any:
         return [self.distance(self.frame(through))]
 
+    def possible(self, entry: int) -> Interval | None:
+        return 0, math.inf
+
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [max(0, noisy[0])]
 
@@ -141,6 +144,9 @@ class Proposed(Distance):
         moved: int = abs(distance - far)
         same = repr(value) == repr(another)
         return moved if same else max(moved, distance + 1, far + 1)
+
+    def possible(self, entry: int) -> Interval | None:
+        return None
 
     def estimate(self, noisy: Sequence[Any]) -> list[Any]:
         return list(noisy) or [None]

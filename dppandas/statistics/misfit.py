@@ -32,6 +32,10 @@ class _Scores(Statistic, registered=False):
         """What a score of one row is."""
         return 1
 
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        return (1 / self._unit,)
+
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [score / self._unit for score in noisy]
 

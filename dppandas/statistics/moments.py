@@ -15,7 +15,17 @@ from .. import kinds
 from ..domain import Bounds, Grid
 from ..rows import EVERY, Chunk, Expression
 from ..vectors import Mask, as_numbers
-from .base import Codes, Interval, Partial, Statistic, count_by, masked, sum_by
+from .base import (
+    LISTED,
+    Codes,
+    Interval,
+    Partial,
+    Statistic,
+    count_by,
+    masked,
+    spread,
+    sum_by,
+)
 
 T = TypeVar("T")
 
@@ -37,6 +47,8 @@ class Sum(Statistic):
 
     needs: ClassVar = {"operands": kinds.NUMBERS}
     selectable: ClassVar[bool] = True
+    measured_in: ClassVar = ("column",)
+    noise_in_columns: ClassVar[bool] = True
 
     @property
     def size(self) -> int:
@@ -83,7 +95,19 @@ class Sum(Statistic):
         return [((v - half_width) * step, (v + half_width) * step) for v, step in pairs]
 
     def error(self, half_width: int) -> float | None:
-        return half_width * max(grid.step for grid in self.grids)
+        return max(self.errors_by_column(half_width))
+
+    def errors_by_column(self, half_width: int) -> list[float]:
+        return [half_width * grid.step for grid in self.grids]
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        return tuple(grid.step for grid in self.grids)
+
+    def possible(self, entry: int) -> Interval | None:
+        """On one side of 0 where all values are."""
+        grid = self._grid(entry)
+        return (0, math.inf) if grid.low >= 0 else (-math.inf, 0) if grid.high <= 0 else None
 
     @property
     def is_count(self) -> bool:
@@ -101,6 +125,7 @@ class Clipped(Statistic, registered=False):
     bounds: tuple[Bounds, ...] = ()
 
     needs: ClassVar = {"operands": kinds.NUMBERS}
+    measured_in: ClassVar = ("column",)
 
     @property
     def grids(self) -> tuple[Grid, ...]:
@@ -128,6 +153,8 @@ class Mean(Clipped):
     the add-remove model of differential privacy", ICML 2024; proof: docs/proofs/means.md).
     Of nothing but truth values the sums are the counts of True and False, T = 1.
     """
+
+    noise_in_columns: ClassVar[bool] = True
 
     @property
     def grids(self) -> tuple[Grid, ...]:
@@ -172,9 +199,21 @@ class Mean(Clipped):
         return intervals
 
     def per_row(self, half_width: int) -> float | None:
+        return max(self.ratios_by_column(half_width))
+
+    def ratios_by_column(self, half_width: int) -> list[float]:
         """For n values: noise w in a sum of n·T moves the mean by width·w/(nT)."""
         widths = zip(self.bounds, self.grids, strict=True)
-        return max((b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths)
+        return [(b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths]
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """Of the sum of what values have above the lower bound."""
+        return tuple(grid.step for grid in self.grids)
+
+    def possible(self, entry: int) -> Interval | None:
+        bounds = self.bounds[entry % len(self.bounds)]
+        return (bounds.lower, bounds.upper) if bounds.lower < bounds.upper else None
 
 
 @dataclass(frozen=True)
@@ -216,9 +255,14 @@ class WeightedMean(Mean):
                 out[side, :, column] = sum_by(codes, part.astype(np.float64), cells)
         return out.reshape(-1)
 
-    def per_row(self, half_width: int) -> float | None:
+    def ratios_by_column(self, half_width: int) -> list[float]:
         """For weights of V in all, in the place of n: noise w moves the mean by width·w/V."""
-        return max(b.upper - b.lower for b in self.bounds) * half_width * self.weight_grid.step
+        return [(b.upper - b.lower) * half_width * self.weight_grid.step for b in self.bounds]
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """Of the sum of what values have above the lower bound, times their weights."""
+        return tuple((b.upper - b.lower) * self.weight_grid.step for b in self.bounds)
 
     def expected(self, half_width: int) -> str:
         return super().expected(half_width).replace("/n", "/weight")
@@ -244,6 +288,18 @@ class Variance(Clipped):
 
     def says(self, entry: int) -> str:
         return "spread"
+
+    @property
+    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("column",) if self.root else ("square",)
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """A row is shared out in T parts, which differ a little by column."""
+        return (max(1 / (grid.high or 1) for grid in self.grids),)
+
+    def possible(self, entry: int) -> Interval | None:
+        return 0, math.inf
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells = len(self.cells)
@@ -311,11 +367,15 @@ class Variance(Clipped):
         return float(round(variance / step) * step)
 
     def per_row(self, half_width: int) -> float | None:
+        known = self.ratios_by_column(half_width)
+        return None if known is None else max(known)
+
+    def ratios_by_column(self, half_width: int) -> list[float] | None:
         """For n values, at most; a deviation's depends on the deviation."""
         if self.root:
             return None
         widths = zip(self.bounds, self.grids, strict=True)
-        return max((b.upper - b.lower) ** 2 * half_width / (g.high or 1) for b, g in widths)
+        return [(b.upper - b.lower) ** 2 * half_width / (g.high or 1) for b, g in widths]
 
 
 @dataclass(frozen=True)
@@ -358,6 +418,27 @@ class Moments(Variance):
     ) -> Sequence[float] | None:
         intervals, columns = self.intervals_at(noisy, law, confidence), len(self.operands)
         return [high for i, (_, high) in enumerate(intervals) if i // columns % 3 == 0]
+
+    measured_in: ClassVar = ("rows", "column")
+
+    def possible(self, entry: int) -> Interval | None:
+        bounds = self.bounds[entry % len(self.bounds)]
+        return (bounds.lower, bounds.upper) if self.says(entry) == "value" else (0, math.inf)
+
+    def in_words(self, errors: Sequence[float]) -> str:
+        """Of each of the three, in each column."""
+        names = self.asked_columns
+        pairs = list(zip(errors, self.told_errors(errors), strict=True))
+        width, said = len(names), []
+        for column in range(width):
+            three = (spread(pairs[column + row * width :: 3 * width]) for row in range(3))
+            words = zip(("count", "mean", "std"), three, strict=True)
+            said.append(", ".join(f"{word} {each}" for word, each in words if each))
+        if width == 1:
+            return said[0]
+        more = f"; … ({width} columns)" if width > LISTED else ""
+        pairs_of = zip(names[:LISTED], said[:LISTED], strict=True)
+        return "; ".join(f"{name}: {each}" for name, each in pairs_of) + more
 
     def _by_cell(self, *three: Sequence[T]) -> list[T]:
         """The rows of the answer, of which a cell has three."""

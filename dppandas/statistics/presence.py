@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..totals import Total
 from .base import Interval, Read
@@ -20,6 +21,8 @@ class Present(Count):
     """
 
     groups: int = 1
+
+    measured_in: ClassVar = ("keys",)
 
     @property
     def size(self) -> int:

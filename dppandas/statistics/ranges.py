@@ -55,6 +55,7 @@ class Magnitudes(Statistic):
     operand: Expression | None = None
 
     needs: ClassVar = {"operand": kinds.NUMBERS}
+    measured_in: ClassVar = ("column", "share")
 
     @property
     def size(self) -> int:

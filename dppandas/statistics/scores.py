@@ -93,6 +93,8 @@ class Scores(OfFrames):
     stated: int = 1
     rises: bool = False  # whether more rows never lower a score, as the caller states
 
+    measured_in: ClassVar = ("utility",)
+
     on_failure: ClassVar[str] = (
         " score= must return a whole number for whatever rows and each candidate: an int, and "
         "neither a float nor None."

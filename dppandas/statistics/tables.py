@@ -127,6 +127,18 @@ class Contingency(Count):
     def is_count(self) -> bool:
         return not self.share
 
+    @property
+    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("share",) if self.share else ("rows",)
+
+    def possible(self, entry: int) -> Interval | None:
+        return (0, 1) if self.share else (0, math.inf)
+
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> str:
+        if self.share:
+            return super().answered_at(noisy, law, confidence)
+        return self.expected_at(law, confidence)
+
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         if self.share or not self.margins:
             return super().error_before(law, confidence, rows)

@@ -25,6 +25,7 @@ class Distinct(Count):
     """
 
     whole_units: ClassVar[bool] = True
+    measured_in: ClassVar = ("units",)
 
     @property
     def counts_rows(self) -> bool:
@@ -100,6 +101,11 @@ class Truncation(Statistic):
             rows = np.where(keep, rows, 0)
         kept = np.minimum(rows, self.max_rows)
         return np.array([kept.sum(), (rows - kept).sum()]).astype(np.int64)
+
+    measured_in: ClassVar = ("share",)
+
+    def possible(self, entry: int) -> Interval | None:
+        return 0, 1
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return shares(noisy, 2)

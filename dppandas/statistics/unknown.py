@@ -218,6 +218,28 @@ class Unknown(Sparse):
         flat = rows.reshape(len(noisy), inner.size // width, width).transpose(1, 0, 2).reshape(-1)
         return replace(inner, cells=Numbered(count=len(noisy))), flat.tolist()
 
+    @property
+    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("rows",) if self.inner is None else self.inner.measured_in
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        return (1.0,) if self.inner is None else self.inner.noise_steps
+
+    @property
+    def noise_in_columns(self) -> bool:  # type: ignore[override]
+        return self.inner is not None and self.inner.noise_in_columns
+
+    @property
+    def asked_columns(self) -> list[Any]:
+        """Those of the inner statistic, whose layout is that of all labels."""
+        known = self if self.inner is None else replace(self.inner, layout=self.layout)
+        return super().asked_columns if known is self else known.asked_columns
+
+    def possible(self, entry: int) -> Interval | None:
+        """A label that is told has a row."""
+        return (1, np.inf) if self.inner is None else self.inner.possible(entry)
+
     def estimate(self, noisy: Sequence[Any]) -> list[float]:
         if self.inner is None:
             return [clamped(count) for _, (count,) in noisy]
@@ -318,6 +340,9 @@ class Unique(Sparse):
 
     def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
         return [0] * len(noisy)
+
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> str:
+        return self.expected_at(law, confidence)
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         raise QueryError(f"labels told without numbers have no error. {NOTHING}")

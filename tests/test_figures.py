@@ -1,0 +1,363 @@
+"""What an answer's figures are measured in, how they are told, and where noise is most of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dppandas as dp
+from dppandas import figures, views
+from dppandas.budget import Delta, Epsilon, Loss, in_short
+from dppandas.results import DROWNED
+from dppandas.statistics.base import by_name, spread
+from dppandas.verify import verified
+
+ROWS = 400
+BOUNDS = {"age": (0, 100), "income": (0, 100_000), "debt": (-1, 1)}
+KEYS = ["f", "m"]
+PAIR: dict[Any, Any] = {"age": (0, 100), "income": (0, 100_000)}
+
+
+def table(rows: int = ROWS) -> pd.DataFrame:
+    """Two columns of very different widths, one that may be negative, times and labels."""
+    place = np.arange(rows)
+    return pd.DataFrame(
+        {
+            "age": 20.0 + place % 50,
+            "income": 100.0 * (place % 700),
+            "debt": np.where(place % 2 == 0, 0.5, -0.5),
+            "sex": np.resize(np.array(KEYS, dtype=object), rows),
+            "when": pd.Timestamp("2020-01-01") + pd.to_timedelta(place % 300, unit="D"),
+            "yes": place % 3 == 0,
+        }
+    )
+
+
+def shop(rows: int = ROWS) -> Any:
+    return dp.protect(table(rows), name="shop", version="1", domain={**BOUNDS, "sex": KEYS})
+
+
+# --- losses ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("exact", "told", "left"),
+    [
+        (Epsilon(1, 75), "≈ 0.01333", "≈ 0.01333"),
+        (Epsilon(2, 3), "≈ 0.6667", "≈ 0.6666"),
+        (Epsilon("0.1"), "0.1", "0.1"),
+        (Epsilon("1.1845"), "1.1845", "1.1845"),
+        (Epsilon("0.12345678"), "≈ 0.1235", "≈ 0.1234"),
+        (Epsilon(2000), "2000", "2000"),
+        (Delta("1e-06"), "1e-06", "1e-06"),
+        (Epsilon(0), "0", "0"),
+    ],
+)
+def test_losses_are_told_in_decimals(exact: Fraction, told: str, left: str) -> None:
+    assert (in_short(exact), in_short(exact, down=True)) == (told, left)
+
+
+def test_a_loss_says_what_is_rounded() -> None:
+    assert Loss(Epsilon(1, 75), Delta("1e-06")).in_short == "ε ≈ 0.01333, δ = 1e-06"
+    assert Loss().in_short == "ε = 0"
+
+
+def test_the_exact_fraction_stands_behind_what_is_shown(tmp_path: Path) -> None:
+    dp.session(epsilon=1)
+    record = dp.record(shop().count(epsilon="1/75"))
+    ledger = dp.ledger()
+    assert record.epsilon == Fraction(1, 75)
+    assert "ε ≈ 0.01333" in str(record)
+    assert "ε spent ≈ 0.01333 of 1 · ≈ 0.9866 left" in views.text(ledger)
+    assert "1/75" not in views.text(ledger)
+    assert '<td title="ε = 1/75">≈ 0.01333</td>' in views.html(ledger)
+    ledger.export(tmp_path / "a.csv")
+    assert '"1/75"' in (tmp_path / "a.csv").read_text("utf-8")
+    ledger.export(tmp_path / "a.html")
+    assert "1/75 <small>≈ 0.0133333</small>" in (tmp_path / "a.html").read_text("utf-8")
+
+
+# --- errors as answered ---------------------------------------------------------------------------
+
+
+def test_the_ledger_tells_the_error_of_the_answer(tmp_path: Path) -> None:
+    file = tmp_path / "a.ledger"
+    dp.session(epsilon=2, store=file)
+    people = shop()
+    mean = people["income"].mean(epsilon=0.1)
+    (entry,) = dp.ledger().charges()
+    assert entry.error.startswith("≈ ")  # as public facts decided it, and as it was charged
+    assert entry.known_error == f"± {mean.error():,.0f}"
+    assert dp.ledger().to_frame()["error"].tolist() == [entry.known_error]
+    for drawn in (views.text(dp.ledger()), views.html(dp.ledger()), str(dp.record(mean))):
+        assert entry.known_error in drawn
+        assert "/n" not in drawn
+    people["income"].mean(epsilon=0.1)
+    assert dp.ledger().entries()[-1].known_error == entry.known_error  # a replay
+    dp.reset()
+    assert verified(file).is_sound
+    dp.session(store=file)
+    assert dp.ledger().charges()[0] == entry
+    dp.ledger().export(tmp_path / "a.json")
+    (said,) = json.loads((tmp_path / "a.json").read_text("utf-8"))["releases"]
+    assert (said["expected_error"], said["error"]) == (entry.error, entry.known_error)
+
+
+def test_a_ledger_without_errors_as_answered_is_read_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "old.ledger"
+    dp.session(epsilon=2, store=file)
+    with monkeypatch.context() as older:  # which told nothing in an outcome
+        older.setattr("dppandas.results.answered_error", lambda *_: "")
+        mean = shop()["income"].mean(epsilon=0.1)
+    dp.reset()
+    with sqlite3.connect(file) as db:
+        (body,) = db.execute("SELECT body FROM events WHERE kind = 'outcome'").fetchone()
+    db.close()
+    assert set(json.loads(body)) == {"status", "answer", "draw"}
+    assert verified(file).is_sound
+    dp.session(store=file)
+    assert shop()["income"].mean(epsilon=0.1) == mean  # answered again
+    assert {entry.known_error for entry in dp.ledger().entries()} == {dp.record(mean).expected}
+    shop()["income"].mean(epsilon=0.2)
+    assert dp.ledger().charges()[-1].known_error.startswith("± ")
+    dp.reset()
+    assert verified(file).is_sound
+
+
+def test_an_error_that_is_no_text_deviates(tmp_path: Path) -> None:
+    file = tmp_path / "a.ledger"
+    dp.session(epsilon=2, store=file)
+    shop()["income"].mean(epsilon=0.1)
+    dp.reset()
+    with sqlite3.connect(file) as db:
+        db.execute("UPDATE events SET body = json_set(body, '$.error', 5) WHERE kind = 'outcome'")
+    db.close()
+    assert any("the error that it tells is no text" in str(d) for d in verified(file).deviations)
+
+
+def test_what_has_no_answer_tells_what_was_expected() -> None:
+    dp.session(epsilon=2)
+    with dp.preview() as plan:
+        mean = shop()["income"].mean(epsilon=0.1)
+    assert plan.to_frame()["error"].tolist() == [dp.record(mean).expected]
+    assert dp.record(mean).expected.endswith("/n")
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda p: p[["age", "income"]].sum(bounds=PAIR, epsilon=1), "age ± {}, income ± {}"),
+        (lambda p: p[["age", "income"]].mean(bounds=PAIR, epsilon=1), "age ± {}, income ± {}"),
+        (lambda p: p[["age", "income"]].std(bounds=PAIR, epsilon=1), "age ± {}, income ± {}"),
+    ],
+)
+def test_each_column_asked_has_an_error_of_its_own(ask: Callable[[Any], Any], told: str) -> None:
+    result = ask(shop())
+    errors = dp.record(result).error()
+    # widths are 1 to 1,000, and so are the errors: one for all would be that of the widest
+    assert errors["income"] > 100 * errors["age"]
+    (entry,) = dp.ledger().charges()
+    said = told.format(*(figures.brief(error) for error in errors))
+    assert entry.known_error == said
+    assert f"{said} (95 %)" in str(dp.record(result))
+
+
+def test_by_group_errors_are_told_from_the_smallest_to_the_largest() -> None:
+    df = pd.concat([table().query("sex == 'f'"), table(20).query("sex == 'm'")])
+    people = dp.protect(df, name="uneven", domain={**BOUNDS, "sex": KEYS})
+    means = people.groupby("sex")["age"].mean(epsilon=2)
+    errors = dp.record(means).error()
+    least, most = (figures.brief(each) for each in (min(errors), max(errors)))
+    assert dp.ledger().charges()[-1].known_error == f"± {least} to {most}"
+
+
+def test_errors_in_words() -> None:
+    assert spread([(2.0, 2.0), (1.0, 1.0), (math.nan, math.nan), (0.0, 0)]) == "± 1 to 2"
+    assert spread([(3, 3), (3, 3)]) == "± 3"
+    assert spread([(math.inf, math.inf), (0, 0)]) == ""
+    assert by_name(["a", "b"], ["± 1", "± 1"], "ranks") == "± 1 ranks"
+    assert by_name(["a", "b"], ["± 1", "± 2"]) == "a ± 1, b ± 2"
+    assert by_name(range(9), [f"± {i}" for i in range(9)]).endswith("3 ± 3, … (9 columns)")
+
+
+def test_a_crowd_of_numbers_tells_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dppandas.statistics.base.CROWD", 3)
+    shop().groupby("sex")["age"].mean(epsilon=2)
+    (entry,) = dp.ledger().charges()
+    assert entry.known_error == entry.error
+
+
+# --- units ----------------------------------------------------------------------------------------
+
+YEAR = ("2020-01-01", "2021-01-01")
+SCALES: dict[str, tuple[Callable[[Any], Any], Any, str]] = {
+    "count": (lambda p: p.count(epsilon=0.1), 10, "rows"),
+    "sum": (lambda p: p["age"].sum(epsilon=0.5), 200, "age"),
+    "mean": (lambda p: p["age"].mean(epsilon=0.5), 200, "age"),
+    "sums": (
+        lambda p: p[["age", "income"]].sum(bounds=PAIR, epsilon=1),
+        {"age": pytest.approx(200, rel=0.05), "income": pytest.approx(200_000, rel=0.05)},
+        "age, income",
+    ),
+    "var": (lambda p: p["age"].var(epsilon=0.5), 2, "age²"),
+    "std": (lambda p: p["age"].std(epsilon=0.5), 2, "age"),
+    "share": (lambda p: p["yes"].mean(bounds=(0, 1), epsilon=0.5), 2, "yes"),
+    "shares": (lambda p: p["sex"].value_counts(normalize=True, epsilon=0.5), 2, "share"),
+    "corr": (lambda p: p[["age", "income"]].corr(bounds=PAIR, epsilon=0.5), 2, "share"),
+    "median": (lambda p: p["age"].median(epsilon=0.5), 2, "ranks"),
+    "mode": (lambda p: p["sex"].mode(epsilon=0.5), 2, "utility"),
+    "mean of times": (
+        lambda p: p["when"].mean(bounds=YEAR, epsilon=0.5), pd.Timedelta(732, "D"), "Timedelta",
+    ),
+    "median of times": (lambda p: p["when"].median(bounds=YEAR, epsilon=0.5), 2, "ranks"),
+    "std of times": (lambda p: p["when"].std(bounds=YEAR, epsilon=0.5), 2, "Timedelta"),
+    "groups": (lambda p: p.groupby("sex")["age"].mean(epsilon=0.5), 200, "age"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_noise_and_errors_are_in_the_unit_of_the_column(name: str) -> None:
+    ask, scale, unit = SCALES[name]
+    record = dp.record(ask(shop()))
+    assert record.error_unit == unit
+    if isinstance(scale, pd.Timedelta):
+        assert abs(record.scale - scale) < pd.Timedelta(1, "h")
+    else:
+        assert record.scale == (
+            scale if isinstance(scale, dict) else pytest.approx(scale, rel=1e-6)
+        )
+    words = figures.scale_in_words(record.statistic, record._law)
+    assert f", scale {words}, " in str(record)
+    assert dp.ledger().charges()[-1].scale == words
+
+
+def test_what_else_is_counted_has_a_unit_of_its_own() -> None:
+    df = table().assign(who=np.arange(ROWS) // 2)
+    people = dp.protect(df, name="units", unit="who", max_rows=2, domain={"sex": KEYS})
+    assert dp.record(people["who"].nunique(epsilon=1)).error_unit == "units"
+    assert dp.record(people["sex"].nunique(epsilon=1)).error_unit == "keys"
+    assert dp.record(people["age"].mean(bounds=(0, 100), epsilon=1)).error_unit == "age"
+    dp.reset()
+    assert dp.record(pd.Series([1.0]).dp.mean(bounds=(0, 1), epsilon=1)).error_unit == "value"
+
+
+# --- noise ----------------------------------------------------------------------------------------
+
+
+def drowned(result: Any) -> Any:
+    said = dp.record(result).noise_dominated
+    return said.to_dict() if isinstance(said, pd.Series | pd.DataFrame) else said
+
+
+#: What is asked at some ε of 400 rows, without noise: half-widths are as at that ε.
+NOISE: list[tuple[Callable[[Any, float], Any], float, Any]] = [
+    (lambda p, e: p.count(epsilon=e), 1, False),
+    (lambda p, e: p.count(epsilon=e), 0.005, True),
+    (lambda p, e: p["sex"].value_counts(epsilon=e), 1, {"f": False, "m": False}),
+    (lambda p, e: p["sex"].value_counts(epsilon=e), 0.01, {"f": True, "m": True}),
+    (lambda p, e: p["age"].sum(epsilon=e), 1, False),
+    (lambda p, e: p["age"].sum(epsilon=e), 0.01, True),
+    (lambda p, e: (p["age"] * -1).sum(bounds=(-100, 0), epsilon=e), 1, False),
+    (lambda p, e: (p["age"] * -1).sum(bounds=(-100, 0), epsilon=e), 0.01, True),
+    (lambda p, e: p["debt"].sum(epsilon=e), 0.01, None),
+    (lambda p, e: p["age"].mean(epsilon=e), 1, False),
+    (lambda p, e: p["age"].mean(epsilon=e), 0.01, True),
+    (lambda p, e: (p["age"] > 40).mean(epsilon=e), 1, False),
+    (lambda p, e: (p["age"] > 40).mean(epsilon=e), 0.01, True),
+    (lambda p, e: p["age"].std(epsilon=e), 5, False),
+    (lambda p, e: p["age"].std(epsilon=e), 0.05, True),
+    (lambda p, e: p["age"].var(epsilon=e), 0.05, True),
+    (lambda p, e: p["sex"].value_counts(normalize=True, epsilon=e), 0.01, {"f": True, "m": True}),
+    (lambda p, e: p["age"].median(epsilon=e), 0.01, None),
+    (lambda p, e: p["sex"].mode(epsilon=e), 0.01, None),
+    (lambda p, e: p["sex"].value_counts().idxmax(epsilon=e), 1, None),
+    (lambda p, e: p["when"].mean(bounds=YEAR, epsilon=e), 0.01, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(NOISE)))
+def test_an_answer_says_where_noise_is_most_of_it(case: int, exact: None) -> None:
+    ask, epsilon, said = NOISE[case]
+    result = ask(shop(), epsilon)
+    assert drowned(result) == said
+    text = str(dp.record(result)) + dp.record(result)._repr_html_()
+    told = said.values() if isinstance(said, dict) else [said]
+    assert (DROWNED in text) == (True in told)
+
+
+def test_a_sum_on_the_impossible_side_is_noise(frozen: Callable[[int], None]) -> None:
+    frozen(-(10**15))
+    total = shop()["age"].sum(epsilon=1)
+    assert total.interval()[1] < 0
+    assert drowned(total) is True
+
+
+def test_a_mean_that_is_a_bound_needs_a_tenth() -> None:
+    record = dp.record((shop()["age"] > 40).mean(epsilon=1))
+
+    def told(yes: int, no: int) -> tuple[float, bool | None]:
+        args = record.statistic, (yes, no), record._law, 0.95
+        ((low, high),) = record.statistic.intervals_at((yes, no), record._law, 0.95)
+        (said,) = figures.dominated(*args)
+        return high - low, said
+
+    assert told(400, -1) == (pytest.approx(0.01, abs=0.01), False)
+    wide = pytest.approx(0.3, abs=0.19)
+    assert told(20, -1) == (wide, True)  # cut off at 1
+    assert told(20, 20) == (wide, False)  # as wide, and not cut off
+    assert told(2, 2)[1] is True
+
+
+def test_describe_knows_of_how_many_rows_its_quantiles_are(exact: None) -> None:
+    for epsilon, said in ((0.05, True), (60, False)):
+        described = shop()["age"].describe(epsilon=epsilon)
+        *_, quantiles = dp.records(described).values()
+        found = quantiles.noise_dominated
+        assert found.index.equals(quantiles.estimate().index)
+        assert found.tolist() == [said] * 5
+        assert found.dtype == bool
+        assert (DROWNED in str(quantiles)) == said
+
+
+def test_a_correlation_of_anything_is_noise(exact: None) -> None:
+    said = drowned(shop()[["age", "income"]].corr(bounds=PAIR, epsilon=0.01))
+    assert said == {"age": {"age": False, "income": True}, "income": {"age": True, "income": False}}
+
+
+def test_what_is_said_lies_under_the_labels() -> None:
+    people = shop()
+    table_ = people.groupby("sex")[["age", "debt"]].sum(epsilon=1)
+    said = dp.record(table_).noise_dominated
+    assert said.index.equals(table_.index)
+    assert said.columns.equals(table_.columns)
+    assert said["age"].tolist() == [False, False]
+    assert said["debt"].tolist() == [None, None]
+
+
+def test_a_number_says_it_quietly(frozen: Callable[[int], None]) -> None:
+    from IPython.lib.pretty import pretty
+
+    frozen(0)
+    people = shop()
+    assert pretty(people.count(epsilon=0.001)) == f"400 ± 2,996 (95 %, {DROWNED})"
+    assert pretty(people.count(epsilon=1)) == "400 ± 3 (95 %)"
+    assert pretty(people["debt"].sum(epsilon=0.001)).endswith("(95 %)")
+
+
+def test_of_what_is_combined_too() -> None:
+    people = shop()
+    one, other = people.count(epsilon=0.002), people.count(epsilon=0.003)
+    both = dp.combine(one, other)
+    assert dp.record(both).noise_dominated is bool(both.interval()[0] <= 0)
+    assert dp.record(both).scale == pytest.approx(float(dp.record(both)._law.scale))
