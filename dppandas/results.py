@@ -259,7 +259,7 @@ class Record:
         """The error at 95 % in a few characters: of the answer, of a preview as expected."""
         if self.preview or isinstance(self._law, Selection):
             return self.expected
-        if self._shown is not None:
+        if any(each is not None for each in (self._shown, self._counts, self._rows)):
             return self.statistic.in_words(self._errors(CONFIDENCE)) or self.expected
         return self.statistic.answered_at(self._noisy, self._law, CONFIDENCE)
 
