@@ -33,6 +33,7 @@ The map of the house, each room importing only those above it:
 `quantilecells`    one quantile of each of many cells, chosen side by side
 `selection`        quantiles by the exponential mechanism
 `joint`            the noise of several releases, joined
+`weighted`         how large weighted sums of noises may be
 `smoothing`        quantiles and trimmed means by smooth sensitivity
 `totals`           how the partials of chunks are put together
 `statistics`       from rows to integers, with sensitivities; from noisy integers to answers

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self, Unpack
 
+from .accounting import NOTHING
 from .budget import More, gives_loss
 from .domain import Bounds, Grid
 from .errors import MissingArgument, QueryError, is_one_of, shown
@@ -399,12 +400,23 @@ class Answers(Rows):
         return self._answer(statistic, self._titled(what, parsed), epsilon, kind, **more)
 
     def _covariances(
-        self, what: str, ddof: object, bounds: object, epsilon: object, **more: Unpack[More]
+        self,
+        what: str,
+        ddof: object,
+        dropna: object,
+        bounds: object,
+        epsilon: object,
+        **more: Unpack[More],
     ) -> Any:
         operands, parsed = self._numbers(bounds)
         names, freedom = list(self._operands()), checked_ddof(ddof, parsed)
+        if not isinstance(dropna, bool):
+            raise QueryError(f"dropna={shown(dropna)} must be True or False. {NOTHING}")
         layout = with_levels(self._shape(integer=False), names, names, self._groups)
-        statistic = Covariance(self._groups, layout, operands, parsed, freedom, what == "corr")
+        statistic = Covariance(
+            self._groups, layout, operands, parsed, freedom, what == "corr", complete=dropna
+        )
+        what = f"{what} of complete rows" if dropna else what
         return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
 
     # several answers at once

@@ -193,6 +193,7 @@ class PrivateGroupBy(Answers):
         self,
         ddof: int = 1,
         *,
+        dropna: bool = False,
         bounds: object = None,
         epsilon: object = None,
         **more: Unpack[More],
@@ -209,13 +210,14 @@ class PrivateGroupBy(Answers):
         [(1, 'a'), (1, 'b'), (2, 'a'), (2, 'b')]
         """
         self._several("cov")
-        return self._covariances("cov", ddof, bounds, epsilon, **more)
+        return self._covariances("cov", ddof, dropna, bounds, epsilon, **more)
 
     @asks
     def corr(
         self,
         method: str = "pearson",
         *,
+        dropna: bool = False,
         bounds: object = None,
         epsilon: object = None,
         **more: Unpack[More],
@@ -228,7 +230,7 @@ class PrivateGroupBy(Answers):
         """
         pearson(method)
         self._several("corr")
-        return self._covariances("corr", 1, bounds, epsilon, **more)
+        return self._covariances("corr", 1, dropna, bounds, epsilon, **more)
 
     @asks
     def nunique(self, *, keys: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:

@@ -215,11 +215,10 @@ class Unreleased(Private):
         return more
 
     def _query(self, asked: Asked, select: int = 0) -> tuple[Query, Engine, bool]:
-        root = self._root
+        root, statistic = self._root, self._statistic.suited(asked)
         query = Query(
-            root.source, self._where, self._statistic, asked, self._what, select, root.branches,
-            root.path,
-        )  # fmt: skip
+            root.source, self._where, statistic, asked, self._what, select, root.branches, root.path
+        )
         if root.refusal:
             raise LineageError(root.refusal)
         return query, root.engine, root.row_level_declared

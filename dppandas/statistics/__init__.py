@@ -16,6 +16,7 @@ from .presence import Present
 from .quantiles import Quantiles
 from .ranges import Magnitudes
 from .scores import Scores
+from .second_moments import SecondMoments
 from .smooth import SmoothQuantile, TrimmedMean
 from .tables import Contingency, Popularity
 from .units import Distinct, Truncation
@@ -41,6 +42,7 @@ __all__ = [
     "Proposed",
     "Quantiles",
     "Scores",
+    "SecondMoments",
     "SmallDatabases",
     "SmoothQuantile",
     "Sparse",

@@ -362,6 +362,10 @@ class Statistic(ABC):
             self.moved(rows), self.moved_squared(rows), self.moved_most(rows), self.monotone
         )
 
+    def suited(self, asked: Asked) -> Statistic:
+        """What answers the same question with integers that suit the noise asked for."""
+        return self
+
     def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
         """What turns the exact into an answer: by default noise on each integer."""
         return additive(asked, moved, alone=self.size == 1)
