@@ -1,4 +1,4 @@
-"""Principal components are made of two releases: exact without noise, charged whole."""
+"""Principal components are made of one release: exact without noise, charged whole."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA as Plain
 import dppandas as dp
 from dppandas.budget import Epsilon, Rho
 from dppandas.models import PCA
+from dppandas.statistics import SecondMoments
 
 IRIS = load_iris(as_frame=True).data.set_axis(list("abcd"), axis=1)
 BOUNDS = {name: (float(IRIS[name].min()), float(IRIS[name].max())) for name in IRIS}
@@ -55,7 +56,7 @@ def test_some_components_are_the_first_of_all(frozen: Any) -> None:
     assert (two.explained_variance_ratio_ == every.explained_variance_ratio_[:2]).all()
     assert (two.n_components_, two.components_.shape, two.mean_.shape) == (2, (2, 4), (4,))
     assert two.transform(IRIS).shape == (150, 2)
-    assert dp.ledger().spent == 1  # the same two releases
+    assert dp.ledger().spent == 1  # the same release
 
 
 def test_with_noise_components_are_still_orthogonal_and_have_one_sign() -> None:
@@ -101,11 +102,14 @@ def test_rows_that_lack_a_feature_dont_count(frozen: Any) -> None:
 # what it costs
 
 
-def test_both_releases_together_cost_epsilon_exactly() -> None:
+def test_its_one_release_costs_epsilon_exactly() -> None:
+    """Means are in the integers of the covariances: a release of them alone would take a quarter of
+    the loss, and the rest would have 1.33 times the noise."""
     dp.session(epsilon=1)
     model = PCA(epsilon="0.7").fit(people())
     assert dp.ledger().spent == Epsilon("0.7")
-    assert [float(record.loss.epsilon) for record in model.releases_] == [0.175, 0.525]
+    assert [record.loss.epsilon for record in model.releases_] == [Epsilon("0.7")]
+    assert model.releases_[0].query.startswith("cov of complete rows of")
     PCA(epsilon="0.7").fit(people())  # again, for nothing
     assert dp.ledger().spent == Epsilon("0.7")
 
@@ -114,13 +118,15 @@ def test_and_rho_exactly_with_gaussian_noise() -> None:
     dp.session(rho=1, delta=1e-6)
     model = PCA(rho="0.7").fit(people())
     assert dp.ledger().spent == Rho("0.7")
-    assert all("Gaussian" in record.mechanism for record in model.releases_)
+    (record,) = model.releases_
+    assert "Gaussian" in record.mechanism
+    assert type(record.statistic) is SecondMoments
 
 
 def test_a_fit_that_the_budget_cant_pay_for_costs_nothing() -> None:
     dp.session(epsilon=0.5)
     with pytest.raises(dp.BudgetExceeded, match="Nothing was computed or charged"):
-        PCA(epsilon=0.6).fit(people())  # its first release alone would fit
+        PCA(epsilon=0.6).fit(people())
     assert dp.ledger().entries() == []
 
 

@@ -15,9 +15,6 @@ from ..series import PrivateSeries
 from .base import Answered, Box, Matrix, Model
 from .points import rounded
 
-#: Shares of the loss: for the means, and for the covariances.
-SHARES = (1, 3)
-
 
 class PCA(Model):
     """The directions in which rows vary most, for epsilon (or rho) in all.
@@ -31,11 +28,12 @@ class PCA(Model):
     ``mean_``, ``n_components_``, ``releases_``. As in scikit-learn features are in their own units:
     those with wide ranges have most variance, unless they are scaled before.
 
-    A quarter of the loss goes into the means, the rest into the covariances.
+    All is made of one release, the covariances of complete rows: the means are in the same noisy
+    integers.
 
-    *Guarantee*: as for `fit`: differential privacy of the unit, with the sum of the losses of its
-    two releases (docs/proofs/programs.md, docs/proofs/covariances.md). Source: Blum, Dwork,
-    McSherry and Nissim, "Practical privacy: the SuLQ framework", PODS 2005, Section 5.1.
+    *Guarantee*: as for `fit`: differential privacy of the unit, with the loss of its one release
+    (docs/proofs/programs.md, docs/proofs/covariances.md). Source: Blum, Dwork, McSherry and
+    Nissim, "Practical privacy: the SuLQ framework", PODS 2005, Section 5.1.
 
     >>> import pandas as pd, dppandas as dp
     >>> dp.reset(); session = dp.session(epsilon=1)
@@ -72,12 +70,11 @@ class PCA(Model):
         self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
     ) -> dict[str, Any]:
         number = self._number(len(box.names))
-        complete = scaled.dropna()
-        with self._shared(SHARES):
-            means = complete.mean(bounds=(-1, 1))
-            answered(means)
-            spread = complete.cov(bounds=(-1, 1))
+        with self._shared([1]):
+            spread = scaled.cov(dropna=True, bounds=(-1, 1))
             answered(spread)
+        (record,) = answered.records
+        means = 2 * np.array(record.statistic.means(record._noisy)) - 1
         unit = box.half.max()  # whose square may be too large for a float
         half = box.half / unit
         values, vectors = np.linalg.eigh(spread.to_numpy() * half * half[:, None])
@@ -92,7 +89,7 @@ class PCA(Model):
             "components_": rounded(vectors[:number]),
             "explained_variance_": variances,
             "explained_variance_ratio_": ratios[:number],
-            "mean_": box.back(means.to_numpy()),
+            "mean_": box.back(means),
             "n_components_": number,
         }
 

@@ -242,5 +242,3 @@ def _triples(columns: int) -> tuple[tuple[int, ...], ...]:
                 chosen.append(triple)
                 left -= covered
     return tuple(chosen)
-
-

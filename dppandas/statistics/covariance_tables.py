@@ -16,7 +16,7 @@ from ..domain import Bounds
 from ..rows import Expression
 from ..weighted import Within
 from .base import Interval, Statistic
-from .fieller import Sums, V, correlation_range, covariance_range, variance_range
+from .fieller import Side, Sums, V, correlation_range, covariance_range, side_of, variance_range
 
 #: What one row shares out, or the most that it adds to a sum: a power of two, so that products are
 #: rounded by a shift.
@@ -58,7 +58,7 @@ class CovarianceTable(Statistic, registered=False):
 
     @property
     def same_rows(self) -> bool:
-        """Whether the sums of single columns are about the rows of each pair, and know more."""
+        """Whether the sums of single columns are about the rows of each pair, and know as much."""
         return False
 
     @property
@@ -142,15 +142,20 @@ class CovarianceTable(Statistic, registered=False):
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
         """The tables of all cells share the risk, and so do the numbers of a table."""
         risk = (1 - confidence) / len(self.cells)
-        return [
-            ends for cell in self._by_cell(noisy) for ends in self._ranges(cell, law, risk)
-        ]
+        return [ends for cell in self._by_cell(noisy) for ends in self._ranges(cell, law, risk)]
 
     def _ranges(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
         """An interval for each entry, which holds what is released as well."""
         asked = [(i, j) for i, j in self._entries() if i < j or (i == j and not self.correlation)]
         each = risk / max(1, len(asked))
-        found = {(i, j): self._range(noisy, i, j, law, each) for i, j in asked}
+        columns = range(len(self.operands)) if self.same_rows else ()
+        sides = [side_of(self.sums(noisy, i, i), law, each) for i in columns]
+        found = {
+            (i, j): self._range(
+                self.sums(noisy, i, j), law, each, i == j, [sides[k] for k in (i, j) if sides]
+            )
+            for i, j in asked
+        }
         intervals = []
         for value, (i, j) in zip(self._estimate(noisy), self._entries(), strict=True):
             ends = found.get((min(i, j), max(i, j)), (1.0, 1.0))
@@ -159,12 +164,10 @@ class CovarianceTable(Statistic, registered=False):
         return intervals
 
     def _range(
-        self, noisy: Sequence[int], i: int, j: int, law: Any, risk: float
+        self, sums: Sums, law: Any, risk: float, is_one: bool, sides: Sequence[Side]
     ) -> tuple[float, float]:
-        sums = self.sums(noisy, i, j)
-        if i == j:
+        if is_one:
             return variance_range(sums, law, risk, self.ddof)
-        sides = [self.sums(noisy, k, k) for k in (i, j)] if self.same_rows else []
         if self.correlation:
             return correlation_range(sums, law, risk, sides)
         return covariance_range(sums, law, risk, self.ddof, sides)

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..weighted import half_width_of_weighted
+from ..weighted import half_widths_of_weighted
 
 Floats = npt.NDArray[np.float64]
 Range = tuple[float, float]
@@ -33,12 +33,12 @@ ONE, U, V, UU, UV, VV = range(6)
 #: No number of a row is off by more than 2^-24, by rounding: intervals are wider by this.
 SLACK = 2.0**-22
 #: What of the risk is for the parameters that the weights depend on.
-ASIDE = 0.1
-#: How many these are, at most: of rows or two means of the columns beside, two means, the sum and
-#: difference of their errors, two variances and two more.
-PARAMETERS = 10
+ASIDE = 0.2
+#: How many these are, at most: two means, the sum and the difference of their errors, and two
+#: variances or how many rows there are.
+PARAMETERS = 6
 #: How often a parameter's weights are taken anew from what it was narrowed to.
-ROUNDS = 3
+ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,20 @@ class Sums:
     terms: int
     share: int
 
-    def of(self, monomial: int) -> Fraction:
-        """The noisy sum of 1, u, v, u², uv or v²."""
-        pairs = zip(self.design, self.found, strict=True)
-        return sum((row[monomial] * x for row, x in pairs if row[monomial]), Fraction(0))
+    @cached_property
+    def all(self) -> tuple[Fraction, ...]:
+        """The noisy sums of 1, u, v, u², uv and v²."""
+        return tuple(
+            sum((f * x for f, x in zip(column, self.found, strict=True) if f), Fraction(0))
+            for column in zip(*self.design, strict=True)
+        )
 
     @property
     def rows(self) -> Fraction:
-        return self.of(ONE)
+        return self.all[ONE]
 
     def mean(self, which: int = U) -> Fraction:
-        return self.of(which) / self.rows
+        return self.all[which] / self.rows
 
     def variance(self, which: int = U) -> Fraction:
         """Of u, or of v."""
@@ -82,6 +85,14 @@ def _floats(design: Design) -> Floats:
     return np.array([[float(x) for x in row] for row in design]).T
 
 
+class Cell(NamedTuple):
+    """Of some values of the means: the least and most of what a noisy covariance (variance) is off
+    by their errors, and the corners of the weights a - θb of a parameter θ, as pairs (a, b)."""
+
+    off: Range
+    corners: list[tuple[Floats, Floats]]
+
+
 @dataclass(frozen=True)
 class Region:
     """What noise of a law lets be, but for a risk that each parameter has for itself."""
@@ -90,61 +101,84 @@ class Region:
     law: Any
     risk: float
 
-    @property
+    @cached_property
     def design(self) -> Floats:
         return _floats(self.sums.design)
 
-    @property
+    @cached_property
     def rows(self) -> float:
         return float(self.sums.rows)
 
-    def noise(self, corners: Sequence[Floats]) -> float:
-        """How large Σ weights·noise may be, for weights between some corners, in rows."""
-        found = half_width_of_weighted(self.law, np.array(corners), self.sums.terms, self.risk)
+    def noise(self, corners: Sequence[Sequence[Floats]]) -> Floats:
+        """How large Σ weights·noise may be, in rows, for weights between some corners; of several
+        cells, for each."""
+        found = half_widths_of_weighted(self.law, np.array(corners), self.sums.terms, self.risk)
         return found / self.sums.share
 
     def least_rows(self) -> float:
-        return self.rows - self.noise([self.design[ONE]])
+        return self.rows - float(self.noise([[self.design[ONE]]])[0])
 
     def mean(self, which: int) -> Range:
         """Σ u - p = 0."""
-        one, value = self.design[ONE], self.design[which]
-        centre = float(self.sums.mean(which))
-        return self._narrowed(
-            (0.0, 1.0), (centre, centre), self.rows, lambda p: [value - x * one for x in p]
-        )
+        cells = [Cell((0.0, 0.0), [(self.design[which], self.design[ONE])])]
+        return self._solved((0.0, 1.0), self.sums.mean(which), 0, cells)
 
     def sum_of_errors(self, p: Range, q: Range, sign: int) -> float:
         """How large (p̃ - p) ± (q̃ - q) may be, for the noisy means p̃ and q̃."""
         one, value = self.design[ONE], self.design[U] + sign * self.design[V]
-        return self.noise([value - (x + sign * y) * one for x in p for y in q]) / self.rows
+        corners = [value - (x + sign * y) * one for x in p for y in q]
+        return float(self.noise([corners])[0]) / self.rows
 
     def variance(self, which: int, p: Range, ddof: int = 0, most: float = 0.25) -> Range:
         """Σ (u-p)² - s = -ddof·s, for a variance s up to ``most`` and a mean in p."""
-        ends = _added(_square(_off(p, self.sums.mean(which))), float(self.sums.variance(which)))
-        corners = [_squared(self.design, which, *at) for at in _squares(p)]
-        return self._solved((0.0, most), ends, ddof, corners)
+        mean, one = self.sums.mean(which), self.design[ONE]
+        cells = [
+            Cell(_square(_off(x, mean)), [(_squared(self.design, which, *at), one)
+                                          for at in _squares(x)])
+            for x in _halves(p, mean)
+        ]  # fmt: skip
+        return self._solved((0.0, most), self.sums.variance(which), ddof, cells)
 
     def covariance(self, p: Range, q: Range, off: Range, ddof: int, most: float) -> Range:
         """Σ (u-p)(v-q) - θ = -ddof·θ, for means in p and q, and (p-p̃)(q-q̃) in ``off``."""
-        ends = _added(off, float(self.sums.covariance()))
-        corners = [_product(self.design, x, y) for x in p for y in q]
-        return self._solved((-most, most), ends, ddof, corners)
+        one = self.design[ONE]
+        cells = [
+            Cell(_within(self._products(x, y), off),
+                 [(_product(self.design, a, b), one) for a in x for b in y])
+            for x in _halves(p, self.sums.mean(U)) for y in _halves(q, self.sums.mean(V))
+        ]  # fmt: skip
+        return self._solved((-most, most), self.sums.covariance(), ddof, cells)
 
-    def _solved(self, start: Range, ends: Range, ddof: int, corners: list[Floats]) -> Range:
-        """The θ for which (rows - ddof)·θ is rows times something in ``ends``, but for noise with
-        the weights less θ."""
-        one, free = self.design[ONE], self.rows - ddof
+    def _products(self, p: Range, q: Range) -> Range:
+        """The least and most of (p-p̃)(q-q̃), for the noisy means p̃ and q̃."""
+        ends = _off(p, self.sums.mean(U)), _off(q, self.sums.mean(V))
+        products = [x * y for x in ends[0] for y in ends[1]]
+        return min(products), max(products)
+
+    def _solved(
+        self, found: Range, centre: Fraction, ddof: int, cells: list[Cell],
+        divisor: Range = (1.0, 1.0),
+    ) -> Range:  # fmt: skip
+        """The θ for which (rows - ddof)·θ·divisor is rows·(centre + off), but for noise with the
+        weights a - θb, of a cell. A θ above some middle is bounded by the weights of those."""
+        free = self.rows - ddof
         if free <= 0:
-            return start
-        ends = ends[0] * self.rows / free, ends[1] * self.rows / free
-        return self._narrowed(
-            start, ends, free, lambda theta: [a - x * one for a in corners for x in theta]
-        )
+            return found
+        for _ in range(ROUNDS):
+            middle = min(max(float(centre) * self.rows / free / divisor[0], found[0]), found[1])
+            noises = self.noise(
+                [[a - x * b for a, b in cell.corners for x in (middle, theta)]
+                 for theta in found for cell in cells]
+            )  # fmt: skip
+            ends = [middle], [middle]
+            for k, noise in enumerate(noises.tolist()):
+                side, off = k // len(cells), cells[k % len(cells)].off
+                end = (float(centre) + off[side]) * self.rows + (2 * side - 1) * noise
+                ends[side].append(end / free / divisor[(end > 0) != side])
+            found = _within((min(ends[0]), max(ends[1])), found)
+        return found
 
-    def correlation(
-        self, p: Range, q: Range, off: Range, spreads: tuple[Range, Range]
-    ) -> Range:
+    def correlation(self, p: Range, q: Range, off: Range, spreads: tuple[Range, Range]) -> Range:
         """Σ (u-p)(v-q) - r(κ(u-p)² + (v-q)²/κ)/2 = 0, with variances s, t and κ = √(t/s)."""
         (s, most_s), (t, most_t) = spreads
         if min(s, t) <= 0:
@@ -153,14 +187,12 @@ class Region:
         divisor = self._divisor(p, q, k)
         if divisor[0] <= 0:
             return -1.0, 1.0
-        corners = self._crossed(p, q, k)
-        ends = _added(off, float(self.sums.covariance()))
-        r: Range = (-1.0, 1.0)
-        for _ in range(ROUNDS):
-            noise = self.noise([a - x * b for a, b in corners for x in r]) / self.rows
-            low, high = ends[0] - noise, ends[1] + noise
-            r = _within((low / divisor[low > 0], high / divisor[high <= 0]), r)
-        return _wider(r, _rounding(s, t))
+        cells = [
+            Cell(_within(self._products(x, y), off), self._crossed(x, y, k))
+            for x in _halves(p, self.sums.mean(U)) for y in _halves(q, self.sums.mean(V))
+        ]  # fmt: skip
+        found = self._solved((-1.0, 1.0), self.sums.covariance(), 0, cells, divisor)
+        return _wider(found, _rounding(s, t))
 
     def _crossed(self, p: Range, q: Range, k: Range) -> list[tuple[Floats, Floats]]:
         """The corners of the weights of (u-p)(v-q), and of (κ(u-p)² + (v-q)²/κ)/2: all are linear
@@ -187,25 +219,21 @@ class Region:
         best = min(max(math.sqrt(t / s), k[0]), k[1])
         return (best * s + t / best) / 2, max((x * most_s + most_t / x) / 2 for x in k)
 
-    def _narrowed(
-        self, start: Range, ends: Range, rows: float, corners: Callable[[Range], list[Floats]]
-    ) -> Range:
-        """What is in a range and no further from ``ends`` than noise with its weights, over rows:
-        by what is found weights are fewer, and so the noise is less."""
-        found = start
-        for _ in range(ROUNDS):
-            off = self.noise(corners(found)) / rows
-            found = _within((ends[0] - off, ends[1] + off), found)
-        return found
-
 
 # --- of two columns, and of one -------------------------------------------------------------------
 
 
+class Side(NamedTuple):
+    """The mean and the variance of one of two columns, as far as they are known."""
+
+    mean: Range
+    variance: Range
+
+
 @dataclass(frozen=True)
 class Seen:
-    """What noisy sums say of a pair, where what is asked has most of the risk, and each parameter
-    that it hangs on a share of the rest."""
+    """What noisy sums say of a pair: what is asked has most of the risk, and each parameter that it
+    hangs on a share of the rest."""
 
     sums: Sums
     law: Any
@@ -215,36 +243,44 @@ class Seen:
     def main(self) -> Region:
         return Region(self.sums, self.law, self.risk * (1 - ASIDE))
 
-    def aside(self, sums: Sums | None = None) -> Region:
-        return Region(sums or self.sums, self.law, self.risk * ASIDE / PARAMETERS)
+    @property
+    def aside(self) -> Region:
+        return Region(self.sums, self.law, self.risk * ASIDE / PARAMETERS)
 
     def most(self, ddof: int) -> float:
         """The largest variance over n - ddof that there is: rows are more than ddof."""
-        rows = max(self.aside().least_rows(), ddof + 1.0)
+        rows = max(self.aside.least_rows(), ddof + 1.0)
         return 0.25 * rows / (rows - ddof)
 
-    def means(self, sides: Sequence[Sums]) -> tuple[Range, Range, Range]:
-        """Of u and of v; and of the product of the noisy means' errors, which also is a quarter of
-        the difference of the squares of their sum and of their difference. ``sides`` know more of
-        the means of the same rows, if any do."""
-        region = self.aside()
-        p, q = region.mean(U), region.mean(V)
-        if sides:
-            p, q = (_within(self.aside(s).mean(U), m) for s, m in zip(sides, (p, q), strict=True))
-        low, high = (region.sum_of_errors(p, q, sign) ** 2 / 4 for sign in (-1, 1))
-        products = [x * y for x in _off(p, self.sums.mean(U)) for y in _off(q, self.sums.mean(V))]
-        return p, q, _within((min(products), max(products)), (-low, high))
+    def side(self, which: int) -> Side:
+        """Of u, or of v."""
+        if self.sums.rows <= 0:
+            return Side((0.0, 1.0), (0.0, 0.25))
+        mean = self.aside.mean(which)
+        return Side(mean, self.aside.variance(which, mean))
+
+    def errors(self, p: Range, q: Range) -> Range:
+        """The least and most of the product of the noisy means' errors: a quarter of the difference
+        of the squares of their sum and of their difference."""
+        low, high = (self.aside.sum_of_errors(p, q, sign) ** 2 / 4 for sign in (-1, 1))
+        return -low, high
+
+
+def side_of(sums: Sums, law: Any, risk: float) -> Side:
+    """Of a column, as a side of pairs that each have this risk."""
+    return Seen(sums, law, risk).side(U)
 
 
 def covariance_range(
-    sums: Sums, law: Any, risk: float, ddof: int, sides: Sequence[Sums] = ()
+    sums: Sums, law: Any, risk: float, ddof: int, sides: Sequence[Side] = ()
 ) -> Range:
-    """Of u and v, over n - ddof."""
+    """Of u and v, over n - ddof; ``sides`` where more is known of the same rows."""
     seen = Seen(sums, law, risk)
     most = seen.most(ddof)
     if sums.rows <= 0:
         return -most, most
-    found = seen.main.covariance(*seen.means(sides), ddof, most)
+    p, q = (s.mean for s in sides) if sides else (seen.aside.mean(U), seen.aside.mean(V))
+    found = seen.main.covariance(p, q, seen.errors(p, q), ddof, most)
     return _within(_wider(found, SLACK * (ddof + 1)), (-most, most))
 
 
@@ -254,21 +290,17 @@ def variance_range(sums: Sums, law: Any, risk: float, ddof: int) -> Range:
     most = seen.most(ddof)
     if sums.rows <= 0:
         return 0.0, most
-    found = seen.main.variance(U, seen.aside().mean(U), ddof, most)
+    found = seen.main.variance(U, seen.aside.mean(U), ddof, most)
     return _within(_wider(found, SLACK * (ddof + 1)), (0.0, most))
 
 
-def correlation_range(sums: Sums, law: Any, risk: float, sides: Sequence[Sums] = ()) -> Range:
+def correlation_range(sums: Sums, law: Any, risk: float, sides: Sequence[Side] = ()) -> Range:
     """Of u and v."""
     seen = Seen(sums, law, risk)
     if sums.rows <= 0:
         return -1.0, 1.0
-    p, q, off = seen.means(sides)
-    spreads = seen.aside().variance(U, p), seen.aside().variance(V, q)
-    if sides:
-        others = (seen.aside(s).variance(U, m) for s, m in zip(sides, (p, q), strict=True))
-        spreads = tuple(map(_within, others, spreads))  # type: ignore[assignment]
-    return _within(seen.main.correlation(p, q, off, spreads), (-1.0, 1.0))
+    (p, s), (q, t) = sides or (seen.side(U), seen.side(V))
+    return _within(seen.main.correlation(p, q, seen.errors(p, q), (s, t)), (-1.0, 1.0))
 
 
 # --- ranges ---------------------------------------------------------------------------------------
@@ -292,6 +324,12 @@ def _added(found: Range, more: float) -> Range:
 
 def _off(mean: Range, centre: Fraction) -> Range:
     return mean[0] - float(centre), mean[1] - float(centre)
+
+
+def _halves(p: Range, centre: Fraction) -> list[Range]:
+    """A range below and above a number."""
+    at = min(max(float(centre), p[0]), p[1])
+    return [(p[0], at), (at, p[1])]
 
 
 def _square(off: Range) -> Range:

@@ -37,6 +37,10 @@ class SecondMoments(CovarianceTable):
         return (columns + 1) * (columns + 2) // 2
 
     @property
+    def same_rows(self) -> bool:
+        return True
+
+    @property
     def l1(self) -> int:
         return WHOLE * self.states_of_all
 
