@@ -24,6 +24,7 @@ from operations import (
     BOUNDS,
     CODES,
     EXPERIMENTAL,
+    GAUSSIAN,
     GROUPS,
     OF_UNITS,
     OPERATIONS,
@@ -49,7 +50,7 @@ from dppandas.statistics import (
     Variance,
     WeightedMean,
 )
-from dppandas.statistics.covariance import Covariance
+from dppandas.statistics.covariance_tables import CovarianceTable
 from dppandas.statistics.distances import Distance
 from dppandas.statistics.presence import Present
 from dppandas.statistics.quantiles import Quantiles
@@ -118,7 +119,7 @@ MORE: dict[str, Callable[[Any], Any]] = {
     "describe": lambda p: p[["number", "code"]].describe(bounds=BOUNDS, epsilon=1),
 }  # fmt: skip
 
-EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN, *EXPERIMENTAL, *VOUCHED, *MORE]
+EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *VOUCHED, *MORE]
 
 
 @dataclass(frozen=True)
@@ -260,6 +261,8 @@ PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
     "nunique of keys": lambda d: [d.loc[d["group"].isin(GROUPS), "group"].nunique()],
     "cov of three": lambda d: _flat(_three(d).cov(ddof=0)) if len(d) > 2 else [math.nan] * 9,
     "cov": lambda d: _flat(_three(d)[["number", "code"]].cov()),
+    "cov of complete rows": lambda d: _of_complete(d, ["number", "code", "yes", "no"]),
+    "cov of complete rows, Gaussian": lambda d: _of_complete(d, ["number", "code", "yes"]),
     "corr of a pair": lambda d: [
         clipped(d["number"] + d["code"]).corr(clipped(d["yes"]))
         if len(d) > 2 else math.nan
@@ -282,6 +285,11 @@ PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
 
 def _three(df: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({c: clipped(df[c]) for c in ("number", "code", "yes")})
+
+
+def _of_complete(df: pd.DataFrame, columns: list[str]) -> list[float]:
+    held = pd.DataFrame({c: clipped(df[c]) for c in columns}).dropna()
+    return _flat(held.cov()) if len(df) > 2 else [math.nan] * len(columns) ** 2
 
 
 def _mean(values: Any, weights: Any) -> float:
@@ -336,7 +344,7 @@ def number_of_draws(part: Part) -> int:
         return RANKS
     if type(statistic) in get_args(ONE_BY_ONE) or is_selection:
         return SINGLE
-    if isinstance(statistic, Covariance):
+    if isinstance(statistic, CovarianceTable):
         return SLOW if statistic.size <= 64 else SLOWEST
     return RANKS if isinstance(statistic, Quantiles) else RATIOS
 

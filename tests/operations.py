@@ -210,6 +210,12 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "corr": lambda p: p.assign(more="code / 2")[["number", "code", "yes", "no", "more"]].corr(
         bounds=BOUNDS
     ),
+    "cov of complete rows": lambda p: p[["number", "code", "yes", "no"]].cov(
+        bounds=BOUNDS, dropna=True
+    ),
+    "group corr of complete rows": lambda p: p.groupby("group", keys=GROUPS)[
+        ["number", "code"]
+    ].corr(bounds=BOUNDS, dropna=True),
     "cov of a pair": lambda p: p["number"].cov(p["code"], bounds=BOUNDS),
     "corr of a pair": lambda p: (p["number"] + p["code"]).corr(p["yes"], bounds=BOUNDS),
     "weighted count": lambda p: p.count(weights="code", weight_bounds=(0, 3)),
@@ -290,6 +296,16 @@ UNKNOWN: dict[str, Callable[[Any], Any]] = {
     "unique elements": lambda p: parts(p)["part"].unique(delta=DELTA),
 }
 
+#: What Gaussian noise has other integers for; each asks for it.
+GAUSSIAN: dict[str, Callable[[Any], Any]] = {
+    "cov of complete rows, Gaussian": lambda p: p[["number", "code", "yes"]].cov(
+        bounds=BOUNDS, dropna=True
+    ),
+    "group corr of complete rows, Gaussian": lambda p: p.groupby("code", keys=CODES)[
+        ["number", "yes", "no"]
+    ].corr(bounds=BOUNDS, dropna=True),
+}
+
 #: What must be allowed: an audit's own session allows it, others by `dp.allow_experimental`.
 EXPERIMENTAL: dict[str, Callable[[Any], Any]] = {
     "smooth median": lambda p: p["number"].median(bounds=BOUNDS, method="smooth"),
@@ -357,8 +373,10 @@ def released(name: str, private: Any, epsilon: object = 1) -> Any:
     """The answer of an operation or a selection."""
     if name in SELECTIONS:
         return SELECTIONS[name](private, epsilon)
-    more = {"delta": DELTA} if name.startswith("proposed") else {}
-    ask = {**OPERATIONS, **OF_UNITS, **UNKNOWN, **EXPERIMENTAL, **VOUCHED}[name]
+    more: dict[str, Any] = {"delta": DELTA} if name.startswith("proposed") else {}
+    if name in GAUSSIAN:
+        more = {"delta": DELTA, "mechanism": "gaussian"}
+    ask = {**OPERATIONS, **OF_UNITS, **UNKNOWN, **GAUSSIAN, **EXPERIMENTAL, **VOUCHED}[name]
     return ask(private).release(epsilon=epsilon, **more)
 
 

