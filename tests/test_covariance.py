@@ -14,17 +14,19 @@ from hypothesis import strategies as st
 from operations import integers
 
 import dppandas as dp
-from dppandas.mechanisms import DiscreteLaplace
-from dppandas.statistics.covariance import (
-    WHOLE,
-    _covariance,
-    _covariances,
-    _extremes,
-    _split,
-    _variance,
-    _variances,
-    cover,
+from dppandas.joint import Joint
+from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace
+from dppandas.statistics import Covariance, SecondMoments
+from dppandas.statistics.covariance import _design, _split, cover
+from dppandas.statistics.covariance_tables import WHOLE
+from dppandas.statistics.fieller import (
+    Sums,
+    correlation_range,
+    covariance_range,
+    side_of,
+    variance_range,
 )
+from dppandas.weighted import Within, half_widths_of_weighted
 
 SHARES = st.lists(st.integers(0, WHOLE), min_size=3, max_size=3).map(sorted)
 
@@ -126,68 +128,302 @@ def test_of_nothing_and_of_one_row_there_are_numbers() -> None:
     assert same.cov(bounds={"a": (1, 1), "b": (0, 4)}, epsilon=1).loc["a"].tolist() == [0, 0]
 
 
-NODES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=9, max_size=9)
+# intervals
+
+MASSES = st.lists(st.integers(0, 8), min_size=9, max_size=9)
+NOISES = st.lists(st.integers(-3, 3), min_size=9, max_size=9)
 
 
-@given(NODES, st.lists(st.floats(0, 1), min_size=9, max_size=9))
-def test_the_box_of_sums_holds_every_covariance_and_variance(
-    ends: list[tuple[int, int]], at: list[float]
+def of_masses(masses: list[int]) -> Sums:
+    """At three nodes of either column, one integer each."""
+    return Sums(tuple(map(Fraction, masses)), _design(3, 2), 1, 1)
+
+
+def _of(masses: list[int]) -> tuple[Fraction, Fraction, Fraction]:
+    """Variances and covariance by hand, of which the nodes' u² are shares of the last."""
+    n, at = sum(masses), list(itertools.product(range(3), repeat=2))
+
+    def mean(f: Any) -> Fraction:
+        return sum((f(a, b) * m for (a, b), m in zip(at, masses, strict=True)), Fraction(0)) / n
+
+    u, v = (mean(lambda a, b, k=k: Fraction((a, b)[k], 2)) for k in (0, 1))
+    uu, vv = (mean(lambda a, b, k=k: Fraction((a, b)[k] == 2)) for k in (0, 1))
+    return uu - u * u, vv - v * v, mean(lambda a, b: Fraction(a * b, 4)) - u * v
+
+
+@given(MASSES, NOISES, st.sampled_from([0, 1, 2]))
+def test_whatever_noise_lets_be_lies_in_the_interval(
+    masses: list[int], noises: list[int], ddof: int
 ) -> None:
-    box = tuple([Fraction(f(each)) for each in ends] for f in (min, max))
-    inside = [low + Fraction(x) * (high - low) for low, high, x in zip(*box, at, strict=True)]
-    guess = [(low + high) / 2 for low, high in zip(*box, strict=True)]
-    if not sum(inside):
+    """Where no noise is beyond ±w all that is claimed follows by algebra, whatever the rows are."""
+    n = sum(masses)
+    if n <= ddof:
         return
-    low, high = _covariances(box, guess, 3)  # type: ignore[arg-type]
-    assert low <= _covariance(inside, 3) <= high
-    side = (box[0][:3], box[1][:3])
-    if sum(inside[:3]):
-        low, high = _variances(side, guess[:3])
-        assert low <= max(_variance(inside[:3]), 0) <= high
-        weights = [Fraction(-1), Fraction(1, 3), Fraction(2)]
-        low, high = _extremes(weights, side)
-        ratio = sum(w * m for w, m in zip(weights, inside[:3], strict=True)) / sum(inside[:3])
-        assert low <= ratio <= high
+    s, t, c = _of(masses)
+    noisy = of_masses([m + z for m, z in zip(masses, noises, strict=True)])
+    law, freed = Within(max(map(abs, noises))), Fraction(n, n - ddof)
+    low, high = covariance_range(noisy, law, 1.0, ddof)
+    assert low <= c * freed <= high
+    if s >= 0 <= t:  # of real rows, for u² is no less than the square of the mean
+        low, high = variance_range(noisy, law, 1.0, ddof)
+        assert low <= s * freed <= high
+        sides = [side_of(Sums(noisy.found, _swapped(k), 1, 1), law, 1.0) for k in (0, 1)]
+        low, high = covariance_range(noisy, law, 1.0, ddof, sides)
+        assert low <= c * freed <= high
+    if s > 0 < t and c * c <= s * t:
+        for known in ([], sides):
+            low, high = correlation_range(noisy, law, 1.0, known)
+            assert low <= float(c) / float(s * t) ** 0.5 <= high
+
+
+def _swapped(which: int) -> Any:
+    """The design of a pair, looked at from its first or its second column."""
+    order = [0, 2, 1, 5, 4, 3] if which else range(6)
+    return tuple(tuple(row[k] for k in order) for row in _design(3, 2))
+
+
+def law_of(law: Any, weights: list[int]) -> dict[int, float]:
+    """The exact law of a weighted sum of noises, cut where they are all but impossible."""
+    if isinstance(law, DiscreteLaplace):
+        one = {z: float(np.exp(-abs(z) / float(law.scale))) for z in range(-60, 61)}
+    else:
+        one = {z: float(np.exp(-(z**2) / (2 * float(law.sigma2)))) for z in range(-60, 61)}
+    whole, found = sum(one.values()), {0: 1.0}
+    for weight in weights:
+        after: dict[int, float] = {}
+        for (x, p), (z, q) in itertools.product(found.items(), one.items()):
+            after[x + weight * z] = after.get(x + weight * z, 0.0) + p * q / whole
+        found = after
+    return found
+
+
+SMALL = [DiscreteLaplace(Fraction(2)), DiscreteLaplace(Fraction(1, 2)),
+         DiscreteGaussian(Fraction(9)), DiscreteGaussian(Fraction(1, 4))]  # fmt: skip
+
+
+@pytest.mark.parametrize("law", SMALL, ids=str)
+@pytest.mark.parametrize("terms", [1, 3])
+def test_weighted_sums_of_noises_are_within_their_bound_by_the_exact_law(
+    law: Any, terms: int
+) -> None:
+    """For each of some weights, and for those between two corners; by exact laws, so that there is
+    no false alarm. Where noise is wide the bound is not much more than the least."""
+    for corners in ([[1]], [[3, -1]], [[1, 2], [2, -1]], [[0, 4], [2, 2]]):
+        for risk in (0.3, 0.05, 1e-4):
+            w = half_widths_of_weighted(law, np.array([corners], dtype=float), terms, risk)[0]
+            middle = (np.array(corners[0]) + np.array(corners[-1])) // 2
+            for weights in [*corners, middle.tolist()]:
+                exact = law_of(law, weights * terms)
+                assert sum(p for x, p in exact.items() if abs(x) > w + 1e-9) <= risk
+
+
+def test_bounds_of_wide_noise_are_near_the_least() -> None:
+    """0.1 % above that of the normal law, and for Laplace noise no more than 4 % above it where
+    there are many terms."""
+    normal = 1.959963985 * 10**9 * 5
+    corners = np.array([[[3.0, 4.0]]])
+    gaussian = DiscreteGaussian(Fraction(10**18))
+    found = half_widths_of_weighted(gaussian, corners, 1, 0.05)[0]
+    assert normal <= found <= 1.001 * normal
+    assert half_widths_of_weighted(Joint.of([gaussian], False, 1), corners, 1, 0.05) >= normal
+    laplace = DiscreteLaplace(Fraction(10**9))
+    sure = half_widths_of_weighted(laplace, corners, 200, 0.05)[0]
+    assert normal * 20 <= sure <= 1.15 * normal * 20
+    both = Joint.of([laplace, gaussian], False, 1)
+    joined = half_widths_of_weighted(both, corners, 1, 0.05)[0]
+    assert joined < half_widths_of_weighted(laplace, corners, 1, 0.05)[0] < 3 * normal
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("dropna", [False, True])
 @pytest.mark.parametrize("what", ["cov", "corr"])
-def test_the_box_of_a_table_is_as_wide_as_the_sums_of_noise_that_it_takes(
-    columns: int, what: str
+def test_each_sum_is_made_of_as_many_noises_as_it_says(
+    columns: int, dropna: bool, what: str
 ) -> None:
-    asked = getattr(survey().dp[list("abcde")[:columns]], what)(bounds=LIMITS)
-    statistic, law = asked._statistic, DiscreteLaplace(Fraction(WHOLE))
-    found = statistic._summed([0] * statistic.size, law, 0.05)
-    weights: dict[tuple[Any, int], list[Fraction]] = {}
-    for place in range(statistic.size):  # what each integer adds to each entry
-        one = statistic._boxes([i == place for i in range(statistic.size)], 0)
-        for who in found:
-            for entry, value in enumerate(one[who][0]):
-                weights.setdefault((who, entry), []).extend([value] * bool(value))
-    looked_at = {who for who, _ in weights}
-    alone = [] if what == "corr" else [(i,) for i in range(columns)]
-    assert looked_at == {*itertools.combinations(range(columns), 2), *alone}
-    for (who, entry), each in weights.items():
-        assert len(set(each)) == 1
-        risk = 0.05 / len(weights)
-        width = (
-            law.half_width_of_sum(risk, len(each)) if len(each) > 1 else law.half_width(1 - risk)
-        )
-        assert found[who][1][entry] == width * each[0]
-        assert found[who][0][entry] == 0
+    asked = getattr(survey().dp[list("abcde")[:columns]], what)(bounds=LIMITS, dropna=dropna)
+    block = asked._statistic
+    said = block.operands, block.bounds, block.ddof, block.correlation
+    for statistic in (block, SecondMoments(block.cells, block.layout, *said)):
+        for i, j in itertools.combinations_with_replacement(range(columns), 2):
+            zeros = statistic.sums([0] * statistic.size, i, j)
+            each: list[list[Fraction]] = [[] for _ in zeros.found]
+            for place in range(statistic.size):  # what each integer adds
+                one = statistic.sums([int(k == place) for k in range(statistic.size)], i, j)
+                hit = [k for k, x in enumerate(one.found) if x]
+                assert len(hit) <= 1, "sums have no noise in common"
+                for k in hit:
+                    each[k].append(one.found[k])
+            assert each == [[Fraction(1, zeros.share)] * zeros.terms] * len(each)
 
 
 @pytest.mark.statistical
-def test_intervals_of_a_table_are_far_narrower_than_those_of_all_integers() -> None:
-    """Measured: 0.415 of the width, with a standard deviation of 0.005."""
-    asked = survey(1000).dp[["a", "b", "d"]].cov(bounds={**LIMITS, "b": (0, 1)})
-    record = dp.record(asked.release(epsilon=1))
-    width = record._law.half_width(0.95, len(record._noisy))
-    narrow, wide = (
-        sum(high - low for low, high in ends)
-        for ends in (record._intervals(0.95), record.statistic.intervals(record._noisy, width))
-    )
-    assert narrow < 0.6 * wide
+@pytest.mark.parametrize(
+    ("columns", "rows", "gaussian", "dropna"),
+    [
+        (2, 1000, False, False),
+        (4, 1000, False, False),
+        (8, 10_000, False, True),
+        (4, 1000, True, False),
+        (8, 1000, True, True),
+    ],
+)
+def test_intervals_of_a_table_are_as_wide_as_its_errors_ask_for(
+    columns: int, rows: int, gaussian: bool, dropna: bool
+) -> None:
+    """Half-widths of at most 3 × 1.96 root mean squares; over all entries they were measured as
+    1.4 to 2.1 × (docs/proofs/covariances.md), with 60 draws off by some 2 %."""
+    frame = pd.DataFrame(np.random.default_rng(1).random((rows, columns)))
+    asked = frame.dp.cov(bounds=(0, 1), dropna=dropna)
+    loss = {"rho": 0.5} if gaussian else {"epsilon": 1}
+    if gaussian:
+        dp.session(rho=99, delta=1e-6)
+    record = dp.record(asked.release(**loss))
+    statistic, law = record.statistic, record._law
+    exact = _exact(asked, statistic)
+    truth = np.array(statistic.estimate(exact))
+    answers = [np.array(statistic.estimate(law.release(exact))) for _ in range(60)]
+    off = np.sqrt(np.mean([(each - truth) ** 2 for each in answers]))
+    widths = np.subtract(*np.array(statistic.intervals_at(record._noisy, law, 0.95)).T[::-1])
+    assert 0.8 < widths.mean() / 2 / (1.96 * off) < 3
+
+
+def _exact(asked: Any, statistic: Any) -> list[int]:
+    """The integers that the noise of a release was added to."""
+    own = asked._statistic
+    object.__setattr__(asked, "_statistic", statistic)
+    found = integers(asked, asked._root.engine)
+    object.__setattr__(asked, "_statistic", own)
+    return [int(x) for x in found]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("what", ["cov", "var", "corr"])
+@pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(3)), DiscreteGaussian(Fraction(16))])
+def test_intervals_hold_in_two_thousand_draws(what: str, law: Any) -> None:
+    """At 90 % each, with few rows, so that products of errors matter; of a pair's nine integers.
+    Below 1,733 of 2,000 the alarm is false with a probability of 1e-6 at most."""
+    masses = [18, 9, 2, 8, 20, 12, 1, 7, 23]
+    s, t, c = _of(masses)
+    true = {"cov": float(c), "var": float(s), "corr": float(c) / float(s * t) ** 0.5}[what]
+    noises = np.array(law.release([0] * 18_000)).reshape(-1, 9)
+    held = 0
+    for noise in noises.tolist():
+        noisy = of_masses([m + z for m, z in zip(masses, noise, strict=True)])
+        if what == "corr":
+            low, high = correlation_range(noisy, law, 0.1)
+        else:
+            ranged = covariance_range if what == "cov" else variance_range
+            low, high = ranged(noisy, law, 0.1, 0)
+        held += low <= true <= high
+    assert held >= 1733
+
+
+# complete rows
+
+VALUES_OF_ONE = [0.0, 0.25, 0.5, 1 / 3, 0.9, 1.0, 7.0, -np.inf, np.nan]
+
+
+def _second_moments(columns: int) -> tuple[Any, SecondMoments]:
+    """Of a frame with one row the question, and what Gaussian noise is added to."""
+    asked = pd.DataFrame([[0.0] * columns]).dp.cov(bounds=(0, 1), dropna=True)
+    made = asked._statistic
+    return asked, SecondMoments(made.cells, made.layout, made.operands, made.bounds)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_every_row_of_a_small_domain_is_within_the_sensitivity_of_a_vector(columns: int) -> None:
+    """By brute force, after rounding; a row at the ends moves by all of it."""
+    _, statistic = _second_moments(columns)
+    most = (columns + 1) * (columns + 2) // 2
+    rows = np.array(list(itertools.product(VALUES_OF_ONE, repeat=columns)))
+    reached = set()
+    for row in rows:
+        asked = pd.DataFrame([row]).dp.cov(bounds=(0, 1), dropna=True)
+        found = _exact(asked, statistic)
+        squared = sum(x * x for x in found)
+        assert squared <= statistic.moved_squared(1) == most * WHOLE**2
+        assert max(map(abs, found)) <= statistic.linf
+        assert sum(map(abs, found)) <= statistic.l1
+        assert bool(any(found)) == (not np.isnan(row).any()), "a row counts if it is complete"
+        for place, (i, j) in enumerate(
+            itertools.combinations_with_replacement(range(columns + 1), 2)
+        ):
+            x = [1.0, *(2 * np.clip(row, 0, 1) - 1)]
+            if not np.isnan(row).any():
+                assert abs(found[place] / WHOLE - x[i] * x[j]) < 2.0**-26
+        reached.add(squared)
+    assert max(reached) == most * WHOLE**2
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("columns", [2, 3, 5])
+def test_complete_rows_are_those_that_pandas_keeps(noise: str, columns: int, frozen: Any) -> None:
+    frozen(0)
+    frame = survey()[list("abcde")[:columns]]
+    dp.session(epsilon=9, delta=1e-3)
+    said: dict[str, Any] = {"bounds": LIMITS, "epsilon": 1, "dropna": True}
+    if noise == "gaussian":
+        said |= {"delta": 1e-6, "mechanism": "gaussian"}
+    found = frame.dp.cov(**said)
+    low = dp.record(found).interval()
+    if noise == "laplace":  # without noise at all
+        pd.testing.assert_frame_equal(found, frame.dropna().cov(), rtol=1e-6, atol=1e-7)
+        pd.testing.assert_frame_equal(
+            frame.dp.corr(**said), frame.dropna().corr(), rtol=1e-6, atol=1e-7
+        )
+    else:
+        statistic = dp.record(found).statistic
+        assert isinstance(statistic, SecondMoments if columns > 2 else Covariance)
+        exact = statistic.estimate(_exact(frame.dp.cov(bounds=LIMITS, dropna=True), statistic))
+        wanted = frame.dropna().cov().to_numpy().reshape(-1)
+        np.testing.assert_allclose(exact, wanted, rtol=1e-6, atol=1e-7)
+    assert np.isfinite(low.to_numpy()).all()
+
+
+def test_which_integers_are_read_follows_from_public_arguments_alone() -> None:
+    """Never from whether a value is missing: the vector is for Gaussian noise, complete rows as the
+    caller asked, and three columns or more."""
+    dp.session(rho=9, delta=1e-6)
+    kinds: set[Any] = set()
+    for frame in (survey(missing=0.0), survey(missing=0.3)):
+        for dropna, columns, loss in itertools.product(
+            (False, True), (2, 3), ({"rho": 0.1}, {"epsilon": 0.1})
+        ):
+            asked = frame.dp[list("abc")[:columns]].cov(bounds=LIMITS, dropna=dropna)
+            kind = type(dp.record(asked.release(**loss)).statistic)
+            kinds.add((dropna, columns, *loss, kind))
+    vector = (True, 3, "rho", SecondMoments)
+    assert {each for each in kinds if each[-1] is SecondMoments} == {vector}
+    assert len(kinds) == 8, "the same for both frames"
+
+
+@pytest.mark.statistical
+def test_one_vector_halves_the_noise_of_blocks() -> None:
+    """At ρ = 0.5 and four columns: the ratio of root mean squares was measured as 0.47 with a
+    standard deviation of 0.02."""
+    dp.session(rho=99, delta=1e-6)
+    frame = pd.DataFrame(np.random.default_rng(2).random((2000, 4)))
+    truth, off = frame.cov().to_numpy(), []
+    for dropna in (True, False):
+        asked = frame.dp.cov(bounds=(0, 1), dropna=dropna)
+        answers = [asked.release(rho=0.5, fresh=True).to_numpy() for _ in range(60)]
+        off.append(np.sqrt(np.mean([(each - truth) ** 2 for each in answers])))
+    assert off[0] < 0.65 * off[1]
+
+
+@pytest.mark.usefixtures("exact")
+def test_means_are_in_the_integers_of_covariances() -> None:
+    frame = survey()
+    for columns in ("a", "ab", "abc", "abcde"):
+        asked = frame.dp[list(columns)].cov(bounds=LIMITS, dropna=True)
+        block = asked._statistic
+        said = block.operands, block.bounds, block.ddof, block.correlation
+        held = frame[list(columns)].dropna()
+        wanted = [held[c].mean() / LIMITS[c][1] for c in columns]
+        for statistic in (block, SecondMoments(block.cells, block.layout, *said)):
+            found = statistic.means(_exact(asked, statistic))
+            np.testing.assert_allclose(found, wanted, atol=1e-7)
+            assert statistic.means([0] * statistic.size) == [0.5] * len(columns)
 
 
 def test_a_noisy_table_has_no_negative_eigenvalue() -> None:
@@ -234,6 +470,8 @@ def test_a_pair_beats_sums_noised_one_by_one() -> None:
         lambda p: p["a"].cov(survey().dp["b"], bounds=(0, 1), epsilon=1),
         lambda p: p["a"].cov(p.query("a > 0")["b"], bounds=(0, 1), epsilon=1),
         lambda p: p.cov(bounds=(0, 2.0**501), epsilon=1),
+        lambda p: p.cov(bounds=(0, 1), dropna="yes", epsilon=1),
+        lambda p: p.corr(bounds=(0, 1), dropna=None, epsilon=1),
     ],
 )
 def test_wrong_arguments_are_refused_and_cost_nothing(ask: Any) -> None:
