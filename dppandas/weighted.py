@@ -129,7 +129,7 @@ def _log_moments(
         (OF_LARGEST[-1] / largest)[:, None],
     )
     squares = np.square(t[:, :, None, None] * scales[:, None])
-    return t, -terms * np.log1p(-squares).sum(axis=3).max(axis=2)
+    return t, -terms * np.log1p(-squares).sum(axis=3).min(axis=2)
 
 
 def _by_densities(scale: float, corners: Floats, terms: int, risk: float) -> Floats:
