@@ -49,6 +49,7 @@ CASES = {
     29: "errors of quantiles hold, are near the least proven, and extremes come near",
     33: "no step is taken that noise decides, and smooth sensitivities are as small as is proven",
     32: "figures are told as answered, in the user's unit, in a possible order, and noise says so",
+    30: "covariances are bounded by their sums together, and read from the integers that public facts choose",
 }
 
 
@@ -661,6 +662,27 @@ MUTANTS = [
     Mutant(32, "an error as answered may be anything", "verify.py",
            'isinstance(body.get("error", ""), str)', "True",
            "test_figures.py::test_an_error_that_is_no_text_deviates"),
+    Mutant(30, "the best corner in place of the worst", "weighted.py",
+           "np.log1p(-squares).sum(axis=3).min(axis=2)", "np.log1p(-squares).sum(axis=3).max(axis=2)",
+           "test_covariance.py::test_weighted_sums_of_noises_are_within_their_bound_by_the_exact_law"),
+    Mutant(30, "the errors of means have no product", "statistics/fieller.py",
+           "        return -low, high\n", "        return 0.0, 0.0\n",
+           "test_covariance.py::test_whatever_noise_lets_be_lies_in_the_interval"),
+    Mutant(30, "weights at one end of a mean", "statistics/fieller.py",
+           "(p[1], p[1] ** 2), ((p[0] + p[1]) / 2, p[0] * p[1])", "(p[0], p[0] ** 2)",
+           "test_covariance.py::test_whatever_noise_lets_be_lies_in_the_interval"),
+    Mutant(30, "incomplete rows add what they have", "statistics/second_moments.py",
+           "there = np.logical_and.reduce(", "there = np.logical_or.reduce(",
+           "test_covariance.py::test_every_row_of_a_small_domain_is_within_the_sensitivity"),
+    Mutant(30, "a vector for Laplace noise", "statistics/covariance.py",
+           'asked.noise != "gaussian" or', "",
+           "test_covariance.py::test_which_integers_are_read_follows_from_public_arguments_alone"),
+    Mutant(30, "one sum less is paid for", "statistics/second_moments.py",
+           "return WHOLE * self.states_of_all", "return WHOLE * (self.states_of_all - 1)",
+           "test_covariance.py::test_every_row_of_a_small_domain_is_within_the_sensitivity"),
+    Mutant(30, "old covariances answer new questions", "statistics/covariance_tables.py",
+           "    reading: ClassVar = 2", "    reading: ClassVar = 1",
+           "test_covariance.py::test_an_old_covariance_is_not_read_by_a_new_estimator"),
 ]  # fmt: skip
 
 

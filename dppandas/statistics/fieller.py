@@ -37,8 +37,9 @@ ASIDE = 0.2
 #: How many these are, at most: two means, the sum and the difference of their errors, and two
 #: variances or how many rows there are.
 PARAMETERS = 6
-#: How often a parameter's weights are taken anew from what it was narrowed to.
-ROUNDS = 2
+#: How often at most a parameter's weights are taken anew from what it was narrowed to, and how much
+#: narrower it must have become.
+ROUNDS, NARROWER = 8, 0.9
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,9 @@ class Region:
                 side, off = k // len(cells), cells[k % len(cells)].off
                 end = (float(centre) + off[side]) * self.rows + (2 * side - 1) * noise
                 ends[side].append(end / free / divisor[(end > 0) != side])
-            found = _within((min(ends[0]), max(ends[1])), found)
+            before, found = found, _within((min(ends[0]), max(ends[1])), found)
+            if found[1] - found[0] > NARROWER * (before[1] - before[0]):
+                break
         return found
 
     def correlation(self, p: Range, q: Range, off: Range, spreads: tuple[Range, Range]) -> Range:
