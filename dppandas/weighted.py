@@ -101,7 +101,7 @@ def _normal(parts: _Parts, deviations: Floats, totals: Floats, noises: int, risk
     if left < 1e-250:
         return np.full_like(totals, math.inf)
     z = -statistics.NormalDist().inv_cdf(left / 2)
-    return z * deviations + parts.weight * totals / 2
+    return np.asarray(z * deviations + parts.weight * totals / 2)
 
 
 def _by_moments(
@@ -114,7 +114,7 @@ def _by_moments(
     scales = np.concatenate([np.abs(corners) * scale for scale in parts.laplace], axis=2)
     t, moments = _log_moments(scales, terms, target, deviations)
     found: Floats = (moments + np.square(t * deviations[:, None]) / 2 + target) / t
-    return found.min(axis=1)
+    return np.asarray(found.min(axis=1))
 
 
 def _log_moments(
@@ -143,7 +143,7 @@ def _by_densities(scale: float, corners: Floats, terms: int, risk: float) -> Flo
     least = np.where(is_one_sided, scales.min(axis=1), 0.0)
     left = np.log(np.minimum(_densities(t, least, terms) / t, 1.0))
     found: Floats = (moments + left + target) / t
-    return found.min(axis=1)
+    return np.asarray(found.min(axis=1))
 
 
 def _densities(t: Floats, scales: Floats, terms: int) -> Floats:
@@ -166,4 +166,4 @@ def _densities(t: Floats, scales: Floats, terms: int) -> Floats:
     beyond = sizes[:, :, -1] * FREQUENCIES[-1] / np.maximum(power - 1, 1e-9)
     rest = np.where(power > 1, beyond, math.inf)
     whole = sizes[:, :, :-1].sum(axis=2) * (FREQUENCIES[1] - FREQUENCIES[0]) + rest
-    return np.minimum(whole / math.pi, 1.0) / deviations
+    return np.asarray(np.minimum(whole / math.pi, 1.0) / deviations)

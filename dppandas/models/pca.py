@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from ..domain import whole_number
 from ..errors import QueryError, quiet
 from ..frame import PrivateFrame
 from ..series import PrivateSeries
+from ..statistics.covariance_tables import CovarianceTable
 from .base import Answered, Box, Matrix, Model
 from .points import rounded
 
@@ -74,7 +75,8 @@ class PCA(Model):
             spread = scaled.cov(dropna=True, bounds=(-1, 1))
             answered(spread)
         (record,) = answered.records
-        means = 2 * np.array(record.statistic.means(record._noisy)) - 1
+        statistic = cast(CovarianceTable, record.statistic)
+        means = 2 * np.array(statistic.means(record._noisy)) - 1
         unit = box.half.max()  # whose square may be too large for a float
         half = box.half / unit
         values, vectors = np.linalg.eigh(spread.to_numpy() * half * half[:, None])
