@@ -664,7 +664,7 @@ MUTANTS = [
            'isinstance(body.get("error", ""), str)', "True",
            "test_figures.py::test_an_error_that_is_no_text_deviates"),
     Mutant(30, "the best corner in place of the worst", "weighted.py",
-           "np.log1p(-squares).sum(axis=3).min(axis=2)", "np.log1p(-squares).sum(axis=3).max(axis=2)",
+           "np.log1p(-squares).sum(axis=3).min(", "np.log1p(-squares).sum(axis=3).max(",
            "test_covariance.py::test_weighted_sums_of_noises_are_within_their_bound"),
     Mutant(30, "the errors of means have no product", "statistics/fieller.py",
            "        return -low, high\n", "        return 0.0, 0.0\n",

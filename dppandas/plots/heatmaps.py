@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..results import Record
-from ..statistics import Contingency, Covariance
+from ..statistics import Contingency
+from ..statistics.covariance_tables import CovarianceTable
 from ..statistics.base import short
 from .base import Floats, Table, label_keys, pyplot, setting, text_of
 
@@ -27,7 +28,7 @@ Bools = Any
 def is_table(record: Record) -> bool:
     """Whether keys go down and across, so that all numbers are of one kind."""
     statistic, layout = record.statistic, record._layout
-    if isinstance(statistic, Contingency | Covariance):
+    if isinstance(statistic, Contingency | CovarianceTable):
         return True
     return layout.index is not None and len(layout.index) != len(statistic.cells)
 
@@ -82,7 +83,7 @@ def _draw(ax: Any, table: Table) -> None:
 def _colours(table: Table, coloured: Any) -> dict[str, Any]:
     """Numbers of both signs around 0; correlations from -1 to 1."""
     statistic = table.record.statistic
-    if isinstance(statistic, Covariance):
+    if isinstance(statistic, CovarianceTable):
         known = coloured.compressed()
         most = 1.0 if statistic.correlation else float(np.abs(known).max()) if len(known) else 1.0
         return {"cmap": BOTH_SIGNS, "vmin": -(most or 1.0), "vmax": most or 1.0}
