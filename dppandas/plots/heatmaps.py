@@ -11,8 +11,8 @@ import numpy as np
 
 from ..results import Record
 from ..statistics import Contingency
-from ..statistics.covariance_tables import CovarianceTable
 from ..statistics.base import short
+from ..statistics.covariance_tables import CovarianceTable
 from .base import Floats, Table, label_keys, pyplot, setting, text_of
 
 #: Up to so many rows and columns the numbers are written into their cells.
