@@ -20,7 +20,13 @@ from dppandas.statistics import Covariance, SecondMoments
 from dppandas.statistics.covariance import _design, _split, cover
 from dppandas.statistics.covariance_tables import WHOLE
 from dppandas.statistics.fieller import (
+    Region,
+    Seen,
     Sums,
+    U,
+    V,
+    _squared,
+    _squares,
     correlation_range,
     covariance_range,
     side_of,
@@ -174,6 +180,26 @@ def test_whatever_noise_lets_be_lies_in_the_interval(
         for known in ([], sides):
             low, high = correlation_range(noisy, law, 1.0, known)
             assert low <= float(c) / float(s * t) ** 0.5 <= high
+
+
+@given(MASSES, NOISES, st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_products_of_errors_and_weights_lie_between_their_ends(
+    masses: list[int], noises: list[int], low: float, high: float, share: float
+) -> None:
+    """What noise does to both means, and what a mean anywhere in a range makes of the weights."""
+    noisy = of_masses([m + z for m, z in zip(masses, noises, strict=True)])
+    exact, law = of_masses(masses), Within(max(map(abs, noises)))
+    if exact.rows > 0 < noisy.rows:
+        seen = Seen(noisy, law, 1.0)
+        p, q = exact.mean(), exact.mean(V)
+        off = float((noisy.mean() - p) * (noisy.mean(V) - q))
+        ends = seen.errors((float(p),) * 2, (float(q),) * 2)
+        assert ends[0] - 1e-9 <= off <= ends[1] + 1e-9
+    region = Region(exact, Within(1), 1.0)
+    known = min(low, high), max(low, high)
+    inside = known[0] + share * (known[1] - known[0])
+    (widest,) = region.noise([[_squared(region.design, U, *at) for at in _squares(known)]])
+    assert region.noise([[_squared(region.design, U, inside, inside**2)]])[0] <= widest + 1e-9
 
 
 def _masses(rows: list[tuple[int, int]]) -> list[int]:
