@@ -49,7 +49,6 @@ CASES = {
     29: "errors of quantiles hold, are near the least proven, and extremes come near",
     33: "no step is taken that noise decides, and smooth sensitivities are as small as is proven",
     32: "figures are told as answered, in the user's unit, in a possible order, and noise says so",
-    30: "covariances are bounded by their sums together, and read from the integers that public facts choose",
     30: "sums of a covariance are bounded together, of integers that public facts choose",
 }
 

@@ -49,23 +49,6 @@ class Covariance(CovarianceTable):
         return SecondMoments(self.cells, self.layout, *said)
 
     @property
-    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("share",) if self.correlation else ("product",)
-
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        """A row shares out 2^30."""
-        return (1 / WHOLE,)
-
-    def possible(self, entry: int) -> Interval | None:
-        """A variance is never below 0, a covariance within a quarter of the product of widths."""
-        if self.correlation:
-            return -1, 1
-        i, j = self._entries()[entry % len(self._entries())]
-        most = math.prod(b.upper - b.lower for b in (self.bounds[i], self.bounds[j])) / 4
-        return (0, math.inf) if i == j else (-most, most)
-
-    @property
     def blocks(self) -> tuple[tuple[int, ...], ...]:
         """Columns that are looked at together: each two of them somewhere."""
         return cover(len(self.operands))

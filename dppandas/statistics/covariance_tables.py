@@ -48,6 +48,23 @@ class CovarianceTable(Statistic, registered=False):
     reading: ClassVar = 2  # since intervals bound sums together
 
     @property
+    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("share",) if self.correlation else ("product",)
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """A row shares out 2^30, or adds as much to a sum."""
+        return (1 / WHOLE,)
+
+    def possible(self, entry: int) -> Interval | None:
+        """A variance is never below 0, a covariance within a quarter of the product of widths."""
+        if self.correlation:
+            return -1, 1
+        i, j = self._entries()[entry % len(self._entries())]
+        most = math.prod(b.upper - b.lower for b in (self.bounds[i], self.bounds[j])) / 4
+        return (0, math.inf) if i == j else (-most, most)
+
+    @property
     @abstractmethod
     def states_of_all(self) -> int:
         """How many integers a cell has."""
