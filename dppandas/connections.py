@@ -350,7 +350,7 @@ def checked_path(path: object) -> File:
     try:
         file = File(path).expanduser()
         is_folder, has_folder = file.is_dir(), file.parent.is_dir()
-        file.exists()
+        is_strange = file.exists() and not file.is_file()
     except (OSError, ValueError, RuntimeError) as error:  # too long a name, or nobody's home
         said = str(error)
     else:
@@ -359,6 +359,8 @@ def checked_path(path: object) -> File:
         raise StoreError(f"store={shown(str(path))} can't be a path here: {said}. {NOTHING}")
     if is_folder:
         raise StoreError(f"store={str(file)!r} is a folder: name a file in it. {NOTHING}")
+    if is_strange:  # a device, a pipe, a socket
+        raise StoreError(f"store={str(file)!r} is no regular file: name one on a disk. {NOTHING}")
     if not has_folder:
         raise StoreError(
             f"store={str(file)!r}: there is no folder {str(file.parent)!r}. Make it first. "
