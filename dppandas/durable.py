@@ -149,7 +149,8 @@ class SqliteStore(Connected):
         draw = self._write(settled)
         # So that the file by itself has all that was answered, whatever becomes of what stands
         # beside it: a copy, or what is left of a killed kernel.
-        self._read(lambda db: db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall())
+        checkpoint = "PRAGMA wal_checkpoint(PASSIVE)"
+        self._read(lambda db: db.execute(checkpoint).fetchall(), alone=True)
         return draw
 
     def answer(self, key: str, draw: int) -> Answer | None:

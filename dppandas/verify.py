@@ -99,7 +99,7 @@ def _read(file: File, noted: str | None) -> Verdict:
     try:
         db = connections.opened_to_read(file)
         try:
-            db.execute("BEGIN")  # one moment, whatever others write
+            db.begin()  # one moment, whatever others write
             reader.read_all(db)
         finally:
             db.close()
