@@ -250,9 +250,7 @@ def _noisy(
     raise stopped  # anew, for the traceback of the first holds frames with rows or exact integers
 
 
-def _answered(
-    query: Query, mechanism: Mechanism, engine: Engine, process: int
-) -> Sequence[int]:
+def _answered(query: Query, mechanism: Mechanism, engine: Engine, process: int) -> Sequence[int]:
     statistic, where = query.statistic, query.where
 
     def through(over: Over, empty: Callable[[], Gathering]) -> Any:
