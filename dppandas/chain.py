@@ -1,10 +1,13 @@
 """The chain of events in a ledger's file, and whether what is kept beside it follows from it.
 
 What is spent at each place stands in a table, so that no charge adds up all before it. Now and then
-an event holds the hash of that table as it was: with it, opening a file looks at the events since
-then alone. Take their charges off the table, and it must be what was hashed. To change the table
-unseen, one would have to write anew the events since, hashes and all; and `dppandas verify` takes
-no such event at its word, and adds up everything.
+an event holds the hash of that table as it was, and of the events that all else rests on: the
+budget, and the sources with their keys. With it, opening a file looks at those and at the events
+since then alone. Take their charges off the table, and it must be what was hashed.
+
+That finds edits and damage, not forgers: there is no secret in a hash, and whoever can write the
+file can append such an event of his own. `dppandas verify` takes none at its word, and adds up
+everything; and a file that was written anew as a whole is told only by a hash noted elsewhere.
 """
 
 from __future__ import annotations
@@ -26,10 +29,14 @@ Place = tuple[str, str]
 Told = tuple[str, ...]
 
 _UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
-_MARK = "SELECT number FROM events WHERE kind = 'counted' ORDER BY number DESC LIMIT 1"
-_SINCE = (
-    "SELECT number, kind, release, key, body, hash FROM events WHERE number >= ? ORDER BY number"
-)
+#: An event as it stands in the file.
+Row = tuple[int, str, int | None, str | None, str, str]
+
+_MARK = "SELECT number, body FROM events WHERE kind = 'counted' ORDER BY number DESC LIMIT 1"
+_ROWS = "SELECT number, kind, release, key, body, hash FROM events"
+_SINCE = f"{_ROWS} WHERE number >= ? ORDER BY number"
+#: Kinds of events that all else rests on.
+FIXED = ("opened", "source")
 
 
 def append(
@@ -53,9 +60,39 @@ def linked(
     return sha256(said.encode()).hexdigest()
 
 
+def source(db: sqlite3.Connection, name: str) -> str | None:
+    """What the event of a source says; None if there is none. ValueError where it was changed."""
+    row = db.execute(f"{_ROWS} WHERE kind = 'source' AND key = ?", (name,)).fetchone()
+    return None if row is None else _checked(db, row)[4]
+
+
+def _checked(db: sqlite3.Connection, row: Row) -> Row:
+    """An event whose hash follows from what it says."""
+    number, *said, link = row
+    before = "" if number == 1 else _hash(db, number - 1)
+    if linked(before, number, *said) != link:  # type: ignore[arg-type]
+        raise ValueError
+    return row
+
+
 def count(db: sqlite3.Connection) -> None:
-    """Append the hash of the table of what is spent."""
-    append(db, "counted", {"spent": digest(_table(db).items())}, None, None)
+    """Append the hashes of the table of what is spent, and of the events that all rests on."""
+    spent, rests_on = digest(_table(db).items()), sealed(_fixed(db))
+    append(db, "counted", {"spent": spent, "rests_on": rests_on}, None, None)
+
+
+def sealed(hashes: Iterable[str]) -> str:
+    """One hash of several."""
+    return sha256(json.dumps([*hashes]).encode()).hexdigest()
+
+
+def _fixed(db: sqlite3.Connection, end: int = 2**63 - 1) -> list[str]:
+    """The hashes of the events before one that all else rests on, each computed anew."""
+    first = db.execute(f"{_ROWS} WHERE number = 1").fetchone()
+    if first[1] != "opened":
+        raise ValueError
+    sources = f"{_ROWS} WHERE kind = 'source' AND number < ? ORDER BY number"
+    return [_checked(db, row)[5] for row in [first, *db.execute(sources, (end,)).fetchall()]]
 
 
 def digest(rows: Iterable[tuple[Place, Told]]) -> str:
@@ -73,8 +110,11 @@ def is_followed(db: sqlite3.Connection) -> bool:
 
 
 def _is_followed(db: sqlite3.Connection) -> bool:
-    mark = db.execute(_MARK).fetchone()
-    counted, since = _since(db, mark[0] if mark else 1)
+    start, text = db.execute(_MARK).fetchone() or (1, "{}")
+    fixed = sealed(_fixed(db, start))
+    if json.loads(text).get("rests_on", fixed) != fixed:  # counts of older files don't say it
+        return False
+    counted, since = _since(db, start)
     rest = _table(db)
     for place, losses in since.items():
         pairs = zip(rest[place], losses, strict=True)

@@ -50,6 +50,20 @@ class Connection(sqlite3.Connection):
         if hold is not None:
             hold.leave()
 
+    def in_turn(self, action: Callable[[], T], alone: bool = False) -> T:
+        """Run an action that reads the file, or ``alone`` one that writes it: see `locks`."""
+        hold = self.hold
+        return action() if hold is None else hold.in_turn(action, alone, PATIENCE)
+
+    def begin(self) -> None:
+        """Begin to read one moment. Only its beginning is a turn, so that nobody waits for what
+        takes long: SQLite's own locks keep the moment."""
+        self.in_turn(self._begin)
+
+    def _begin(self) -> None:
+        self.execute("BEGIN")
+        self.execute("SELECT 1 FROM sqlite_master").fetchone()  # BEGIN alone reads nothing
+
     def _suspend(self) -> None:
         """Close it, and hold the file: for a fork, after which it is opened again."""
         self.is_closed = True
@@ -134,15 +148,19 @@ class Connected:
     def _connected(self) -> Connection:
         if self._reading or not _is_writable(self.path):
             db = opened_to_read(self.path)
-            self._refuse_other_databases(db)
+            db.in_turn(lambda: self._refuse_other_databases(db))
             return db
         db = opened(self.path)
+        db.in_turn(lambda: self._prepare(db), alone=True)
+        return db
+
+    def _prepare(self, db: Connection) -> None:
         self._refuse_other_databases(db)
         _patiently(lambda: db.execute("PRAGMA journal_mode = WAL"))
         db.execute("PRAGMA synchronous = FULL")
+        db.execute("SELECT 1 FROM sqlite_master").fetchone()  # the log and its map are there now
         if db.hold is not None:
-            db.hold.guard()
-        return db
+            db.hold.guard(self.path.resolve())
 
     def _check_file(self) -> None:
         """Refuse to write to a file that nobody would find again."""
@@ -167,17 +185,17 @@ class Connected:
                 f"{str(self.path)!r} is a database, but no ledger of dppandas. {NOTHING}"
             )
 
-    def _read(self, action: Callable[[Connection], T]) -> T:
+    def _read(self, action: Callable[[Connection], T], alone: bool = False) -> T:
         with self._told():
             db = self._connection()
             # One line, or an interrupt could leave it locked: see `store`.
-            with db.using: return action(db)  # noqa: E701  # fmt: skip
+            with db.using: return db.in_turn(lambda: action(db), alone)  # noqa: E701  # fmt: skip
 
     def _write(self, action: Callable[[Connection], T]) -> T:
         """Run an action in a transaction of its own, on disk when this returns."""
         with self._told():
             db = self._connection()
-            with db.using: return self._written(db, action)  # noqa: E701  # fmt: skip
+            with db.using: return db.in_turn(lambda: self._written(db, action), alone=True)  # noqa: E701  # fmt: skip
 
     def _written(self, db: Connection, action: Callable[[Connection], T]) -> T:
         if db.is_copy:
@@ -225,7 +243,9 @@ def _opened(path: File, reading: bool = False) -> Connection:
     hold = locks.held(path, identity(path) or (0, 0))
     hold.users += 1
     try:
-        if not reading:
+        if reading:
+            hold.look(path)
+        else:
             hold.lock(path)
         db = _connection_to(path.as_uri() + "?mode=ro" * reading)
     except BaseException:
@@ -350,7 +370,7 @@ def checked_path(path: object) -> File:
     try:
         file = File(path).expanduser()
         is_folder, has_folder = file.is_dir(), file.parent.is_dir()
-        file.exists()
+        is_strange = file.exists() and not file.is_file()
     except (OSError, ValueError, RuntimeError) as error:  # too long a name, or nobody's home
         said = str(error)
     else:
@@ -359,6 +379,8 @@ def checked_path(path: object) -> File:
         raise StoreError(f"store={shown(str(path))} can't be a path here: {said}. {NOTHING}")
     if is_folder:
         raise StoreError(f"store={str(file)!r} is a folder: name a file in it. {NOTHING}")
+    if is_strange:  # a device, a pipe, a socket
+        raise StoreError(f"store={str(file)!r} is no regular file: name one on a disk. {NOTHING}")
     if not has_folder:
         raise StoreError(
             f"store={str(file)!r}: there is no folder {str(file.parent)!r}. Make it first. "

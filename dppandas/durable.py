@@ -26,12 +26,13 @@ from .accounting import Measure, Terms
 from .budget import Delta, Epsilon, Loss, Rho
 from .chain import EVERY, append, is_followed
 from .chain import count as count_spent
+from .chain import source as told_source
 from .connections import APPLICATION, Connected, Connection
 from .errors import SessionError, StoreError
 from .leases import Claim, Taken
 from .locks import NOTHING
-from .spending import Part, Spending
-from .store import Answer, Check, Entry, Registered, refuse_own
+from .spending import Part, Place, Spending
+from .store import Answer, Check, Entry, Registered, refuse_own, refuse_second
 
 T = TypeVar("T")
 
@@ -110,6 +111,7 @@ class SqliteStore(Connected):
             changed = {(each.source, each.path) for each in entries}
             db.executemany(_PUT, [_spent_row(place, after.losses[place]) for place in changed])
             if (first - 1) // EVERY != (first - 1 + len(entries)) // EVERY:
+                self._refuse_unfollowed(db)  # or the count would vouch for an edit
                 count_spent(db)
             if claim is not None:
                 _announce(db, entries, claim)
@@ -130,6 +132,7 @@ class SqliteStore(Connected):
         def settled(db: Connection) -> int | None:
             body = _one(db, "SELECT body FROM events WHERE kind = 'charge' AND release = ?", number)
             key = json.loads(body)["key"] or None
+            refuse_second(number, _one(db, _SETTLED, number))
             lease = db.execute("SELECT draw FROM leases WHERE release = ?", (number,)).fetchone()
             if leased and key and lease is None:
                 return None
@@ -149,7 +152,8 @@ class SqliteStore(Connected):
         draw = self._write(settled)
         # So that the file by itself has all that was answered, whatever becomes of what stands
         # beside it: a copy, or what is left of a killed kernel.
-        self._read(lambda db: db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall())
+        checkpoint = "PRAGMA wal_checkpoint(PASSIVE)"
+        self._read(lambda db: db.execute(checkpoint).fetchall(), alone=True)
         return draw
 
     def answer(self, key: str, draw: int) -> Answer | None:
@@ -164,7 +168,7 @@ class SqliteStore(Connected):
 
     def register(self, source: Registered) -> Registered:
         def registered(db: Connection) -> Registered:
-            known = _registered(db, source.name)
+            known = self._known_source(db, source.name)
             if known is None:
                 body = {"name": source.name, "unit": source.unit, "key": source.key.hex(),
                         "kinds": source.kinds}  # fmt: skip
@@ -174,7 +178,13 @@ class SqliteStore(Connected):
         return self.registered(source.name) or self._write(registered)
 
     def registered(self, name: str) -> Registered | None:
-        return self._read(lambda db: _registered(db, name))
+        return self._read(lambda db: self._known_source(db, name))
+
+    def _known_source(self, db: sqlite3.Connection, name: str) -> Registered | None:
+        try:
+            return _registered(db, name)
+        except ValueError:
+            raise self._damaged() from None
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         def listed(db: Connection) -> list[Entry]:
@@ -207,7 +217,10 @@ class SqliteStore(Connected):
         all before it, and for nothing that was rolled back."""
         last, known = _last_charge(db), self._known
         if known is None or known[0] != last:
-            known = self._known = last, spending_kept(db)
+            try:
+                known = self._known = last, spending_kept(db)
+            except ValueError:
+                raise self._damaged() from None
         return known[1]
 
     @property
@@ -241,17 +254,21 @@ class SqliteStore(Connected):
         db.execute("BEGIN")  # one moment, whatever others write
         try:
             self._refuse_unfollowed(db)
+            self._spending_of(db)
             return _terms(db)
         finally:
             db.execute("ROLLBACK")
 
     def _refuse_unfollowed(self, db: Connection) -> None:
         if not is_followed(db):
-            raise StoreError(
-                f"{str(self.path)!r} is damaged: what it says is spent doesn't follow from its "
-                "charges. Restore it from a copy; dppandas verify tells where it deviates. "
-                f"{NOTHING}"
-            )
+            raise self._damaged()
+
+    def _damaged(self) -> StoreError:
+        return StoreError(
+            f"{str(self.path)!r} is damaged: what it says is spent doesn't follow from its "
+            "charges, or its budget or a source was changed. Restore it from a copy; dppandas "
+            f"verify tells where it deviates. {NOTHING}"
+        )
 
     def _refuse_newer(self, version: int) -> None:
         raise StoreError(
@@ -293,10 +310,10 @@ _PUT = (
     "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
     "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
 )
-# LIMIT, for Python looks for one more row than it is asked for, through all of the file.
-_OPENED = "SELECT body FROM events WHERE kind = 'opened' ORDER BY number LIMIT 1"
+_OPENED = "SELECT body FROM events WHERE number = 1"
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
+_SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Until schema 2 the first outcome of a key was its first draw, and so on; now each says which.
 _UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
 
@@ -343,10 +360,16 @@ def create_tables(db: sqlite3.Connection) -> None:
 
 
 def spending_kept(db: sqlite3.Connection) -> Spending:
+    """The table of what is spent. ValueError where a place isn't written as it is here, or stands
+    there twice: the later row would hide what the other says."""
+    losses: dict[Place, Loss] = {}
     rows = db.execute("SELECT source, path, epsilon, delta, rho FROM spending ORDER BY rowid")
-    return Spending(
-        {(source, _path(json.loads(path))): _loss(*parts) for source, path, *parts in rows}
-    )
+    for source, path, *parts in rows:
+        place = source, _path(json.loads(path))
+        if json.dumps(place[1]) != path or place in losses:
+            raise ValueError("a place is written otherwise, or twice")
+        losses[place] = _loss(*parts)
+    return Spending(losses)
 
 
 def spent_rows(spent: Spending) -> list[tuple[tuple[str, str], tuple[str, ...]]]:
@@ -410,12 +433,10 @@ def _entries(db: sqlite3.Connection, where: str = "", *values: Any) -> list[Entr
 
 
 def _registered(db: sqlite3.Connection, name: str) -> Registered | None:
-    row = db.execute(
-        "SELECT body FROM events WHERE kind = 'source' AND key = ?", (name,)
-    ).fetchone()
-    if row is None:
+    said = told_source(db, name)
+    if said is None:
         return None
-    body = json.loads(row[0])
+    body = json.loads(said)
     kinds = tuple((name, kind, declared) for name, kind, declared in body.get("kinds", ()))
     return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]), kinds)
 

@@ -120,7 +120,8 @@ class BudgetExceeded(SessionError):
 
 
 class WorkerProcessError(SessionError):
-    """A forked or worker process tried to release on a memory ledger."""
+    """A forked or worker process tried to release on a memory ledger, or what was charged to the
+    process that it was forked from."""
 
 
 class StoreError(SessionError, OSError):

@@ -26,9 +26,12 @@ Schema = Mapping[Any, Kind]
 
 NUMBER, TRUTH, TEXT, TIME, ZONED = "number", "truth", "text", "time", "zoned time"
 DURATION, LIST, UNKNOWN = "duration", "list", "unknown"
+#: What can be declared.
 KINDS: tuple[Kind, ...] = (NUMBER, TRUTH, TEXT, TIME, ZONED, DURATION, LIST, UNKNOWN)
+#: What `.dt.to_period` makes, each with its frequency: "period[M]".
+PERIOD = "period"
 
-ANY = frozenset(KINDS)
+ANY = frozenset(KINDS) | {PERIOD}
 #: What can be computed with; True is 1.
 NUMBERS = frozenset({NUMBER, TRUTH})
 TRUTHS = frozenset({TRUTH})
@@ -41,6 +44,7 @@ LABELS = ANY - {LIST}
 _ADVICE: dict[Kind, str] = {
     NUMBER: '.astype(float), where "1,200" stands .str.replace(",", "").astype(float)',
     TRUTH: "a comparison, such as column == value",
+    PERIOD: ".dt.to_period(…)",
     TEXT: ".astype(str)",
     TIME: '.astype("datetime64[ns]")',
     ZONED: "a column with a zone",
@@ -117,7 +121,14 @@ def of_value(value: Any) -> Kind:
         return TIME
     if isinstance(value, datetime.timedelta | np.timedelta64):
         return DURATION
+    if isinstance(value, pd.Period):
+        return periods(value.freqstr)
     return LIST if isinstance(value, list | tuple) else UNKNOWN
+
+
+def periods(frequency: str) -> Kind:
+    """The kind of periods of a frequency; those of another are never equal."""
+    return f"{PERIOD}[{frequency}]"
 
 
 def joined(kinds: Iterable[Kind]) -> Kind:
@@ -133,7 +144,7 @@ def joined(kinds: Iterable[Kind]) -> Kind:
 
 def is_in(kind: Kind, wanted: Collection[Kind]) -> bool:
     """Whether values of a kind may be what is wanted: of an unknown one they always may."""
-    return kind == UNKNOWN or kind in wanted
+    return kind == UNKNOWN or kind in wanted or (kind.startswith(PERIOD) and PERIOD in wanted)
 
 
 def can_equal(one: Kind, other: Kind) -> bool:
@@ -143,13 +154,14 @@ def can_equal(one: Kind, other: Kind) -> bool:
 
 def can_hold(kind: Kind, value: Any) -> bool:
     """Whether a plain value may equal one of a kind. A text that reads as a time means that time
-    to times. A time without a zone is one on the clock of a column with a zone."""
+    to times; without a zone it means what the clock on their wall shows."""
     if kind == UNKNOWN or is_missing(value):
         return True
     meant = of_value(value)
-    if kind in TIMES and meant == TEXT:
-        meant = _of_time(value)
-    return can_equal(kind, meant) or (kind == ZONED and meant == TIME)
+    if kind not in TIMES or meant != TEXT:
+        return can_equal(kind, meant)
+    meant = _of_time(value)
+    return meant == kind or (kind == ZONED and meant == TIME)
 
 
 def _of_time(text: str) -> Kind:
@@ -170,6 +182,8 @@ def target(wanted: Collection[Kind]) -> Kind:
 
 def advice(kind: Kind, wanted: Kind) -> str:
     """What makes of a column of one kind one of another."""
+    if kind.startswith(PERIOD):
+        return "Use the time, or a part of it, such as .dt.month"
     return f"Use {_BETWEEN_KINDS.get((kind, wanted), _ADVICE[wanted])}"
 
 

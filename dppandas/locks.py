@@ -8,7 +8,8 @@ So a process holds one descriptor of each ledger that it has open, from before t
 of any thread until after the last. On it are locks that belong to the descriptor, and which the
 system drops when the process ends, however that happens: `flock`, for all who have the file open;
 and single bytes, far beyond the end of any file, that say by which name it is open, that its log
-is in use, and which answers are being computed. docs/adr/0024-one-name.md has the reasons.
+is in use, whose turn it is to read or write, and which answers are being computed. A second
+descriptor keeps the map of the log from being cut off. docs/adr/0024-one-name.md has the reasons.
 """
 
 from __future__ import annotations
@@ -18,19 +19,30 @@ import os
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path as File
+from typing import TypeVar
 
 from .errors import StoreError
 
 if sys.platform == "linux":
     import fcntl
 
+T = TypeVar("T")
+
 #: The bytes of the file that SQLite locks while it is read: with them no log is ever removed.
 SHARED = (2**30 + 2, 510)
+#: The byte of the map of the log that SQLite locks while it is used: who comes and finds it free
+#: cuts the map off.
+MAPPED = (128, 1)
 #: Locked while a name is looked up and taken.
 GATE = (2**60, 1)
+#: Locked while the file is read, together with others, or written, alone.
+TURN = (2**60 + 1, 1)
+#: So many seconds for somebody else's turn before the last to close leaves the log as it is.
+CLOSING = 1.0
 #: One byte for each name, and one for each answer that is being computed.
 NAMES, NAMES_LONG = 2**61, 2**60
 ANSWERS = 2**62
@@ -60,7 +72,11 @@ class Hold:
         self.answering: dict[int, object] = {}  # by release, who computes it
         self.descriptor: int | None = None
         self.name = _name(path)
+        self._looking: int | None = None  # the descriptor of who only reads
+        self._map: int | None = None  # that of the map of the log
         self._guarded = False
+        self._one_by_one = threading.RLock()  # threads share a descriptor, and its locks
+        self._turn: int | None = None  # the descriptor on which a turn is taken
 
     def lock(self, path: File) -> None:
         """Open the descriptor, and take the name by which the file is opened."""
@@ -77,25 +93,85 @@ class Hold:
             raise
         self.descriptor = descriptor
 
-    def guard(self) -> None:
-        """See to it that nobody removes the log, whoever closes the file in this process."""
+    def look(self, path: File) -> None:
+        """Open a descriptor to take turns with, of a file that is only read."""
+        if self.descriptor is None and self._looking is None:
+            self._looking = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+
+    def guard(self, path: File) -> None:
+        """See to it that nobody removes the log or cuts off its map, whoever closes these files in
+        this process. In a turn alone, when SQLite has made them."""
         if self.descriptor is not None and not self._guarded:
             self._guarded = _locked(self.descriptor, *SHARED)
+            self._guard_map(path.with_name(f"{path.name}-shm"))
+
+    def _guard_map(self, path: File) -> None:
+        if self._guarded and self._map is None and path.exists():
+            self._map = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+            _locked(self._map, *MAPPED)
 
     def unguard(self) -> None:
-        """Let the last connection tidy up."""
-        if self.descriptor is not None and self._guarded:
+        """Let the last connection tidy up, in a turn that ends with `leave`. Where somebody else
+        takes too long, the log stays as it is."""
+        if self.descriptor is not None and self._guarded and self._took_turn(True, CLOSING):
             _unlocked(self.descriptor, *SHARED)
             self._guarded = False
+
+    def in_turn(self, action: Callable[[], T], alone: bool, patience: float) -> T:
+        """Run an action while nobody writes; ``alone`` while nobody reads either. One within
+        another is part of it. `TimeoutError` where others don't end theirs.
+
+        SQLite has locks for this, and they end when this process closes any descriptor of the map.
+        Between its own threads SQLite keeps books; between processes this is what holds.
+        """
+        # One line, or an interrupt could leave it locked: see `store`.
+        with self._one_by_one: return self._in_turn(action, alone, patience)  # noqa: E701  # fmt: skip
+
+    def _in_turn(self, action: Callable[[], T], alone: bool, patience: float) -> T:
+        if self._turn is not None:
+            return action()
+        try:
+            try:
+                if not self._took_turn(alone, patience):
+                    raise TimeoutError("locked by another process")
+                return action()
+            finally:
+                self._end_turn()
+        finally:
+            self._end_turn()  # where an interrupt came in between
+
+    def _took_turn(self, alone: bool, patience: float) -> bool:
+        descriptor = self._looking if self.descriptor is None else self.descriptor
+        self._turn = descriptor
+        if descriptor is None:
+            return True
+        end, pause = time.monotonic() + patience, 0.0002
+        while not _is_locked_at_once(descriptor, *TURN, alone):
+            if time.monotonic() > end:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, 0.01)
+        return True
+
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            _unlocked(self._turn, *TURN)
+            self._turn = None
 
     def leave(self) -> None:
         """One user less. The caller has `registry`."""
         self.users -= 1
         if self.users <= 0:
             _holds.pop(self.key, None)
-            if self.descriptor is not None:
-                os.close(self.descriptor)
-                self.descriptor = None
+            self._end_turn()
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Close all descriptors. In a child after a fork that leaves its parent's locks."""
+        for descriptor in (self._map, self._looking, self.descriptor):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._map = self._looking = self.descriptor = self._turn = None
 
     def answer(self, release: int, who: object) -> None:
         """Note that an answer is being computed here: others see it until `answered`, or until
@@ -225,6 +301,18 @@ def _locked(descriptor: int, start: int, long: int, alone: bool = False) -> bool
     return _asked(lambda: fcntl.fcntl(descriptor, how, _bytes(kind, start, long))) is not None
 
 
+def _is_locked_at_once(descriptor: int, start: int, long: int, alone: bool) -> bool:
+    """Lock bytes unless others are in the way. Where the system can't, nobody is."""
+    if sys.platform != "linux":
+        return True
+    said = _bytes(fcntl.F_WRLCK if alone else fcntl.F_RDLCK, start, long)
+    try:
+        _asked(lambda: fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, said))
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
 def _unlocked(descriptor: int, start: int, long: int) -> None:
     if sys.platform == "linux":
         said = _bytes(fcntl.F_UNLCK, start, long)
@@ -258,8 +346,7 @@ def forget() -> None:
     leaves them as they are, which unlocking would not; and they end with the parent, not with its
     last child. The caller has `registry`."""
     for hold in _holds.values():
-        if hold.descriptor is not None:
-            os.close(hold.descriptor)
-        hold.descriptor, hold.users = None, 0
+        hold.let_go()
+        hold.users = 0
         hold.answering.clear()
     _holds.clear()

@@ -15,6 +15,8 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from . import rows
 from .domain import is_missing, plain, public, some_names
 from .errors import UnknownColumn, UnsupportedExpression, shown
@@ -123,18 +125,18 @@ def _variable(name: str, variables: Callable[[str], Any]) -> Literal:
 
 
 def literal(value: Any, named: str = "") -> Literal:
-    """A plain scalar: a number, text, truth value, time or duration."""
+    """A plain scalar: a number, text, truth value, time, duration or period."""
     is_in_text = bool(named)
     named = named or "the value"
     value = plain(value)
-    is_scalar = isinstance(value, (*NUMBERS, str, datetime.timedelta)) or (
+    is_scalar = isinstance(value, (*NUMBERS, str, datetime.timedelta, pd.Period)) or (
         timestamp(value) is not None
     )
     value = public(value) if is_scalar else value
     if not is_scalar or is_missing(value):
         raise UnsupportedExpression(
             f"{named} is a {type(value).__name__}, not a plain scalar (a number, text, truth "
-            f"value, time or duration). "
+            f"value, time, duration or period). "
             f"{_SAYS if is_in_text else 'Nothing was computed or charged.'}"
         )
     return Literal(value)

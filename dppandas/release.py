@@ -6,6 +6,7 @@ loss is compared with what was asked, the ledger commits the charge, and only th
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -15,7 +16,7 @@ from typing import Any
 from . import figures, previews, results
 from .budget import Loss
 from .engines import Engine
-from .errors import InternalError, ReleaseFailed, StoreError
+from .errors import InternalError, ReleaseFailed, StoreError, WorkerProcessError
 from .leases import Claim, Taken
 from .ledger import draft
 from .mechanisms import Mechanism
@@ -182,13 +183,17 @@ def _names(prepared: Sequence[_Prepared]) -> list[object]:
 def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Answer | None]:
     """The answers to what is charged now; None to what another process has overtaken."""
     with Claim([each.query.asked.draw for each in prepared]) as claim:
+        process = os.getpid()
         entries = running.ledger.charge(*(each.draft for each in prepared), claim=claim)
-        return [_drawn(running, each, entries[i:]) for i, each in enumerate(prepared)]
+        return [_drawn(running, each, entries[i:], process) for i, each in enumerate(prepared)]
 
 
-def _drawn(running: Session, each: _Prepared, entries: Sequence[Entry]) -> Answer | None:
+def _drawn(
+    running: Session, each: _Prepared, entries: Sequence[Entry], process: int
+) -> Answer | None:
     """The answer to the first of some charges, kept before anybody sees it."""
-    noisy = _noisy(each.query, each.mechanism, each.engine)
+    noisy = _noisy(each.query, each.mechanism, each.engine, process)
+    _refuse_fork(process)  # before it notes anything
     if noisy is None:
         for left in entries:
             running.ledger.settle(left, "failed", leased=True)
@@ -206,6 +211,17 @@ def _drawn(running: Session, each: _Prepared, entries: Sequence[Entry]) -> Answe
             f"not kept may not be shown: another could be drawn beside it. {said}"
         )
     return None if draw is None else Answer(entries[0], noisy, draw)
+
+
+def _refuse_fork(process: int) -> None:
+    """A function of the caller may fork while rows are read. The charge pays for one draw, and that
+    is made by the process that was charged."""
+    if os.getpid() != process:
+        raise WorkerProcessError(
+            "this process was forked while a release was being computed, which the process that it "
+            "was forked from goes on with. Nothing was released here. Let a function that reads "
+            "rows start no process that returns from it."
+        )
 
 
 def _kept(
@@ -250,10 +266,12 @@ def _prepared(
     return _Prepared(query, engine, mechanism, entry)
 
 
-def _noisy(query: Query, mechanism: Mechanism, engine: Engine) -> Sequence[int] | None:
+def _noisy(
+    query: Query, mechanism: Mechanism, engine: Engine, process: int
+) -> Sequence[int] | None:
     """What is released; None where that failed."""
     try:
-        return _answered(query, mechanism, engine)
+        return _answered(query, mechanism, engine, process)
     except (KeyboardInterrupt, SystemExit) as stop:
         stopped = type(stop)
     except BaseException:
@@ -261,7 +279,7 @@ def _noisy(query: Query, mechanism: Mechanism, engine: Engine) -> Sequence[int] 
     raise stopped  # anew, for the traceback of the first holds frames with rows or exact integers
 
 
-def _answered(query: Query, mechanism: Mechanism, engine: Engine) -> Sequence[int]:
+def _answered(query: Query, mechanism: Mechanism, engine: Engine, process: int) -> Sequence[int]:
     statistic, where = query.statistic, query.where
 
     def through(over: Over, empty: Callable[[], Gathering]) -> Any:
@@ -272,6 +290,7 @@ def _answered(query: Query, mechanism: Mechanism, engine: Engine) -> Sequence[in
         return engine.gather(kernel, empty, query.what, statistic.whole_units)
 
     exact = statistic.exact(through, mechanism)
+    _refuse_fork(process)
     watching = recorder.get()
     if watching is not None:
         return watching(query, mechanism, exact)

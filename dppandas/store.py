@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 from .budget import Epsilon, Loss
-from .errors import SessionError, WorkerProcessError
+from .errors import ReleaseFailed, SessionError, WorkerProcessError
 from .leases import Claim, Taken
 from .spending import Path, Spending
 
@@ -152,6 +152,15 @@ def refuse_own(claim: Claim) -> None:
         )
 
 
+def refuse_second(number: int, has_outcome: object) -> None:
+    """One charge pays for one answer."""
+    if has_outcome:
+        raise ReleaseFailed(
+            f"release {number} has an outcome already, and one charge pays for one answer: this "
+            "one is discarded. The charge stays."
+        )
+
+
 #: The process that imported dppandas. A fork of it is another, even for sessions that it opens.
 _PROCESS = os.getpid()
 
@@ -229,6 +238,7 @@ class MemoryStore:
         self, number: int, status: str, noisy: Sequence[Any] | None, leased: bool, told: str
     ) -> int | None:
         entry = self._entries[number - 1]
+        refuse_second(number, entry.status != "charged")
         draw = next((draw for (_, draw), lease in self._leases.items() if lease[0] == number), None)
         if leased and entry.key and draw is None:
             return None

@@ -99,7 +99,7 @@ def _read(file: File, noted: str | None) -> Verdict:
     try:
         db = connections.opened_to_read(file)
         try:
-            db.execute("BEGIN")  # one moment, whatever others write
+            db.begin()  # one moment, whatever others write
             reader.read_all(db)
         finally:
             db.close()
@@ -126,6 +126,7 @@ class _Reader:
         self.head = ""
         self.terms: Terms | None = None
         self.sources: list[str] = []
+        self.fixed: list[str] = []  # the hashes of the events that all else rests on
         self.charges: dict[int, Entry] = {}  # by release
         self.last = 0  # release
         self.charged_by: dict[int, int] = {}  # the event of each
@@ -202,6 +203,8 @@ class _Reader:
             if chain.linked(before, number, kind, release, key, body) != link:
                 self.note(number, _broken(before))
             self.numbers[link] = number
+            if kind in chain.FIXED:
+                self.fixed.append(link)
             before, expected = link, number + 1
             self._event(number, kind, release, key, body)
         self.head = before
@@ -279,6 +282,9 @@ class _Reader:
         follows = durable.spent_rows(Spending().plus(map(_charge, self.charges.values())))
         is_right = not self.is_whole or body["spent"] == chain.digest(follows)
         _unless(is_right, "what it says was spent doesn't follow from the charges before it")
+        fixed = chain.sealed(self.fixed)
+        is_same = body.get("rests_on", fixed) == fixed
+        _unless(is_same, "the budget, or a source, was another when it was counted")
 
     # what follows from them
 

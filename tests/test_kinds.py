@@ -106,12 +106,12 @@ def test_what_is_no_declaration_is_refused(given: Any, words: str) -> None:
 CELLS: list[Any] = [
     1, 2.5, True, "12", " 3 ", "a", "1,200", None, "2020-01-31", "2020-01-31T01:00Z",
     pd.Timestamp("2020-01-31"), pd.Timestamp("2020-01-31", tz="UTC"), datetime.date(2020, 1, 31),
-    pd.Timedelta("1 day"), "1 days 02:00:00", [1, 2], b"a", 2**60 + 1,
+    pd.Timedelta("1 day"), "1 days 02:00:00", [1, 2], b"a", 2**60 + 1, "True", "false",
 ]  # fmt: skip
 DAY, ZONED = pd.Timestamp("2020-01-31"), pd.Timestamp("2020-01-31", tz="UTC")
 DECLARED: dict[str, dict[int, Any]] = {
     "number": {0: 1, 1: 2.5, 2: 1, 3: 12, 4: 3, 17: 2**60 + 1},
-    "truth": {0: True, 1: True, 2: True, **dict.fromkeys([3, 4, 5, 6, 8, 9, 14, 17], True)},
+    "truth": {0: True, 1: True, 2: True, 17: True, 18: True, 19: False},
     "time": {8: DAY, 10: DAY, 12: DAY},
     "zoned time": {9: ZONED + pd.Timedelta("1h"), 11: ZONED},
     "duration": {13: pd.Timedelta("1 day"), 14: pd.Timedelta("26h")},
@@ -426,6 +426,10 @@ COLUMN: dict[str, Row] = {
     "abs": total_row(lambda d, c: d["x"].abs(), NUMBERS),
     "round": total_row(lambda d, c: (d["x"] / 3).round(1), NUMBERS),
     "clip": total_row(lambda d, c: (d["x"] * 1).clip(1, 3), NUMBERS),
+    "clip, of times": Row(
+        lambda p, c: p["x"].clip(*c.labels[::-1]).value_counts(keys=c.labels, sort=False, **E),
+        TIMES | LENGTHS,
+        lambda d, c: counts(d["x"].clip(*c.labels[::-1]).dropna(), c.labels)),
     "a function of numpy": total_row(lambda d, c: np.sqrt(d["x"] * 1.0), NUMBERS),
     "cut": Row(lambda p, c: p["x"].cut([0, 2, 5]).value_counts(sort=False, **E), NUMBERS,
                lambda d, c: pd.cut(d["x"].astype(float), [0, 2, 5]).value_counts(sort=False)),
@@ -746,6 +750,23 @@ def test_of_an_unknown_kind_each_cell_means_what_it_means(name: str, kind: str) 
     assert alike(told, known), (told, known)
 
 
+@pytest.mark.usefixtures("exact")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("nothing", [None, ()], ids=["missing", "of no kind"])
+def test_where_no_cell_is_anything_an_answer_is_given_all_the_same(kind: str, nothing: Any) -> None:
+    """One row with a value would change an error into an answer."""
+    case = CASES[kind]
+    empty = Case([nothing] * len(case.cells), object, case.labels, {})
+    for name, row in MATRIX.items():
+        try:
+            answer(row, empty, x=kind, y=kind)
+        except dp.ReleaseFailed as failed:
+            raise AssertionError(name) from failed
+        except dp.DPError:
+            assert spent() == 0, name
+
+
 #: Public names that make or answer nothing by themselves.
 NO_VERBS = {
     "columns",
@@ -829,6 +850,23 @@ FOUND: dict[str, tuple[Callable[[Any], Any], str]] = {
     "text among times": (lambda p: p[p["start"].isin(["soon"])].count(), "pd.Timestamp"),
     "a text column beside times": (lambda p: p[p["start"] == p["said"]].count(), "kind text"),
     "naive beside zoned": (lambda p: p[p["start"] < p["zoned"]].count(), "zoned time"),
+    "no zone where one is": (
+        lambda p: p[p["zoned"] > pd.Timestamp("2020-01-10")].count(), "with a zone"),
+    "a label without a zone where one is": (
+        lambda p: p["zoned"].dt.floor("D").value_counts(keys=[pd.Timestamp("2020-01-01")]),
+        "with a zone"),
+    "days where a zone is": (
+        lambda p: p[p["zoned"].isin([datetime.date(2020, 1, 1)])].count(), "with a zone"),
+    "a text as a period": (
+        lambda p: p[p["start"].dt.to_period("M") == "2020-01"].count(),
+        r"pd\.Period\('2020-01', 'M'\)"),
+    "a period of another frequency": (
+        lambda p: p["start"].dt.to_period("M").value_counts(keys=[pd.Period("2020-01-01", "D")]),
+        "same frequency"),
+    "a period as a number": (
+        lambda p: p["start"].dt.to_period("M").mean(bounds=(0, 1)), r"\.dt\.month"),
+    "text as a truth": (
+        lambda p: p[["said"]].sum(), "Use a comparison, such as column == value[.]"),
     "a zone where none is": (
         lambda p: p[p["start"] > pd.Timestamp("2020-01-01", tz="UTC")].count(), "without a zone"),
     "a sum of times": (lambda p: p["start"].sum(bounds=(0, 1)), "kind time"),

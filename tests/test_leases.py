@@ -11,6 +11,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -606,3 +607,49 @@ def test_a_lease_leaves_no_row_behind(file: Path) -> None:
     db = sqlite3.connect(file)
     assert db.execute("SELECT count(*) FROM leases").fetchone() == (0,)
     db.close()
+
+
+# --- forks of who is answering --------------------------------------------------------------------
+
+
+@linux
+@pytest.mark.parametrize("where", ["memory", "file"])
+def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
+    where: str, tmp_path: Path
+) -> None:
+    """Each process drew an answer of its own for the one charge."""
+    code = """
+        import os, sys
+        import pandas as pd
+        import dppandas as dp
+        where = {"store": sys.argv[1]} if len(sys.argv) > 1 else {}
+        dp.session(epsilon=1, **where)
+        rows, children = pd.DataFrame({"x": range(50)}), []
+        def score(frame, candidate):
+            if len(frame) and not children:
+                children.append(os.fork())
+            return 0
+        try:
+            said = f"answered {dp.choose(rows, [1, 2, 3], score=score, sensitivity=1, epsilon=1)}"
+        except dp.WorkerProcessError:
+            said = "refused"
+        if children[0] == 0:
+            print(said, flush=True)
+            os._exit(0)
+        os.waitpid(children[0], 0)
+        print(said, dp.ledger().to_frame()["status"].tolist())
+    """
+    file = [str(tmp_path / "a.ledger")] if where == "file" else []
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code), *file]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    child, parent = ran.stdout.splitlines()
+    assert child == "refused"
+    assert parent.startswith("answered")
+    assert parent.endswith("['released']")
+
+
+def test_a_second_outcome_is_an_error(store: Store) -> None:
+    (entry,) = store.add([replace(DRAFT, key="")], agreed)
+    store.settle(entry.number, "released", [3])
+    with pytest.raises(dp.ReleaseFailed, match="has an outcome already"):
+        store.settle(entry.number, "released", [4])

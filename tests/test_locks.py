@@ -465,3 +465,125 @@ def test_the_last_to_close_leaves_one_file(file: Path) -> None:
     second.close()
     assert [p.name for p in file.parent.iterdir()] == ["a.ledger"]
     assert sqlite3.connect(file).execute("SELECT count(*) FROM events").fetchone()[0] == 2
+
+
+# --- turns ----------------------------------------------------------------------------------------
+
+#: Charges while a thread reads the map of the log, as a backup of the folder does.
+BACKED_UP = """
+    import threading
+    ended = threading.Event()
+
+    def backed_up():
+        while not ended.is_set():
+            open(sys.argv[1] + "-shm", "rb").close()
+
+    if heard() == "back up":
+        threading.Thread(target=backed_up).start()
+    for _ in range(60):
+        store.add([entry("1/100000")], within)
+    ended.set()
+    say("done")
+    heard()
+"""
+#: Tries to charge, without patience.
+TRIES = """
+    from dppandas import connections
+    connections.PATIENCE = 0.2
+    while heard():
+        try:
+            store.add([entry()], within)
+            say("charged")
+        except dp.StoreError as error:
+            say(error)
+"""
+
+
+@linux
+def test_no_charge_is_lost_though_the_map_of_the_log_is_read(file: Path) -> None:
+    """It was: 171 answers were shown, and 170 charges kept. Or the file was destroyed."""
+    with kernel(file, BACKED_UP) as first, kernel(file, BACKED_UP) as second:
+        for each, line in ((first, "back up"), (second, "only charge")):
+            assert each.ran.stdin
+            each.ran.stdin.write(line + "\n")
+            each.ran.stdin.flush()
+        assert (first.says(), second.says()) == ("done", "done")
+        assert SqliteStore(file).count() == 120
+    assert verified(file).is_sound
+
+
+@linux
+def test_who_charges_is_alone_though_this_process_closes_the_map(file: Path) -> None:
+    """SQLite's lock on writing ends when this process closes any descriptor of the map."""
+    store, said = SqliteStore(file), []
+    with kernel(file, TRIES) as other:
+
+        def meanwhile(before: Loss, after: Loss) -> None:
+            file.with_name("a.ledger-shm").read_bytes()
+            said.append(other.told("try"))
+
+        store.add([DRAFT], meanwhile)
+        assert "another process holds it" in said[0]
+        assert other.told("again") == "charged"
+    assert store.count() == 2
+
+
+@linux
+def test_the_map_is_not_cut_off_though_this_process_closes_it(file: Path) -> None:
+    store, map_ = SqliteStore(file), file.with_name("a.ledger-shm")
+    map_.read_bytes()
+    assert ("OFDLCK", locks.MAPPED[0]) in own_locks(map_)
+    second = SqliteStore(file)
+    second.close()
+    assert ("OFDLCK", locks.MAPPED[0]) in own_locks(map_)
+    store.close()
+    assert not map_.exists()
+
+
+@linux
+def test_who_only_reads_waits_for_who_writes(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = """
+        store.add([entry()], within)
+        say("ready")
+        heard()
+        store.between_charges(lambda spent: (say("in"), heard()))
+        say("out")
+        heard()
+    """
+    with kernel(file, body) as other:
+        assert other.says() == "ready"
+        look = SqliteStore(file, reading=True)
+        assert other.told() == "in"
+        monkeypatch.setattr(connections, "PATIENCE", 0.2)
+        with pytest.raises(dp.StoreError, match="another process holds it"):
+            look.count()
+        assert other.told() == "out"
+        assert look.count() == 1
+
+
+@linux
+def test_a_fork_neither_ends_a_turn_nor_keeps_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = """
+        import signal
+        def forked(spent):
+            child = os.fork()
+            if child == 0:
+                signal.pause()
+            say("forked", child)
+            heard()
+        store.between_charges(forked)
+    """
+    with kernel(file, body) as other:
+        child = int(other.says().split()[1])
+        try:
+            monkeypatch.setattr(connections, "PATIENCE", 0.2)
+            with pytest.raises(dp.StoreError, match="another process holds it"):
+                SqliteStore(file)
+            monkeypatch.undo()
+            other.ran.kill()
+            other.ran.wait(timeout=60)
+            SqliteStore(file).add([DRAFT], agreed)
+        finally:
+            os.kill(child, signal.SIGKILL)

@@ -234,6 +234,7 @@ def bad_paths(tmp_path: Path) -> list[tuple[object, str]]:
     other.close()
     return [
         (tmp_path, "is a folder"),
+        ("/dev/null", "is no regular file"),
         (tmp_path / "none" / "a.ledger", "there is no folder"),
         (tmp_path / "text.ledger", "damaged, or no ledger"),
         (tmp_path / "other.db", "no ledger of dppandas"),

@@ -232,6 +232,20 @@ def test_tz_convert_and_to_period_are_those_of_pandas() -> None:
 
 
 @pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("compare", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_periods_compare_with_periods_of_their_frequency(compare: str) -> None:
+    when = pd.Series(pd.to_datetime(["2020-01-31", "2020-02-29", "2020-03-01", None] * 5))
+    june = pd.Series([pd.Timestamp("2020-02-10"), pd.NaT] * 10)
+    month = pd.Period("2020-02", "M")
+    ask = getattr(operator, compare)
+    people = dp.private(pd.DataFrame({"a": when, "b": june}), unit="row")
+    a, b = people["a"].dt.to_period("M"), people["b"].dt.to_period("M")
+    assert people[ask(a, month)].count(epsilon=1) == ask(when.dt.to_period("M"), month).sum()
+    both = ask(when.dt.to_period("M"), june.dt.to_period("M"))
+    assert people[ask(a, b)].count(epsilon=1) == both.sum()
+
+
+@pytest.mark.usefixtures("exact")
 def test_periods_are_keys() -> None:
     when = pd.Series(pd.to_datetime(["2020-01-05", "2020-02-01", "2020-01-31"]))
     months = pd.period_range("2020-01", "2020-03", freq="M")
@@ -441,7 +455,7 @@ KINDS = [
     (lambda p: p["zoned"].dt.tz_convert(None), "time"),
     (lambda p: p["zoned"].dt.tz_convert("UTC"), "zoned time"),
     (lambda p: p["when"].dt.strftime("%Y"), "text"),
-    (lambda p: p["when"].dt.to_period("M"), "unknown"),
+    (lambda p: p["when"].dt.to_period("M"), "period[M]"),
 ]
 
 

@@ -296,6 +296,14 @@ NOTICED: dict[str, Callable[[Path], Any]] = {
     "one more": lambda f: change(f, "INSERT INTO spending VALUES ('x', '[]', '1/1', '0/1', '0/1')"),
     "another name": lambda f: change(f, "UPDATE spending SET source = 'x' WHERE path = '[]'"),
     "no number": lambda f: change(f, "UPDATE spending SET rho = 'much' WHERE path = '[]'"),
+    "a place in other words": lambda f: change(
+        f, "INSERT INTO spending VALUES ('people', '[ ]', '0/1', '0/1', '0/1')"
+    ),
+    "a place twice": lambda f: change(
+        f, "INSERT INTO spending VALUES ('people', '[[\"sex\", \"f\", 1.0]]', '0/1', '0/1', '0/1')"
+    ),
+    "the budget": lambda f: edit(f, 1, limit=["300/1", "0/1", "0/1"]),
+    "the key of a source": lambda f: edit(f, 2, key="32"),
     "the last charge": lambda f: edit(f, last_charge(f), loss=["0/1", "0/1", "0/1"]),
     "a charge less": lambda f: change(f, f"DELETE FROM events WHERE number = {last_charge(f)}"),
 }
@@ -345,6 +353,70 @@ def test_what_is_spent_is_checked_against_the_events_when_a_file_is_opened(
 
 def agreed(before: Loss, after: Loss) -> None:
     pass
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_budget_and_the_sources_are_those_that_were_counted(file: Path, number: int) -> None:
+    """Whose own hash was made to fit, where nothing reads on to the next event."""
+    store = SqliteStore(file)
+    store.add([replace(DRAFT, loss=Loss(Epsilon(1, 7000)))] * chain.EVERY, agreed)
+    store.close()
+    edit(file, number, limit=["300/1", "0/1", "0/1"], key="32")
+    db = sqlite3.connect(file, isolation_level=None)
+    before = "" if number == 1 else db.execute("SELECT hash FROM events WHERE number = 1")
+    before = before if isinstance(before, str) else before.fetchone()[0]
+    said = "number, kind, release, key, body"
+    row = db.execute(f"SELECT {said} FROM events WHERE number = ?", (number,)).fetchone()
+    db.execute("UPDATE events SET hash = ? WHERE number = ?", (chain.linked(before, *row), number))
+    db.close()
+    with pytest.raises(dp.StoreError, match="its budget or a source was changed"):
+        SqliteStore(file)
+    assert "was another when it was counted" in told(file)
+
+
+def test_a_count_of_an_older_version_is_read(file: Path) -> None:
+    """It says nothing of the budget and the sources, of which it is believed as before."""
+    store = SqliteStore(file)
+    store.add([replace(DRAFT, loss=Loss(Epsilon(1, 7000)))] * chain.EVERY, agreed)
+    store.close()
+    db = sqlite3.connect(file)
+    (number,) = db.execute("SELECT max(number) FROM events WHERE kind = 'counted'").fetchone()
+    db.execute("UPDATE events SET body = json_remove(body, '$.rests_on')")
+    db.commit()
+    db.close()
+    assert number > 1
+    forge(file)
+    SqliteStore(file).close()
+    assert told(file) == ""
+
+
+def test_no_count_vouches_for_an_edit(file: Path) -> None:
+    """The table was hashed as it stood: an edit that waited for the next count was believed."""
+    store = SqliteStore(file)
+    change(file, "UPDATE spending SET epsilon = '0/1' WHERE path = '[]'")
+    draft = replace(DRAFT, source="others", loss=Loss(Epsilon(1, 7000)))
+    with pytest.raises(dp.StoreError, match="doesn't follow from its charges"):
+        store.add([draft] * chain.EVERY, agreed)
+    assert store.count() == 6
+    store.close()
+    with pytest.raises(dp.StoreError, match="doesn't follow from its charges"):
+        SqliteStore(file)
+
+
+def test_a_source_that_was_changed_is_not_used(file: Path) -> None:
+    store = SqliteStore(file)
+    edit(file, 2, key="32")
+    with pytest.raises(dp.StoreError, match="a source was changed"):
+        store.registered("people")
+
+
+def test_a_place_in_other_words_is_not_read(file: Path) -> None:
+    store = SqliteStore(file)
+    NOTICED["a place in other words"](file)
+    store._known = None  # as after a charge of another kernel
+    with pytest.raises(dp.StoreError, match="is damaged"):
+        _ = store.spending
+    assert "can't be read" in told(file)
 
 
 def test_a_count_is_believed_by_no_hash_of_its_own(file: Path) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
+
 from .. import kinds, vectors
 from ..domain import Bounds, Declaration, Keys
 from ..errors import QueryError, shown
@@ -71,6 +73,13 @@ def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
     meant = kinds.of_value(value)
     if kind == kinds.TIME and meant == kinds.ZONED:
         return "Give a time without a zone, for the column has none."
+    if kind == kinds.ZONED and meant == kinds.TIME:
+        return (
+            'Give a time with a zone, such as pd.Timestamp("2020-01-31", tz="UTC"); or a text, as '
+            '"2020-01-31", which means what the clock on the wall of each time shows.'
+        )
+    if kind.startswith(kinds.PERIOD):
+        return f"Give a pd.Period of the same frequency, such as {_period(kind)}."
     if kind in kinds.TIMES and meant == kinds.TEXT:
         return 'Give a pd.Timestamp, or a text that reads as a time, such as "2020-01-31".'
     if kind == kinds.DURATION:
@@ -78,11 +87,17 @@ def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
     return f"Compare values of one kind. {_advice(expression, kind, {meant})}"
 
 
+def _period(kind: Kind) -> str:
+    frequency = kind.removeprefix(f"{kinds.PERIOD}[").removesuffix("]")
+    return f"pd.Period({str(pd.Period('2020-01-31', frequency))!r}, {frequency!r})"
+
+
 def _advice(expression: Expression, kind: Kind, wanted: Collection[Kind]) -> str:
     """What to do about a kind; where the column is one as it was given, how to declare another."""
     target = kinds.target(wanted)
     said = kinds.advice(kind, target)
-    if isinstance(expression, Column) and (kind == kinds.TEXT or target == kinds.TEXT):
+    can_declare = kinds.TEXT in (kind, target) and target in kinds.KINDS and target != kinds.TRUTH
+    if isinstance(expression, Column) and can_declare:
         said += f", or declare it: dp.protect(df, …, kinds={{{expression.name!r}: {target!r}}})"
     return f"{said}."
 

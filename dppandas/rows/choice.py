@@ -226,6 +226,19 @@ class Declared(Column):
         return self.held
 
 
+#: Texts that pandas' readers take for truths.
+_TRUTHS = {**dict.fromkeys(("True", "TRUE", "true"), True),
+           **dict.fromkeys(("False", "FALSE", "false"), False)}  # fmt: skip
+
+
+def _as_truth(cell: Cell) -> Cell:
+    """`astype` would take any text for True, "False" and "no" too: that is about nothing."""
+    if cell[0] != "text":
+        return _as_bool(cell)
+    truth = _TRUTHS.get(cell[1])
+    return MISSING if truth is None else ("truth", truth)
+
+
 def _as_number(cell: Cell) -> Cell:
     """Numbers stay exactly what they are; texts are read, in float64."""
     return cell if cell[0] == "number" else canonical(vectors.as_number(cell))
@@ -257,7 +270,7 @@ LISTS = ("list", "set")
 #: What makes a cell one of a declared kind.
 DECLARED: dict[Kind, Callable[[Cell], Cell]] = {
     kinds.NUMBER: _as_number,
-    kinds.TRUTH: _as_bool,
+    kinds.TRUTH: _as_truth,
     kinds.TEXT: _as_text,
     kinds.TIME: _of_family("time", _as_time),
     kinds.ZONED: _of_family("zoned", _as_time),

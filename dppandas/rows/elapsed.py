@@ -149,6 +149,7 @@ def _in_zones(ticks: Ticks, v: Vector) -> Vector:
         return vectors.times_from(*ticks, v.zone)
     levels = v.coded().levels.cells
     zones = [cell[1][1] if cell[0] == "zoned" else None for cell in levels]
+    zones.append(None)  # of what is missing: its code is -1, and there may be no levels at all
     if len({zone for zone in zones if zone is not None}) == 1:
         return vectors.times_from(*ticks, next(filter(None, zones)))
     micros, nanos, none = (each.tolist() for each in ticks)

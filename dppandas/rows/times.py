@@ -178,5 +178,8 @@ class InPeriod(Expression):
             return None
         return pd.Timestamp(value).tz_localize(None).to_period(self.frequency)
 
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.periods(self.frequency)
+
     def __str__(self) -> str:
         return f"{inner(self.operand)}.dt.to_period({self.frequency!r})"

@@ -41,6 +41,8 @@ def cells(operation: str, a: Cell, b: Cell) -> bool:
         return unequal
     if one[0] in _ORDERED:
         return bool(COMPARE[operation](one[1], other[1]))
+    if one[0] == "period" and one[1][0] == other[1][0]:  # of one frequency
+        return bool(COMPARE[operation](one[1][1], other[1][1]))
     return (one == other) != unequal if operation in ("==", "!=") else False
 
 
