@@ -132,8 +132,9 @@ from .ledger import Ledger
 from .losscurves import PrivacyLoss, privacy_loss
 from .plots import plot
 from .previews import Preview, preview
+from .records import Record
 from .remeasure import combine, refine
-from .results import Record, TestedValue, record, records
+from .results import TestedValue, record, records
 from .series import PrivateSeries, cut
 from .session import Session, allow_experimental, ledger, reset, session
 from .splits import Split, split

@@ -11,13 +11,14 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Any, Unpack
 
-from . import results, splits
+from . import splits
 from .accounting import NOTHING, Measure
 from .budget import Delta, Epsilon, Loss, More, known_only, parse_delta, parse_epsilon
 from .engines import Engine
 from .errors import MissingArgument, QueryError, SessionError, quiet, shown
 from .mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism
 from .query import Query
+from .records import Record
 from .release import release_all
 from .session import session
 from .unreleased import Unreleased
@@ -37,7 +38,7 @@ class Promised:
 
     def __init__(self, asked: Unreleased, epsilon: object, more: More) -> None:
         self._asked, self._epsilon, self._more = asked, epsilon, more
-        self._record: results.Record | None = None
+        self._record: Record | None = None
 
     @quiet
     def result(self) -> Any:

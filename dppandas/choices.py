@@ -15,6 +15,7 @@ from .budget import More, gives_loss
 from .domain import Keys, some_names
 from .errors import LineageError, QueryError, quiet, shown
 from .frame import PrivateFrame
+from .records import Record
 from .rows import Column
 from .statistics import Cells, Layout, Scores
 from .statistics.scores import Caller, Scorer, is_whole
@@ -38,7 +39,7 @@ class UnreleasedChoice(UnreleasedMode):
         """
         return super().release(epsilon=epsilon, **more)
 
-    def _shaped(self, record: results.Record) -> Any:
+    def _shaped(self, record: Record) -> Any:
         return results.label(record, record.estimate()[0])
 
 

@@ -22,7 +22,7 @@ from . import results, sameness
 from .errors import QueryError, RecordError, quiet
 from .joint import Joint
 from .mechanisms import DiscreteLaplace
-from .results import Record
+from .records import Record
 from .rows import EVERY, Expression
 from .statistics import Contingency, Count
 

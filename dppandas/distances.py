@@ -11,6 +11,7 @@ from . import results, splits
 from .budget import More, gives_loss, parse_delta
 from .choices import shown_rows, tried, vouched
 from .errors import quiet
+from .records import Record
 from .results import TestedValue
 from .statistics import Cells, Distance, Layout, Proposed
 from .statistics.distances import Measurer, Valuer, is_plain
@@ -24,7 +25,7 @@ COUNT = "a whole number: a count of rows"
 class UnreleasedProposal(Unreleased):
     """A value that was not tested yet."""
 
-    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
+    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> Record:
         known = self._statistic.delta if isinstance(self._statistic, Proposed) else None
         if known and more.get("delta") is None:
             more["delta"] = known
@@ -39,7 +40,7 @@ class UnreleasedProposal(Unreleased):
         tested: TestedValue = super().release(epsilon=epsilon, **more)
         return tested
 
-    def _shaped(self, record: results.Record) -> TestedValue:
+    def _shaped(self, record: Record) -> TestedValue:
         return results.tested(record)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
-from . import figures, previews, results, sampling, within
+from . import expected, figures, previews, sampling, within
 from .accounting import NOTHING, Asked
 from .budget import LARGEST, Cost, Epsilon, Loss, More, Rho, known_only, parse_budget
 from .domain import whole_number
@@ -20,8 +20,8 @@ from .engines import Engine
 from .errors import BudgetExceeded, QueryError
 from .joint import Look
 from .query import Query
+from .records import Record, known
 from .release import release
-from .results import Record
 from .statistics import Statistic
 from .within import Goal
 
@@ -116,7 +116,7 @@ def _planned(
     ruler = None if statistic.in_ranks else statistic.layout.ruler
     plan = Plan(
         within.goal_of(until, ruler, query.what, "until"),
-        results.CONFIDENCE if said is None else results.parse_confidence(said),
+        expected.CONFIDENCE if said is None else expected.parse_confidence(said),
         None,
         ruler,
         known=before._noisy,
@@ -129,7 +129,7 @@ def _planned(
 def _is_public(query: Query) -> bool:
     """Whether the error is known before any look."""
     try:
-        results.error_before(query, results.CONFIDENCE, None)
+        expected.error_before(query, expected.CONFIDENCE, None)
     except QueryError:
         return False
     return True
@@ -162,7 +162,7 @@ def _joined(parts: Sequence[Record], looks: int) -> Record:
 def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
     """The record of what some releases tell together, in the shape of the first."""
     latest = parts[-1]
-    return results.known(
+    return known(
         replace(
             first,
             id=sampling.identifier(),

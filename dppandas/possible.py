@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from . import results
+from . import expected
 from .domain import Bounds
-from .results import Record
+from .records import Record, moved
 from .statistics import Count, Mean, Moments, Quantiles, Statistic, Variance
 from .statistics.base import Interval
 
@@ -52,7 +52,7 @@ def in_order(
             released = _at(numbers, figures.places["count"])
             rows.update(dict.fromkeys(figures.quantiles, released))
     return {
-        name: results.moved(record, numbers[name], _rows(rows, name, len(numbers[name])))
+        name: moved(record, numbers[name], _rows(rows, name, len(numbers[name])))
         for name, record in records.items()
     }
 
@@ -146,7 +146,7 @@ class _Together:
     def _interval(self, what: str) -> tuple[float, float]:
         name, entry = self._figures.places[what]
         if name not in self._known:
-            self._known[name] = self._records[name]._intervals(results.CONFIDENCE)
+            self._known[name] = self._records[name]._intervals(expected.CONFIDENCE)
         return self._known[name][entry]
 
     def order(self) -> None:

@@ -13,14 +13,14 @@ from typing import TypeVar
 
 import pandas as pd
 
-from . import results, splits
+from . import splits
 from .accounting import NOTHING
 from .budget import Delta, Epsilon, Loss, Rho
 from .errors import BudgetExceeded, SessionError, quiet
 from .ledger import Ledger
 from .mechanisms import Mechanism
 from .query import Query
-from .results import PREVIEW, Record
+from .records import PREVIEW, Record, record_of
 from .spending import Spending
 from .store import Answer, Entry
 
@@ -91,12 +91,12 @@ class Preview:
         self._entries.append(replace(draft, loss=loss, status=status))
         account.after = account.after.plus([((draft.source, draft.path), loss)])
         if before is not None:
-            return results.record_of(query, mechanism, before, name)
+            return record_of(query, mechanism, before, name)
         self._is_blank = True
         blank = mechanism.blank(query.statistic.size)
         entry = replace(draft, loss=loss, status=PREVIEW)
         draw = query.asked.draw or self._next(ledger, draft.key)
-        return results.record_of(query, mechanism, Answer(entry, blank, draw), name)
+        return record_of(query, mechanism, Answer(entry, blank, draw), name)
 
     def _next(self, ledger: Ledger, key: str) -> int:
         """Which draw of its query a fresh release is."""

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import figures, previews, results
+from . import expected, figures, previews
 from .budget import Loss
 from .engines import Engine
 from .errors import InternalError, ReleaseFailed, StoreError, WorkerProcessError
@@ -21,7 +21,7 @@ from .leases import Claim, Taken
 from .ledger import draft
 from .mechanisms import Mechanism
 from .query import Query
-from .results import Record
+from .records import Record, record_of
 from .rows import Chunk
 from .session import Session, releasing
 from .statistics.base import Over
@@ -134,7 +134,7 @@ def _record(running: Session, each: _Prepared, answer: Answer | None, is_new: bo
     if not is_new:
         running.ledger.replayed(answer)
     ledger = running.ledger_of(each.query.source)
-    return results.record_of(each.query, each.mechanism, answer, ledger)
+    return record_of(each.query, each.mechanism, answer, ledger)
 
 
 def _successor(running: Session, each: _Prepared) -> Answer:
@@ -203,7 +203,7 @@ def _drawn(
             f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
         )
     is_real = recorder.get() is None
-    error = results.answered_error(each.query, each.mechanism, noisy) if is_real else ""
+    error = expected.answered_error(each.query, each.mechanism, noisy) if is_real else ""
     draw, said = _kept(running, entries[0], noisy if is_real else None, error)
     if said:
         raise ReleaseFailed(
@@ -259,10 +259,10 @@ def _prepared(
     if not query.asked.allows(loss):
         raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
     charged = query.asked.charged(loss)
-    expected = results.expected_error(query, mechanism)
+    before = expected.expected_error(query, mechanism)
     key = query.key if running.replays else ""
     scale = figures.scale_in_words(query.statistic, mechanism)
-    entry = draft(query, charged, mechanism.name, scale, expected, key)
+    entry = draft(query, charged, mechanism.name, scale, before, key)
     return _Prepared(query, engine, mechanism, entry)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from . import results, sameness, splits
+from .accounting import Asked
 from .budget import More
 from .engines import Engine
 from .errors import QueryError, SourceError, quiet
@@ -14,8 +15,8 @@ from .joint import Joint, is_additive
 from .looks import bought, joined, was_stopped
 from .mechanisms import Selection
 from .query import Query
+from .records import Record, refine_by
 from .release import release
-from .results import Record
 from .session import made_tables, session
 
 NOTHING = "Nothing was computed or charged."
@@ -119,19 +120,24 @@ def refine(
     before = _record(result)
     _check([before])
     query, engine = _again(before._query, before.ledger)
-    if until is not None:
-        return results.answer(bought(before, query, engine, until, looks, more))
+    if until is None:
+        asked = session().terms.asked(epsilon, **more)
+        return results.answer(_once_more(before, query, engine, asked))
+    return results.answer(bought(before, query, engine, until, looks, more))
+
+
+def _once_more(before: Record, query: Query, engine: Engine, asked: Asked) -> Record:
+    """What a result is made of, and the next draw at a loss."""
     _check_fixed(before.parts)
-    asked = session().terms.asked(epsilon, **more)
     query = replace(query, asked=asked)
     if asked.draw:
         key = query.key
         last = max((part.draw for part in before.parts if part._query.key == key), default=0)
         query = replace(query, asked=replace(asked, draw=last + 1))
-    return results.answer(_combined([before, release(query, engine)]))
+    return _combined([before, release(query, engine)])
 
 
-results.refine_by(refine)
+refine_by(refine)
 
 
 def _record(answer: Any) -> Record:

@@ -8,7 +8,7 @@ from typing import Any
 from . import previews
 from .accounting import NOTHING
 from .errors import QueryError
-from .results import Record
+from .records import Record
 
 
 def check_same_rows(parts: Sequence[Record]) -> None:

@@ -23,6 +23,7 @@ from .budget import (
     parse_rho,
 )
 from .errors import MissingArgument, QueryError, UnsupportedVerb, caution, shown
+from .records import Record, counted
 from .release import release_all
 from .session import session
 from .unreleased import Private, Unreleased
@@ -90,13 +91,13 @@ def together(
     return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
 
 
-def _counted(records: dict[Name, results.Record]) -> dict[Name, results.Record]:
+def _counted(records: dict[Name, Record]) -> dict[Name, Record]:
     """The same, where quantiles know how many rows an answer beside them tells of their column."""
     found = dict(records)
     for (column, what), record in records.items():
         for (other, _), beside in records.items():
             if other == column and beside is not record:
-                found[column, what] = results.counted(found[column, what], beside)
+                found[column, what] = counted(found[column, what], beside)
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NoReturn, Unpack, cast
 import numpy as np
 import pandas as pd
 
-from . import previews, results, rows, splits, within
+from . import expected, previews, results, rows, splits, within
 from .accounting import NOTHING, Asked
 from .budget import Cost, More
 from .domain import Declaration
@@ -27,6 +27,7 @@ from .errors import (
 )
 from .facts import Facts
 from .query import Query, Source
+from .records import Record, among
 from .release import release
 from .rows import Expression
 from .session import session
@@ -188,11 +189,11 @@ class Unreleased(Private):
         for operand, wanted in self._statistic.needed():
             rows.need(operand, wanted, facts, self._what)
 
-    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> results.Record:
+    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> Record:
         with splits.share(epsilon, self._completed(more)) as (epsilon, more):
             return self._asked_alone(epsilon, select, **more)
 
-    def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> results.Record:
+    def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> Record:
         goal, rest = within.parsed(epsilon, more, self._statistic, self._what)
         if goal is None:
             return release(*self._query(session().terms.asked(epsilon, **rest), select))
@@ -206,7 +207,7 @@ class Unreleased(Private):
                 *self._query(asked, select),
                 allowed=lambda loss: goal.check(self._statistic, self._what, loss),
             )
-            return results.among(record, goal.rows)
+            return among(record, goal.rows)
         except BudgetExceeded as error:
             raise goal.too_dear(error, query, asked) from None
 
@@ -251,7 +252,7 @@ class Unreleased(Private):
             caution(self._caution)
         return released
 
-    def _shaped(self, record: results.Record) -> Any:
+    def _shaped(self, record: Record) -> Any:
         """The answer that a record holds, as a release gives it."""
         return results.answer(record)
 
@@ -262,7 +263,7 @@ class Unreleased(Private):
         self,
         *,
         epsilon: object = None,
-        confidence: float = results.CONFIDENCE,
+        confidence: float = expected.CONFIDENCE,
         expected_rows: float | None = None,
         **more: Unpack[Cost],
     ) -> Any:
@@ -282,12 +283,12 @@ class Unreleased(Private):
         >>> df.count().expected_error(epsilon=0.1)
         30
         """
-        confidence = results.parse_confidence(confidence)
-        rows = results.parse_rows(expected_rows)
+        confidence = expected.parse_confidence(confidence)
+        rows = expected.parse_rows(expected_rows)
         asked = session().terms.asked(epsilon, **self._completed(cast(More, more)))
         query, _, _ = self._query(asked, self._selects)
-        error = results.error_before(query, confidence, rows)
-        return results.told_error(query.statistic, error)
+        error = expected.error_before(query, confidence, rows)
+        return expected.told_error(query.statistic, error)
 
     _selects: ClassVar[int] = 0
 
@@ -297,7 +298,7 @@ class Unreleased(Private):
         one_label_each = not layout.is_scalar and layout.columns is None
         return one_label_each and self._statistic.selectable
 
-    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> results.Record:
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> Record:
         if not self._can_select:
             raise QueryError(
                 f"{what} needs counts or sums under one label each: of several columns, or of one "
@@ -375,10 +376,10 @@ class UnreleasedMode(Unreleased):
         """
         return super().release(epsilon=epsilon, **more)
 
-    def _shaped(self, record: results.Record) -> Any:
+    def _shaped(self, record: Record) -> Any:
         return results.selected(record)
 
-    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> results.Record:
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> Record:
         raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
 
     def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
@@ -400,7 +401,7 @@ class UnreleasedKeys(Unreleased):
     def _can_select(self) -> bool:
         return False
 
-    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> results.Record:
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> Record:
         raise QueryError(
             f"{what} needs declared keys. Release the answer and take {what} of that, which costs "
             f"no more. {NOTHING} {self!r}"
@@ -422,5 +423,5 @@ class UnreleasedLabels(UnreleasedKeys):
         """
         return super().release(epsilon=epsilon, **more)
 
-    def _shaped(self, record: results.Record) -> Any:
+    def _shaped(self, record: Record) -> Any:
         return results.found(record)

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Unpack, cast
 
 import numpy as np
 
-from . import results
+from . import expected
 from .accounting import NOTHING, Asked, Measure
 from .budget import LARGEST, SMALLEST, Cost, Epsilon, Loss, More, parse_budget
 from .errors import BudgetExceeded, MissingArgument, QueryError, shown
@@ -121,7 +121,7 @@ class Goal:
 
     def _error(self, query: Query) -> float:
         try:
-            return results.error_before(query, self.confidence, self.rows)
+            return expected.error_before(query, self.confidence, self.rows)
         except MissingArgument:
             raise
         except QueryError as error:
@@ -202,12 +202,12 @@ def parsed(
         raise QueryError(f"within= finds the loss: leave epsilon= and rho= out. {NOTHING}")
     said, most = more.get("confidence"), more.get("at_most")
     ruler = None if statistic.in_ranks else statistic.layout.ruler
-    rows = results.parse_rows(more.get("expected_rows"))
+    rows = expected.parse_rows(more.get("expected_rows"))
     wanted = more["within"]
     share = str(wanted).strip() if isinstance(wanted, str) and "%" in wanted else ""
     goal = Goal(
         _share_of_rows(share, rows, statistic, what) if share else goal_of(wanted, ruler, what),
-        results.CONFIDENCE if said is None else results.parse_confidence(said),
+        expected.CONFIDENCE if said is None else expected.parse_confidence(said),
         rows,
         ruler,
         None if most is None else parse_budget(most, "at_most"),

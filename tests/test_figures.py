@@ -17,7 +17,7 @@ import pytest
 import dppandas as dp
 from dppandas import figures, views
 from dppandas.budget import Delta, Epsilon, Loss, in_short
-from dppandas.results import DROWNED
+from dppandas.records import DROWNED
 from dppandas.statistics.base import by_name, spread
 from dppandas.verify import verified
 
@@ -118,7 +118,7 @@ def test_a_ledger_without_errors_as_answered_is_read_as_it_was(
     file = tmp_path / "old.ledger"
     dp.session(epsilon=2, store=file)
     with monkeypatch.context() as older:  # which told nothing in an outcome
-        older.setattr("dppandas.results.answered_error", lambda *_: "")
+        older.setattr("dppandas.expected.answered_error", lambda *_: "")
         mean = shop()["income"].mean(epsilon=0.1)
     dp.reset()
     with sqlite3.connect(file) as db:

@@ -16,7 +16,7 @@ import pytest
 import dppandas as dp
 from dppandas import possible
 from dppandas.domain import Bounds
-from dppandas.results import Record
+from dppandas.records import Record
 
 LOW, HIGH = 10.0, 70.0
 BOUNDS = (LOW, HIGH)

@@ -204,7 +204,7 @@ def pretty(value: Any) -> str:
     ],
 )
 def test_a_number_with_its_error(value: float, error: float, shown: str) -> None:
-    from dppandas.results import with_error
+    from dppandas.expected import with_error
 
     assert with_error(value, error) == shown
 

@@ -28,7 +28,7 @@ from operations import (
 from scipy import stats
 
 import dppandas as dp
-from dppandas import release, results, within
+from dppandas import expected, release, within
 from dppandas.budget import LARGEST, SMALLEST, Loss
 from dppandas.engines.pandas import PandasEngine
 from dppandas.query import Query
@@ -142,7 +142,7 @@ def lower(loss: Fraction) -> Fraction:
 def error_at(query: Query, loss: Fraction, confidence: float, rows: float | None) -> float:
     way = "epsilon" if query.asked.rho is None else "rho"
     kind = type(getattr(query.asked, way))
-    return results.error_before(
+    return expected.error_before(
         replace(query, asked=replace(query.asked, **{way: kind(loss)})), confidence, rows
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..budget import parse_budget
 from ..errors import QueryError
-from ..results import parse_confidence
+from ..expected import parse_confidence
 from .events import Bounder, Event, learn
 from .outcomes import Sample
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..accounting import NOTHING
 from ..errors import QueryError, is_one_of, quiet, shown
-from ..results import CONFIDENCE, parse_confidence, with_error
+from ..expected import CONFIDENCE, parse_confidence, with_error
 from . import tails
 from .designs import Design, Rate
 

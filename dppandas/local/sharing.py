@@ -15,8 +15,8 @@ from ..accounting import NOTHING
 from ..budget import Epsilon, parse_epsilon
 from ..domain import Bounds, Grid, whole_number
 from ..errors import MissingArgument, QueryError, quiet
+from ..expected import CONFIDENCE, parse_confidence, with_error
 from ..mechanisms import DiscreteLaplace
-from ..results import CONFIDENCE, parse_confidence, with_error
 from ..sampling import SYSTEM
 from ..values.reading import column
 from ..vectors import as_numbers

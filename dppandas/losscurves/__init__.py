@@ -30,6 +30,7 @@ from ..errors import MissingArgument, QueryError, RecordError, quiet, shown
 from ..mechanisms import DiscreteGaussian, DiscreteLaplace
 from ..plots.base import FILL, plain, pyplot, write_below
 from ..query import Query
+from ..records import Record
 from ..session import session
 from ..unreleased import Unreleased
 from .laws import (
@@ -281,7 +282,7 @@ def privacy_loss(
         query, _, _ = of._query(asked, of._selects)
         return _asked(query, query.mechanism())
     _only(said, (), "a released answer")
-    record = of if isinstance(of, results.Record) else results.record(of)
+    record = of if isinstance(of, Record) else results.record(of)
     if len(record.parts) > 1:
         return _bound(str(record.query), record.loss, "releases that were combined")
     return _asked(record._query, record._law)

@@ -24,7 +24,7 @@ from ..domain import SOURCE_ATTR, Bounds, some_names
 from ..errors import LineageError, MissingArgument, QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..measuring import bounds_of
-from ..results import Record
+from ..records import Record
 from ..series import PrivateSeries
 from ..shaping import same_rows
 

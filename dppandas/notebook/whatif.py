@@ -16,10 +16,10 @@ from ..accounting import Asked, Measure
 from ..budget import LARGEST, SMALLEST, Epsilon, Loss, parse_epsilon, parse_rho
 from ..domain import Bounds, Declaration, Keys
 from ..errors import DPError
+from ..expected import CONFIDENCE, expected_error
 from ..frame import PrivateFrame
 from ..ledger import Ledger
 from ..query import Query
-from ..results import CONFIDENCE, expected_error
 from ..rows import Column
 from ..session import Session, running
 from ..statistics.base import short

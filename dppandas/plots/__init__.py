@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .. import results
+from .. import expected, results
 from ..errors import QueryError, RecordError, quiet, shown
+from ..expected import CONFIDENCE
 from ..mechanisms import Selection
 from ..query import Token
-from ..results import CONFIDENCE, Record
+from ..records import Record
 from ..statistics import Moments, Quantiles
 from ..statistics.ranges import Magnitudes
 from ..statistics.unknown import Sparse
@@ -66,8 +67,8 @@ def plot(
     >>> len(axes.patches), [text.get_text() for text in axes.get_xticklabels()]
     (2, ['a', 'b'])
     """
-    confidence = results.parse_confidence(confidence)
-    rows = results.parse_rows(expected_rows)
+    confidence = expected.parse_confidence(confidence)
+    rows = expected.parse_rows(expected_rows)
     pieces = _pieces(result)
     panels = [p for name, r, part in pieces for p in _panels(name, r, part, confidence, rows)]
     if len(panels) > MOST_PANELS:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..results import Record
+from ..records import Record
 from ..statistics import Count, Sum
 from ..statistics.base import short
 from .base import FILL, Floats, Panel, Table, label_keys, setting, text_of

@@ -15,7 +15,7 @@ import pandas as pd
 from .. import results
 from ..domain import is_missing
 from ..errors import QueryError
-from ..results import Record
+from ..records import Record
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..results import Record
+from ..records import Record
 from ..statistics import Contingency
 from ..statistics.base import short
 from ..statistics.covariance_tables import CovarianceTable

@@ -18,6 +18,7 @@ from ..domain import MOST_KEYS
 from ..errors import QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..publics import refuse_private
+from ..records import Record
 from ..shaping import listed
 from ..statistics import Cells, Layout, Misfit
 from ..unreleased import UnreleasedMode
@@ -39,7 +40,7 @@ class UnreleasedMisfit(UnreleasedMode):
         """
         return super().release(epsilon=epsilon, **more)
 
-    def _shaped(self, record: results.Record) -> Any:
+    def _shaped(self, record: Record) -> Any:
         return results.label(record, record.estimate()[0])
 
 

@@ -12,7 +12,8 @@ from ..accounting import NOTHING, Asked, Measure
 from ..budget import Epsilon, Loss, More, Rho
 from ..errors import BudgetExceeded, InternalError, QueryError
 from ..frame import PrivateFrame
-from ..results import Record, record
+from ..records import Record
+from ..results import record
 from ..session import session
 
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from ..accounting import NOTHING
 from ..budget import More
 from ..errors import QueryError
 from ..frame import PrivateFrame
+from ..records import Record
 from ..statistics import Layout, SmallDatabases
 from ..statistics.misfit import candidates, databases
 from ..unreleased import UnreleasedMode
@@ -38,7 +39,7 @@ class UnreleasedDatabase(UnreleasedMode):
         """
         return super().release(epsilon=epsilon, **more)
 
-    def _shaped(self, record: results.Record) -> Any:
+    def _shaped(self, record: Record) -> Any:
         return results.label(record, record.estimate()[0])
 
 

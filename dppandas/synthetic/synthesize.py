@@ -14,6 +14,7 @@ from ..budget import More, known_only
 from ..domain import whole_number
 from ..errors import MissingArgument, QueryError, is_one_of, quiet, shown
 from ..frame import PrivateFrame
+from ..records import Record
 from . import aim, mwem, small
 from .domains import Codes, Domain, Marginal, domain_of, marginals_of
 from .purse import Purse
@@ -87,7 +88,7 @@ def synthesize(
     turns = mwem.rounds_of(domain, kept)
     if rounds is not None:
         turns = _whole(rounds, "rounds", len(mwem.candidates(domain, kept)))
-    records: dict[str, results.Record] = {}
+    records: dict[str, Record] = {}
     with splits.program(epsilon, more, lambda: bool(records)) as (epsilon, more):
         purse = Purse(_within(source, domain), epsilon, more, records)
         codes = _made(purse, domain, kept, chosen, turns, number)
