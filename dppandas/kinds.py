@@ -131,6 +131,11 @@ def periods(frequency: str) -> Kind:
     return f"{PERIOD}[{frequency}]"
 
 
+def frequency(kind: Kind) -> str:
+    """The frequency of a kind of periods; "" of every other kind."""
+    return kind.removeprefix(f"{PERIOD}[").removesuffix("]") if kind.startswith(PERIOD) else ""
+
+
 def joined(kinds: Iterable[Kind]) -> Kind:
     """The kind of what is one of several: unknown where these differ."""
     found = set(kinds)
@@ -144,7 +149,7 @@ def joined(kinds: Iterable[Kind]) -> Kind:
 
 def is_in(kind: Kind, wanted: Collection[Kind]) -> bool:
     """Whether values of a kind may be what is wanted: of an unknown one they always may."""
-    return kind == UNKNOWN or kind in wanted or (kind.startswith(PERIOD) and PERIOD in wanted)
+    return kind == UNKNOWN or kind in wanted or (PERIOD in wanted and bool(frequency(kind)))
 
 
 def can_equal(one: Kind, other: Kind) -> bool:
@@ -182,7 +187,7 @@ def target(wanted: Collection[Kind]) -> Kind:
 
 def advice(kind: Kind, wanted: Kind) -> str:
     """What makes of a column of one kind one of another."""
-    if kind.startswith(PERIOD):
+    if frequency(kind):
         return "Use the time, or a part of it, such as .dt.month"
     return f"Use {_BETWEEN_KINDS.get((kind, wanted), _ADVICE[wanted])}"
 

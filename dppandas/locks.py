@@ -295,10 +295,9 @@ def _locked(descriptor: int, start: int, long: int, alone: bool = False) -> bool
     """Lock bytes for this descriptor, with others or alone; False where the system can't."""
     if sys.platform != "linux":
         return False
-    kind, how = fcntl.F_RDLCK, fcntl.F_OFD_SETLK
-    if alone:
-        kind, how = fcntl.F_WRLCK, fcntl.F_OFD_SETLKW
-    return _asked(lambda: fcntl.fcntl(descriptor, how, _bytes(kind, start, long))) is not None
+    said = _bytes(fcntl.F_WRLCK if alone else fcntl.F_RDLCK, start, long)
+    how = fcntl.F_OFD_SETLKW if alone else fcntl.F_OFD_SETLK
+    return _asked(lambda: fcntl.fcntl(descriptor, how, said)) is not None
 
 
 def _is_locked_at_once(descriptor: int, start: int, long: int, alone: bool) -> bool:

@@ -78,8 +78,8 @@ def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
             'Give a time with a zone, such as pd.Timestamp("2020-01-31", tz="UTC"); or a text, as '
             '"2020-01-31", which means what the clock on the wall of each time shows.'
         )
-    if kind.startswith(kinds.PERIOD):
-        return f"Give a pd.Period of the same frequency, such as {_period(kind)}."
+    if frequency := kinds.frequency(kind):
+        return f"Give a pd.Period of the same frequency, such as {_period(frequency)}."
     if kind in kinds.TIMES and meant == kinds.TEXT:
         return 'Give a pd.Timestamp, or a text that reads as a time, such as "2020-01-31".'
     if kind == kinds.DURATION:
@@ -87,8 +87,7 @@ def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
     return f"Compare values of one kind. {_advice(expression, kind, {meant})}"
 
 
-def _period(kind: Kind) -> str:
-    frequency = kind.removeprefix(f"{kinds.PERIOD}[").removesuffix("]")
+def _period(frequency: str) -> str:
     return f"pd.Period({str(pd.Period('2020-01-31', frequency))!r}, {frequency!r})"
 
 

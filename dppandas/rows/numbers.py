@@ -19,7 +19,7 @@ from ..domain import Bounds, Declaration, Keys
 from ..kinds import Kind, Schema
 from ..vectors import Numbers, Vector
 from . import elapsed
-from .base import Chunk, Domain, Expression, finite, inner, remembered
+from .base import Chunk, Domain, Expression, Literal, finite, inner, remembered
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,9 +40,16 @@ class Arithmetic(Expression):
         left, right = self.left.vector(chunk), self.right.vector(chunk)
         a, b = (vectors.as_numbers(side) + 0.0 for side in (left, right))
         with np.errstate(all="ignore"):
-            numbers = Numbers(ARITHMETIC[self.operation](a, b))
+            numbers = Numbers(self._computed(a, b))
         if elapsed.may_hold_times(left) or elapsed.may_hold_times(right):
             return elapsed.computed(self.operation, left, right, numbers)
+        return numbers
+
+    def _computed(self, a: Floats, b: Floats) -> Floats:
+        """As pandas: numpy's ** has ways of its own to powers that are one number, as squares."""
+        if self.operation == "**" and isinstance(self.right, Literal) and len(b):
+            return a ** float(b[0])
+        numbers: Floats = ARITHMETIC[self.operation](a, b)
         return numbers
 
     def declared(self, domain: Domain) -> Declaration | None:
@@ -79,12 +86,6 @@ class Arithmetic(Expression):
         return f"{inner(self.left)} {self.operation} {inner(self.right)}"
 
 
-def _power(a: Any, b: Any) -> Any:
-    """Squares as products, which round to the nearest: as pandas, on every numpy."""
-    with np.errstate(all="ignore"):
-        return np.where(np.equal(b, 2.0), np.multiply(a, a), np.power(a, b))
-
-
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": np.add,
     "-": np.subtract,
@@ -92,7 +93,7 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "/": np.divide,
     "//": np.floor_divide,
     "%": np.mod,
-    "**": _power,
+    "**": np.power,
 }
 
 
