@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 import dppandas as dp
-from dppandas.ranks import Ranks
+from dppandas.ranks import Ranks, RanksByCell
 from dppandas.synthetic.domains import domain_of, marginals_of
 from dppandas.synthetic.small import database
 
@@ -404,4 +404,5 @@ def flat(exact: Any) -> list[Any]:
     """What a mechanism is handed, number by number."""
     if isinstance(exact, Ranks):
         return [*exact.values.tolist(), *exact.counts.tolist()]
-    return [x for part in exact for x in flat(part)] if isinstance(exact, list) else [exact]
+    many = isinstance(exact, list | RanksByCell)
+    return [x for part in exact for x in flat(part)] if many else [exact]

@@ -196,7 +196,9 @@ def test_what_is_read_in_each_way_says_so() -> None:
     dp.session(epsilon=100, delta=0.01)
     p = pd.DataFrame({"x": ["a"] * 90, "y": 0.5}).dp
     told = dp.record(p["x"].value_counts(epsilon=1, delta=DELTA))
-    assert ", each at most ± 17 (95 %)" in str(told)
+    assert told.expected == "each at most ± 17"
+    assert ", each ± 3 (95 %)" in str(told)  # as answered: far above what is told
+    assert dp.ledger().to_frame()["error"].tolist() == ["each ± 3"]
     sums = dp.record(p.groupby("x", delta=DELTA)["y"].sum(bounds=(0, 1), epsilon=1))
     assert sums.expected.startswith("each ± ")
     assert "95 % interval of each label" in sums._repr_html_()

@@ -72,7 +72,9 @@ def test_every_statistic_that_tells_an_interval_is_drawn_and_compared_with_panda
 def test_what_is_drawn_is_what_a_result_tells(name: str) -> None:
     """What tells no interval says so, and what does is among the draws."""
     for part in parts(name, "ordinary"):
-        found = held(name, "ordinary", part, CONFIDENCE, draws=1)
+        # of labels told under a δ a draw may tell none, here in 37 %: all of 60 in 1e-26
+        draws = 60 if part.statistic.each else 1
+        found = held(name, "ordinary", part, CONFIDENCE, draws)
         tells = not (isinstance(part.law, Selection) or part.statistic.no_interval)
         labels_alone = type(part.statistic).__name__ == "Unique"
         assert (found is not None and found.intervals is not None) == (tells and not labels_alone)

@@ -567,6 +567,7 @@ FRAME: dict[str, Row] = {
     "min": Row(lambda p, c: p[["x"]].min(**B), NUMBERS),
     "max": Row(lambda p, c: p[["x"]].max(**B), NUMBERS),
     "cov": Row(lambda p, c: p[["x", "n"]].cov(**B), NUMBERS),
+    "cov of complete rows": Row(lambda p, c: p[["x", "n"]].cov(**R), NUMBERS),
     "corr": Row(lambda p, c: p[["x", "n"]].corr(**B), NUMBERS),
     "describe": Row(lambda p, c: p[["x"]].describe(**B), NUMBERS),
     "agg": Row(lambda p, c: p.agg({"x": "mean"}, **B), NUMBERS,
@@ -959,7 +960,7 @@ def dp_index(found: Any) -> Any:
     return (found.index.tolist(), str(found.index.dtype)) if isinstance(found, pd.Series) else None
 
 
-@pytest.mark.usefixtures("exact")
+@pytest.mark.usefixtures("alike")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NaT], ids=["None", "NaN", "NaT"])
 @pytest.mark.parametrize("dtype", LEAKY)

@@ -849,16 +849,18 @@ TOLD: dict[str, Callable[[Any], Any]] = {
 
 
 def _facts(result: Any) -> tuple[Any, ...]:
-    """All that a result shows but its values."""
+    """All that a result shows."""
     record = dp.record(result)
-    widths = np.ravel(record.error()).tolist() if record.expected.startswith("±") else "in answer"
+    widths = [str(each) for each in np.ravel(record.error())]  # NaN, too, is itself
+    numbers = repr(result)
     shape = (type(result).__name__,)
     if isinstance(result, pd.DataFrame):
         shape += (result.index.tolist(), result.columns.tolist(), list(map(str, result.dtypes)))
     elif isinstance(result, pd.Series):
         shape += (result.index.tolist(), str(result.index.dtype), str(result.dtype), result.name)
     facts = (record.scale, record.mechanism, record.epsilon, record.query, record.unit)
-    return (*shape, *facts, record.expected, widths, vars(record).keys(), len(record._noisy))
+    facts += (record.expected, record.error_unit, str(record.noise_dominated))
+    return (*shape, *facts, numbers, widths, vars(record).keys(), len(record._noisy))
 
 
 def _all_told(df: pd.DataFrame, lineage: str) -> tuple[Any, ...]:
@@ -880,6 +882,7 @@ def _all_told(df: pd.DataFrame, lineage: str) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("lineage", ["asserted", "verified"])
+@pytest.mark.usefixtures("alike")
 def test_neighbours_are_told_alike(pair: str, lineage: str) -> None:
     first, second = (_all_told(df, lineage) for df in PAIRS[pair])
     for some, others in zip(first, second, strict=True):

@@ -324,6 +324,15 @@ def test_equal_queries_of_one_call_are_one_draw(running: dp.Session) -> None:
     assert (running.spent, running.ledger.replays) == (1, 2)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Where tests are run in a shell's background, interrupts are ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_the_wait_and_leaves_nothing_behind(
     running: dp.Session, gate: Gate
 ) -> None:

@@ -297,7 +297,7 @@ NOTICED: dict[str, Callable[[Path], Any]] = {
     "another name": lambda f: change(f, "UPDATE spending SET source = 'x' WHERE path = '[]'"),
     "no number": lambda f: change(f, "UPDATE spending SET rho = 'much' WHERE path = '[]'"),
     "a place in other words": lambda f: change(
-        f, "INSERT INTO spending VALUES ('people', '[ ]', '0/1', '0/1', '0/1')"
+        f, "UPDATE spending SET path = '[ ]' WHERE path = '[]'"
     ),
     "a place twice": lambda f: change(
         f, "INSERT INTO spending VALUES ('people', '[[\"sex\", \"f\", 1.0]]', '0/1', '0/1', '0/1')"

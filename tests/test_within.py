@@ -50,6 +50,8 @@ REFUSED = {
     "cov of a pair": "only the answer decides its error",
     "corr of a pair": "only the answer decides its error",
     "group cov": "only the answer decides its error",
+    "cov of complete rows": "only the answer decides its error",
+    "group corr of complete rows": "only the answer decides its error",
     "group corr": "only the answer decides its error",
     "group moments": "only the answer decides its error",
     "moments": "only the answer decides its error",

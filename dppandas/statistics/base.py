@@ -456,7 +456,10 @@ class Statistic(ABC):
         names = self.asked_columns
         pairs = list(zip(errors, self.told_errors(errors), strict=True))
         ranges = [spread(pairs[i :: len(names)]) for i in range(len(names))]
-        return by_name(names, ranges, "ranks" if self.in_ranks else "") if all(ranges) else ""
+        if not all(ranges):
+            return ""
+        said = by_name(names, ranges, "ranks" if self.in_ranks else "")
+        return f"each {said}" if self.each else said
 
     def comparable(self) -> Statistic:
         """The same with integers that can be compared with each other, for a selection."""
