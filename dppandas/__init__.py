@@ -56,6 +56,7 @@ The map of the house, each room importing only those above it:
 `session`          the current ledger and the sources it holds
 `splits`           a loss shared over the releases of a block
 `expected`         errors before a release, by public facts, and as answered, in words
+`records`          what was asked and paid, and how far the answer may be off
 `results`          released values that know their error and their record
 `possible`         figures of several releases in an order that is possible
 `within`           asked by error: the least loss that keeps it

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .kinds import Schema
 from .mechanisms import Selection
 from .statistics import Statistic
 from .statistics.base import Interval, brief, by_name
@@ -51,12 +52,12 @@ def _scales(statistic: Statistic, law: Any) -> list[Any]:
     return [scale if ruler is None else ruler.length(scale, math.ceil) for scale, ruler in pairs]
 
 
-def unit_of(statistic: Statistic, law: Any) -> str:
+def unit_of(statistic: Statistic, law: Any, schema: Schema) -> str:
     """What errors are measured in: "rows", "ranks", "utility" of what is selected, or the column's
     own unit, for which its name stands; several where they differ."""
     if isinstance(law, Selection):
         return "utility"
-    kinds = ("ranks",) if statistic.in_ranks else statistic.measured_in
+    kinds = ("ranks",) if statistic.in_ranks else statistic.units(schema)
     return ", ".join(dict.fromkeys(unit for kind in kinds for unit in _units(kind, statistic)))
 
 

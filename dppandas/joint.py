@@ -116,6 +116,10 @@ class Joint:
         """A w, nearly the least, with P[all of `entries` joined noises within ±w] ≥ confidence."""
         return _half_width(self, confidence, entries)
 
+    def risk(self, risk: float) -> float:
+        """How much of a risk whoever reads this law may take."""
+        return risk
+
     @property
     def holds(self) -> str:
         """On which condition errors and intervals hold: which releases these are and what each
@@ -128,7 +132,7 @@ class Joint:
         Each rounding to a whole number moves the sum by a half at most."""
         if not self.variance:
             return 0
-        total = sum(self.weights)
+        risk, total = self.risk(risk), sum(self.weights)
         parts = [(law, w / total) for law, w in zip(self.laws, self.weights, strict=True) if w]
         fastest = min((1 / (float(law.scale) * w) for law, w in parts if _is_laplace(law)),
                       default=10 * math.sqrt(2 * math.log(2 / risk) / self.variance))  # fmt: skip
@@ -177,15 +181,15 @@ class Look(Joint):
     def half_width(self, confidence: float, entries: int = 1) -> int:
         return super().half_width(self._surer(confidence), entries)
 
-    def half_width_of_sum(self, risk: float, terms: int) -> int:
-        return super().half_width_of_sum(risk * float(self.share) * (1 - 2.0**-50), terms)
+    def risk(self, risk: float) -> float:
+        """Rounded downwards."""
+        return risk * float(self.share) * (1 - 2.0**-50)
 
     def _surer(self, confidence: float) -> float:
         """At which confidence this look alone is read; rounded upwards."""
         if self.share == 1:
             return confidence
-        risk = (1 - confidence) * float(self.share) * (1 - 2.0**-50)
-        found = math.nextafter(1 - risk, 1.0)
+        found = math.nextafter(1 - self.risk(1 - confidence), 1.0)
         if found >= 1:
             raise QueryError(f"confidence={confidence!r} is too near to 1 for {self.name}.")
         return found

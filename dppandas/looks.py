@@ -62,6 +62,8 @@ def bought(
     """What some looks at a query tell together, planned by an answer to it."""
     plan, rest, most = _planned(before, query, until, looks, more)
     first = plan.solved(lambda asked: replace(query, asked=asked), **rest)
+    if _suffices(before, plan):
+        return before
     series = (plan.within, plan.confidence, *((p._query.key, p.draw) for p in before.parts))
     queries = [replace(query, asked=_look(first, i, plan.looks, series)) for i in range(plan.looks)]
     price = sum((each.asked.charged(each.loss(each.mechanism())) for each in queries), Loss())
@@ -133,6 +135,20 @@ def _is_public(query: Query) -> bool:
     except QueryError:
         return False
     return True
+
+
+def _suffices(before: Record, plan: Plan) -> bool:
+    """Whether the result itself is near enough. Where it decides its error, it isn't given in the
+    place of looks: their interval holds whatever was seen before."""
+    error = max(before._errors(plan.confidence), default=math.inf)
+    if not error <= plan.within:  # NaN: one number tells nothing
+        return False
+    if _is_public(before._query):
+        return True
+    raise QueryError(
+        f"until={plan._said(plan.within)}: the answer is within {plan._said(error)} already, with "
+        f"{plan.confidence:.4g} confidence. Keep it, or give a smaller until=. {NOTHING}"
+    )
 
 
 def _look(first: Asked, place: int, looks: int, series: tuple[Any, ...]) -> Looking:

@@ -170,7 +170,7 @@ class Record:
         of the column, for which its name stands ("income", of variances "income²"), of times
         "Timedelta". Where units, keys or shares are counted, "units", "keys" or "share". Several,
         where numbers differ in it: "rows, income"."""
-        return figures.unit_of(self.statistic, self._law)
+        return figures.unit_of(self.statistic, self._law, self._query.source.schema)
 
     @property
     def noise_dominated(self) -> Any:

@@ -194,7 +194,9 @@ class Unreleased(Private):
             return self._asked_alone(epsilon, select, **more)
 
     def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> Record:
-        goal, rest = within.parsed(epsilon, more, self._statistic, self._what)
+        goal, rest = within.parsed(
+            epsilon, more, self._statistic, self._what, self._root.source.schema
+        )
         if goal is None:
             return release(*self._query(session().terms.asked(epsilon, **rest), select))
 
@@ -205,7 +207,7 @@ class Unreleased(Private):
         try:
             record = release(
                 *self._query(asked, select),
-                allowed=lambda loss: goal.check(self._statistic, self._what, loss),
+                allowed=lambda loss: goal.check(query(asked), loss),
             )
             return among(record, goal.rows)
         except BudgetExceeded as error:

@@ -76,6 +76,8 @@ def half_widths_of_weighted(law: Any, corners: Floats, terms: int, risk: float) 
     totals: Floats = terms * np.abs(corners).sum(axis=2).max(axis=1)
     if isinstance(law, Within):
         return totals * law.half_width * ABOVE
+    if isinstance(law, Joint):
+        risk = law.risk(risk)
     parts = _parts(law)
     if not (parts.laplace or parts.gaussian) or not totals.max():
         return parts.rounded * totals

@@ -24,6 +24,7 @@ from . import expected
 from .accounting import NOTHING, Asked, Measure
 from .budget import LARGEST, SMALLEST, Cost, Epsilon, Loss, More, parse_budget
 from .errors import BudgetExceeded, MissingArgument, QueryError, shown
+from .kinds import Schema
 from .query import Query
 from .session import session
 from .spans import Ruler
@@ -103,8 +104,8 @@ class Goal:
 
         best = error(last)
         if best > self.within:
-            statistic = query(asked(_decimal(last))).statistic
-            meant = f" {self._meant(statistic)}" if self._is_tiny(statistic) else ""
+            dearest = query(asked(_decimal(last)))
+            meant = f" {self._meant(dearest)}" if self._is_tiny(dearest) else ""
             raise QueryError(
                 f"{self.word}={self._said(self.within)} is less than any {way}= allows here: the "
                 f"least error, at {way}={_plain(_decimal(last))}, is {self._told(best)} with "
@@ -129,13 +130,13 @@ class Goal:
                 f"within= can't be promised for {query.what}: {error} Give epsilon= instead."
             ) from None
 
-    def check(self, statistic: Statistic, what: str, loss: Loss) -> None:
+    def check(self, query: Query, loss: Loss) -> None:
         """Refuse a new charge that nobody means, or that is more than was allowed for it. Nobody
         is kept from what was answered before."""
-        if self._is_tiny(statistic):
+        if self._is_tiny(query):
             raise QueryError(
-                f"within={self._said(self.within)} of {what} is less than one: it asks for the "
-                f"exact count, and would cost {loss}. {self._meant(statistic)} The least is "
+                f"within={self._said(self.within)} of {query.what} is less than one: it asks for "
+                f"the exact count, and would cost {loss}. {self._meant(query)} The least is "
                 f"within=1; to have it more exactly, give epsilon=. {NOTHING}"
             )
         price = loss.rho or loss.epsilon
@@ -146,15 +147,15 @@ class Goal:
                 f"within=, or less confidence=. {NOTHING}"
             )
 
-    def _is_tiny(self, statistic: Statistic) -> bool:
-        return statistic.is_count and self.within < 1
+    def _is_tiny(self, query: Query) -> bool:
+        return query.statistic.is_count(query.source.schema) and self.within < 1
 
-    def _meant(self, statistic: Statistic) -> str:
+    def _meant(self, query: Query) -> str:
         """What was probably meant by a small number."""
         if self.share:
             return f"It is {self.share} of {self.rows:.12g} rows."
         share = f"{100 * self.within:.4g}%"
-        if not statistic.counts_rows:
+        if not query.statistic.counts_rows(query.source.schema):
             return f"If {share} of some number is meant, give that many."
         return (
             f'If {share} of all rows is meant, write within="{share}" with expected_rows=, about '
@@ -192,7 +193,7 @@ class Goal:
 
 
 def parsed(
-    epsilon: object, more: More, statistic: Statistic, what: str
+    epsilon: object, more: More, statistic: Statistic, what: str, schema: Schema
 ) -> tuple[Goal | None, Cost]:
     """The error that a call asks for, if it does, and what else it says. Of times it is a duration;
     of their quantiles a number of ranks, as of any others."""
@@ -205,8 +206,9 @@ def parsed(
     rows = expected.parse_rows(more.get("expected_rows"))
     wanted = more["within"]
     share = str(wanted).strip() if isinstance(wanted, str) and "%" in wanted else ""
+    is_share = statistic.counts_rows(schema) or statistic.in_ranks
     goal = Goal(
-        _share_of_rows(share, rows, statistic, what) if share else goal_of(wanted, ruler, what),
+        goal_of(wanted, ruler, what) if not share else _share_of_rows(share, rows, what, is_share),
         expected.CONFIDENCE if said is None else expected.parse_confidence(said),
         rows,
         ruler,
@@ -216,9 +218,9 @@ def parsed(
     return goal, cast(Cost, {k: v for k, v in more.items() if k in Cost.__annotations__})
 
 
-def _share_of_rows(said: str, rows: float | None, statistic: Statistic, what: str) -> float:
+def _share_of_rows(said: str, rows: float | None, what: str, is_share: bool) -> float:
     """An error of so many percent of the rows that are expected."""
-    if not (statistic.counts_rows or statistic.in_ranks):
+    if not is_share:
         raise QueryError(
             f"within={shown(said)} is a share of expected_rows=, for counts of rows and for ranks; "
             f"the error of {what} is told otherwise: give a number in its unit. {NOTHING}"

@@ -212,7 +212,7 @@ SCALES: dict[str, tuple[Callable[[Any], Any], Any, str]] = {
     ),
     "var": (lambda p: p["age"].var(epsilon=0.5), 2, "age²"),
     "std": (lambda p: p["age"].std(epsilon=0.5), 2, "age"),
-    "share": (lambda p: p["yes"].mean(bounds=(0, 1), epsilon=0.5), 2, "yes"),
+    "share": (lambda p: p["yes"].mean(bounds=(0, 1), epsilon=0.5), 2, "share"),
     "shares": (lambda p: p["sex"].value_counts(normalize=True, epsilon=0.5), 2, "share"),
     "corr": (lambda p: p[["age", "income"]].corr(bounds=PAIR, epsilon=0.5), 2, "share"),
     "median": (lambda p: p["age"].median(epsilon=0.5), 2, "ranks"),
@@ -248,6 +248,11 @@ def test_what_else_is_counted_has_a_unit_of_its_own() -> None:
     assert dp.record(people["who"].nunique(epsilon=1)).error_unit == "units"
     assert dp.record(people["sex"].nunique(epsilon=1)).error_unit == "keys"
     assert dp.record(people["age"].mean(bounds=(0, 100), epsilon=1)).error_unit == "age"
+    for asked, unit in (
+        ((people["age"] > 30).sum(bounds=(0, 1)), "rows"), (people["yes"].sum(bounds=(0, 1)), "rows"),
+        ((people["age"] > 30).mean(bounds=(0, 1)), "share"), (people["yes"].std(bounds=(0, 1)), "yes"),
+    ):  # fmt: skip
+        assert dp.record(asked.release(epsilon=1)).error_unit == unit
     dp.reset()
     assert dp.record(pd.Series([1.0]).dp.mean(bounds=(0, 1), epsilon=1)).error_unit == "value"
 

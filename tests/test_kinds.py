@@ -567,7 +567,6 @@ FRAME: dict[str, Row] = {
     "min": Row(lambda p, c: p[["x"]].min(**B), NUMBERS),
     "max": Row(lambda p, c: p[["x"]].max(**B), NUMBERS),
     "cov": Row(lambda p, c: p[["x", "n"]].cov(**B), NUMBERS),
-    "cov of complete rows": Row(lambda p, c: p[["x", "n"]].cov(**R), NUMBERS),
     "corr": Row(lambda p, c: p[["x", "n"]].corr(**B), NUMBERS),
     "describe": Row(lambda p, c: p[["x"]].describe(**B), NUMBERS),
     "agg": Row(lambda p, c: p.agg({"x": "mean"}, **B), NUMBERS,
@@ -806,8 +805,9 @@ def test_no_verb_is_missing_from_the_matrix(face: str, named: set[str]) -> None:
     assert not named - rows
 
 
-#: Statistics of the caller's own functions, or of programs that are made of the others.
-OF_FUNCTIONS = {"Distance", "Proposed", "Scores", "Misfit", "SmallDatabases"}
+#: Statistics of the caller's own functions, or of programs that are made of the others; and the one
+#: that takes the place of a CovarianceTable where ρ is counted.
+OF_FUNCTIONS = {"Distance", "Proposed", "Scores", "Misfit", "SmallDatabases", "SecondMoments"}
 
 
 def test_no_statistic_is_missing_from_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -438,6 +438,7 @@ COUNTS: dict[str, tuple[Callable[..., Any], bool]] = {
     "mode": (lambda p, **said: p["group"].mode(keys=GROUPS, **said), True),
     "popularity": (lambda p, **said: p["group"].popularity(keys=GROUPS, **said), True),
     "sums of True": (lambda p, **said: p[["yes", "no"]].sum().release(**said), True),
+    "a sum of a bool column": (lambda p, **said: p["yes"].sum(bounds=(0, 1), **said), True),
     "a sum of True": (lambda p, **said: (p["number"] > 3).sum(**said), True),
     "sums of True of groups": (
         lambda p, **said: (

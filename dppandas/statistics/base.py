@@ -18,7 +18,7 @@ from .. import kinds, rows, vectors
 from ..accounting import Asked
 from ..domain import Keys
 from ..errors import MissingArgument, QueryError, RecordError
-from ..kinds import Kind
+from ..kinds import Kind, Schema
 from ..mechanisms import Mechanism, Sensitivity, additive
 from ..rows import Chunk, Expression
 from ..spans import Ruler
@@ -301,15 +301,17 @@ class Statistic(ABC):
     #: Whether an error is so many ranks, whatever the values are.
     in_ranks: ClassVar[bool] = False
 
-    @property
-    def is_count(self) -> bool:
+    def is_count(self, schema: Schema) -> bool:
         """Whether each number counts something, so that an error below 1 would leave it exact."""
         return False
 
-    @property
-    def counts_rows(self) -> bool:
+    def counts_rows(self, schema: Schema) -> bool:
         """Whether what is counted are rows, so that an error can be a share of them."""
-        return self.is_count
+        return self.is_count(schema)
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        """What errors are measured in, going by the kinds of columns."""
+        return self.measured_in
 
     def says(self, entry: int) -> str:
         """What a number of the answer says of values, where these are times: one of them

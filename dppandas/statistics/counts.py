@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import hashing
+from ..kinds import Schema
 from ..rows import EVERY, Chunk, Column, Expression
 from ..vectors import Mask
 from .base import Interval, Partial, Statistic, clamped, count_by, masked
@@ -101,8 +102,7 @@ class Count(Statistic):
     def error(self, half_width: int) -> float | None:
         return None if self.share_of else half_width
 
-    @property
-    def is_count(self) -> bool:
+    def is_count(self, schema: Schema) -> bool:
         return not self.share_of
 
     @property

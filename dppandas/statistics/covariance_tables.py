@@ -57,11 +57,14 @@ class CovarianceTable(Statistic, registered=False):
         return (1 / WHOLE,)
 
     def possible(self, entry: int) -> Interval | None:
-        """A variance is never below 0, a covariance within a quarter of the product of widths."""
+        """A variance is never below 0, a covariance within a quarter of the product of widths; of
+        values that are all one point, neither says anything."""
         if self.correlation:
             return -1, 1
         i, j = self._entries()[entry % len(self._entries())]
         most = math.prod(b.upper - b.lower for b in (self.bounds[i], self.bounds[j])) / 4
+        if not most:
+            return None
         return (0, math.inf) if i == j else (-most, most)
 
     @property
@@ -125,7 +128,7 @@ class CovarianceTable(Statistic, registered=False):
         if sums.rows < 1:  # not even one row: the middle of what is possible
             return Fraction(1, 8) if is_one else Fraction(0)
         if is_one:
-            return self._freed(max(sums.variance(), Fraction(0)), sums.rows)
+            return self._freed(max(Fraction(0), min(QUARTER, sums.variance())), sums.rows)
         both = sums.covariance()
         if not self.correlation:
             return self._freed(max(-QUARTER, min(QUARTER, both)), sums.rows)

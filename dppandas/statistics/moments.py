@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from .. import kinds
 from ..domain import Bounds, Grid
+from ..kinds import Schema
 from ..rows import EVERY, Chunk, Expression
 from ..vectors import Mask, as_numbers
 from .base import (
@@ -109,11 +110,17 @@ class Sum(Statistic):
         grid = self._grid(entry)
         return (0, math.inf) if grid.low >= 0 else (-math.inf, 0) if grid.high <= 0 else None
 
-    @property
-    def is_count(self) -> bool:
+    def is_count(self, schema: Schema) -> bool:
         """Of what is True or False, unless clipped to less."""
         ones = all(grid.reach * grid.step == 1 for grid in self.grids)
-        return ones and all(operand.is_truth for operand in self.operands)
+        return ones and _are_truths(self.operands, schema)
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return ("rows",) if self.is_count(schema) else self.measured_in
+
+
+def _are_truths(operands: Sequence[Expression], schema: Schema) -> bool:
+    return all(each.is_truth or each.kind(schema) == kinds.TRUTH for each in operands)
 
 
 @dataclass(frozen=True)
@@ -155,6 +162,10 @@ class Mean(Clipped):
     """
 
     noise_in_columns: ClassVar[bool] = True
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        is_share = all(bounds == Bounds(0, 1) for bounds in self.bounds)
+        return ("share",) if is_share and _are_truths(self.operands, schema) else self.measured_in
 
     @property
     def grids(self) -> tuple[Grid, ...]:

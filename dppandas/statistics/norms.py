@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..domain import Bounds, Grid, sum_step
 from ..errors import QueryError, shown
+from ..kinds import Schema
 from ..rows import Chunk
 from ..vectors import Mask
 from .base import Partial, masked, sum_by
@@ -51,8 +52,7 @@ class NormedSum(Sum):
         known = super().moved_squared(rows)
         return known if self.order == 1 else min(known, (rows * self.norm) ** 2)
 
-    @property
-    def is_count(self) -> bool:
+    def is_count(self, schema: Schema) -> bool:
         """Rows are scaled down."""
         return False
 

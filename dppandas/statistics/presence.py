@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..kinds import Schema
 from ..totals import Total
 from .base import Interval, Read
 from .counts import Count
@@ -52,8 +53,7 @@ class Present(Count):
         w = half_width
         return [(self._possible(value - w), self._possible(value + w)) for value in noisy]
 
-    @property
-    def counts_rows(self) -> bool:
+    def counts_rows(self, schema: Schema) -> bool:
         return False
 
     def _possible(self, value: int) -> int:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ..kinds import Schema
 from .base import Interval, Read, clamped, short
 from .counts import Count, rounded
 
@@ -123,8 +124,7 @@ class Contingency(Count):
     def error(self, half_width: int) -> float | None:
         return None if self.share or self.margins else half_width
 
-    @property
-    def is_count(self) -> bool:
+    def is_count(self, schema: Schema) -> bool:
         return not self.share
 
     @property

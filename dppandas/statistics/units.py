@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import kinds
 from ..errors import InternalError
+from ..kinds import Schema
 from ..rows import EVERY, Chunk, Expression
 from ..vectors import Mask, as_numbers
 from .base import Interval, Partial, Statistic
@@ -27,8 +28,7 @@ class Distinct(Count):
     whole_units: ClassVar[bool] = True
     measured_in: ClassVar = ("units",)
 
-    @property
-    def counts_rows(self) -> bool:
+    def counts_rows(self, schema: Schema) -> bool:
         return False
 
     def moved(self, rows: int) -> int:

@@ -13,6 +13,7 @@ from .. import kinds, labels
 from ..accounting import NOTHING, Asked
 from ..budget import NO_DELTA, Delta
 from ..errors import InternalError, QueryError
+from ..kinds import Schema
 from ..mechanisms import DiscreteLaplace, Mechanism, Sensitivity, additive
 from ..rows import Chunk, Expression
 from ..thresholds import KeyedNoise, PartitionSelection, Threshold, Told, loss_asked
@@ -173,8 +174,7 @@ class Unknown(Sparse):
     def monotone(self) -> bool:
         return self.inner is None or self.inner.monotone
 
-    @property
-    def is_count(self) -> bool:
+    def is_count(self, schema: Schema) -> bool:
         return self.inner is None
 
     def expressions(self) -> tuple[Expression, ...]:
