@@ -23,6 +23,9 @@ from .intervals import Enclosure, contexts, normal_tail, pi, rounded, tight
 
 PLACES = 15
 SHORT = 12
+#: An ℓ1 sensitivity, beyond which the ρ of Laplace noise is that of this one, which is hardly more:
+#: so it depends on ε alone, however fine the integers of two questions are.
+FINE = 2**20
 #: Enough for the normal law, of which up to 196 digits cancel 30 σ out.
 LARGE_DIGITS = 240
 
@@ -228,6 +231,37 @@ def rho_of_laplace(sensitivity: int, scale: Fraction) -> Fraction:
         return (-saved + sensitivity) / scale
 
     return _up(rho)
+
+
+def rho_of_fine_laplace(epsilon: Fraction) -> Fraction:
+    """What Laplace noise on integers of a large sensitivity is charged for an ε: that of `FINE`.
+
+    With x = ε/Δ `rho_of_laplace` is ε - (1 - exp(-ε)) x / sinh x, which falls as Δ grows. So it
+    is no less than that of any finer integers, and the same for all of them.
+    """
+    return rho_of_laplace(FINE, FINE / epsilon)
+
+
+@lru_cache(maxsize=1024)
+def fine_laplace_epsilon_for(rho: Fraction) -> Fraction:
+    """The largest ε of six digits with `rho_of_fine_laplace` (ε) ≤ ρ.
+
+    >>> found = fine_laplace_epsilon_for(2 * rho_of_fine_laplace(Fraction(1)))
+    >>> float(found)
+    1.51261
+    """
+    _positive(rho=rho)
+    low, high, wanted = 0.0, float(rho) + 1, float(rho)
+    for _ in range(100):  # ε - 1 + exp(-ε) = ρ, as of the finest
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle + math.expm1(-middle) < wanted else (low, middle)
+    unit = Fraction(10) ** (math.floor(math.log10(low)) - 5)
+    found = math.floor(Fraction(low) / unit)
+    while rho_of_fine_laplace(found * unit) > rho:
+        found -= 1
+    while rho_of_fine_laplace((found + 1) * unit) <= rho:  # on each machine the same
+        found += 1
+    return found * unit
 
 
 # --- Gaussian noise -------------------------------------------------------------------------------

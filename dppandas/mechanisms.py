@@ -85,9 +85,12 @@ class DiscreteLaplace:
         return Fraction(sensitivity) / self.scale if sensitivity else Fraction(0)
 
     def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
-        """ε, or where ρ is counted its own tight one (docs/proofs/discrete_laplace.md)."""
+        """ε, or where ρ is counted its own tight one, of fine integers that of less fine ones
+        (docs/proofs/discrete_laplace.md)."""
         if measure is not Measure.ZCDP:
             return Loss(Epsilon(self.loss(moved.l1)))
+        if moved.l1 > conversions.FINE:
+            return Loss(rho=Rho(conversions.rho_of_fine_laplace(self.loss(moved.l1))))
         return Loss(rho=Rho(conversions.rho_of_laplace(moved.l1, self.scale) if moved.l1 else 0))
 
     def release(self, integers: Sequence[int]) -> list[int]:

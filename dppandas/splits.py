@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from .accounting import NOTHING
+from . import conversions
+from .accounting import NOTHING, Measure
 from .budget import (
     LARGEST,
     Delta,
@@ -58,8 +59,12 @@ class _Whole:
             None if self.rho is None else Rho(self.rho * share),
         )
 
+    @property
+    def loss(self) -> Loss:
+        return Loss(self.epsilon or Epsilon(0), self.delta or Delta(0), self.rho or Rho(0))
+
     def __str__(self) -> str:
-        return str(Loss(self.epsilon or Epsilon(0), self.delta or Delta(0), self.rho or Rho(0)))
+        return str(self.loss)
 
 
 class Split:
@@ -76,10 +81,7 @@ class Split:
     @property
     def shares(self) -> tuple[Loss, ...]:
         """What each release may cost, in order."""
-        parts = (self._whole.part(part) for part in self._parts)
-        return tuple(
-            Loss(p.epsilon or Epsilon(0), p.delta or Delta(0), p.rho or Rho(0)) for p in parts
-        )
+        return tuple(self._whole.part(part).loss for part in self._parts)
 
     @property
     def left(self) -> int:
@@ -122,17 +124,28 @@ class Split:
             f"{NOTHING}"
         )
 
-    def join(self) -> None:
-        """From here on one release takes all that is left, if a release may cost so much."""
+    def join(self) -> Loss:
+        """From here on one release takes all that is left, if a release may cost so much: what it
+        may cost. An ε in a session that counts ρ is charged what sums with Laplace noise would be
+        for the shares, and so it is less than their sum."""
         with self._lock:
             if not self._free:
-                return
+                return Loss()
             first = self._free[0]
-            rest = sum((self._parts[i] for i in self._free), Fraction(0))
+            rest = self._joined([self._parts[i] for i in self._free])
             whole = self._whole.part(rest)
             if max(whole.epsilon or 0, whole.rho or 0) <= LARGEST:
                 self._parts = (*self._parts[:first], rest, *self._parts[first + 1 :])
                 self._free = [first]
+            return self.shares[first]
+
+    def _joined(self, parts: Sequence[Fraction]) -> Fraction:
+        """One part that costs as much as some, or hardly less."""
+        epsilon = self._whole.epsilon
+        if epsilon is None or len(parts) == 1 or session().terms.measure is not Measure.ZCDP:
+            return sum(parts, Fraction(0))
+        rho = sum((conversions.rho_of_fine_laplace(epsilon * part) for part in parts), Fraction(0))
+        return conversions.fine_laplace_epsilon_for(rho) / epsilon
 
     def give_back(self, number: int) -> None:
         """A release was refused: its share is the next again."""

@@ -378,3 +378,16 @@ def test_classic_calibration() -> None:
     e, d = Fraction(1, 2), Fraction(1, 10**5)
     assert float(c.classic_sigma2(e, d, 3)) == pytest.approx(2 * math.log(1.25e5) * 3 / 0.25)
     assert c.classic_sigma2(e, d, 1) > c.analytic_sigma2(e, d, 1)
+
+
+@pytest.mark.parametrize("share", ["0.00001", "0.0213333", "0.5", "1", "3", "21"])
+@pytest.mark.parametrize("number", [1, 2, 7])
+def test_the_largest_epsilon_of_a_rho_of_laplace_noise(share: str, number: int) -> None:
+    rho = number * c.rho_of_fine_laplace(Fraction(share))
+    found = c.fine_laplace_epsilon_for(rho)
+    assert (
+        c.rho_of_fine_laplace(found)
+        <= rho
+        < c.rho_of_fine_laplace(found * (1 + Fraction(2, 10**5)))
+    )
+    assert Fraction(share) * (1 - Fraction(1, 10**5)) <= found <= number * Fraction(share)

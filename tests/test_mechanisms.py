@@ -15,9 +15,10 @@ from exact import selection_law
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dppandas import sampling
+from dppandas import conversions, sampling
+from dppandas.accounting import Measure
 from dppandas.errors import InternalError
-from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
+from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip, Sensitivity
 
 EPSILONS = st.fractions(Fraction(1, 2**20), 64, max_denominator=2**21)
 SENSITIVITIES = st.integers(1, 2**80)
@@ -33,6 +34,22 @@ def test_laplace_loses_exactly_what_is_asked(sensitivity: int, epsilon: Fraction
     assert mechanism.loss(sensitivity) == epsilon
     assert mechanism.loss(2 * sensitivity) == 2 * epsilon
     assert isinstance(mechanism.loss(sensitivity), Fraction)
+
+
+@pytest.mark.parametrize("epsilon", ["0.003", "0.7", "1", "7", "64"])
+def test_where_rho_is_counted_fine_integers_cost_the_same(epsilon: str) -> None:
+    """As those of a million steps, which is no less than their own ρ, and hardly more."""
+    e = Fraction(epsilon)
+
+    def charged(moved: int) -> Fraction:
+        there = Sensitivity(moved, moved**2, moved, monotone=False)
+        return DiscreteLaplace.calibrate(moved, e).cost(Measure.ZCDP, there).rho
+
+    finest = conversions.rho_of_laplace(2**60, 2**60 / e)
+    assert len({charged(moved) for moved in (2**20, 2**20 + 1, 3 * 2**27, 2**33, 2**60)}) == 1
+    assert finest <= charged(2**33) <= finest * (1 + Fraction(1, 10**9))
+    assert charged(2**33) < charged(2**7) < charged(1)
+    assert charged(2**7) == conversions.rho_of_laplace(2**7, 2**7 / e)
 
 
 def test_what_cannot_differ_costs_nothing_and_gets_no_noise() -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from operations import BOUNDS, SCHEMA
 
+import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.models import PCA, KMeans, LinearRegression, LogisticRegression, Perceptron
 
@@ -68,3 +69,71 @@ def test_a_program_that_looks_at_rows_is_noticed() -> None:
         return KMeans(2, epsilon=1, bounds=(-5, 10 + abs(top))).fit(p[["number"]]).releases_
 
     assert not check_sensitivity(careless, SCHEMA, pairs=40).ok
+
+
+# what another road costs
+
+BOX: dict[str, Any] = {"bounds": (-1, 1)}
+FIVE = list("abcde")
+ROADS: dict[str, Callable[..., Any]] = {
+    "linear": lambda **loss: LinearRegression(**loss, **BOX, target_bounds=(-4, 4)),
+    "linear, two rounds": lambda **loss: LinearRegression(
+        **loss, **BOX, target_bounds=(-4, 4), rounds=2
+    ),
+    "logistic": lambda **loss: LogisticRegression(**loss, **BOX, classes=[False, True], rounds=2),
+    "perceptron": lambda **loss: Perceptron(**loss, **BOX, classes=[False, True], rounds=2),
+    "k-means by a grid": lambda **loss: KMeans(2, **loss, **BOX),
+    "k-means by rounds": lambda **loss: KMeans(2, **loss, **BOX, method="lloyd"),
+}
+MEASURES: dict[str, tuple[dict[str, Any], str]] = {
+    "pure": ({}, "epsilon"),
+    "approximate": ({"delta": 1e-6}, "epsilon"),
+    "ε where ρ is counted": ({"delta": 1e-6}, "rho"),
+    "ρ": ({"delta": 1e-6}, "rho"),
+}
+
+
+def roads() -> list[pd.DataFrame]:
+    """Without noise: too few rows; a target that is no sum of features; a step along a gradient;
+    and, of many rows, by products of features."""
+    random = np.random.default_rng(9)
+
+    def line(rows: int) -> pd.DataFrame:
+        made = pd.DataFrame(random.uniform(-1, 1, (rows, 5)), columns=FIVE)
+        return made.assign(y=made.to_numpy() @ [1, -0.8, 0.6, -0.4, 0.2])
+
+    flat = line(600).assign(y=1.0)
+    flat[FIVE] = np.tile([[1.0], [-1.0]], (300, 5))
+    return [line(5), flat, line(600), line(20_000)]
+
+
+@pytest.mark.parametrize("loss", ["0.5", "4"])
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("name", ROADS)
+def test_no_road_costs_more_than_its_preview(
+    name: str, measure: str, loss: str, frozen: Callable[[int], None]
+) -> None:
+    """Whichever way answers lead, a budget that is just what a preview says suffices. Noise is
+    frozen but for Gaussian noise, under which roads may be others and must hold as well."""
+    frozen(0)
+    terms, limit = MEASURES[measure]
+    said = {"rho" if measure == "ρ" else "epsilon": loss}
+    lengths = set()
+    for rows in roads():
+        plain = rows.assign(above=rows["y"] > 0)
+        target = "y" if name.startswith("linear") else "above"
+        dp.reset()
+        dp.session(**{limit: 1000}, **terms)
+        people = dp.protect(plain, name="roads")
+        with dp.preview() as plan:
+            ROADS[name](**said).fit(people[FIVE], people[target])
+        dp.reset()
+        session = dp.session(**{limit: plan.total}, **terms)
+        people = dp.protect(plain, name="roads")
+        model = ROADS[name](**said).fit(people[FIVE], people[target])
+        assert session.spent <= plan.total
+        if name != "k-means by rounds" and name != "perceptron":  # which may stand still
+            assert session.spent >= plan.total * (1 - 1e-4), "the loss is used up"
+        lengths.add(len(model.releases_))
+    if name.startswith("linear") and measure != "ρ":
+        assert len(lengths) == 3, "no step before a gradient, none after it, and steps"

@@ -375,11 +375,31 @@ def test_what_is_left_can_be_one_share() -> None:
     people = dp.protect(pd.DataFrame({"x": [1, 2, 3]}), name="three")
     with dp.split(epsilon=1, weights=[1, 2, 3, 4]) as shares:
         people.count()
-        shares.join()
+        joined = shares.join()
         rest = people.count()
+        assert joined == dp.record(rest).loss
         assert (shares.left, dp.record(rest).loss.epsilon) == (0, Fraction(9, 10))
-        shares.join()  # of nothing
+        assert shares.join() == Loss()  # of nothing
     assert session.spent == 1
     with dp.split(epsilon=90, weights=[1, 1, 1]) as shares:
-        shares.join()  # more than a release may cost
+        assert shares.join().epsilon == 30  # more than a release may cost
         assert dp.record(people.count()).loss.epsilon == 30
+
+
+def test_where_rho_is_counted_what_is_left_is_less_than_its_sum() -> None:
+    """Of ε; and ρ add up."""
+    session = dp.session(rho=20, delta=1e-6)
+    people = dp.protect(pd.DataFrame({"x": [1, 2, 3]}), name="three")
+    with dp.preview() as plan, dp.split(epsilon=4, weights=[1, 2, 3]):
+        for i in range(3):
+            people["x"].sum(bounds=(0, 2.5 + i))
+    with dp.split(epsilon=4, weights=[1, 2, 3]) as shares:
+        joined = shares.join()
+        people["x"].sum(bounds=(0, 2.5))
+    assert 2 < joined.epsilon < 4
+    assert plan.total * (1 - 1e-4) <= session.spent <= plan.total
+    with dp.split(epsilon=4, into=1) as shares:
+        assert shares.join().epsilon == 4  # exactly
+    with dp.split(rho=4, weights=[1, 2, 3]) as shares:
+        people.count()
+        assert shares.join().rho == Fraction(10, 3)

@@ -517,6 +517,24 @@ def test_what_the_budget_cannot_pay_to_the_end_is_not_begun(method: str) -> None
     assert dp.ledger().spent <= 1
 
 
+def test_choices_that_cost_more_than_a_count_are_refused_before() -> None:
+    """Where ρ is counted, a count for ε = 16 costs 16, and a choice of databases for 12.8 of it
+    20.48: so the budget must hold 32, what a choice for all would cost."""
+    rows = pd.DataFrame({"a": ["x", "y"] * 30})
+    for limit in (20, 31):
+        dp.reset()
+        session = dp.session(rho=limit, delta=1e-6)
+        people = dp.protect(rows, name="choices", domain={"a": ["x", "y"]})
+        with pytest.raises(dp.BudgetExceeded, match="is left"):
+            dp.synthesize(people, rows=3, method="small", epsilon=16)
+        assert session.spent == 0
+    dp.reset()
+    session = dp.session(rho=32, delta=1e-6)
+    people = dp.protect(rows, name="choices", domain={"a": ["x", "y"]})
+    dp.synthesize(people, rows=3, method="small", epsilon=16)
+    assert 23 < session.spent < 24
+
+
 @pytest.mark.parametrize("method", ["mwem", pytest.param("aim", marks=needs_mbi)])
 def test_a_release_of_the_program_that_would_be_too_cheap_is_refused_before_the_first(
     method: str,

@@ -134,7 +134,7 @@ class Answered:
     @property
     def is_blank(self) -> bool:
         """Whether the last answer was made of nothing, in a rehearsal: a program then goes the way
-        on which most is asked, so that all of it is rehearsed."""
+        on which most is asked, so that all of it is rehearsed; no other way may cost more."""
         return self.records[-1].preview
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from .. import progress
 from ..accounting import NOTHING
-from ..budget import Loss
 from ..domain import Bounds, whole_number
 from ..errors import MissingArgument, QueryError, quiet, shown
 from ..frame import PrivateFrame
@@ -129,7 +128,7 @@ class LinearRegression(Linear):
             number, mean = _number_and_mean(scaled, known, losses[0], answered)
             level = Level(mean, variance_of(losses[0]))
             if not answered.is_blank and number < FEW * np.sqrt(variance_of(losses[4])):
-                return weights, _alone(level, known, losses[1:], split, answered), 0
+                return weights, _alone(level, known, split, answered), 0
             for i in progress.rounds(rounds, "linear regression"):
                 ahead, along, across, last = losses[4 * i + 1 : 4 * i + 5]
                 left = value - scaled.dot(weights.tolist()) - level.height
@@ -137,7 +136,7 @@ class LinearRegression(Linear):
                 if not i:
                     begun = first_direction(scaled, held, reach, number, ahead, answered)
                     if not answered.is_blank and begun.beyond < SURE * variance_of(last):
-                        return weights, _alone(level, known, losses[2:], split, answered), 0
+                        return weights, _alone(level, known, split, answered), 0
                     direct = begun.weights
                 else:
                     answered(sums := gradient(scaled, held, reach))
@@ -206,14 +205,11 @@ def _number_and_mean(
     return number, (above - below) / number if number > 0 else 0.0
 
 
-def _alone(
-    level: Level, known: PrivateSeries, losses: Sequence[Any], split: Split, answered: Answered
-) -> float:
+def _alone(level: Level, known: PrivateSeries, split: Split, answered: Answered) -> float:
     """The constant without a weighted sum: all that is left goes into one mean."""
-    split.join()
+    at_once = split.join()
     answered(mean := known.mean(bounds=(-1, 1)))
-    at_once = variance_of(sum(losses, Loss()))
-    return level.told(_inside(mean) - level.height, at_once).height
+    return level.told(_inside(mean) - level.height, variance_of(at_once)).height
 
 
 def _searched(

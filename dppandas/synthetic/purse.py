@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from .. import previews
+from .. import conversions, previews
 from ..accounting import NOTHING, Asked, Measure
 from ..budget import Epsilon, Loss, More, Rho
 from ..errors import BudgetExceeded, InternalError, QueryError
@@ -86,10 +86,20 @@ class Purse:
         if plan.loss == Loss():  # it was answered before
             return
         with previews.preview() as plan:
-            self.frame.size(fresh=True, **self._said(self.left))
-        if not plan.fits:
-            raise _too_dear(plan)
+            count = self.frame.size(fresh=True, **self._said(self.left))
+        wanted = plan.loss + self._beyond(record(count).loss)
+        if plan.left is not None and not wanted.within(plan.left):
+            raise _too_dear(wanted, plan.left)
         self._is_sure = True
+
+    def _beyond(self, loss: Loss) -> Loss:
+        """What parts of all that is left may cost more than one count for it: of an ε in a session
+        that counts ρ, for choices cost ε²/8, and others up to ε tanh(ε/2). Both by ε rise with ε,
+        so that no parts cost more than the larger of both for all."""
+        if self.by_rho or session().terms.measure is not Measure.ZCDP:
+            return Loss()
+        choice, other = conversions.rho_of_selection(self.left), conversions.rho_of_pure(self.left)
+        return Loss(rho=Rho(max(choice, other, loss.rho) - loss.rho))
 
     def noise(self, amount: Fraction) -> float:
         """About how far noise moves a count that is bought for so much: E|Z|, from above."""
@@ -102,8 +112,7 @@ class Purse:
         return self.noise(amount) * (1.2533141373155001 if self.by_rho else 2**0.5)
 
 
-def _too_dear(plan: previews.Preview) -> BudgetExceeded:
-    left, wanted = plan.left or Loss(), plan.loss
+def _too_dear(wanted: Loss, left: Loss) -> BudgetExceeded:
     by_rho = session().terms.measure is Measure.ZCDP
     symbol, name = ("ρ", "rho") if by_rho else ("ε", "epsilon")
     asked, rest = (wanted.rho, left.rho) if by_rho else (wanted.epsilon, left.epsilon)
