@@ -17,6 +17,7 @@ from draws import EVERY, parts
 import dppandas as dp
 from dppandas import local, models
 from dppandas.mechanisms import Selection
+from dppandas.models import Model
 from dppandas.unknown import UnknownGroups
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -38,7 +39,8 @@ UNTOLD = {
 
 def asks(thing: Any) -> bool:
     """Whether a loss is paid for what it gives."""
-    return callable(thing) and "epsilon" in inspect.signature(thing).parameters
+    is_asked = inspect.isfunction(thing) or (inspect.isclass(thing) and issubclass(thing, Model))
+    return is_asked and "epsilon" in inspect.signature(thing).parameters
 
 
 def public() -> Iterator[tuple[Any, str]]:
@@ -64,7 +66,7 @@ def shape(statistic: Any, law: Any) -> tuple[Any, ...]:
 
 
 @pytest.fixture(scope="module")
-def asked() -> Iterator[tuple[dict[str, Any], set[str]]]:
+def asked() -> tuple[dict[str, Any], set[str]]:
     """One answer of each line, and the names of what was called."""
     called, answers = set[str](), {}
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
@@ -83,7 +85,7 @@ def asked() -> Iterator[tuple[dict[str, Any], set[str]]]:
             said = record.estimate() if record is not answer else answer
             answers[name] = record, plain(record.error()), operation.off(said, df)
     dp.reset()
-    yield answers, called
+    return answers, called
 
 
 def noting(function: Any, name: str, called: set[str]) -> Any:
