@@ -145,7 +145,7 @@ LABELLED: dict[str, Operation] = {
 JOINED: dict[str, Operation] = {
     "combine": Operation(
         lambda p, by: dp.combine(p.count(**half(by)), p.count(**half(by), fresh=True)),
-        to(len), named,
+        to(len), named, slow=4,
     ),
     "refine until": Operation(
         lambda p, by: dp.refine(p["x"].mean(**BOUNDS, **half(by)), until=0.02, looks=3),

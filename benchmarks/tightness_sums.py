@@ -78,7 +78,7 @@ COUNTS: dict[str, Operation] = {
     ),
     "crosstab, margins": Operation(
         lambda p, by: p.crosstab("label", "yes", **BY_YES, margins=True, **by),
-        to(lambda d: pd.crosstab(d["label"], d["yes"], margins=True)),
+        to(lambda d: pd.crosstab(d["label"], d["yes"], margins=True)), slow=2,
     ),
     "crosstab, shares": Operation(
         lambda p, by: p.crosstab("label", "yes", **BY_YES, normalize="index", **by),
