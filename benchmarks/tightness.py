@@ -87,7 +87,7 @@ def ours(name: str, df: pd.DataFrame, by: dict[str, Any], answers: int) -> dict[
 
 
 def upper(values: list[float]) -> float:
-    return float(np.quantile(values, CONFIDENCE, method="higher"))
+    return float(np.quantile(values, CONFIDENCE, method="inverted_cdf"))
 
 
 def at_most(n: int, p: float, k: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import sys
@@ -89,6 +90,7 @@ def asked() -> tuple[dict[str, Any], set[str]]:
 
 
 def noting(function: Any, name: str, called: set[str]) -> Any:
+    @functools.wraps(function)
     def noted(*args: Any, **more: Any) -> Any:
         called.add(name)
         return function(*args, **more)
