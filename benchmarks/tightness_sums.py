@@ -122,8 +122,9 @@ def _kept(each: pd.Series[Any]) -> list[float]:
     return [kept, 1 - kept]
 
 
-def _moments(d: pd.DataFrame) -> pd.DataFrame:
-    return d[XYZ].agg(["count", "mean", "std"])
+def _three(values: Any) -> pd.DataFrame:
+    found: pd.DataFrame = values.agg(["count", "mean", "std"])
+    return found
 
 
 SUMS: dict[str, Operation] = {
@@ -150,6 +151,10 @@ SUMS: dict[str, Operation] = {
     "weighted mean": Operation(
         lambda p, by: p["x"].mean(**BOUNDS, weights=p["weight"], weight_bounds=(0.5, 3), **by),
         to(lambda d: np.average(d["x"], weights=d["weight"])),
+    ),
+    "two weighted means": Operation(
+        lambda p, by: p[["x", "y", "weight"]].mean(**PAIR, **WEIGHTS, **by),
+        to(lambda d: d[["x", "y"]].mul(d["weight"], axis=0).sum() / d["weight"].sum()),
     ),
     "groupby weighted mean": Operation(
         lambda p, by: by_label(p)["x"].mean(**BOUNDS, **WEIGHTS, **by),
@@ -187,7 +192,12 @@ SUMS: dict[str, Operation] = {
         lambda p, by: p["when"].std(bounds=YEAR, **by), to(lambda d: d["when"].std())
     ),
     "describe: moments": Operation(
-        lambda p, by: p[XYZ].describe(**TABLE, **by), to(_moments),
+        lambda p, by: p[XYZ].describe(**TABLE, **by), to(lambda d: _three(d[XYZ])),
+        part="count, mean, std", slow=4,
+    ),
+    "groupby describe: moments": Operation(
+        lambda p, by: by_label(p)[["x"]].describe(**BOUNDS, **by),
+        to(lambda d: _three(d.groupby("label")["x"]).stack().to_frame("x")),
         part="count, mean, std", slow=4,
     ),
 }  # fmt: skip
@@ -213,8 +223,8 @@ PRODUCTS: dict[str, Operation] = {
         lambda p, by: by_label(p)[["x", "y"]].cov(**PAIR, **by),
         to(lambda d: d.groupby("label")[["x", "y"]].cov()), slow=8,
     ),
-    "groupby corr": Operation(
-        lambda p, by: by_label(p)[["x", "y"]].corr(**PAIR, **by),
+    "groupby corr of complete rows": Operation(
+        lambda p, by: by_label(p)[["x", "y"]].corr(**PAIR, dropna=True, **by),
         to(lambda d: d.groupby("label")[["x", "y"]].corr()), slow=8,
     ),
 }  # fmt: skip

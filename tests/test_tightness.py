@@ -58,8 +58,9 @@ def shape(statistic: Any, law: Any) -> tuple[Any, ...]:
     """What decides how errors follow from noise: the statistic, whether something is selected, one
     number or several, of all rows or by keys."""
     is_one = statistic.layout.is_scalar
+    name = type(statistic).__name__
     return (
-        type(statistic).__name__,
+        "Covariance" if name == "SecondMoments" else name,  # which a line is, as noise is Gaussian
         isinstance(law, Selection),
         is_one or isinstance(law, Selection),
         statistic.cells.keys is not None,
