@@ -334,7 +334,8 @@ def _exact(asked: Any, statistic: Any) -> list[int]:
 )
 def test_intervals_hold_in_two_thousand_draws(what: str, law: Any) -> None:
     """At 90 % each, with few rows, so that products of errors matter; of a pair's nine integers.
-    Below 1,733 of 2,000 the alarm is false with a probability of 1e-6 at most."""
+    Below 1,733 of 2,000 the alarm is false with a probability of 1e-6 at most. Once so many held,
+    the rest can't ring it, and isn't looked at."""
     masses = _masses([(0, 0), (0, 1), (1, 4), (2, 1), (3, 3), (4, 2), (4, 4), (4, 4)] * 15)
     s, t, c = _of(masses)
     true = {"cov": float(c), "corr": float(c) / float(s * t) ** 0.5}[what]
@@ -347,7 +348,9 @@ def test_intervals_hold_in_two_thousand_draws(what: str, law: Any) -> None:
         else:
             low, high = covariance_range(noisy, law, 0.1, 0)
         held += low <= true <= high
-    assert held >= 1733
+        if held == 1733:
+            return
+    raise AssertionError(held)
 
 
 # complete rows

@@ -91,7 +91,7 @@ class Cell(NamedTuple):
     by their errors, and the corners of the weights a - θb of a parameter θ, as pairs (a, b)."""
 
     off: Range
-    corners: list[tuple[Floats, Floats]]
+    corners: Floats
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Region:
     def rows(self) -> float:
         return float(self.sums.rows)
 
-    def noise(self, corners: Sequence[Sequence[Floats]]) -> Floats:
+    def noise(self, corners: Sequence[Sequence[Floats] | Floats]) -> Floats:
         """How large Σ weights·noise may be, in rows, for weights between some corners; of several
         cells, for each."""
         found = half_widths_of_weighted(self.law, np.array(corners), self.sums.terms, self.risk)
@@ -121,7 +121,7 @@ class Region:
 
     def mean(self, which: int) -> Range:
         """Σ u - p = 0."""
-        cells = [Cell((0.0, 0.0), [(self.design[which], self.design[ONE])])]
+        cells = [Cell((0.0, 0.0), np.array([(self.design[which], self.design[ONE])]))]
         return self._solved((0.0, 1.0), self.sums.mean(which), 0, cells)
 
     def sum_of_errors(self, p: Range, q: Range, sign: int) -> float:
@@ -134,10 +134,12 @@ class Region:
         """Σ (u-p)² - s = -ddof·s, for a variance s up to ``most`` and a mean in p."""
         mean, one = self.sums.mean(which), self.design[ONE]
         cells = [
-            Cell(_square(_off(x, mean)), [(_squared(self.design, which, *at), one)
-                                          for at in _squares(x)])
+            Cell(
+                _square(_off(x, mean)),
+                np.array([(_squared(self.design, which, *at), one) for at in _squares(x)]),
+            )
             for x in _halves(p, mean)
-        ]  # fmt: skip
+        ]
         return self._solved((0.0, most), self.sums.variance(which), ddof, cells)
 
     def covariance(self, p: Range, q: Range, off: Range, ddof: int, most: float) -> Range:
@@ -145,7 +147,7 @@ class Region:
         one = self.design[ONE]
         cells = [
             Cell(_within(self._products(x, y), off),
-                 [(_product(self.design, a, b), one) for a in x for b in y])
+                 np.array([(_product(self.design, a, b), one) for a in x for b in y]))
             for x in _halves(p, self.sums.mean(U)) for y in _halves(q, self.sums.mean(V))
         ]  # fmt: skip
         return self._solved((-most, most), self.sums.covariance(), ddof, cells)
@@ -168,7 +170,8 @@ class Region:
         for _ in range(ROUNDS):
             middle = min(max(float(centre) * self.rows / free / divisor[0], found[0]), found[1])
             noises = self.noise(
-                [[a - x * b for a, b in cell.corners for x in (middle, theta)]
+                [np.concatenate([cell.corners[:, 0] - x * cell.corners[:, 1]
+                                 for x in (middle, theta)])
                  for theta in found for cell in cells]
             )  # fmt: skip
             ends = [middle], [middle]
@@ -197,18 +200,19 @@ class Region:
         found = self._solved((-1.0, 1.0), self.sums.covariance(), 0, cells, divisor)
         return _wider(found, _rounding(s, t))
 
-    def _crossed(self, p: Range, q: Range, k: Range) -> list[tuple[Floats, Floats]]:
+    def _crossed(self, p: Range, q: Range, k: Range) -> Floats:
         """The corners of the weights of (u-p)(v-q), and of (κ(u-p)² + (v-q)²/κ)/2: all are linear
         in (p, p²), in (q, q²) and in (κ, 1/κ), which lie in triangles."""
         middle = 2 / (1 / k[0] + 1 / k[1]), 2 / (k[0] + k[1])
         factors = [(k[0], 1 / k[0]), (k[1], 1 / k[1]), middle]
-        return [
-            (
-                _product(self.design, x[0], y[0]),
-                (a * _squared(self.design, U, *x) + b * _squared(self.design, V, *y)) / 2,
-            )
-            for x, y, (a, b) in itertools.product(_squares(p), _squares(q), factors)
-        ]
+        u, v = (
+            [(at[0], _squared(self.design, which, *at)) for at in _squares(mean)]
+            for which, mean in ((U, p), (V, q))
+        )
+        return np.array([
+            (_product(self.design, x, y), (a * xx + b * yy) / 2)
+            for (x, xx), (y, yy) in itertools.product(u, v) for a, b in factors
+        ])  # fmt: skip
 
     def _divisor(self, p: Range, q: Range, k: Range) -> Range:
         """The least and most of (κs' + t'/κ)/2, for s' = Σ(u-p)²/n as noise has it, and t'."""

@@ -1,0 +1,184 @@
+"""What tightness.py has in common: made-up rows, and how far an answer is from what is true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+import dppandas as dp
+
+Floats = npt.NDArray[np.float64]
+#: How far each number of an answer is off.
+Off = Callable[[Any, pd.DataFrame], Floats]
+
+LABELS = list("abcdef")
+YEAR = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-12-31", tz="UTC"))
+#: As many rows as each owner has.
+EACH = 3
+
+KEYS: dict[str, Any] = {"keys": LABELS}
+BOUNDS: dict[str, Any] = {"bounds": (0, 10)}
+BOX = {"x": (0, 10), "y": (0, 10), "z": (0, 10)}
+TABLE: dict[str, Any] = {"bounds": BOX}
+XYZ = [*BOX]
+
+
+def rows(number: int) -> pd.DataFrame:
+    """Columns of several shapes within [0, 10], labels, truth values, weights, times and owners.
+
+    What is selected from `even`, `early` and `late` is a matter of a few rows.
+    """
+    random = np.random.default_rng(number)
+    x = random.lognormal(0.5, 0.6, number).clip(0, 10)
+    z = random.uniform(0, 10, number)
+    yes = random.random(number) < 0.3
+    places = np.arange(number)
+    most = number // len(LABELS) + np.array([6, 4, 2, 0, -2])
+    return pd.DataFrame(
+        {
+            "x": x,
+            "y": (x + random.normal(0, 1, number)).clip(0, 10),
+            "z": z,
+            "label": random.choice(LABELS, number, p=[0.4, 0.25, 0.15, 0.1, 0.07, 0.03]),
+            "yes": yes,
+            "no": ~yes,
+            "weight": random.uniform(0.5, 3, number),
+            "when": YEAR[0] + pd.to_timedelta((z * 36).round(), unit="D"),
+            "owner": places // EACH,
+            "even": np.repeat(LABELS, [*most, number - most.sum()]),
+            "early": places < number // 2 + 2,
+            "late": places >= number // 2,
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What is asked of private rows at a loss, and how far each number is from the truth."""
+
+    ask: Callable[[Any, Any], Any]
+    off: Off
+    of: Callable[[pd.DataFrame], Any] = lambda df: df.dp
+    part: str = ""  # of what was released together
+    slow: int = 1  # so many times fewer answers
+    is_pure: bool = False  # asked by ε alone
+    each: bool = False  # each label by itself
+
+
+def plainly(df: pd.DataFrame) -> Any:
+    """The rows themselves, for whoever takes no others."""
+    return df
+
+
+def owned(df: pd.DataFrame) -> Any:
+    """Private rows of owners, all of whose rows are used."""
+    return dp.private(df, unit="owner", max_rows=EACH)
+
+
+def shortened(df: pd.DataFrame) -> Any:
+    """Private rows of owners, one row of each of which is dropped."""
+    return dp.private(df, unit="owner", max_rows=EACH - 1)
+
+
+def named(df: pd.DataFrame) -> Any:
+    """Private rows that can be asked again."""
+    return dp.protect(df, "rows")
+
+
+def by_label(p: Any) -> Any:
+    return p.groupby("label", **KEYS)
+
+
+def sizes(d: pd.DataFrame) -> pd.Series[Any]:
+    return d["label"].value_counts()
+
+
+def plain(told: Any) -> Floats:
+    """All numbers of an answer; of times and durations their seconds."""
+    flat = np.asarray(told, dtype=object).reshape(-1)
+    return np.array([_number(each) for each in flat.tolist()], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, pd.Timestamp):
+        return (value - YEAR[0]).total_seconds()
+    return value.total_seconds() if hasattr(value, "total_seconds") else float(value)
+
+
+def to(truth: Callable[[pd.DataFrame], Any]) -> Off:
+    """How far each number is from the truth's, label by label; what truth has no label of is 0."""
+
+    def off(answer: Any, df: pd.DataFrame) -> Floats:
+        true = truth(df)
+        if isinstance(answer, pd.DataFrame) and isinstance(true, pd.DataFrame):
+            true = true.reindex(index=answer.index, columns=answer.columns).fillna(0)
+        elif isinstance(answer, pd.Series) and isinstance(true, pd.Series):
+            true = true.reindex(answer.index)
+            true = true.fillna(0) if true.isna().any() else true
+        return np.abs(plain(answer) - plain(true))
+
+    return off
+
+
+def _ranks(values: Floats, found: float, share: float) -> float:
+    """How many rows lie between a number and a quantile."""
+    target = share * len(values)
+    return max(
+        0.0,
+        float(np.searchsorted(values, found, "left") - target),
+        float(target - np.searchsorted(values, found, "right")),
+    )
+
+
+def ranks(*shares: float, column: str = "x") -> Off:
+    """Of some quantiles of a column."""
+
+    def off(answer: Any, df: pd.DataFrame) -> Floats:
+        values = np.sort(df[column].to_numpy())
+        found = np.atleast_1d(np.asarray(answer, dtype=float))
+        return np.array([_ranks(values, *each) for each in zip(found, shares, strict=True)])
+
+    return off
+
+
+def ranks_of_columns(share: float) -> Off:
+    """Of one quantile of several columns."""
+
+    def off(answer: Any, df: pd.DataFrame) -> Floats:
+        return np.array([_ranks(np.sort(df[c].to_numpy()), x, share) for c, x in answer.items()])
+
+    return off
+
+
+def ranks_of_groups(*shares: float) -> Off:
+    """Of some quantiles by label: the label is the first level, and shares follow each other."""
+
+    def off(answer: Any, df: pd.DataFrame) -> Floats:
+        values = {label: np.sort(x.to_numpy()) for label, x in df.groupby("label")["x"]}
+        labels = [key[0] if isinstance(key, tuple) else key for key in answer.index]
+        each = zip(labels, answer.tolist(), [*shares] * len(LABELS), strict=True)
+        return np.array([_ranks(values[label], x, share) for label, x, share in each])
+
+    return off
+
+
+def below_the_best(scores: Callable[[pd.DataFrame], pd.Series[Any]]) -> Off:
+    """How far the score of a label that was selected lies below the largest."""
+
+    def off(answer: Any, df: pd.DataFrame) -> Floats:
+        (label,), found = answer, scores(df)
+        return np.array([float(found.max() - found[label])])
+
+    return off
+
+
+def clipped_share(answer: Any, df: pd.DataFrame) -> Floats:
+    """Of bounds that were found: the share of values that they clip. Their ends have one side."""
+    lower, upper, share = answer
+    off = abs(share - 1 + df["x"].between(lower, upper).mean())
+    return np.array([0.0, 0.0, float(off)])

@@ -1,0 +1,138 @@
+"""The benchmark of tightness asks every operation that states an error, and all errors held."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from draws import EVERY, parts
+
+import dppandas as dp
+from dppandas import local, models
+from dppandas.mechanisms import Selection
+from dppandas.models import Model
+from dppandas.unknown import UnknownGroups
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+sys.path.append(str(BENCHMARKS))
+
+from tightness_operations import OPERATIONS, WITHOUT  # noqa: E402
+from tightness_truth import plain, rows  # noqa: E402
+
+KINDS = (dp.PrivateFrame, dp.PrivateSeries, dp.PrivateGroupBy, UnknownGroups, dp.Unreleased)
+#: Statistics without a line, by which of what has none (`WITHOUT`) they are released.
+UNTOLD = {
+    "Unique": "unique",
+    "Proposed": "propose_test_release",
+    "TrimmedMean": "trimmed_mean",
+    "SmoothQuantile": "trimmed_mean",  # like it
+    "SmallDatabases": "synthesize",
+}
+
+
+def asks(thing: Any) -> bool:
+    """Whether a loss is paid for what it gives."""
+    is_asked = inspect.isfunction(thing) or (inspect.isclass(thing) and issubclass(thing, Model))
+    return is_asked and "epsilon" in inspect.signature(thing).parameters
+
+
+def public() -> Iterator[tuple[Any, str]]:
+    """All that releases something, or puts releases together, and where it is."""
+    for kind in KINDS:
+        found = inspect.getmembers(kind, inspect.isfunction)
+        yield from ((kind, name) for name, f in found if asks(f) and not name.startswith("_"))
+    for module in (dp, local, models):
+        yield from ((module, name) for name in module.__all__ if asks(getattr(module, name)))
+    yield from ((dp, name) for name in ("combine", "consistent"))
+
+
+def shape(statistic: Any, law: Any) -> tuple[Any, ...]:
+    """What decides how errors follow from noise: the statistic, whether something is selected, one
+    number or several, of all rows or by keys."""
+    is_one = statistic.layout.is_scalar
+    name = type(statistic).__name__
+    return (
+        "Covariance" if name == "SecondMoments" else name,  # which a line is, as noise is Gaussian
+        isinstance(law, Selection),
+        is_one or isinstance(law, Selection),
+        statistic.cells.keys is not None,
+    )
+
+
+@pytest.fixture(scope="module")
+def asked() -> tuple[dict[str, Any], set[str]]:
+    """One answer of each line, and the names of what was called."""
+    called, answers = set[str](), {}
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for where, name in list(public()):
+            if not inspect.isclass(getattr(where, name)):
+                patch.setattr(where, name, noting(getattr(where, name), name, called))
+        for name, operation in OPERATIONS.items():
+            dp.reset()
+            dp.session(epsilon=1000, delta="0.001")
+            df = rows(600)
+            answer = operation.ask(operation.of(df), {"epsilon": 1})
+            record = answer
+            if not type(answer).__module__.startswith("dppandas.local"):
+                record = dp.records(answer)[operation.part] if operation.part else dp.record(answer)
+            said = record.estimate() if record is not answer else answer
+            answers[name] = record, plain(record.error()), operation.off(said, df)
+    dp.reset()
+    return answers, called
+
+
+def noting(function: Any, name: str, called: set[str]) -> Any:
+    @functools.wraps(function)
+    def noted(*args: Any, **more: Any) -> Any:
+        called.add(name)
+        return function(*args, **more)
+
+    return noted
+
+
+def test_every_public_operation_has_a_line_or_a_reason(asked: Any) -> None:
+    _, called = asked
+    names = {name for _, name in public()}
+    assert len(names) > 40
+    assert names - called - WITHOUT.keys() == set()
+    assert WITHOUT.keys() <= names
+
+
+def test_every_statistic_is_asked_in_every_shape(asked: Any) -> None:
+    answers, _ = asked
+    known = {
+        shape(record.statistic, record._law)
+        for record, *_ in answers.values()
+        if isinstance(record, dp.Record)
+    }
+    assert set(UNTOLD.values()) <= WITHOUT.keys()
+    for name in EVERY:
+        for part in parts(name, "ordinary"):
+            wanted = shape(part.statistic, part.law)
+            assert wanted[0] in UNTOLD or wanted in known, (name, wanted)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_line_compares_what_is_stated_of_each_number(name: str, asked: Any) -> None:
+    _, stated, off = asked[0][name]
+    assert stated.shape == off.shape
+    assert len(off)
+    assert not np.isnan(stated).any()
+    assert np.isfinite(off).all()
+
+
+def test_the_figures_are_of_these_lines_and_all_errors_held() -> None:
+    found = json.loads((BENCHMARKS / "tightness.json").read_text("utf-8"))
+    assert list(dict.fromkeys(line["operation"] for line in found)) == list(OPERATIONS)
+    for line in found:
+        assert not line["alarm"], line
+        assert 0.9 < line["held"] <= 1
