@@ -525,3 +525,15 @@ def test_wrong_arguments_are_refused_and_cost_nothing(ask: Any) -> None:
     with pytest.raises(dp.DPError):
         ask(survey().dp)
     assert dp.ledger().entries() == []
+
+
+def test_whatever_the_noise_is_no_variance_is_beyond_what_is_possible() -> None:
+    """Of values in [0, 1] it is a quarter at most, times n/(n - 1), which is 2 at most. To make a
+    table semidefinite adds no more than 18 %: (1 + √5)/4 times (1 + 2/√5)/2 in place of 1/2."""
+    dp.session(epsilon=100)
+    empty = dp.protect(pd.DataFrame({"x": [np.nan], "y": [np.nan]}), name="nobody",
+                       domain={"x": (0, 1), "y": (0, 1)})  # fmt: skip
+    for _ in range(60):
+        table = empty.cov(epsilon="0.05", fresh=True)
+        assert (np.abs(table.to_numpy()) <= 0.5 * 1.18).all()
+        assert (np.diag(table) >= 0).all()

@@ -191,6 +191,14 @@ def test_errors_in_words() -> None:
     assert by_name(range(9), [f"± {i}" for i in range(9)]).endswith("3 ± 3, … (9 columns)")
 
 
+def test_values_that_are_all_one_point_are_shown() -> None:
+    """Their covariances are 0 by public facts: of these noise is no share."""
+    p = dp.protect(table(), name="point", domain={"age": (0, 100), "yes": (1, 1)})
+    record = dp.record(p[["age", "yes"]].cov(epsilon=1))
+    assert "yes" in str(record)
+    assert record.noise_dominated.loc["yes"].tolist() == [None, None]
+
+
 def test_a_crowd_of_numbers_tells_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dppandas.statistics.base.CROWD", 3)
     shop().groupby("sex")["age"].mean(epsilon=2)
@@ -249,9 +257,11 @@ def test_what_else_is_counted_has_a_unit_of_its_own() -> None:
     assert dp.record(people["sex"].nunique(epsilon=1)).error_unit == "keys"
     assert dp.record(people["age"].mean(bounds=(0, 100), epsilon=1)).error_unit == "age"
     for asked, unit in (
-        ((people["age"] > 30).sum(bounds=(0, 1)), "rows"), (people["yes"].sum(bounds=(0, 1)), "rows"),
-        ((people["age"] > 30).mean(bounds=(0, 1)), "share"), (people["yes"].std(bounds=(0, 1)), "yes"),
-    ):  # fmt: skip
+        ((people["age"] > 30).sum(bounds=(0, 1)), "rows"),
+        (people["yes"].sum(bounds=(0, 1)), "rows"),
+        ((people["age"] > 30).mean(bounds=(0, 1)), "share"),
+        (people["yes"].std(bounds=(0, 1)), "yes"),
+    ):
         assert dp.record(asked.release(epsilon=1)).error_unit == unit
     dp.reset()
     assert dp.record(pd.Series([1.0]).dp.mean(bounds=(0, 1), epsilon=1)).error_unit == "value"
