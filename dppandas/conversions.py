@@ -248,7 +248,7 @@ def fine_laplace_epsilon_for(rho: Fraction) -> Fraction:
 
     >>> found = fine_laplace_epsilon_for(2 * rho_of_fine_laplace(Fraction(1)))
     >>> float(found)
-    1.51261
+    1.51621
     """
     _positive(rho=rho)
     low, high, wanted = 0.0, float(rho) + 1, float(rho)
