@@ -38,7 +38,7 @@ class Table:
 
     @property
     def values(self) -> Floats:
-        return self._laid(self.record.statistic.estimate(self.record._noisy))
+        return self._laid(self.record._values())
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
@@ -47,8 +47,7 @@ class Table:
 
     @property
     def errors(self) -> Floats:
-        record = self.record
-        return self._laid(record.statistic.errors_at(record._noisy, record._law, self.confidence))
+        return self._laid(self.record._errors(self.confidence))
 
     @property
     def is_empty(self) -> bool:
