@@ -249,12 +249,14 @@ READ: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", READ)
-@pytest.mark.parametrize(("loss", "least"), [("epsilon", "0.1"), ("rho", "0.01")])
-def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str, least: str) -> None:
+@pytest.mark.parametrize("loss", ["epsilon", "rho"])
+def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> None:
     """As the same noise is read by itself, with so much more confidence: an interval of the third
     of three looks that took all the risk would be narrower, and miss too often."""
     dp.session(**{loss: 100}, **({"delta": 1e-6} if loss == "rho" else {}))
-    record = dp.record(READ[name](people()).release(**{loss: least}))
+    # so much noise that whole numbers tell levels apart, or so little that nothing meets its end
+    much = "0.05" if name in ("count", "margins", "shares") else 1
+    record = dp.record(READ[name](people()).release(**{loss: much}))
     laws = [record._law] * 3
     whole, size = record._layout.integer, record.statistic.size
     look, joint = Look.after(laws, whole, size, 3), Joint.of(laws, whole, size)
