@@ -248,6 +248,9 @@ READ: dict[str, Callable[[Any], Any]] = {
 }
 
 
+WHOLE = ("count", "margins", "shares")
+
+
 @pytest.mark.parametrize("name", READ)
 @pytest.mark.parametrize("loss", ["epsilon", "rho"])
 def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> None:
@@ -255,7 +258,7 @@ def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> Non
     of three looks that took all the risk would be narrower, and miss too often."""
     dp.session(**{loss: 100}, **({"delta": 1e-6} if loss == "rho" else {}))
     # so much noise that whole numbers tell levels apart, or so little that nothing meets its end
-    much = "0.05" if name in ("count", "margins", "shares") else 1
+    much = {"epsilon": "0.05", "rho": "0.005"}[loss] if name in WHOLE else "1"
     record = dp.record(READ[name](people()).release(**{loss: much}))
     laws = [record._law] * 3
     whole, size = record._layout.integer, record.statistic.size
@@ -263,12 +266,12 @@ def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> Non
     found, wide, all_of_it = (
         np.array(record.statistic.errors_at(record._noisy, law, confidence))
         for law, confidence in (
-            (look, 0.95), (joint, 1 - 0.05 * float(look.share) * 0.9999), (joint, 0.95)
+            (look, 0.95), (joint, 1 - 0.05 * float(look.share) * 1.01), (joint, 0.95)
         )
     )  # fmt: skip
     told = wide > 0  # a correlation of a column with itself is 1
     assert told.any()
-    assert (found[told] >= wide[told] * (1 - 1e-3)).all()
+    assert (found[told] >= wide[told]).all()
     assert (found[told] > all_of_it[told]).any()
 
 
