@@ -10,7 +10,7 @@ from . import results, sameness, splits
 from .accounting import Asked
 from .budget import More
 from .engines import Engine
-from .errors import QueryError, SourceError, quiet
+from .errors import QueryError, SourceError, quiet, shown
 from .joint import Joint, is_additive
 from .looks import bought, joined, was_stopped
 from .mechanisms import Selection
@@ -91,7 +91,8 @@ def refine(
     came, ``dp.record(answer).loss`` what it cost. The answer is made of its own looks alone. The
     result that it begins with, which may be why it was asked for, sets the plan and isn't joined.
     Where public facts decide the error, as of counts and sums, one look is enough, and is all that
-    is bought. Asked again it is free.
+    is bought; a result that is near enough already is given again. One whose answer decides its
+    error is refused there, and may be kept. Asked again it is free.
 
     Raises what `combine` raises, and `SourceError` where the running session doesn't hold the
     source, or a table made of it by ``per_unit`` is gone: then ask the query again with
@@ -116,7 +117,7 @@ def refine(
             f"in a split no release says a loss of its own, as refine does: refine outside. "
             f"{NOTHING}"
         )
-    _check_goal(epsilon, until, looks)
+    _check_goal(epsilon, until, looks, more.get("within"))
     before = _record(result)
     _check([before])
     query, engine = _again(before._query, before.ledger)
@@ -144,7 +145,12 @@ def _record(answer: Any) -> Record:
     return answer if isinstance(answer, Record) else results.record(answer)
 
 
-def _check_goal(epsilon: object, until: object, looks: object) -> None:
+def _check_goal(epsilon: object, until: object, looks: object, within: object) -> None:
+    if until is None and within is not None:
+        raise QueryError(
+            f"within={shown(within)}: to buy until an error suffices, say until=, which fixes its "
+            f"looks beforehand. {NOTHING}"
+        )
     if until is None and looks is not None:
         raise QueryError(f"looks= goes with until=, as in refine(until=10, looks=3). {NOTHING}")
     if until is not None and epsilon is not None:

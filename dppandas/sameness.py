@@ -16,6 +16,8 @@ def check_same_rows(parts: Sequence[Record]) -> None:
     of equal units, by equal verbs."""
     for part in parts:
         check_real(part)
+    must_agree([_SAME_SOURCE], parts)  # of two sources no lineage is at fault
+    for part in parts:
         _check_known(part)
     must_agree(_SAME_ROWS, parts)
 
@@ -55,14 +57,14 @@ def must_agree(alike: Sequence[Alike], parts: Sequence[Record]) -> None:
                 raise QueryError(f"{said(parts[0], part)} {NOTHING}")
 
 
-_SAME_ROWS: list[Alike] = [
-    (
-        lambda part: part.source,
-        lambda a, b: (
-            f"'{a.query}' is of source {a.source!r}, and '{b.query}' of {b.source!r}: other data. "
-            "Take releases of one source."
-        ),
+_SAME_SOURCE: Alike = (
+    lambda part: part.source,
+    lambda a, b: (
+        f"'{a.query}' is of source {a.source!r}, and '{b.query}' of {b.source!r}: other data. "
+        "Take releases of one source."
     ),
+)
+_SAME_ROWS: list[Alike] = [
     (
         lambda part: part.version,
         lambda a, b: (

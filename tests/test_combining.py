@@ -442,6 +442,13 @@ def test_what_nobody_can_know_to_be_the_same_is_refused() -> None:
     assert dp.ledger().count() == 3
 
 
+def test_of_two_sources_no_lineage_is_at_fault() -> None:
+    df = table()
+    own = dp.protect(df, "own").count(epsilon=1)
+    part = dp.protect(df.head(3), "part").count(epsilon=1)  # made by pandas: asserted
+    refused("'count' is of source 'own', and 'count' of 'part': other data", own, part)
+
+
 def test_other_versions_and_ledgers_are_refused(tmp_path: Path) -> None:
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
     one = people(version="1").count(epsilon=1)

@@ -412,6 +412,7 @@ REFUSED: list[tuple[Callable[[Any, Any], Any], str]] = [
     (lambda n, m: n.refine(until=2, rho=1), "leave epsilon=, rho= and within= out"),
     (lambda n, m: n.refine(until=2, within=3), "leave epsilon=, rho= and within= out"),
     (lambda n, m: n.refine(until=2, expected_rows=3), "leave epsilon="),
+    (lambda n, m: n.refine(within=3), "within=3: .* say until="),
     (lambda n, m: n.refine(looks=3), "looks= goes with until="),
     (lambda n, m: n.refine(epsilon=1, looks=3), "looks= goes with until="),
     (lambda n, m: n.refine(until=2, looks=0), "whole number from 1 to 12"),
