@@ -62,7 +62,7 @@ def bought(
     """What some looks at a query tell together, planned by an answer to it."""
     plan, rest, most = _planned(before, query, until, looks, more)
     first = plan.solved(lambda asked: replace(query, asked=asked), **rest)
-    if _suffices(before, plan):
+    if first.draw and _suffices(before, plan):  # unless a fresh one is asked for
         return before
     series = (plan.within, plan.confidence, *((p._query.key, p.draw) for p in before.parts))
     queries = [replace(query, asked=_look(first, i, plan.looks, series)) for i in range(plan.looks)]

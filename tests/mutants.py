@@ -598,7 +598,7 @@ MUTANTS = [
            "        risk = law.risk(risk)", "        pass",
            "test_looks.py::test_whoever_reads_a_look_reads_it_at_its_level"),
     Mutant(31, "a worse answer is bought than the one at hand", "looks.py",
-           "    if _suffices(before, plan):\n        return before\n", "",
+           "    if first.draw and _suffices(before, plan):", "    if False:",
            "test_looks.py::test_what_is_near_enough_is_kept_and_costs_nothing"),
     Mutant(31, "a look is a draw that was seen", "looks.py",
            "looks=looks, series=(place, *series))", "looks=looks)",

@@ -260,6 +260,7 @@ def test_what_else_is_counted_has_a_unit_of_its_own() -> None:
         ((people["age"] > 30).sum(bounds=(0, 1)), "rows"),
         (people["yes"].sum(bounds=(0, 1)), "rows"),
         ((people["age"] > 30).mean(bounds=(0, 1)), "share"),
+        (people.groupby("sex")["yes"].sum(bounds=(0, 1)), "rows"),
         (people["yes"].std(bounds=(0, 1)), "yes"),
     ):
         assert dp.record(asked.release(epsilon=1)).error_unit == unit

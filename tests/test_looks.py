@@ -229,6 +229,9 @@ def test_what_is_near_enough_is_kept_and_costs_nothing() -> None:
         assert n.refine(until=30) == n
     assert plan.to_frame().empty
     assert spent() - before == Fraction("0.285")
+    n.refine(until=50, fresh=True)  # whoever asks for another draw gets one
+    m.refine(until=1, fresh=True)
+    assert spent() - before > Fraction("0.285")
 
 
 #: What readers of a law make errors and intervals of, each in a way of its own.

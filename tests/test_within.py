@@ -448,6 +448,11 @@ COUNTS: dict[str, tuple[Callable[..., Any], bool]] = {
     ),
     "nunique": (lambda p, **said: p["group"].nunique(keys=GROUPS, **said), False),
     "units": (lambda p, **said: p["owner"].nunique(**said), False),
+    "sizes of keys found": (lambda p, **said: p.groupby("group", delta=1e-6).size(**said), True),
+    "counts of keys found": (
+        lambda p, **said: p.groupby("group", delta=1e-6)["number"].count(**said),
+        True,
+    ),
     "keys found": (lambda p, **said: p["group"].value_counts(delta=1e-6, **said), True),
 }
 

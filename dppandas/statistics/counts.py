@@ -105,9 +105,8 @@ class Count(Statistic):
     def is_count(self, schema: Schema) -> bool:
         return not self.share_of
 
-    @property
-    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("share",) if self.share_of else ("rows",)
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return ("share",) if self.share_of else self.measured_in
 
     def possible(self, entry: int) -> Interval | None:
         return (0, 1) if self.share_of else (0, math.inf)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import kinds
 from ..domain import Bounds
+from ..kinds import Schema
 from ..rows import Expression
 from ..weighted import Within
 from .base import Interval, Statistic
@@ -47,8 +48,7 @@ class CovarianceTable(Statistic, registered=False):
     not_asked: ClassVar = ("layout", "ddof")
     reading: ClassVar = 2  # since intervals bound sums together
 
-    @property
-    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
+    def units(self, schema: Schema) -> tuple[str, ...]:
         return ("share",) if self.correlation else ("product",)
 
     @property

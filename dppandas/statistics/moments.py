@@ -300,9 +300,8 @@ class Variance(Clipped):
     def says(self, entry: int) -> str:
         return "spread"
 
-    @property
-    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("column",) if self.root else ("square",)
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return self.measured_in if self.root else ("square",)
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
@@ -430,7 +429,8 @@ class Moments(Variance):
         intervals, columns = self.intervals_at(noisy, law, confidence), len(self.operands)
         return [high for i, (_, high) in enumerate(intervals) if i // columns % 3 == 0]
 
-    measured_in: ClassVar = ("rows", "column")
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return "rows", "column"
 
     def possible(self, entry: int) -> Interval | None:
         bounds = self.bounds[entry % len(self.bounds)]

@@ -127,9 +127,8 @@ class Contingency(Count):
     def is_count(self, schema: Schema) -> bool:
         return not self.share
 
-    @property
-    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("share",) if self.share else ("rows",)
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return ("share",) if self.share else self.measured_in
 
     def possible(self, entry: int) -> Interval | None:
         return (0, 1) if self.share else (0, math.inf)

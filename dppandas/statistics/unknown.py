@@ -175,7 +175,7 @@ class Unknown(Sparse):
         return self.inner is None or self.inner.monotone
 
     def is_count(self, schema: Schema) -> bool:
-        return self.inner is None
+        return self.inner is None or self.inner.is_count(schema)
 
     def expressions(self) -> tuple[Expression, ...]:
         return self.by if self.inner is None else (*self.by, *self.inner.expressions())
@@ -218,9 +218,8 @@ class Unknown(Sparse):
         flat = rows.reshape(len(noisy), inner.size // width, width).transpose(1, 0, 2).reshape(-1)
         return replace(inner, cells=Numbered(count=len(noisy))), flat.tolist()
 
-    @property
-    def measured_in(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("rows",) if self.inner is None else self.inner.measured_in
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return self.measured_in if self.inner is None else self.inner.units(schema)
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
