@@ -685,6 +685,18 @@ def _unknown(*frames: pd.DataFrame) -> list[pd.DataFrame]:
     return copies
 
 
+def _told_of(df: pd.DataFrame, lineage: str) -> tuple[list[Any], pd.DataFrame]:
+    """What all operations tell, and their ledger."""
+    dp.reset()
+    kinds = dict.fromkeys(df.columns, "unknown")  # neighbours are of one schema, and here of none
+    if lineage == "asserted":
+        private = dp.private(df, unit="row", kinds=kinds)
+    else:
+        unit = "owner" if "unit" in lineage else None
+        private = dp.protect(df, "d", unit, 1, kinds=kinds)
+    return [_told(name, private) for name in EVERY], dp.ledger().to_frame().drop(columns="time")
+
+
 @pytest.mark.parametrize("pair", NEIGHBOURS)
 @pytest.mark.parametrize("lineage", ["asserted", "verified", "verified with a unit"])
 def test_neighbours_get_answers_that_differ_in_values_only(
@@ -692,23 +704,23 @@ def test_neighbours_get_answers_that_differ_in_values_only(
 ) -> None:
     told, ledgers = [], []
     for df in _unknown(*NEIGHBOURS[pair]):
-        dp.reset()
-        kinds = dict.fromkeys(
-            df.columns, "unknown"
-        )  # neighbours are of one schema, and here of none
-        if lineage == "asserted":
-            private = dp.private(df, unit="row", kinds=kinds)
-        else:
-            unit = "owner" if "unit" in lineage else None
-            private = dp.protect(df, "d", unit, 1, kinds=kinds)
-        told.append([_told(name, private) for name in EVERY])
-        before = [entry.error for entry in dp.ledger().entries()]  # test_leaks: as answered
-        ledger = dp.ledger().to_frame().drop(columns=["time", "error"]).to_dict()
-        ledgers.append((ledger, before))
+        said, ledger = _told_of(df, lineage)
+        before = [entry.error for entry in dp.ledger().entries()]
+        told.append(said)
+        ledgers.append((ledger.drop(columns="error").to_dict(), before))  # it is as answered
     assert told[0] == told[1]
     assert ledgers[0] == ledgers[1]
     # and no operation warns, but of what it is: a warning would be about the data
     assert {name for name, _, warned in told[0] if warned} == WARNING
+
+
+@pytest.mark.parametrize("pair", list(NEIGHBOURS)[::5])
+def test_neighbours_with_one_answer_are_told_the_same_errors(pair: str, alike: None) -> None:
+    """What a ledger tells of an answer follows from that answer, whatever rows are behind it."""
+    one, other = (_told_of(df, "verified") for df in _unknown(*NEIGHBOURS[pair]))
+    assert one[0] == other[0]
+    pd.testing.assert_frame_equal(one[1], other[1])
+    assert one[1]["error"].str.contains(r"\d").mean() > 0.9
 
 
 def test_private_objects_look_alike_whatever_the_rows() -> None:
