@@ -9,12 +9,12 @@ from __future__ import annotations
 import datetime
 import decimal
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .budget import format_exact
 from .values import equality, objects
 from .values.cells import Cell, canonical, order
 from .values.forms import Levels, Vector
@@ -84,8 +84,16 @@ def _number(exact: Any) -> Any:
             return exact
         near = float(exact)  # what overflows has no label
         return near if near == exact else exact
-    text = format_exact(exact)
-    return exact if "/" in text else decimal.Decimal(text)
+    return _decimal(exact) or exact
+
+
+def _decimal(exact: Fraction) -> decimal.Decimal | None:
+    """The decimal that a fraction is exactly, if there is one."""
+    with decimal.localcontext(decimal.Context(MOST_BITS + 10, traps=[decimal.Inexact])):
+        try:
+            return (decimal.Decimal(exact.numerator) / exact.denominator).normalize()
+        except decimal.Inexact:
+            return None
 
 
 def rank(label: Any) -> tuple[Any, ...]:

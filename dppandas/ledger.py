@@ -13,12 +13,11 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from . import canonical, conversions, report, sampling, statement, views
+from . import conversions, report, sampling, statement, views
 from .accounting import NOTHING, Measure, Terms
 from .budget import Delta, Epsilon, Loss, Rho
 from .errors import BudgetExceeded, QueryError, SessionError, StoreError, quiet, shown
 from .leases import Claim
-from .query import Query
 from .spending import Spending
 from .store import Answer, Entry, MemoryStore, Store
 
@@ -30,9 +29,6 @@ _TYPED = ("cell", "epsilon", "rho", "delta", "time")
 CellFinder = Callable[[], int | None]
 #: Of which earlier cell one is another run; None of none.
 FirstRun = Callable[[int], int | None]
-
-#: So many different queries are remembered, to tell what another of them would cost.
-REMEMBERED = 12
 
 
 def _no_cell(cell: int | None = None) -> int | None:
@@ -48,6 +44,11 @@ def attribute_to(finder: CellFinder | None, first_run: FirstRun | None = None) -
     extension, or nobody (None)."""
     global _current_cell, _first_run
     _current_cell, _first_run = finder or _no_cell, first_run or _no_cell
+
+
+def current_cell() -> int | None:
+    """The notebook cell that is running, if anybody can tell."""
+    return _current_cell()
 
 
 class Ledger:
@@ -69,7 +70,6 @@ class Ledger:
         self._terms = terms or Terms()
         self._store: Store = store or MemoryStore()
         self._replays: list[Entry] = []
-        self._asked: tuple[tuple[str, Query], ...] = ()
         self._observers: list[Observer] = []
         self._closed = False
 
@@ -302,27 +302,6 @@ readers, .json for programs, .csv for a table.
         self._store.between_charges(set_terms)
         self._notify()
 
-    def remember(self, query: Query) -> None:
-        """Keep what is asked, so that a view can tell what more of it would cost: public facts
-        only, and none of what a caller's function may hold."""
-        name = query.name
-        known = dict(self._asked).get(name)
-        if known is None:
-            try:
-                canonical.text((query.where, query.statistic))
-            except canonical.NoText:
-                return
-        else:
-            query = replace(known, asked=query.asked)
-        others = (each for each in self._asked if each[0] != name)
-        # in one step, for other threads may be reading it
-        self._asked = ((name, query), *others)[:REMEMBERED]
-
-    @property
-    def asked(self) -> dict[str, Query]:
-        """The latest different queries that this kernel asked, by name, the last first."""
-        return dict(self._asked)
-
     def charge(self, *drafts: Entry, claim: Claim | None = None) -> list[Entry]:
         """Append charges, or raise and leave all as it was: all of them or none. Only `release`
         calls this. With a claim, `Taken` where an equal query is being answered, or was."""
@@ -450,16 +429,6 @@ readers, .json for programs, .csv for a table.
 def _whole(text: str) -> str:
     """Half a sign, which a label may be, is more than pandas' text can hold."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def draft(query: Query, loss: Loss, mechanism: str, scale: str, error: str, key: str) -> Entry:
-    """An entry that has not been charged yet."""
-    source = query.source
-    return Entry(
-        0, time.time(), source.name, source.lineage, str(query), loss, mechanism, scale, error,
-        _current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
-        kernel=kernel(),
-    )  # fmt: skip
 
 
 def kernel() -> str:

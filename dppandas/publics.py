@@ -11,7 +11,6 @@ from . import hashing, querystring
 from .domain import SOURCE_ATTR, Keys
 from .errors import LineageError, QueryError, is_one_of, shown
 from .rows import plain_or_missing
-from .unreleased import Private
 
 
 @dataclass(frozen=True)
@@ -26,12 +25,6 @@ class PublicTable:
 
 def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> PublicTable:
     """What `merge` takes on its right: checked, and read as plain values."""
-    if isinstance(right, Private):
-        raise LineageError(
-            "two private frames can't be merged: one person's row could meet many of another's. "
-            "Merge with a public table, or build one frame before dp.protect. Nothing was computed "
-            "or charged."
-        )
     if isinstance(right, pd.Series) and right.name is not None:
         right = right.to_frame().reset_index()
     if not isinstance(right, pd.DataFrame):

@@ -18,7 +18,7 @@ from .budget import Loss
 from .engines import Engine
 from .errors import InternalError, ReleaseFailed, StoreError, WorkerProcessError
 from .leases import Claim, Taken
-from .ledger import draft
+from .ledger import current_cell, kernel
 from .mechanisms import Mechanism
 from .query import Query
 from .records import Record, record_of
@@ -62,7 +62,7 @@ def release_all(
     running = releasing()
     prepared = [_prepared(running, *each) for each in asked]
     for each in prepared:
-        running.ledger.remember(each.query)
+        running.remember(each.query)
     planned = previews.running()
     if planned is not None:
         before = _found(running, prepared)
@@ -262,8 +262,18 @@ def _prepared(
     before = expected.expected_error(query, mechanism)
     key = query.key if running.replays else ""
     scale = figures.scale_in_words(query.statistic, mechanism)
-    entry = draft(query, charged, mechanism.name, scale, before, key)
+    entry = _draft(query, charged, mechanism.name, scale, before, key)
     return _Prepared(query, engine, mechanism, entry)
+
+
+def _draft(query: Query, loss: Loss, mechanism: str, scale: str, error: str, key: str) -> Entry:
+    """An entry that has not been charged yet."""
+    source = query.source
+    return Entry(
+        0, time.time(), source.name, source.lineage, str(query), loss, mechanism, scale, error,
+        current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
+        kernel=kernel(),
+    )  # fmt: skip
 
 
 def _noisy(

@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec
 from weakref import WeakValueDictionary
 
-from . import durable
+from . import canonical, durable
 from .accounting import Measure, Terms
 from .budget import Epsilon
 from .engines import Engine
@@ -21,10 +21,13 @@ from .errors import LineageError, QueryError, SessionError, SourceError, quiet, 
 from .facts import Facts
 from .kinds import Kind
 from .ledger import Ledger
-from .query import UNNAMED, Source
+from .query import UNNAMED, Query, Source
 from .store import Store
 
 P = ParamSpec("P")
+
+#: So many different queries are remembered, to tell what another of them would cost.
+REMEMBERED = 12
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Session:
         self.experimental = experimental
         self.replays = replays
         self.holdings: dict[str, Holding] = {}
+        self._asked: tuple[tuple[str, Query], ...] = ()
 
     @property
     def is_untouched(self) -> bool:
@@ -63,6 +67,27 @@ class Session:
         ledger, said = self.ledger, (self.strict, self.experimental)
         has_any = ledger.terms.limit is not None or ledger.store.identity or ledger.count()
         return not (has_any or self.holdings or any(said))
+
+    def remember(self, query: Query) -> None:
+        """Keep what is asked, so that a view can tell what more of it would cost: public facts
+        only, and none of what a caller's function may hold."""
+        name = query.name
+        known = dict(self._asked).get(name)
+        if known is None:
+            try:
+                canonical.text((query.where, query.statistic))
+            except canonical.NoText:
+                return
+        else:
+            query = replace(known, asked=query.asked)
+        others = (each for each in self._asked if each[0] != name)
+        # in one step, for other threads may be reading it
+        self._asked = ((name, query), *others)[:REMEMBERED]
+
+    @property
+    def asked(self) -> dict[str, Query]:
+        """The latest different queries that this kernel asked, by name, the last first."""
+        return dict(self._asked)
 
     @property
     def budget(self) -> Epsilon | None:

@@ -22,7 +22,7 @@ from .series import PrivateSeries
 from .shaping import Rows, asks, once, present, same_rows
 from .spending import Path
 from .totals import MOST_BRANCHES
-from .unreleased import Root
+from .unreleased import Private, Root
 
 
 class Verbs(Rows):
@@ -294,6 +294,12 @@ computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(
         <unreleased value_counts of city (2 keys), from unnamed (asserted): nothing computed or \
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
+        if isinstance(right, Private):
+            raise LineageError(
+                "two private frames can't be merged: one person's row could meet many of "
+                "another's. Merge with a public table, or build one frame before dp.protect. "
+                "Nothing was computed or charged."
+            )
         table = public_table(right, how, on, left_on, right_on)
         by = tuple(querystring.lookup(name, self._columns) for name in table.left)
         shared = [name for name in table.values if name in self._columns]

@@ -209,7 +209,7 @@ def test_what_is_told_of_an_operation_is_what_it_then_costs_and_its_error(name: 
     dp.session(epsilon=100, delta=1e-3)
     frame = dp.protect(schema(), name="people")
     released(name, frame, 1)
-    queries = list(dp.ledger().asked.values())
+    queries = list(dp.session().asked.values())
     if len(queries) > 1:  # several for one loss: each is told by itself
         assert name in SEVERAL
         return
@@ -242,14 +242,14 @@ def test_what_if_charges_notes_and_reads_nothing(monkeypatch: pytest.MonkeyPatch
     error = frame["a"].mean().expected_error(epsilon=0.1, expected_rows=1000)
     assert told[1].startswith(f"about ± {error:.4g} over 1,000 rows (95 %)")
     assert repr(dp.ledger()) == before
-    assert len(dp.ledger().asked) == 0
+    assert len(dp.session().asked) == 0
 
 
 def test_so_many_as_are_told_fit_and_no_more() -> None:
     dp.session(epsilon=1)
     frame = people()
     frame.size(epsilon="0.3")
-    (query,) = dp.ledger().asked.values()
+    (query,) = dp.session().asked.values()
     said = plain(whatif.told(dp.ledger(), query, "0.15", 1))
     fit = int(re.search(r"(\d+) such", said)[1])  # type: ignore[index]
     for _ in range(fit):
@@ -264,7 +264,7 @@ def test_a_part_of_a_source_is_paid_beside_the_others() -> None:
     parts = people().partition("g")
     parts["a"].count(epsilon="0.75")
     parts["b"].count(epsilon="0.25")
-    query = next(iter(dp.ledger().asked.values()))
+    query = next(iter(dp.session().asked.values()))
     said = plain(whatif.told(dp.ledger(), query, "0.125", 1))
     assert said.endswith("costs ε = 0.125 · 6 such releases left")
     for _ in range(6):
@@ -278,7 +278,7 @@ def test_another_mechanism_of_the_same_query_is_what_is_tried() -> None:
     dp.session(epsilon=1, delta=1e-6)
     people().count(epsilon=0.25)
     people().count(epsilon=0.25, delta=1e-7, mechanism="gaussian")
-    (query,) = dp.ledger().asked.values()
+    (query,) = dp.session().asked.values()
     assert "δ = 1e-07" in whatif.told(dp.ledger(), query, "0.125", 1)
 
 
@@ -299,7 +299,7 @@ def test_the_view_asks_nothing_in_the_block_of_a_split() -> None:
 def test_what_was_answered_is_told_to_be_free() -> None:
     dp.session(epsilon=1)
     people().size(epsilon="0.3")
-    (query,) = dp.ledger().asked.values()
+    (query,) = dp.session().asked.values()
     assert "asked again it is free" in whatif.told(dp.ledger(), query, "0.3", 1)
     assert "costs ε = 0.31" in whatif.told(dp.ledger(), query, "0.31", 1)
 
@@ -308,7 +308,7 @@ def test_what_was_refused_is_offered_too() -> None:
     dp.session(epsilon=1)
     with pytest.raises(dp.BudgetExceeded):
         people().query("a > 3").count(epsilon=2)
-    assert list(dp.ledger().asked) == ["people: count where a > 3"]
+    assert list(dp.session().asked) == ["people: count where a > 3"]
 
 
 def test_sessions_in_other_measures_have_their_own_slider() -> None:
@@ -326,7 +326,7 @@ def test_sessions_in_other_measures_have_their_own_slider() -> None:
 def test_a_bad_epsilon_is_answered_in_words(bad: str) -> None:
     dp.session(epsilon=1)
     people().count(epsilon=0.5)
-    (query,) = dp.ledger().asked.values()
+    (query,) = dp.session().asked.values()
     said = whatif.told(dp.ledger(), query, bad, 1)
     assert "epsilon=" in said
     assert "<b>" not in said
@@ -336,10 +336,10 @@ def test_no_query_is_kept_that_could_hold_rows() -> None:
     df = pd.DataFrame({"x": [1, 2]})
     dp.session(epsilon=5)
     dp.choose(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
-    assert len(dp.ledger().asked) == 0
+    assert len(dp.session().asked) == 0
     for i in range(40):
         df.dp.query(f"x > {i}").count(epsilon="0.1")
-    assert list(dp.ledger().asked) == [
+    assert list(dp.session().asked) == [
         f"unnamed (asserted): count where x > {i}" for i in range(39, 27, -1)
     ]
 

@@ -32,7 +32,7 @@ COLUMNS = 8
 def offers(session: Session) -> dict[str, Query]:
     """What may be asked, by name: what was asked in this kernel, then counts of each source, means
     of its columns with declared bounds, and histograms of those with keys."""
-    found = dict(session.ledger.asked)
+    found = dict(session.asked)
     for holding in list(session.holdings.values()):
         source = replace(holding.source, domain=holding.facts.known)
         columns = {name: Column(name) for name in list(source.domain)[:COLUMNS]}
