@@ -21,19 +21,13 @@ from .budget import Delta, Epsilon, Loss, Rho
 from .conditional import Passed
 from .errors import MissingArgument, QueryError
 from .intervals import Interval, contexts, exp_interval
-from .labels import rank
 from .mechanisms import DiscreteLaplace, Sensitivity
 
-#: What is exact of a label: its parts, one for each column, and integers; by the label's name.
+#: What is exact of a label: its parts, one for each column, and integers; by the label's name, in
+#: an order that follows from the labels: never in that of the rows.
 Found = Mapping[str, tuple[tuple[Any, ...], tuple[int, ...]]]
 #: What is told of a label.
 Told = tuple[tuple[Any, ...], tuple[int, ...]]
-
-
-def in_order(found: Found) -> list[tuple[str, tuple[Any, ...], tuple[int, ...]]]:
-    """Labels in the order of `labels.rank`: never in that of the rows."""
-    rows = ((name, label, integers) for name, (label, integers) in found.items())
-    return sorted(rows, key=lambda row: ([rank(part) for part in row[1]], row[0]))
 
 
 def loss_asked(
@@ -91,15 +85,14 @@ class Threshold:
         return Passed(self.scale, self.least)
 
     def release(self, exact: Found) -> list[Any]:
-        """Labels and noisy counts from the threshold on, in the order of labels."""
+        """Labels and noisy counts from the threshold on, in the order given."""
         return [(exact[name][0], (count,)) for name, count in self.passing(exact)]
 
     def passing(self, exact: Found) -> list[tuple[str, int]]:
         """Names and noisy counts of the labels told."""
-        rows = in_order(exact)
-        noisy = self.noise.release([integers[0] for _, _, integers in rows])
-        pairs = zip(rows, noisy, strict=True)
-        return [(name, count) for (name, _, _), count in pairs if count >= self.least]
+        noisy = self.noise.release([integers[0] for _, integers in exact.values()])
+        pairs = zip(exact, noisy, strict=True)
+        return [(name, count) for name, count in pairs if count >= self.least]
 
     def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
         """The loss of the noise, and all of δ."""
@@ -305,9 +298,9 @@ class PartitionSelection:
         return 1 / self.epsilon
 
     def release(self, exact: Found) -> list[Any]:
-        """The labels told, in the order of labels."""
+        """The labels told, in the order given."""
         curve = Curve.of(self.epsilon, self.delta)
-        return [(label, (1,)) for _, label, (units, *_) in in_order(exact) if curve.tells(units)]
+        return [(label, (1,)) for label, (units, *_) in exact.values() if curve.tells(units)]
 
     def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
         """ε and δ; where ρ is counted, that of a pure ε for each label, beside δ: two laws that are

@@ -749,6 +749,9 @@ MUTANTS = [
     Mutant(30, "old covariances answer new questions", "statistics/covariance_tables.py",
            "    reading: ClassVar = 2", "    reading: ClassVar = 1",
            "test_covariance.py::test_an_old_covariance_is_not_read_by_a_new_estimator"),
+    Mutant(7, "labels are told in the order of the rows", "statistics/unknown.py",
+           "return dict(sorted(found.items(), key=_place))", "return found",
+           "test_unknown.py::test_ties_are_told_in_order_of_labels"),
 ]  # fmt: skip
 
 

@@ -166,8 +166,8 @@ def test_what_is_told_is_what_reaches_the_threshold(
 ) -> None:
     law = Threshold.calibrate(1, Fraction(1), Delta("1e-5"))
     frozen(noise)
-    found = law.release(entries(c=13 - noise, b=12 - noise, a=14 - noise))
-    assert found == [(("a",), (14,)), (("c",), (13,))]  # in order of labels
+    found = law.release(entries(a=14 - noise, b=12 - noise, c=13 - noise))
+    assert found == [(("a",), (14,)), (("c",), (13,))]  # in the order given
     assert law.release({}) == []
 
 

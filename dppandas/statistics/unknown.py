@@ -92,8 +92,10 @@ class Sparse(Statistic, registered=False):
         return self.by
 
     def read(self, through: Read) -> Entries:
-        """The integers of each label, by the label's name."""
-        return cast(Entries, through(self.over, Tally))
+        """The integers of each label, by the label's name, in the order of `labels.rank`: that of
+        the rows would be told by what is released."""
+        found = cast(Entries, through(self.over, Tally))
+        return dict(sorted(found.items(), key=_place))
 
     def apart(self, one: Entries, other: Entries, selecting: bool) -> int:
         """Over the labels of either; a label that isn't there has zeros."""
@@ -349,6 +351,12 @@ class Unique(Sparse):
     def expected_at(self, law: Any, confidence: float) -> str:
         """From how many units on a label is told."""
         return f"told from {law.surely(confidence):,} units"
+
+
+def _place(entry: tuple[str, tuple[tuple[Any, ...], tuple[int, ...]]]) -> Any:
+    """Where a label stands among others."""
+    name, (label, _) = entry
+    return [labels.rank(part) for part in label], name
 
 
 def _integers(found: Entries, name: str, none: tuple[int, ...]) -> tuple[int, ...]:
