@@ -62,7 +62,7 @@ COVERED = {
     "statistics.units.Truncation": DRAWN,
     "statistics.unknown.Unknown": DRAWN,
     # selections and ranks
-    "statistics.misfit._Scores": GAPS,
+    "synthetic.fit_scores._Scores": GAPS,
     "statistics.scores.Scores": GAPS,
     "statistics.quantiles.Quantiles": (
         "test_quantile_errors.py::test_all_errors_hold_together_as_often_as_stated"

@@ -58,7 +58,6 @@ from dppandas.statistics import (
     Layout,
     Magnitudes,
     Mean,
-    Misfit,
     Moments,
     NormedSum,
     Popularity,
@@ -67,7 +66,6 @@ from dppandas.statistics import (
     Quantiles,
     Scores,
     SecondMoments,
-    SmallDatabases,
     SmoothQuantile,
     Sparse,
     Statistic,
@@ -82,6 +80,7 @@ from dppandas.statistics import (
 )
 from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
+from dppandas.synthetic.fit_scores import Misfit, SmallDatabases
 from dppandas.vectors import Labels, vector
 
 KEY = b"0123456789abcdef"

@@ -20,10 +20,9 @@ from operations import integers
 import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.mechanisms import Exponential, PermuteAndFlip
-from dppandas.statistics import Misfit, SmallDatabases
-from dppandas.statistics.misfit import candidates, databases
 from dppandas.synthetic import aim, graphs, mwem, tables
 from dppandas.synthetic.domains import Domain, domain_of, marginals_of
+from dppandas.synthetic.fit_scores import Misfit, SmallDatabases, candidates, databases
 from dppandas.synthetic.misfits import STEP
 from dppandas.synthetic.small import MOST_DATABASES, database
 

@@ -9,7 +9,6 @@ from .base import REGISTRY, Cells, Layout, Statistic
 from .counts import Count
 from .covariance import Covariance
 from .distances import Distance, Proposed
-from .misfit import Misfit, SmallDatabases
 from .moments import Mean, Moments, Sum, Variance, WeightedMean
 from .norms import NormedSum, grids_of_norm
 from .presence import Present
@@ -34,7 +33,6 @@ __all__ = [
     "Layout",
     "Magnitudes",
     "Mean",
-    "Misfit",
     "Moments",
     "NormedSum",
     "Popularity",
@@ -43,7 +41,6 @@ __all__ = [
     "Quantiles",
     "Scores",
     "SecondMoments",
-    "SmallDatabases",
     "SmoothQuantile",
     "Sparse",
     "Statistic",

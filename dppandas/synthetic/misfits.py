@@ -20,8 +20,9 @@ from ..frame import PrivateFrame
 from ..publics import refuse_private
 from ..records import Record
 from ..shaping import listed
-from ..statistics import Cells, Layout, Misfit
+from ..statistics import Cells, Layout
 from ..unreleased import UnreleasedMode
+from .fit_scores import Misfit
 
 #: Expected counts are taken in steps of one by this.
 STEP = 16

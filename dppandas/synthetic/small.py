@@ -15,10 +15,10 @@ from ..budget import More
 from ..errors import QueryError
 from ..frame import PrivateFrame
 from ..records import Record
-from ..statistics import Layout, SmallDatabases
-from ..statistics.misfit import candidates, databases
+from ..statistics import Layout
 from ..unreleased import UnreleasedMode
 from .domains import Codes, Domain, Marginal
+from .fit_scores import SmallDatabases, candidates, databases
 from .purse import Purse
 
 #: Of so many one is selected.

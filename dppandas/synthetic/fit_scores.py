@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..rows import Chunk, Expression
+from ..statistics.base import Interval, Partial, Read, Statistic, count_by, masked
 from ..totals import Total
 from ..vectors import Mask
-from .base import Interval, Partial, Read, Statistic, count_by, masked
 
 Counts = npt.NDArray[np.int64]
 
