@@ -199,14 +199,11 @@ class SqliteStore(Connected):
         return self._read(_count)
 
     def sealed(self) -> tuple[list[Entry], str]:
-        def listed(db: Connection) -> tuple[list[Entry], str]:
-            db.execute("BEGIN")  # nothing that others write is seen before its end
-            try:
-                return _entries(db), _one(db, "SELECT hash FROM events ORDER BY number DESC")
-            finally:
-                db.execute("ROLLBACK")
+        head = "SELECT hash FROM events ORDER BY number DESC"
+        return self._at_one_moment(lambda db: (_entries(db), _one(db, head)))
 
-        return self._read(listed)
+    def counted(self) -> tuple[int, Spending]:
+        return self._at_one_moment(lambda db: (_count(db), self._spending_of(db)))
 
     @property
     def spending(self) -> Spending:
@@ -248,16 +245,24 @@ class SqliteStore(Connected):
             self._write(lambda db: None, terms)
         elif found > SCHEMA:
             self._refuse_newer(found)
-        return self._read(self._checked)
+        return self._at_one_moment(self._checked)
 
     def _checked(self, db: Connection) -> Terms:
-        db.execute("BEGIN")  # one moment, whatever others write
-        try:
-            self._refuse_unfollowed(db)
-            self._spending_of(db)
-            return _terms(db)
-        finally:
-            db.execute("ROLLBACK")
+        self._refuse_unfollowed(db)
+        self._spending_of(db)
+        return _terms(db)
+
+    def _at_one_moment(self, action: Callable[[Connection], T]) -> T:
+        """Read without seeing what others write in the meantime."""
+
+        def read(db: Connection) -> T:
+            db.execute("BEGIN")
+            try:
+                return action(db)
+            finally:
+                db.execute("ROLLBACK")
+
+        return self._read(read)
 
     def _refuse_unfollowed(self, db: Connection) -> None:
         if not is_followed(db):

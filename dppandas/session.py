@@ -290,7 +290,7 @@ def _started(
         terms = terms if file is None else file.terms
         slot.session = running = Session(terms, bool(strict), store=file)
         return running
-    if store is not None and not _is_kept_in(running, store):
+    if store is not None and not running.ledger.store.is_at(store):
         raise SessionError(
             "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
             "you go on with another ledger; or go on with it by dp.session(…) with its own budget. "
@@ -310,11 +310,6 @@ def _started(
             "released stays released."
         )
     return running
-
-
-def _is_kept_in(running: Session, path: str | os.PathLike[str]) -> bool:
-    file = running.ledger.store
-    return isinstance(file, durable.SqliteStore) and file.is_at(path)
 
 
 @quiet

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path as File
 from typing import Any, NamedTuple, Protocol
 
 from .budget import Epsilon, Loss
@@ -130,11 +131,24 @@ class Store(Protocol):
     @property
     def spending(self) -> Spending: ...
 
+    def counted(self) -> tuple[int, Spending]:
+        """How many entries there are and what they cost, at one moment."""
+        ...
+
     def has_changed(self) -> bool:
         """Whether another process wrote since this was last asked."""
         ...
 
     def close(self) -> None: ...
+
+    @property
+    def path(self) -> File | None:
+        """The file that the entries are kept in; None in memory."""
+        ...
+
+    def is_at(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a path names that file."""
+        ...
 
     @property
     def identity(self) -> str:
@@ -169,6 +183,7 @@ class MemoryStore:
     """Entries in the memory of one process, and only of that one."""
 
     identity = ""
+    path = None
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -278,6 +293,15 @@ class MemoryStore:
     @property
     def spending(self) -> Spending:
         return self._spending
+
+    def counted(self) -> tuple[int, Spending]:
+        while True:  # not under the lock, which a fork may have copied while it was held
+            count, spending = len(self._entries), self._spending
+            if count == len(self._entries):
+                return count, spending
+
+    def is_at(self, path: str | os.PathLike[str]) -> bool:
+        return False
 
     def has_changed(self) -> bool:
         return False
