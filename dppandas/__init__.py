@@ -49,8 +49,9 @@ The map of the house, each room importing only those above it:
 `chain`            events chained by hashes, and whether what is spent follows from them
 `store`, `durable` where entries live: in memory, in a file
 `verify`           whether such a file says what was written into it
+`snapshot`         a ledger's public figures at one moment
 `charts`, `views`  how they look
-`statement`        what they promise, in figures and as JSON
+`statement`        what a ledger promises, in figures, as a table and as JSON
 `report`           the same as a page to publish
 `ledger`           charges; the only yes
 `session`          the current ledger and the sources it holds

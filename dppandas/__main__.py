@@ -87,7 +87,8 @@ def _opened(file: str) -> Ledger:
 
 
 def _show(asked: argparse.Namespace) -> tuple[str, int]:
-    return _plain(views.text(_opened(asked.file), None if asked.all else asked.last)), SOUND
+    ledger = _opened(asked.file).snapshot()
+    return _plain(views.text(ledger, None if asked.all else asked.last)), SOUND
 
 
 def _export(asked: argparse.Namespace) -> tuple[str, int]:

@@ -41,6 +41,10 @@ class Measure(Enum):
         """Of what is counted first."""
         return "ρ" if self is Measure.ZCDP else "ε"
 
+    def first(self, loss: Loss) -> Epsilon:
+        """What is counted first: the ε of a loss, or its ρ."""
+        return loss.rho if self is Measure.ZCDP else loss.epsilon
+
     @property
     def counted(self) -> tuple[str, ...]:
         """The parts of a `Loss` that are counted."""

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from .accounting import Measure
 from .budget import Epsilon, Loss
+from .snapshot import Snapshot
 from .spending import Spending
-
-if TYPE_CHECKING:
-    from .ledger import Ledger
-    from .store import Entry
+from .store import Entry
 
 #: The newest cells that are drawn; what was spent before them is one bar.
 DRAWN = 32
@@ -40,18 +37,19 @@ class Steps:
         # One value, so that two threads that follow at once only do the same twice.
         self._state: tuple[int, Spending, tuple[Step, ...]] = (0, Spending(), ())
 
-    def follow(self, ledger: Ledger) -> tuple[Step, ...]:
+    def follow(self, ledger: Snapshot) -> tuple[Step, ...]:
         """Take in what was charged since the last time."""
         last, spending, steps = self._state
         if not last:
             last, spending, steps = _start(ledger)
-        new = ledger.store.count() - last
-        entries = ledger.charges(new, last + new + 1) if new > 0 else []
+        new = ledger.count - last
+        entries = ledger.charges(new) if new > 0 else []
+        first = ledger.terms.measure.first
         for place, group in groupby(entries, lambda e: (e.kernel, e.cell)):
             charges = list(group)
-            before = steps[-1].after if steps else amount(ledger, spending.total)
+            before = steps[-1].after if steps else first(spending.total)
             spending = spending.plus(((e.source, e.path), e.loss) for e in charges)
-            label, after = cell_of(ledger, charges[0]) or "–", amount(ledger, spending.total)
+            label, after = cell_of(ledger, charges[0]) or "–", first(spending.total)
             if steps and steps[-1].place == place:
                 before, steps = steps[-1].before, steps[:-1]
             steps = (*steps, Step(label, place, before, after))[-DRAWN:]
@@ -60,27 +58,18 @@ class Steps:
         return steps
 
 
-def _start(ledger: Ledger) -> tuple[int, Spending, tuple[Step, ...]]:
+def _start(ledger: Snapshot) -> tuple[int, Spending, tuple[Step, ...]]:
     """Where a long ledger is followed from: what was spent there is what is spent now, without
     what was charged since."""
-    while True:
-        number, spending = ledger.store.count(), ledger.store.spending
-        if number <= FIRST:
-            return 0, Spending(), ()
-        since = ledger.charges(FIRST, number + 1)
-        if ledger.store.count() == number:  # nobody charged in the meantime
-            break
-    charged = Spending().plus(((e.source, e.path), e.loss) for e in since)
-    before = {p: loss - charged.losses.get(p, Loss()) for p, loss in spending.losses.items()}
-    return number - FIRST, Spending(before), ()
+    if ledger.count <= FIRST:
+        return 0, Spending(), ()
+    since = Spending().plus(((e.source, e.path), e.loss) for e in ledger.charges(FIRST))
+    now = ledger.spending.losses
+    before = {place: loss - since.losses.get(place, Loss()) for place, loss in now.items()}
+    return ledger.count - FIRST, Spending(before), ()
 
 
-def amount(ledger: Ledger, loss: Loss) -> Epsilon:
-    """What a ledger counts first: ε, or ρ."""
-    return loss.rho if ledger.terms.measure is Measure.ZCDP else loss.epsilon
-
-
-def cell_of(ledger: Ledger, entry: Entry) -> str:
+def cell_of(ledger: Snapshot, entry: Entry) -> str:
     """The cell of an entry: [4], or [4]† in another kernel."""
     cell = "" if entry.cell is None else f"[{entry.cell}]"
     return cell if ledger.is_here(entry) else f"{cell}†"
@@ -90,7 +79,7 @@ _HEIGHT, _WIDTH, _TOP = 72, 600, 6
 _WIDEST, _LABEL = 44, 30
 
 
-def svg(ledger: Ledger, steps: Iterable[Step]) -> str:
+def svg(ledger: Snapshot, steps: Iterable[Step]) -> str:
     """A bar for each cell, as high as all that was spent by then; what the cell itself spent is
     the dark end of it. The dashed line is the budget."""
     steps = list(steps)

@@ -18,13 +18,11 @@ from .accounting import NOTHING, Measure, Terms
 from .budget import Delta, Epsilon, Loss, Rho
 from .errors import BudgetExceeded, QueryError, SessionError, StoreError, quiet, shown
 from .leases import Claim
+from .snapshot import Snapshot
 from .spending import Spending
 from .store import Answer, Entry, MemoryStore, Store
 
 Observer = Callable[["Ledger"], None]
-
-#: Columns of the table whose type doesn't follow from what is in them.
-_TYPED = ("cell", "epsilon", "rho", "delta", "time")
 
 CellFinder = Callable[[], int | None]
 #: Of which earlier cell one is another run; None of none.
@@ -81,18 +79,19 @@ class Ledger:
     @property
     def budget(self) -> Epsilon | None:
         """The limit on Σε, or on Σρ in a session that counts ρ; None for no limit."""
-        return None if self._terms.limit is None else self._first(self._terms.limit)
+        limit = self._terms.limit
+        return None if limit is None else self._terms.measure.first(limit)
 
     @property
     def spent(self) -> Epsilon:
         """Σε of all entries, or Σρ."""
-        return self._first(self.loss)
+        return self._terms.measure.first(self.loss)
 
     @property
     def remaining(self) -> Epsilon | None:
         """What is left of the budget; None without one."""
         left = self.left
-        return None if left is None else self._first(left)
+        return None if left is None else self._terms.measure.first(left)
 
     @property
     def loss(self) -> Loss:
@@ -104,9 +103,6 @@ class Ledger:
         """All that is left, with the δ; None without a limit."""
         return None if self._terms.limit is None else self._terms.limit - self.loss
 
-    def _first(self, loss: Loss) -> Epsilon:
-        return loss.rho if self._terms.measure is Measure.ZCDP else loss.epsilon
-
     @property
     def closed(self) -> bool:
         """Whether dp.reset() has ended the session of this ledger."""
@@ -117,29 +113,22 @@ class Ledger:
         """Where the entries live."""
         return self._store
 
+    def snapshot(self) -> Snapshot:
+        """Its public figures at this moment, for whatever draws it."""
+        count, spending = self._store.counted()
+        return Snapshot(
+            self._terms, self._store, count, spending, tuple(self._replays), self._closed,
+            kernel(), _first_run,
+        )  # fmt: skip
+
     def entries(self, last: int | None = None) -> list[Entry]:
         """The charges, and what this kernel was answered again for nothing, oldest first; or the
         last so many."""
-        found = [*self.charges(last), *self.again(last)]
-        if self._replays:
-            found.sort(key=lambda entry: entry.time)
-        return found if last is None else found[max(0, len(found) - last) :]
+        return self.snapshot().entries(last)
 
     def charges(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         """The charges alone, oldest first: those below a number, or the last so many of these."""
         return self._store.entries(last, before)
-
-    def again(self, last: int | None = None) -> list[Entry]:
-        """What this kernel was answered again for nothing, oldest first; or the last so many."""
-        return self._replays[0 if last is None else max(0, len(self._replays) - last) :]
-
-    def is_here(self, entry: Entry) -> bool:
-        """Whether this process charged it: not another one, nor this one before a restart."""
-        return entry.kernel == kernel()
-
-    def first_run(self, entry: Entry) -> int | None:
-        """The number that its cell had when it ran first, if it ran more than once here."""
-        return _first_run(entry.cell) if entry.cell is not None and self.is_here(entry) else None
 
     def count(self) -> int:
         """How many entries there are."""
@@ -153,7 +142,7 @@ class Ledger:
     def by_source(self) -> dict[str, Epsilon]:
         """What a unit of each source has spent of ε (or ρ), in order of first use: for the eye
         only, for the limit caps the sum."""
-        return {name: self._first(loss) for name, loss in self._store.spending.by_source().items()}
+        return self.snapshot().by_source()
 
     def schema(self, source: str) -> pd.DataFrame:
         """What the columns of a source hold, as was noted when the ledger heard of it first: a
@@ -226,35 +215,7 @@ class Ledger:
         "replayed". ``unit`` : whom the promise protects. ``kernel`` : a name of the process.
         ``time`` : in UTC.
         """
-        return self._frame(lambda loss, part: float(getattr(loss, part)), "float64")
-
-    def exact_frame(self) -> pd.DataFrame:
-        """`to_frame` with exact losses, as text that `fractions.Fraction` reads: "0.1", "1/3"."""
-        return self._frame(lambda loss, part: str(getattr(loss, part)), object)
-
-    def _frame(self, told: Callable[[Loss, str], Any], dtype: Any) -> pd.DataFrame:
-        entries = self.entries()
-        counted = self._terms.measure.counted
-        said: dict[str, Any] = {
-            "cell": pd.array([e.cell for e in entries], dtype="Int64"),
-            "source": [e.source for e in entries],
-            "version": [e.version or "" for e in entries],
-            "part": [statement.part(e.path) for e in entries],
-            "lineage": [e.lineage for e in entries],
-            "query": [e.what for e in entries],
-        }
-        for part in counted:
-            said[part] = pd.array([told(e.loss, part) for e in entries], dtype=dtype)
-        for name in ("mechanism", "scale", "known_error", "status", "unit"):
-            said[name.removeprefix("known_")] = [getattr(e, name) for e in entries]
-        said["kernel"] = [e.kernel[:8] for e in entries]
-        times = np.array([round(e.time * 10**6) for e in entries], dtype="datetime64[us]")
-        said["time"] = pd.DatetimeIndex(times).as_unit("ns").tz_localize("UTC")
-        index = pd.Index([e.number for e in entries], dtype="int64", name="release")
-        texts = {name: object for name in said if not entries and name not in _TYPED}
-        for name in said.keys() - set(_TYPED):
-            said[name] = list(map(_whole, said[name]))
-        return pd.DataFrame(said, index=index).astype(texts)
+        return statement.table(self.entries(), self._terms.measure.counted)
 
     @quiet
     def export(self, path: str | os.PathLike[str]) -> None:
@@ -279,7 +240,7 @@ class Ledger:
         dppandas.errors.QueryError: path='report.txt': its ending says what is written: .html for \
 readers, .json for programs, .csv for a table.
         """
-        report.written(self, path)
+        report.written(self.snapshot(), path)
 
     def limit(self, terms: Terms) -> None:
         """Give an unlimited ledger a budget; what is spent counts."""
@@ -420,15 +381,10 @@ readers, .json for programs, .csv for a table.
         )
 
     def __repr__(self) -> str:
-        return views.text(self)
+        return views.text(self.snapshot())
 
     def _repr_html_(self) -> str:
-        return views.html(self)
-
-
-def _whole(text: str) -> str:
-    """Half a sign, which a label may be, is more than pandas' text can hold."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+        return views.html(self.snapshot())
 
 
 def kernel() -> str:

@@ -9,19 +9,15 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from html import escape
 from pathlib import Path as File
-from typing import TYPE_CHECKING
 
 from . import locks
 from .accounting import Measure
 from .budget import NO_EPSILON, Epsilon, Loss
-from .durable import SqliteStore
 from .errors import QueryError, StoreError
 from .errors import shown as quoted
-from .statement import Statement, as_csv, as_json, moment, part, version
+from .snapshot import Snapshot
+from .statement import Statement, as_csv, as_json, moment, part, table, version
 from .store import Entry
-
-if TYPE_CHECKING:
-    from .ledger import Ledger
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _OUTCOMES = {
@@ -99,7 +95,7 @@ def _opening(said: Statement) -> list[str]:
     ]
 
 
-def written(ledger: Ledger, path: object) -> None:
+def written(ledger: Snapshot, path: object) -> None:
     """See `Ledger.export`."""
     file = _checked(ledger, path)
     if file.suffix.lower() == ".html":
@@ -107,7 +103,7 @@ def written(ledger: Ledger, path: object) -> None:
     elif file.suffix.lower() == ".json":
         text = as_json(Statement.of(ledger))
     else:
-        text = as_csv(ledger.exact_frame())
+        text = as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
     try:
         # A label may hold half a sign, which no file can: told as JSON writes it.
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
@@ -118,7 +114,7 @@ def written(ledger: Ledger, path: object) -> None:
     raise told
 
 
-def _checked(ledger: Ledger, path: object) -> File:
+def _checked(ledger: Snapshot, path: object) -> File:
     if not isinstance(path, str | os.PathLike) or not str(path).strip():
         raise QueryError(f"path={quoted(path)} must be the path of a file.")
     file = File(path).expanduser()
@@ -131,9 +127,7 @@ def _checked(ledger: Ledger, path: object) -> File:
         raise StoreError(f"path={str(file)!r} is a folder: name a file in it.")
     if not file.parent.is_dir():
         raise StoreError(f"path={str(file)!r}: there is no folder {str(file.parent)!r}.")
-    store = ledger.store
-    is_open = locks.is_held(locks.identity(file))
-    if is_open or (isinstance(store, SqliteStore) and store.is_at(file)):
+    if locks.is_held(locks.identity(file)) or ledger.store.is_at(file):
         raise StoreError(f"path={str(file)!r} is the ledger itself: choose another file.")
     return file
 

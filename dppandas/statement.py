@@ -13,18 +13,16 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from .accounting import Measure, Terms
 from .budget import Loss
-from .durable import SqliteStore
+from .snapshot import Snapshot
 from .spending import Part, Path, Spending
 from .store import Entry
-
-if TYPE_CHECKING:
-    from .ledger import Ledger
 
 #: Of the JSON's keys; counted up when one is renamed, removed or given another meaning.
 FORM = 2
@@ -60,14 +58,14 @@ class Statement:
     head: str  # the hash that the file ends in; "" in memory
 
     @classmethod
-    def of(cls, ledger: Ledger) -> Statement:
+    def of(cls, ledger: Snapshot) -> Statement:
         """Of one moment, also where others charge meanwhile."""
         entries, head = ledger.store.sealed()
         spending = Spending().plus(((e.source, e.path), e.loss) for e in entries)
-        file = ledger.store.path.name if isinstance(ledger.store, SqliteStore) else ""
+        path = ledger.store.path
         return cls(
             ledger.terms, tuple(entries), spending.total, tuple(_sources(entries, spending)),
-            ledger.replays, file, head,
+            len(ledger.again), "" if path is None else path.name, head,
         )  # fmt: skip
 
     @property
@@ -172,6 +170,41 @@ def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
         "status": entry.status,
         "kernel": entry.kernel,
     }
+
+
+#: Columns of the table whose type doesn't follow from what is in them.
+_TYPED = ("cell", "epsilon", "rho", "delta", "time")
+
+
+def table(entries: Sequence[Entry], counted: Sequence[str], is_exact: bool = False) -> pd.DataFrame:
+    """See `Ledger.to_frame`. Exact losses are text that `fractions.Fraction` reads."""
+    told: Any = str if is_exact else float
+    said: dict[str, Any] = {
+        "cell": pd.array([e.cell for e in entries], dtype="Int64"),
+        "source": [e.source for e in entries],
+        "version": [e.version or "" for e in entries],
+        "part": [part(e.path) for e in entries],
+        "lineage": [e.lineage for e in entries],
+        "query": [e.what for e in entries],
+    }
+    for name in counted:
+        losses = [told(getattr(e.loss, name)) for e in entries]
+        said[name] = pd.array(losses, dtype=object if is_exact else "float64")
+    for name in ("mechanism", "scale", "known_error", "status", "unit"):
+        said[name.removeprefix("known_")] = [getattr(e, name) for e in entries]
+    said["kernel"] = [e.kernel[:8] for e in entries]
+    times = np.array([round(e.time * 10**6) for e in entries], dtype="datetime64[us]")
+    said["time"] = pd.DatetimeIndex(times).as_unit("ns").tz_localize("UTC")
+    index = pd.Index([e.number for e in entries], dtype="int64", name="release")
+    texts = {name: object for name in said if not entries and name not in _TYPED}
+    for name in said.keys() - set(_TYPED):
+        said[name] = list(map(_whole, said[name]))
+    return pd.DataFrame(said, index=index).astype(texts)
+
+
+def _whole(text: str) -> str:
+    """Half a sign, which a label may be, is more than pandas' text can hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def as_csv(table: pd.DataFrame) -> str:

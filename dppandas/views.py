@@ -9,42 +9,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from . import charts
 from .accounting import Measure
 from .budget import Loss, in_short
-from .charts import Steps, amount
-
-if TYPE_CHECKING:
-    from .ledger import Ledger
-    from .store import Entry
+from .charts import Steps
+from .snapshot import Snapshot
+from .store import Entry
 
 #: The newest entries that are shown; the rest is in dp.ledger().to_frame().
 SHOWN = 200
 
 
-def summary(ledger: Ledger) -> str:
+def summary(ledger: Snapshot) -> str:
     """One line: what is spent of what."""
     ended = " · session ended" if ledger.closed else ""
-    symbol, limit = ledger.terms.measure.symbol, ledger.terms.limit
+    measure, limit, loss = ledger.terms.measure, ledger.terms.limit, ledger.spending.total
+    spent = in_short(ledger.spent)
     if limit is None:
-        spent = in_short(ledger.spent)
         return f"ε spent {spent} · no limit: set one with dp.session(epsilon=…){ended}"
-    spent, left = (
-        in_short(amount(ledger, ledger.loss)),
-        in_short(amount(ledger, limit - ledger.loss), down=True),
-    )
-    said = [f"{symbol} spent {spent} of {in_short(amount(ledger, limit))} · {left} left"]
+    whole, left = measure.first(limit), measure.first(limit - loss)
+    said = [
+        f"{measure.symbol} spent {spent} of {in_short(whole)} · {in_short(left, down=True)} left"
+    ]
     if limit.delta:
-        said.append(f"δ spent {in_short(ledger.loss.delta)} of {in_short(limit.delta)}")
-    if ledger.terms.measure is Measure.ZCDP:
-        whole, delta = ledger.terms.epsilon, ledger.terms.all_delta
-        said.append(f"the whole budget means ε = {float(whole or 0):.4g} at δ = {delta}")
+        said.append(f"δ spent {in_short(loss.delta)} of {in_short(limit.delta)}")
+    if measure is Measure.ZCDP:
+        epsilon, delta = ledger.terms.epsilon, ledger.terms.all_delta
+        said.append(f"the whole budget means ε = {float(epsilon or 0):.4g} at δ = {delta}")
     return " · ".join(said) + ended
 
 
-def text(ledger: Ledger, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
+def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
     """The ledger for a terminal: its last charges, or all (None).
 
     charges : these, where a view has read them already.
@@ -66,7 +62,7 @@ def text(ledger: Ledger, last: int | None = SHOWN, charges: Sequence[Entry] | No
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
-    hidden = ledger.store.count() - len(charges)
+    hidden = ledger.count - len(charges)
     if hidden > 0:
         lines.append(f"and {hidden} earlier: dp.ledger().to_frame()")
     again = answered_again(ledger)
@@ -78,16 +74,16 @@ def text(ledger: Ledger, last: int | None = SHOWN, charges: Sequence[Entry] | No
 ELSEWHERE = "† charged by another kernel, or by this one before it was restarted"
 
 
-def _is_elsewhere(ledger: Ledger, charges: Sequence[Entry]) -> bool:
+def _is_elsewhere(ledger: Snapshot, charges: Sequence[Entry]) -> bool:
     return not all(map(ledger.is_here, charges))
 
 
-def _counted(ledger: Ledger) -> str:
+def _counted(ledger: Snapshot) -> str:
     """The head of the column of losses."""
     return "ε" if ledger.terms.measure is Measure.PURE else "loss"
 
 
-def _row(ledger: Ledger, entry: Entry) -> tuple[str, ...]:
+def _row(ledger: Snapshot, entry: Entry) -> tuple[str, ...]:
     failed = "" if entry.status == "released" else f" ({entry.status}, no answer)"
     source = f"{entry.source} ({entry.lineage})"
     loss = in_short(entry.epsilon) if _counted(ledger) == "ε" else entry.loss.in_short
@@ -95,22 +91,22 @@ def _row(ledger: Ledger, entry: Entry) -> tuple[str, ...]:
     return str(entry.number), _cell(ledger, entry), source, loss, error, entry.what + failed
 
 
-def _cell(ledger: Ledger, entry: Entry) -> str:
+def _cell(ledger: Snapshot, entry: Entry) -> str:
     """[4]; [4]† of another kernel; [9] ([4] run again)."""
     first = ledger.first_run(entry)
     return charts.cell_of(ledger, entry) + (f" ([{first}] run again)" if first else "")
 
 
-def answered_again(ledger: Ledger) -> str:
+def answered_again(ledger: Snapshot) -> str:
     """The newest replays of this kernel, in one line: release 3 in cells [5], [9]; …"""
-    entries = ledger.again(SHOWN)
+    entries = ledger.again[-SHOWN:]
     times: dict[int, dict[str, int]] = {}
     for entry in entries:
         cells = times.setdefault(entry.number, {})
         cell = _cell(ledger, entry)
         cells[cell] = cells.get(cell, 0) + 1
     said = [f"release {number}{_times(cells)}" for number, cells in sorted(times.items())]
-    earlier = len(ledger.again()) - len(entries)
+    earlier = len(ledger.again) - len(entries)
     return "; ".join(said + ([f"and {earlier} times before"] if earlier else []))
 
 
@@ -153,15 +149,15 @@ _STYLE = """
 _COLOURS = ("#1b7f79", "#c2571a", "#5b5fc7", "#8a6d1d", "#ad3f75", "#3f7d2e", "#5f7182", "#c04040")
 
 
-def html(ledger: Ledger) -> str:
+def html(ledger: Snapshot) -> str:
     """The ledger for a notebook: a bar, the sources, a chart and the newest releases."""
     charges = ledger.charges(SHOWN)
     return still(ledger, head(ledger, Steps()), releases(ledger, charges), len(charges))
 
 
-def still(ledger: Ledger, head: str, releases: str, shown: int) -> str:
+def still(ledger: Snapshot, head: str, releases: str, shown: int) -> str:
     """A picture that nobody can turn the pages of, of its parts and so many releases."""
-    hidden = ledger.store.count() - shown
+    hidden = ledger.count - shown
     rest = _note(f"and {hidden} earlier: dp.ledger().to_frame()") if hidden > 0 else ""
     return styled(head + releases + rest)
 
@@ -176,7 +172,7 @@ def styled(part: str) -> str:
     return framed(f"<style>{_STYLE}</style>{part}")
 
 
-def head(ledger: Ledger, steps: Steps) -> str:
+def head(ledger: Snapshot, steps: Steps) -> str:
     """What is spent: in words, as a bar by source, and as a chart by cell."""
     chart = charts.svg(ledger, steps.follow(ledger))
     symbol = ledger.terms.measure.symbol
@@ -187,7 +183,7 @@ def head(ledger: Ledger, steps: Steps) -> str:
     )
 
 
-def releases(ledger: Ledger, charges: Sequence[Entry]) -> str:
+def releases(ledger: Snapshot, charges: Sequence[Entry]) -> str:
     """Some charges, the newest first, what was answered again, and what marks mean."""
     if not charges:
         return _note("no releases yet")
@@ -207,7 +203,7 @@ def _note(said: str) -> str:
     return f'<p class="dp-note">{escape(said)}</p>'
 
 
-def _bar(ledger: Ledger) -> str:
+def _bar(ledger: Snapshot) -> str:
     sources = ledger.by_source()
     whole = ledger.budget or ledger.spent
     bars, legend = [], []

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import figures, views
+from dppandas import figures
 from dppandas.budget import Delta, Epsilon, Loss, in_short
 from dppandas.records import DROWNED
 from dppandas.statistics.base import by_name, spread
@@ -77,9 +77,9 @@ def test_the_exact_fraction_stands_behind_what_is_shown(tmp_path: Path) -> None:
     ledger = dp.ledger()
     assert record.epsilon == Fraction(1, 75)
     assert "ε ≈ 0.01333" in str(record)
-    assert "ε spent ≈ 0.01333 of 1 · ≈ 0.9866 left" in views.text(ledger)
-    assert "1/75" not in views.text(ledger)
-    assert '<td title="ε = 1/75">≈ 0.01333</td>' in views.html(ledger)
+    assert "ε spent ≈ 0.01333 of 1 · ≈ 0.9866 left" in repr(ledger)
+    assert "1/75" not in repr(ledger)
+    assert '<td title="ε = 1/75">≈ 0.01333</td>' in ledger._repr_html_()
     ledger.export(tmp_path / "a.csv")
     assert '"1/75"' in (tmp_path / "a.csv").read_text("utf-8")
     ledger.export(tmp_path / "a.html")
@@ -98,7 +98,7 @@ def test_the_ledger_tells_the_error_of_the_answer(tmp_path: Path) -> None:
     assert entry.error.startswith("≈ ")  # as public facts decided it, and as it was charged
     assert entry.known_error == f"± {mean.error():,.0f}"
     assert dp.ledger().to_frame()["error"].tolist() == [entry.known_error]
-    for drawn in (views.text(dp.ledger()), views.html(dp.ledger()), str(dp.record(mean))):
+    for drawn in (repr(dp.ledger()), dp.ledger()._repr_html_(), str(dp.record(mean))):
         assert entry.known_error in drawn
         assert "/n" not in drawn
     people["income"].mean(epsilon=0.1)

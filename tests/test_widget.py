@@ -82,7 +82,7 @@ def test_the_chart_tells_what_all_cost_after_each_cell(
     for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), 30], strict=True):
         if drafts[start:end]:
             ledger.store.add(drafts[start:end], lambda before, after: None)
-        followed = steps.follow(ledger)
+        followed = steps.follow(ledger.snapshot())
     patched.undo()
     ends = [i for i, d in enumerate(drafts) if i + 1 == len(drafts) or drafts[i + 1].cell != d.cell]
     spent = [Spending().plus(((d.source, d.path), d.loss) for d in drafts[: i + 1]) for i in ends]
@@ -96,12 +96,12 @@ def test_the_chart_draws_the_newest_cells_and_the_rest_as_one() -> None:
     ledger = filled(0)
     for cell in range(1, 101):
         ledger.store.add([replace(ENTRY, cell=cell, kernel=kernel())], lambda b, a: None)
-    drawn = charts.svg(ledger, charts.Steps().follow(ledger))
+    drawn = charts.svg(ledger.snapshot(), charts.Steps().follow(ledger.snapshot()))
     assert drawn.count("<rect") == 2 * (charts.DRAWN + 1)
     assert "<title>before: 6.8, 6.8 in all</title>" in drawn
     assert "<title>[100]: 0.1, 10 in all</title>" in drawn
     assert "<title>[68]" not in drawn
-    assert charts.svg(ledger, ()) == ""
+    assert charts.svg(ledger.snapshot(), ()) == ""
 
 
 def test_the_chart_of_a_session_that_counts_rho_is_of_rho() -> None:
@@ -150,7 +150,7 @@ def test_without_an_id_a_cell_is_known_by_its_text(cells: Any) -> None:
     for text in ("a", "b", "a"):
         cells(None, text)
         pd.DataFrame({"x": [1]}).dp.count(epsilon=0.25)
-    told = [dp.ledger().first_run(entry) for entry in dp.ledger().charges()]
+    told = [dp.ledger().snapshot().first_run(entry) for entry in dp.ledger().charges()]
     assert told == [None, None, 1]
 
 
@@ -166,9 +166,9 @@ def test_many_replays_are_told_in_short() -> None:
 
 def test_charges_of_other_kernels_are_marked() -> None:
     ledger = filled(2)
-    assert "†" not in views.text(ledger) + views.html(ledger)
+    assert "†" not in repr(ledger) + ledger._repr_html_()
     ledger.store.add([replace(ENTRY, kernel="other")], lambda before, after: None)
-    for shown in (views.text(ledger), views.html(ledger)):
+    for shown in (repr(ledger), ledger._repr_html_()):
         assert shown.count("[3]†") >= 1
         assert views.ELSEWHERE in shown
 
@@ -271,7 +271,7 @@ def test_a_part_of_a_source_is_paid_beside_the_others() -> None:
         parts["b"].count(epsilon="0.125", fresh=True)
     with pytest.raises(dp.BudgetExceeded):
         parts["b"].count(epsilon="0.125", fresh=True)
-    assert charts.Steps().follow(dp.ledger())[-1].after == dp.ledger().spent
+    assert charts.Steps().follow(dp.ledger().snapshot())[-1].after == dp.ledger().spent
 
 
 def test_another_mechanism_of_the_same_query_is_what_is_tried() -> None:

@@ -9,6 +9,7 @@ from IPython.display import HTML, DisplayHandle, display
 from .. import charts, views
 from ..ledger import Ledger
 from ..sampling import identifier
+from ..snapshot import Snapshot
 from ..store import Entry
 from .whatif import WhatIf
 
@@ -68,11 +69,12 @@ class View:
     def _drawn(self) -> Any:
         """Bring the widget up to date; the copy is HTML with a plain-text twin, as a terminal or a
         text export shows it."""
-        ledger, charges = self.ledger, self.ledger.charges(views.SHOWN)
+        ledger = self.ledger.snapshot()
+        charges = ledger.charges(views.SHOWN)
         head, newest = views.head(ledger, self._steps), views.releases(ledger, charges)
         self._head.value = _CONTROLS + views.styled(head)
         self._what_if.update()
-        self._pages.update(charges, newest)
+        self._pages.update(ledger, charges, newest)
         copy = views.still(ledger, head, newest, len(charges))
         content = f'{_EITHER_OR}<div class="dppandas-copy">{copy}</div>'
         return _Both.of(content, views.text(ledger, charges=charges))
@@ -95,12 +97,12 @@ class Pages:
         self._bar = ipywidgets.HBox([self._older, self._newer, self._where])
         self.box = ipywidgets.VBox([self._table, self._bar])
 
-    def update(self, charges: list[Entry], newest: str) -> None:
+    def update(self, ledger: Snapshot, charges: list[Entry], newest: str) -> None:
         """The newest releases, and how they are drawn: shown, unless others are looked at."""
-        number = max(self._ledger.store.count(), charges[-1].number if charges else 0)
+        number = ledger.count
         if self._end is not None:
-            charges = self._ledger.charges(views.SHOWN, self._end + 1)
-            newest = views.releases(self._ledger, charges)
+            charges = ledger.charges(views.SHOWN, self._end + 1)
+            newest = views.releases(ledger, charges)
         self._table.value = views.framed(newest)
         self._bar.layout.display = None if number > views.SHOWN else "none"
         if charges:
@@ -110,11 +112,11 @@ class Pages:
             self._older.disabled, self._newer.disabled = first == 1, last == number
 
     def _turn(self, by: int) -> None:
-        number = self._ledger.store.count()
-        end = max((self._end or number) + by, min(views.SHOWN, number))
-        self._end = None if end >= number else end
-        charges = self._ledger.charges(views.SHOWN)
-        self.update(charges, views.releases(self._ledger, charges))
+        ledger = self._ledger.snapshot()
+        end = max((self._end or ledger.count) + by, min(views.SHOWN, ledger.count))
+        self._end = None if end >= ledger.count else end
+        charges = ledger.charges(views.SHOWN)
+        self.update(ledger, charges, views.releases(ledger, charges))
 
 
 class _Both(HTML):
