@@ -65,6 +65,7 @@ The map of the house, each room importing only those above it:
 `sameness`         which releases are of the same rows
 `looks`            an answer bought anew until its error suffices
 `remeasure`        several releases of one query made one answer
+`private`          the base of all private objects, and the table that they start from
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss
 `batches`          releases declared in advance, composed tightly

@@ -16,6 +16,7 @@ from . import querystring, rows
 from .domain import Keys, is_hashable
 from .errors import LineageError, QueryError, is_one_of, shown
 from .parts import TextMethods, TimeMethods, cast, clipped_to, edges_of, mapped, number
+from .private import Private, Root
 from .rows import (
     FUNCTIONS,
     Clip,
@@ -29,7 +30,7 @@ from .rows import (
 )
 from .shaping import Rows, asks, same_rows, truth
 from .spans import TIMES
-from .unreleased import Private, Root, Unreleased
+from .unreleased import Unreleased
 from .vectors import NUMBERS
 
 if TYPE_CHECKING:

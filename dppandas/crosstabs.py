@@ -12,9 +12,9 @@ from .budget import More
 from .domain import is_hashable
 from .errors import QueryError, is_one_of, shown
 from .groups import Pivot
+from .private import Private
 from .shaping import asks, listed
 from .statistics import Contingency, Layout
-from .unreleased import Private
 
 
 class Crossing(Answers):

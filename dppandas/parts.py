@@ -16,6 +16,7 @@ import pandas as pd
 from . import querystring, refusals, rows
 from .domain import Keys
 from .errors import QueryError, quiet, shown
+from .private import Private
 from .rows import (
     Cast,
     Expression,
@@ -31,7 +32,6 @@ from .rows.formats import DIRECTIVES, LONGEST, unknown
 from .rows.text import MAPS, TESTS
 from .rows.times import DURATIONS, PARTS
 from .spans import FURTHEST, Span
-from .unreleased import Private
 from .vectors import NUMBERS
 
 if TYPE_CHECKING:

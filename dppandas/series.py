@@ -17,6 +17,7 @@ from .columns import PrivateColumn
 from .domain import Bounds, Keys
 from .errors import QueryError, is_one_of, quiet, shown
 from .measuring import bounds_of, measured, range_of
+from .private import Root
 from .rows import Column, Expression, Outside
 from .shaping import asks, checked_ddof, index, pearson, quantiles_of, trim_of
 from .statistics import (
@@ -33,7 +34,7 @@ from .statistics import (
     Unique,
 )
 from .together import Name
-from .unreleased import Root, UnreleasedLabels, UnreleasedMode
+from .unreleased import UnreleasedLabels, UnreleasedMode
 
 #: Of a longer expression the ledger tells the beginning, and the name of the column.
 LONGEST = 60

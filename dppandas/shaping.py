@@ -24,9 +24,10 @@ from .budget import More, gives_loss, parse_delta
 from .domain import Bounds, Grid, Keys, Ticks
 from .errors import LineageError, MissingArgument, QueryError, UnknownColumn, is_one_of, shown
 from .measuring import bounds_of
+from .private import Private, Root
 from .rows import Column, Expression, Literal
 from .statistics import Cells, Count, Layout, Statistic, Unknown
-from .unreleased import Private, Root, Unreleased, UnreleasedKeys
+from .unreleased import Unreleased, UnreleasedKeys
 from .vectors import NUMBERS
 
 P = ParamSpec("P")

@@ -16,13 +16,13 @@ from . import querystring, rows
 from .columns import kept
 from .domain import Keys, is_hashable, some_names
 from .errors import LineageError, QueryError, UnsupportedVerb, caller, is_one_of, shown
+from .private import Private, Root
 from .publics import public_table, refuse_private
 from .rows import Column, Expression, Literal
 from .series import PrivateSeries
 from .shaping import Rows, asks, once, present, same_rows
 from .spending import Path
 from .totals import MOST_BRANCHES
-from .unreleased import Private, Root
 
 
 class Verbs(Rows):
