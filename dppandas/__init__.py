@@ -69,14 +69,19 @@ The map of the house, each room importing only those above it:
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss
 `batches`          releases declared in advance, composed tightly
+`asking`           how methods take their arguments
+`rowwise`          row-wise expressions made from what pandas users write
+`privaterows`      some rows and columns of a table
 `measuring`        the ranges that values are clipped to, and numbers made of times
-`shaping`          from what pandas users write to statistics
-`periods`          groups by periods of a public range
+`periods`, `bins`  groups by periods of a public range; the public bins of a histogram
 `refusals`         verbs that aren't row-wise, and what to do instead
-`publics`, `parts` public tables to merge with; ``.str`` and ``.dt``
-`bins`             the public bins of a histogram
-`answers`          what columns, frames and groups all answer
+`parts`            ``.str`` and ``.dt`` of a column
 `columns`          what private columns are computed from, row by row
+`shaping`          from what pandas users write to statistics
+`publics`          public tables to merge with
+`queryable`        what columns, frames and groups say of themselves
+`answers`          the statistics that all of them answer
+`summaries`        several of these for one loss: agg and describe
 `series`, `groups` the pandas-shaped face: a column, groups,
 `unknown`          groups of keys that nobody declared,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,

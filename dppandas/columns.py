@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 
 from . import querystring, rows
+from .asking import asks
 from .domain import Keys, is_hashable
 from .errors import LineageError, QueryError, is_one_of, shown
-from .parts import TextMethods, TimeMethods, cast, clipped_to, edges_of, mapped, number
+from .parts import TextMethods, TimeMethods
 from .private import Private, Root
+from .privaterows import Rows, same_rows
 from .rows import (
     FUNCTIONS,
     Clip,
@@ -28,7 +30,7 @@ from .rows import (
     Literal,
     Where,
 )
-from .shaping import Rows, asks, same_rows, truth
+from .rowwise import cast, clipped_to, edges_of, mapped, number, truth
 from .spans import TIMES
 from .unreleased import Unreleased
 from .vectors import NUMBERS

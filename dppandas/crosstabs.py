@@ -7,17 +7,18 @@ from typing import Any, Unpack
 import pandas as pd
 
 from . import querystring
-from .answers import Answers
+from .asking import asks
 from .budget import More
 from .domain import is_hashable
 from .errors import QueryError, is_one_of, shown
 from .groups import Pivot
 from .private import Private
-from .shaping import asks, listed
+from .privaterows import listed
 from .statistics import Contingency, Layout
+from .summaries import Summaries
 
 
-class Crossing(Answers):
+class Crossing(Summaries):
     """What a frame answers by keys down and keys across."""
 
     @asks

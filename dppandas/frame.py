@@ -14,16 +14,19 @@ import pandas as pd
 
 from . import kinds, refusals, splits
 from .accounting import NOTHING
+from .asking import asks
 from .budget import ByError, More, gives_loss, parse_delta
 from .crosstabs import Crossing, names_of
 from .domain import MOST_ROWS, Bounds, Declaration, Grid, Keys, parse_domain, whole_number
 from .errors import QueryError, quiet, shown
 from .groups import PrivateGroupBy
 from .partitions import cells_of, parts_of
+from .privaterows import once
 from .querystring import lookup
 from .rows import Column, Declared, Expression, need
+from .rowwise import true
 from .series import PrivateSeries
-from .shaping import asks, briefly, once, pearson, true, weights_of
+from .shaping import briefly, pearson, weights_of
 from .spans import Span
 from .statistics import Cells, Count, Layout, Sum, Truncation
 from .tables import PerUnit

@@ -10,22 +10,24 @@ import pandas as pd
 
 from . import querystring, refusals
 from .accounting import NOTHING
-from .answers import Answers
+from .asking import asks
 from .bins import binned
 from .budget import More
 from .domain import Bounds
 from .errors import QueryError, is_one_of, shown
+from .privaterows import Rows, listed, once
 from .rows import Expression
 from .series import counts_units
-from .shaping import Rows, asks, briefly, index, listed, once, pearson
+from .shaping import briefly, index, pearson
 from .statistics import Cells, Count, Distinct, Layout, Present
+from .summaries import Summaries
 from .together import Name
 
 #: What a pivot table is made of: the answers with one number for each group.
 AGGREGATES = ("count", "sum", "mean", "median", "quantile", "min", "max", "var", "std")
 
 
-class PrivateGroupBy(Answers):
+class PrivateGroupBy(Summaries):
     """Private rows grouped by declared keys; answers have one entry for each key, in that order."""
 
     def __init__(self, table: Rows, names: list[Any], cells: Cells, selected: Any) -> None:

@@ -12,7 +12,7 @@ from .domain import Keys
 from .errors import LineageError, QueryError
 from .periods import grouped, is_grouper
 from .private import Root
-from .shaping import listed, once
+from .privaterows import listed, once
 from .spending import Part
 from .statistics import Cells
 from .verbs import Verbs

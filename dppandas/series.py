@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Unpack
 import pandas as pd
 
 from . import refusals
-from .answers import Answers
+from .asking import asks
 from .bins import binned
 from .budget import NO_DELTA, More, parse_delta
 from .columns import PrivateColumn
@@ -19,7 +19,7 @@ from .errors import QueryError, is_one_of, quiet, shown
 from .measuring import bounds_of, measured, range_of
 from .private import Root
 from .rows import Column, Expression, Outside
-from .shaping import asks, checked_ddof, index, pearson, quantiles_of, trim_of
+from .shaping import checked_ddof, index, pearson, quantiles_of, trim_of
 from .statistics import (
     Cells,
     Count,
@@ -33,6 +33,7 @@ from .statistics import (
     TrimmedMean,
     Unique,
 )
+from .summaries import Summaries
 from .together import Name
 from .unreleased import UnreleasedLabels, UnreleasedMode
 
@@ -40,7 +41,7 @@ from .unreleased import UnreleasedLabels, UnreleasedMode
 LONGEST = 60
 
 
-class PrivateSeries(PrivateColumn, Answers):
+class PrivateSeries(PrivateColumn, Summaries):
     """One column of private rows, or a mask made from them."""
 
     def __repr__(self) -> builtins.str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Unpack
 
 from .accounting import NOTHING
+from .asking import asks
 from .budget import NO_DELTA, Delta, More
 from .errors import QueryError, quiet, shown
 from .groups import PrivateGroupBy
 from .series import PrivateSeries
-from .shaping import asks
 from .statistics import BY_LABEL, Cells, Layout, Statistic, Unknown
 from .unreleased import Unreleased, UnreleasedKeys
 

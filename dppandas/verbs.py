@@ -13,14 +13,16 @@ import numpy as np
 import pandas as pd
 
 from . import querystring, rows
+from .asking import asks
 from .columns import kept
 from .domain import Keys, is_hashable, some_names
 from .errors import LineageError, QueryError, UnsupportedVerb, caller, is_one_of, shown
 from .private import Private, Root
+from .privaterows import Rows, once, same_rows
 from .publics import public_table, refuse_private
 from .rows import Column, Expression, Literal
+from .rowwise import present
 from .series import PrivateSeries
-from .shaping import Rows, asks, once, present, same_rows
 from .spending import Path
 from .totals import MOST_BRANCHES
 
