@@ -6,8 +6,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
-from typing import cast as cast_to
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -32,11 +31,7 @@ from .rows import (
 )
 from .rowwise import cast, clipped_to, edges_of, mapped, number, truth
 from .spans import TIMES
-from .unreleased import Unreleased
 from .vectors import NUMBERS
-
-if TYPE_CHECKING:
-    from .series import PrivateSeries
 
 #: Binary functions of numpy that are operators.
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -83,7 +78,7 @@ class PrivateColumn(Rows):
             if other._root.data is not self._root.data or other._where != self._where:
                 raise LineageError("these private columns come from different frames or rows.")
             return other._expression
-        if isinstance(other, Unreleased):
+        if isinstance(other, Private) and other._is_answer:
             raise QueryError(
                 f"{other!r} is no number yet. Release it: what is released is public, and may be "
                 "used here. Nothing was computed or charged."
@@ -393,14 +388,14 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         return func(self, *args, **kwargs)
 
     @property
-    def str(self) -> TextMethods:
+    def str(self) -> TextMethods[Self]:
         """Texts row by row: see `TextMethods`."""
-        return TextMethods(cast_to("PrivateSeries", self))
+        return TextMethods(self)
 
     @property
-    def dt(self) -> TimeMethods:
+    def dt(self) -> TimeMethods[Self]:
         """Times row by row: see `TimeMethods`."""
-        return TimeMethods(cast_to("PrivateSeries", self))
+        return TimeMethods(self)
 
     def isin(self, values: Sequence[Any]) -> Self:
         """A mask: which values equal one of some plain ones."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import pandas as pd
 
@@ -25,25 +25,34 @@ from .rows.formats import DIRECTIVES, LONGEST, unknown
 from .rows.text import MAPS, TESTS
 from .rows.times import DURATIONS, PARTS
 
-if TYPE_CHECKING:
-    from .series import PrivateSeries
+
+class _Column(Protocol):
+    """What these ask of a private column: its expression, and a column like it of another one."""
+
+    @property
+    def _expression(self) -> Expression: ...
+
+    def _new(self, expression: Expression) -> Self: ...
 
 
-class _Part(Private):
+C = TypeVar("C", bound=_Column)
+
+
+class _Part(Private, Generic[C]):
     """A way to look at a private column."""
 
-    def __init__(self, series: PrivateSeries) -> None:
-        self._series = series
+    def __init__(self, column: C) -> None:
+        self._column = column
 
-    def _new(self, expression: Expression) -> PrivateSeries:
-        return self._series._new(expression)
+    def _new(self, expression: Expression) -> C:
+        return self._column._new(expression)
 
     @property
     def _operand(self) -> Expression:
-        return self._series._expression
+        return self._column._expression
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._series!r}>"
+        return f"<{type(self).__name__} of {self._column!r}>"
 
 
 def _whole(value: Any, name: str) -> int | None:
@@ -77,7 +86,7 @@ _PLAIN_TESTS = tuple(name for name in TESTS if name.startswith("is"))
 _PLAIN_MAPS = ("lower", "upper", "title", "capitalize", "swapcase", "casefold", "len")
 
 
-class TextMethods(_Part):
+class TextMethods(_Part[C]):
     """``.str``: what is no text is missing, and passes no test. *Stability*: 1, row by row.
 
     >>> import pandas as pd, dppandas as dp
@@ -98,7 +107,7 @@ class TextMethods(_Part):
     def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Any:
         """A method that takes no arguments."""
 
-        def method() -> PrivateSeries:
+        def method() -> C:
             return self._new(kind(self._operand, name))
 
         method.__name__ = name
@@ -107,79 +116,79 @@ class TextMethods(_Part):
     def __dir__(self) -> list[str]:
         return sorted({*MAPS, *TESTS})
 
-    def __getitem__(self, key: Any) -> PrivateSeries:
+    def __getitem__(self, key: Any) -> C:
         if isinstance(key, slice):
             return self.slice(key.start, key.stop, key.step)
         return self.get(key)
 
-    def get(self, i: int) -> PrivateSeries:
+    def get(self, i: int) -> C:
         """Character i, or element i of a list; missing where there is none."""
         position = _whole(i, "i")
         if position is None:
             raise QueryError("i= must be a whole number.")
         return self._new(TextMap(self._operand, "get", (position,)))
 
-    def slice(self, start: Any = None, stop: Any = None, step: Any = None) -> PrivateSeries:
+    def slice(self, start: Any = None, stop: Any = None, step: Any = None) -> C:
         """A part of each text."""
         if step == 0:
             raise QueryError("step= can't be 0.")
         ends = (_whole(start, "start"), _whole(stop, "stop"), _whole(step, "step"))
         return self._new(TextMap(self._operand, "slice", ends))
 
-    def strip(self, to_strip: str | None = None) -> PrivateSeries:
+    def strip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at both ends."""
         return self._stripped("strip", to_strip)
 
-    def lstrip(self, to_strip: str | None = None) -> PrivateSeries:
+    def lstrip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at the start."""
         return self._stripped("lstrip", to_strip)
 
-    def rstrip(self, to_strip: str | None = None) -> PrivateSeries:
+    def rstrip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at the end."""
         return self._stripped("rstrip", to_strip)
 
-    def _stripped(self, method: str, to_strip: str | None) -> PrivateSeries:
+    def _stripped(self, method: str, to_strip: str | None) -> C:
         characters = None if to_strip is None else _text(to_strip, "to_strip")
         return self._new(TextMap(self._operand, method, (characters,)))
 
-    def removeprefix(self, prefix: str) -> PrivateSeries:
+    def removeprefix(self, prefix: str) -> C:
         """Without a start."""
         return self._new(TextMap(self._operand, "removeprefix", (_text(prefix, "prefix"),)))
 
-    def removesuffix(self, suffix: str) -> PrivateSeries:
+    def removesuffix(self, suffix: str) -> C:
         """Without an end."""
         return self._new(TextMap(self._operand, "removesuffix", (_text(suffix, "suffix"),)))
 
-    def zfill(self, width: int) -> PrivateSeries:
+    def zfill(self, width: int) -> C:
         """With zeros in front, up to a width of at most 1,000."""
         return self._new(TextMap(self._operand, "zfill", (_width(width),)))
 
-    def center(self, width: int, fillchar: str = " ") -> PrivateSeries:
+    def center(self, width: int, fillchar: str = " ") -> C:
         """Filled up at both ends, to a width of at most 1,000."""
         return self._filled("center", width, fillchar)
 
-    def ljust(self, width: int, fillchar: str = " ") -> PrivateSeries:
+    def ljust(self, width: int, fillchar: str = " ") -> C:
         """Filled up at the end, to a width of at most 1,000."""
         return self._filled("ljust", width, fillchar)
 
-    def rjust(self, width: int, fillchar: str = " ") -> PrivateSeries:
+    def rjust(self, width: int, fillchar: str = " ") -> C:
         """Filled up at the start, to a width of at most 1,000."""
         return self._filled("rjust", width, fillchar)
 
-    def _filled(self, method: str, width: int, fillchar: str) -> PrivateSeries:
+    def _filled(self, method: str, width: int, fillchar: str) -> C:
         if len(_text(fillchar, "fillchar")) != 1:
             raise QueryError(f"fillchar={shown(fillchar)} must be one character.")
         return self._new(TextMap(self._operand, method, (_width(width), fillchar)))
 
-    def find(self, sub: str) -> PrivateSeries:
+    def find(self, sub: str) -> C:
         """Where another text begins in it, -1 for nowhere."""
         return self._new(TextMap(self._operand, "find", (_text(sub, "sub"),)))
 
-    def count(self, pat: str) -> PrivateSeries:
+    def count(self, pat: str) -> C:
         """How often a regular expression matches."""
         return self._new(TextMap(self._operand, "count", (_pattern(pat),)))
 
-    def replace(self, pat: str, repl: str, *, regex: bool = False) -> PrivateSeries:
+    def replace(self, pat: str, repl: str, *, regex: bool = False) -> C:
         """With one text in the place of another (of a regular expression's matches)."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
         by = _text(repl, "repl")
@@ -189,15 +198,13 @@ class TextMethods(_Part):
             raise QueryError(f"repl={shown(repl)} does not fit pat=: {error}.") from None
         return self._new(TextMap(self._operand, "replace", (pattern, by, bool(regex))))
 
-    def extract(self, pat: str) -> PrivateSeries:
+    def extract(self, pat: str) -> C:
         """The first group of a regular expression's first match; missing where there is none."""
         if re.compile(_pattern(pat)).groups != 1:
             raise QueryError("pat= must have one group, such as r'(\\d+)'.")
         return self._new(TextMap(self._operand, "extract", (pat,)))
 
-    def split(
-        self, pat: str | None = None, n: int = -1, *, regex: bool | None = None
-    ) -> PrivateSeries:
+    def split(self, pat: str | None = None, n: int = -1, *, regex: bool | None = None) -> C:
         """Lists of parts, for explode or ``.str[0]``; never columns, whose number is data.
 
         As in pandas, pat is a regular expression if it is longer than one character.
@@ -209,24 +216,24 @@ class TextMethods(_Part):
         most = _whole(n, "n") or -1
         return self._new(TextMap(self._operand, "split", (separator, most, is_regex)))
 
-    def startswith(self, pat: str | tuple[str, ...]) -> PrivateSeries:
+    def startswith(self, pat: str | tuple[str, ...]) -> C:
         """A mask: which texts start so."""
         return self._new(TextTest(self._operand, "startswith", (_texts(pat),)))
 
-    def endswith(self, pat: str | tuple[str, ...]) -> PrivateSeries:
+    def endswith(self, pat: str | tuple[str, ...]) -> C:
         """A mask: which texts end so."""
         return self._new(TextTest(self._operand, "endswith", (_texts(pat),)))
 
-    def contains(self, pat: str, case: bool = True, *, regex: bool = True) -> PrivateSeries:
+    def contains(self, pat: str, case: bool = True, *, regex: bool = True) -> C:
         """A mask: in which texts a regular expression (or a text) is found."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
         return self._new(TextTest(self._operand, "contains", (pattern, not case, bool(regex))))
 
-    def match(self, pat: str, case: bool = True) -> PrivateSeries:
+    def match(self, pat: str, case: bool = True) -> C:
         """A mask: which texts start with a regular expression."""
         return self._new(TextTest(self._operand, "match", (_pattern(pat), not case, True)))
 
-    def fullmatch(self, pat: str, case: bool = True) -> PrivateSeries:
+    def fullmatch(self, pat: str, case: bool = True) -> C:
         """A mask: which texts a regular expression matches as a whole."""
         return self._new(TextTest(self._operand, "fullmatch", (_pattern(pat), not case, True)))
 
@@ -259,7 +266,7 @@ def _zone(tz: Any) -> str:
     )
 
 
-class TimeMethods(_Part):
+class TimeMethods(_Part[C]):
     """``.dt``: what is no time (or duration) is missing. *Stability*: 1, row by row.
 
     The values of month, hour, day_name() and the like are known, so that they need no keys.
@@ -282,45 +289,45 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *PARTS, *DURATIONS})
 
-    def day_name(self) -> PrivateSeries:
+    def day_name(self) -> C:
         """The English name of the day."""
         return self._new(TimePart(self._operand, "day_name"))
 
-    def month_name(self) -> PrivateSeries:
+    def month_name(self) -> C:
         """The English name of the month."""
         return self._new(TimePart(self._operand, "month_name"))
 
-    def total_seconds(self) -> PrivateSeries:
+    def total_seconds(self) -> C:
         """The length of a duration."""
         return self._new(TimePart(self._operand, "total_seconds"))
 
-    def normalize(self) -> PrivateSeries:
+    def normalize(self) -> C:
         """Midnight of the day."""
         return self._new(TimePart(self._operand, "normalize"))
 
     @property
-    def date(self) -> PrivateSeries:
+    def date(self) -> C:
         """The day, as a time at midnight without a zone."""
         return self._new(TimePart(self._operand, "date"))
 
-    def floor(self, freq: str) -> PrivateSeries:
+    def floor(self, freq: str) -> C:
         """Rounded down to a fixed frequency such as "h"."""
         return self._rounded("floor", freq)
 
-    def ceil(self, freq: str) -> PrivateSeries:
+    def ceil(self, freq: str) -> C:
         """Rounded up to a fixed frequency such as "h"."""
         return self._rounded("ceil", freq)
 
-    def round(self, freq: str) -> PrivateSeries:
+    def round(self, freq: str) -> C:
         """Rounded to a fixed frequency such as "h"."""
         return self._rounded("round", freq)
 
-    def tz_convert(self, tz: Any) -> PrivateSeries:
+    def tz_convert(self, tz: Any) -> C:
         """Zoned times by the clocks of another zone, such as "Europe/Berlin"; None: in UTC and
         without a zone. Times without one are missing."""
         return self._new(InZone(self._operand, None if tz is None else _zone(tz)))
 
-    def strftime(self, date_format: str) -> PrivateSeries:
+    def strftime(self, date_format: str) -> C:
         """As text, such as "%Y-%m-%d": the same on every machine, with English names. What the
         locale decides (%c, %x, %X) is refused, and so is what not every system knows."""
         form = _text(date_format, "date_format")
@@ -334,7 +341,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             )
         return self._new(TimeText(self._operand, form))
 
-    def to_period(self, freq: str) -> PrivateSeries:
+    def to_period(self, freq: str) -> C:
         """The period that a time lies in, by the clock on its wall: for freq="M" its month. Keys
         are periods, such as ``pd.period_range("2020-01", "2020-12", freq="M")``."""
         try:
@@ -348,7 +355,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             ) from None
         return self._new(InPeriod(self._operand, period.freqstr))
 
-    def _rounded(self, how: str, freq: str) -> PrivateSeries:
+    def _rounded(self, how: str, freq: str) -> C:
         try:
             named: str = pd.tseries.frequencies.to_offset(_text(freq, "freq")).freqstr
             pd.Timestamp(2020, 1, 1).round(named)

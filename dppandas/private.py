@@ -69,6 +69,7 @@ class Private:
 
     def __init_subclass__(cls) -> None:
         """Whatever a caller can call is quiet."""
+        super().__init_subclass__()  # of Generic, for kinds that have parameters
         _quiet_all(cls)
 
     def _refuse(self, what: str) -> NoReturn:
