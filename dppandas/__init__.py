@@ -76,6 +76,7 @@ The map of the house, each room importing only those above it:
 `periods`, `bins`  groups by periods of a public range; the public bins of a histogram
 `refusals`         verbs that aren't row-wise, and what to do instead
 `parts`            ``.str`` and ``.dt`` of a column
+`operators`        the operators of private columns
 `columns`          what private columns are computed from, row by row
 `shaping`          from what pandas users write to statistics
 `publics`          public tables to merge with
