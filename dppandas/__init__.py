@@ -83,6 +83,7 @@ The map of the house, each room importing only those above it:
 `queryable`        what columns, frames and groups say of themselves
 `answers`          the statistics that all of them answer
 `summaries`        several of these for one loss: agg and describe
+`frequencies`      how often which values of a column occur
 `series`, `groups` the pandas-shaped face: a column, groups,
 `unknown`          groups of keys that nobody declared,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,

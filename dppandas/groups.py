@@ -15,9 +15,9 @@ from .bins import binned
 from .budget import More
 from .domain import Bounds
 from .errors import QueryError, is_one_of, shown
+from .frequencies import counts_units
 from .privaterows import Rows, listed, once
 from .rows import Expression
-from .series import counts_units
 from .shaping import briefly, index, pearson
 from .statistics import Cells, Count, Distinct, Layout, Present
 from .summaries import Summaries
