@@ -86,9 +86,11 @@ The map of the house, each room importing only those above it:
 `frequencies`      how often which values of a column occur
 `series`, `groups` the pandas-shaped face: a column, groups,
 `unknown`          groups of keys that nobody declared,
+`columnverbs`      what makes other columns of those of a frame,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,
 `crosstabs`        tables of two sides,
 `partitions`       parts that are charged side by side,
+`frameanswers`     what a table answers beside these,
 `frame`            and a table
 `fingerprints`     whether data changed under one version: for `protect` alone
 `accessor`         `df.dp`, `private`, `protect`

@@ -464,7 +464,7 @@ MUTANTS = [
     Mutant(26, "declared kinds change within a version", "accessor.py",
            "    _check_kinds(running, source, declared)\n", "",
            "test_kinds.py::test_a_declared_kind_does_not_change_within_a_version"),
-    Mutant(26, "numbers are truths", "frame.py",
+    Mutant(26, "numbers are truths", "frameanswers.py",
            "            need(expression, kinds.TRUTHS,", "            need(expression, kinds.ANY,",
            "test_kinds.py::test_what_can_only_be_about_nothing_is_refused_free_of_charge"),
     Mutant(27, "a difference of times is no duration", "rows/elapsed.py",
