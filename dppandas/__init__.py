@@ -85,7 +85,6 @@ The map of the house, each room importing only those above it:
 `summaries`        several of these for one loss: agg and describe
 `frequencies`      how often which values of a column occur
 `series`, `groups` the pandas-shaped face: a column, groups,
-`unknown`          groups of keys that nobody declared,
 `columnverbs`      what makes other columns of those of a frame,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,
 `crosstabs`        tables of two sides,
@@ -138,7 +137,7 @@ from .errors import (
     WorkerProcessError,
 )
 from .frame import PrivateFrame, crosstab
-from .groups import PrivateGroupBy
+from .groups import PrivateGroupBy, UnknownGroups, unique
 from .ledger import Ledger
 from .losscurves import PrivacyLoss, privacy_loss
 from .plots import plot
@@ -151,7 +150,6 @@ from .session import Session, allow_experimental, ledger, reset, session
 from .splits import Split, split
 from .synthetic import synthesize, worst_fit
 from .tables import PerUnit, concat
-from .unknown import UnknownGroups, unique
 from .unreleased import Unreleased
 
 __version__ = "0.1.0"

@@ -19,7 +19,7 @@ from .crosstabs import names_of
 from .domain import MOST_ROWS, Bounds, Declaration, Keys, parse_domain
 from .errors import QueryError, quiet, shown
 from .frameanswers import FrameAnswers
-from .groups import PrivateGroupBy
+from .groups import PrivateGroupBy, Undeclared, UnknownGroups
 from .partitions import cells_of, parts_of
 from .privaterows import once
 from .querystring import lookup
@@ -28,7 +28,6 @@ from .series import PrivateSeries
 from .spans import Span
 from .statistics import Cells, Layout, Truncation
 from .tables import PerUnit
-from .unknown import Undeclared, UnknownGroups
 
 
 class PrivateFrame(FrameAnswers):
