@@ -18,16 +18,7 @@ from .operators import ColumnOperators
 from .parts import TextMethods, TimeMethods
 from .private import Private
 from .privaterows import Rows, same_rows
-from .rows import (
-    Clip,
-    ClipSpan,
-    Column,
-    Cut,
-    Expression,
-    Function,
-    Literal,
-    Where,
-)
+from .rows import Clip, ClipSpan, Column, Cut, Expression, Function, Literal, Where
 from .rowwise import cast, clipped_to, edges_of, mapped, number, truth
 
 

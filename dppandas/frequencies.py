@@ -16,16 +16,7 @@ from .errors import QueryError
 from .private import Root
 from .rows import Column, Expression
 from .shaping import index
-from .statistics import (
-    Cells,
-    Count,
-    Distinct,
-    Layout,
-    Magnitudes,
-    Popularity,
-    Present,
-    Unique,
-)
+from .statistics import Cells, Count, Distinct, Layout, Magnitudes, Popularity, Present, Unique
 from .summaries import Summaries
 from .unreleased import UnreleasedLabels, UnreleasedMode
 

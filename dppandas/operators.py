@@ -13,12 +13,7 @@ from . import querystring, rows
 from .errors import LineageError, QueryError
 from .private import Private, Root
 from .privaterows import Rows
-from .rows import (
-    FUNCTIONS,
-    Expression,
-    Function,
-    Literal,
-)
+from .rows import FUNCTIONS, Expression, Function, Literal
 from .rowwise import truth
 from .spans import TIMES
 from .vectors import NUMBERS

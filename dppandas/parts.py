@@ -12,15 +12,7 @@ import pandas as pd
 from . import refusals
 from .errors import QueryError, quiet, shown
 from .private import Private
-from .rows import (
-    Expression,
-    InPeriod,
-    InZone,
-    TextMap,
-    TextTest,
-    TimePart,
-    TimeText,
-)  # fmt: skip
+from .rows import Expression, InPeriod, InZone, TextMap, TextTest, TimePart, TimeText
 from .rows.formats import DIRECTIVES, LONGEST, unknown
 from .rows.text import MAPS, TESTS
 from .rows.times import DURATIONS, PARTS

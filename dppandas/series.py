@@ -17,14 +17,7 @@ from .frequencies import Frequencies
 from .measuring import bounds_of, measured, range_of
 from .rows import Column, Expression, Outside
 from .shaping import checked_ddof, pearson, quantiles_of, trim_of
-from .statistics import (
-    Cells,
-    Count,
-    Covariance,
-    Layout,
-    SmoothQuantile,
-    TrimmedMean,
-)
+from .statistics import Cells, Count, Covariance, Layout, SmoothQuantile, TrimmedMean
 from .together import Name
 
 #: Of a longer expression the ledger tells the beginning, and the name of the column.

@@ -12,14 +12,7 @@ from . import expected, results, rows, splits, within
 from .accounting import NOTHING, Asked
 from .budget import Cost, More
 from .engines import Engine
-from .errors import (
-    BudgetExceeded,
-    LineageError,
-    PrivateValueError,
-    QueryError,
-    caution,
-    shown,
-)
+from .errors import BudgetExceeded, LineageError, PrivateValueError, QueryError, caution, shown
 from .private import Private, Root
 from .query import Query
 from .records import Record, among
