@@ -66,22 +66,31 @@ The map of the house, each room importing only those above it:
 `sameness`         which releases are of the same rows
 `looks`            an answer bought anew until its error suffices
 `remeasure`        several releases of one query made one answer
+`private`          the base of all private objects, and the table that they start from
 `unreleased`       answers that have not been asked for yet
 `together`         several answers for one loss
 `batches`          releases declared in advance, composed tightly
+`asking`           how methods take their arguments
+`rowwise`          row-wise expressions made from what pandas users write
+`privaterows`      some rows and columns of a table
 `measuring`        the ranges that values are clipped to, and numbers made of times
-`shaping`          from what pandas users write to statistics
-`periods`          groups by periods of a public range
+`periods`, `bins`  groups by periods of a public range; the public bins of a histogram
 `refusals`         verbs that aren't row-wise, and what to do instead
-`publics`, `parts` public tables to merge with; ``.str`` and ``.dt``
-`bins`             the public bins of a histogram
-`answers`          what columns, frames and groups all answer
+`parts`            ``.str`` and ``.dt`` of a column
+`operators`        the operators of private columns
 `columns`          what private columns are computed from, row by row
+`shaping`          from what pandas users write to statistics
+`publics`          public tables to merge with
+`queryable`        what columns, frames and groups say of themselves
+`answers`          the statistics that all of them answer
+`summaries`        several of these for one loss: agg and describe
+`frequencies`      how often which values of a column occur
 `series`, `groups` the pandas-shaped face: a column, groups,
-`unknown`          groups of keys that nobody declared,
+`columnverbs`      what makes other columns of those of a frame,
 `verbs`, `tables`  what makes other rows, and tables, of private ones,
 `crosstabs`        tables of two sides,
 `partitions`       parts that are charged side by side,
+`frameanswers`     what a table answers beside these,
 `frame`            and a table
 `fingerprints`     whether data changed under one version: for `protect` alone
 `accessor`         `df.dp`, `private`, `protect`
@@ -129,7 +138,7 @@ from .errors import (
     WorkerProcessError,
 )
 from .frame import PrivateFrame, crosstab
-from .groups import PrivateGroupBy
+from .groups import PrivateGroupBy, UnknownGroups, unique
 from .ledger import Ledger
 from .losscurves import PrivacyLoss, privacy_loss
 from .plots import plot
@@ -142,7 +151,6 @@ from .session import Session, allow_experimental, ledger, reset, session
 from .splits import Split, split
 from .synthetic import synthesize, worst_fit
 from .tables import PerUnit, concat
-from .unknown import UnknownGroups, unique
 from .unreleased import Unreleased
 
 __version__ = "0.1.0"

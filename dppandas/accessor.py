@@ -18,12 +18,12 @@ from .errors import LineageError, QueryError, SourceError, quiet, shown
 from .frame import PrivateFrame
 from .kinds import UNKNOWN, Kind, Schema, of_columns, of_dtype
 from .kinds import parse as parse_kinds
+from .private import Root
 from .query import UNNAMED, Source, Token
 from .rows import Column, Declared, Expression
 from .series import PrivateSeries
 from .session import Holding, Known, Session, is_passing, known_sources, session
 from .store import Registered
-from .unreleased import Root
 
 #: Of a source, and of a version of it.
 LONGEST_NAME = 200

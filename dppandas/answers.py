@@ -1,40 +1,30 @@
 """What private columns, frames and groups all answer.
 
-An answer is a statistic over cells (the groups, or one cell of all rows) and operands (columns). A
-face says which these are and how the result is laid out; each method here says which statistic is
-meant, for all faces at once. So a new operation is one more method, and a file of `statistics`.
+An answer is a statistic over cells (the groups, or one cell of all rows) and operands (columns).
+`Queryable` says which these are and how the result is laid out; each method here says which
+statistic is meant, for all of them at once. So a new operation is one more method, and a file of
+`statistics`.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 
 from .accounting import NOTHING
-from .budget import More, gives_loss
+from .asking import asks
+from .budget import More
 from .domain import Bounds, Grid
-from .errors import MissingArgument, QueryError, is_one_of, shown
-from .measuring import bounds_of, measured, range_of, ruled, summable
-from .rows import Expression
-from .shaping import (
-    Rows,
-    asks,
-    checked_ddof,
-    present,
-    quantiles_of,
-    step_of,
-    weights_of,
-    with_levels,
-)
+from .errors import QueryError, shown
+from .measuring import summable
+from .queryable import Queryable
+from .rowwise import present
+from .shaping import checked_ddof, quantiles_of, step_of, weights_of, with_levels
 from .statistics import (
-    Cells,
     Count,
     Covariance,
-    Layout,
     Mean,
-    Moments,
     NormedSum,
     Quantiles,
     Sum,
@@ -42,77 +32,11 @@ from .statistics import (
     WeightedMean,
     grids_of_norm,
 )
-from .together import Name, shares_of, together
 from .unreleased import Unreleased, UnreleasedExtreme
 
-#: What agg can be asked for: those of these that a face answers.
-AGGREGATED = ("count", "sum", "mean", "var", "std", "median", "min", "max")
 
-#: What describe releases, in the order in which it shows them: the rows of one release, the method
-#: that answers it, and its part of the loss. So each row has one part in eight, and those of one
-#: release have more of it.
-DESCRIBED: tuple[tuple[tuple[str, ...], str, int], ...] = (
-    (("count", "mean", "std"), "_moments", 3),
-    (("min", "25%", "50%", "75%", "max"), "_five", 5),
-)
-
-
-class Answers(Rows):
+class Answers(Queryable):
     """The statistics of numbers, entry by entry."""
-
-    # what a face says
-
-    @property
-    def _groups(self) -> Cells:
-        """The cells that are answered for."""
-        return Cells()
-
-    def _operands(self) -> dict[Any, Expression]:
-        """The columns that are answered for, by name."""
-        raise NotImplementedError
-
-    def _shape(self, integer: bool) -> Layout:
-        """How an entry for each cell and operand is laid out."""
-        raise NotImplementedError
-
-    def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
-        """What is asked, in words for the ledger."""
-        raise NotImplementedError
-
-    def _numbers(self, bounds: object) -> tuple[tuple[Expression, ...], tuple[Bounds, ...]]:
-        """The operands, and the bounds that a call or the domain gives for each: of numbers."""
-        operands, _ = self._asked_of(bounds)
-        parsed = (bounds_of(self._root, n, e, bounds) for n, e in operands.items())
-        return tuple(operands.values()), tuple(parsed)
-
-    def _measured(
-        self, bounds: object
-    ) -> tuple[tuple[Expression, ...], tuple[Bounds, ...], Layout]:
-        """The same of numbers, times and durations, as numbers; and the layout that tells which."""
-        operands, shape = self._asked_of(bounds)
-        ranges = [range_of(self._root, n, e, bounds) for n, e in operands.items()]
-        expressions, parsed = measured(tuple(operands.values()), ranges)
-        return expressions, parsed, ruled(shape, parsed)
-
-    def _asked_of(self, bounds: object) -> tuple[Mapping[Any, Expression], Layout]:
-        """The operands, and how they are laid out. Refuses bounds of others."""
-        operands: Mapping[Any, Expression] = self._operands()
-        if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
-            known = {*operands, *self._columns, *self._root.engine.columns}
-            silent = [name for name in operands if name not in bounds]
-            strange = [name for name in bounds if name not in known]
-            if silent and strange:
-                raise MissingArgument(
-                    f"bounds= has no entry for {silent[0]!r}, but one for {strange[0]!r}, which is "
-                    "no column. Nothing was computed or charged."
-                )
-        return operands, self._shape(integer=False)
-
-    def _beside(self, weights: object) -> Self:
-        """The same without the column of weights, where that was named."""
-        return self
-
-    # answers
 
     @asks
     def count(
@@ -418,153 +342,3 @@ class Answers(Rows):
         )
         what = f"{what} of complete rows" if dropna else what
         return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
-
-    # several answers at once
-
-    @property
-    def _each(self) -> Self:
-        """The same, answering for each column."""
-        return self
-
-    def _by_column(self, value: Any) -> dict[Any, Any]:
-        """An answer taken apart: what it says of each column."""
-        raise NotImplementedError
-
-    def _level(self, value: Any, place: int, levels: int) -> Any:
-        """One of the levels that an answer has in the place of one entry."""
-        return value.iloc[place]
-
-    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
-        """What several statistics say of columns, as pandas lays it out; flat: one of each."""
-        raise NotImplementedError
-
-    @asks
-    def agg(
-        self,
-        func: Any,
-        *,
-        bounds: object = None,
-        weights: object = None,
-        epsilon: object = None,
-        **more: Unpack[More],
-    ) -> Any:
-        """Several statistics for one loss, laid out as pandas' agg does.
-
-        func : names such as ["count", "mean"], for each column; or a dict of a name or names for
-            columns, as {"a": "mean", "b": ["sum", "count"]}. One name alone is that method.
-        bounds : as in `mean`, for those that need them.
-        weights : how the loss is divided: a dict of shares by name, or by (column, name), such as
-            {"mean": 2, "count": 1}. Without it, evenly. (Not weights of rows.)
-
-        Each part is a release with its own entry in the ledger; all are charged, or none.
-        ``dp.records(result)`` has their records.
-
-        *Guarantee*: differential privacy of the unit with the sum of the parts' losses, which is
-        exactly epsilon (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
-
-        >>> import pandas as pd
-        >>> x = pd.Series([20, 30, 40] * 100, name="x").dp
-        >>> x.agg(["count", "mean"], bounds=(0, 60), epsilon=1).index.tolist()
-        ['count', 'mean']
-        """
-        if isinstance(func, str):
-            if weights is not None:
-                raise QueryError("weights= divides a loss among several statistics; this is one.")
-            part = self._aggregated(self, func, bounds)
-            return part.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else part
-        wanted = self._wanted(func)
-        parts = {
-            (column, name): self._aggregated(
-                self._each if column is None else self._column(column), name, bounds
-            )
-            for column, name in wanted
-        }
-        flat = isinstance(func, Mapping) and all(isinstance(how, str) for how in func.values())
-
-        def combined(values: dict[Name, Any]) -> Any:
-            found: dict[Name, Any] = {}
-            for (column, name), value in values.items():
-                one = {column: value} if column is not None else self._by_column(value)
-                found.update({(each, name): entry for each, entry in one.items()})
-            return self._gathered(found, flat)
-
-        each = list(self._each._operands())
-        columns = {name: each if name[0] is None else [name[0]] for name in wanted}
-        return together(parts, shares_of(wanted, weights), combined, columns, epsilon, **more)
-
-    def _wanted(self, func: Any) -> list[Name]:
-        """The statistics that agg names, each with its column, or None for all columns."""
-        pairs: list[Name] = []
-        for column, names in func.items() if isinstance(func, Mapping) else [(None, func)]:
-            named = [names] if isinstance(names, str) else names
-            if not isinstance(named, list | tuple) or not named:
-                raise QueryError(
-                    f"agg takes names such as 'mean', lists of them, or a dict of them by column; "
-                    f"not {shown(names)}: a function of your own could look at other rows. "
-                    "Nothing was computed or charged."
-                )
-            pairs += [(column, name) for name in named]
-        if not pairs or len({(c, str(n)) for c, n in pairs}) < len(pairs):
-            raise QueryError("agg needs statistics, each of them once. Nothing was charged.")
-        return pairs
-
-    def _column(self, name: Any) -> Answers:
-        """The same of one column."""
-        raise QueryError("agg of one column takes a list of names, and no dict.")
-
-    def _aggregated(self, face: Answers, name: Any, bounds: object) -> Unreleased:
-        known = [each for each in AGGREGATED if hasattr(type(face), each)]
-        if not is_one_of(name, known):
-            raise QueryError(
-                f"agg can be asked for {', '.join(known)}; not {shown(name)}. Nothing was charged."
-            )
-        return _asked(face, name, bounds)
-
-    def _moments(self, *, bounds: object = None) -> Any:
-        """Counts, means and deviations in one release."""
-        operands, parsed, shape = self._measured(bounds)
-        freedom = checked_ddof(1, parsed)
-        if any(bound.lower == bound.upper for bound in parsed):
-            raise QueryError("describe needs bounds with an upper above the lower.")
-        rows = list(DESCRIBED[0][0])
-        layout = with_levels(shape, rows, self._operands(), self._groups)
-        statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
-        return self._answer(statistic, self._titled("count, mean, std", parsed))
-
-    def _five(self, *, bounds: object = None) -> Any:
-        """Quartiles and, near the ends, quantiles in one release."""
-        shares = tuple(Fraction(i, 4) for i in range(5))
-        labels = [float(share) for share in shares]
-        return self._quantile("min, quartiles, max", shares, labels, bounds, None)
-
-    def _described(self, bounds: object, epsilon: object, **more: Unpack[More]) -> Any:
-        """See `describe`."""
-        whole = sum(share for *_, share in DESCRIBED)
-        names: list[Name] = [(None, ", ".join(rows)) for rows, *_ in DESCRIBED]
-        parts = {
-            name: _asked(self, method, bounds)
-            for name, (_, method, _) in zip(names, DESCRIBED, strict=True)
-        }
-        shares = {
-            name: Fraction(share, whole) for name, (*_, share) in zip(names, DESCRIBED, strict=True)
-        }
-
-        def combined(values: dict[Name, Any]) -> Any:
-            found: dict[Name, Any] = {}
-            for (rows, *_), value in zip(DESCRIBED, values.values(), strict=True):
-                for place, row in enumerate(rows):
-                    entries = self._by_column(self._level(value, place, len(rows)))
-                    found.update({(column, row): entry for column, entry in entries.items()})
-            return self._gathered(found, False)
-
-        asked = list(self._operands())
-        columns = dict.fromkeys(names, asked)
-        return together(parts, shares, combined, columns, epsilon, **more)
-
-
-def _asked(face: Answers, method: str, bounds: object) -> Unreleased:
-    """An unreleased answer, given bounds where it takes them."""
-    ask = getattr(face, method)
-    takes_bounds = "bounds" in inspect.signature(ask).parameters
-    asked: Unreleased = ask(bounds=bounds) if takes_bounds else ask()
-    return asked

@@ -12,11 +12,11 @@ import pandas as pd
 from .domain import Bounds, Keys
 from .errors import MissingArgument, QueryError, shown
 from .measuring import bounds_of, range_of
-from .parts import edges_of
+from .private import Root
 from .rows import Cut, Expression, Measured
+from .rowwise import edges_of
 from .spans import TICKS, Ruler, Span
 from .statistics import Cells
-from .unreleased import Root
 
 NOTHING = "Nothing was computed or charged."
 #: Of a histogram.

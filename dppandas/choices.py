@@ -15,11 +15,12 @@ from .budget import More, gives_loss
 from .domain import Keys, some_names
 from .errors import LineageError, QueryError, quiet, shown
 from .frame import PrivateFrame
+from .private import Root
 from .records import Record
 from .rows import Column
 from .statistics import Cells, Layout, Scores
 from .statistics.scores import Caller, Scorer, is_whole
-from .unreleased import Root, UnreleasedMode
+from .unreleased import UnreleasedMode
 
 NOTHING = "Nothing was computed or charged."
 #: What a score or a distance is.

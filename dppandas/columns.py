@@ -4,201 +4,31 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
-from typing import cast as cast_to
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from . import querystring, rows
+from .asking import asks
 from .domain import Keys, is_hashable
-from .errors import LineageError, QueryError, is_one_of, shown
-from .parts import TextMethods, TimeMethods, cast, clipped_to, edges_of, mapped, number
-from .rows import (
-    FUNCTIONS,
-    Clip,
-    ClipSpan,
-    Column,
-    Cut,
-    Expression,
-    Function,
-    Literal,
-    Where,
-)
-from .shaping import Rows, asks, same_rows, truth
-from .spans import TIMES
-from .unreleased import Private, Root, Unreleased
-from .vectors import NUMBERS
-
-if TYPE_CHECKING:
-    from .series import PrivateSeries
-
-#: Binary functions of numpy that are operators.
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "floor_divide": operator.floordiv,
-    "remainder": operator.mod,
-    "power": operator.pow,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor,
-}
+from .errors import QueryError, is_one_of, shown
+from .operators import ColumnOperators
+from .parts import TextMethods, TimeMethods
+from .private import Private
+from .privaterows import Rows, same_rows
+from .rows import Clip, ClipSpan, Column, Cut, Expression, Function, Literal, Where
+from .rowwise import cast, clipped_to, edges_of, mapped, number, truth
 
 
-class PrivateColumn(Rows):
+class PrivateColumn(ColumnOperators):
     """An expression over one private row, evaluated for each."""
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(
-        self, root: Root, name: Any, expression: Expression, where: Expression | None
-    ) -> None:
-        super().__init__(root, {name: expression}, where)
-        self.name = name
-        self._expression = expression
 
     def __getitem__(self, key: Any) -> Self:
         if not isinstance(key, PrivateColumn):
             raise QueryError("index a private column by a private mask: rows have no position.")
         return type(self)(self._root, self.name, self._expression, kept(self, key))
-
-    # row-wise expressions
-
-    def _other(self, other: Any) -> Expression:
-        if isinstance(other, PrivateColumn):
-            if other._root.data is not self._root.data or other._where != self._where:
-                raise LineageError("these private columns come from different frames or rows.")
-            return other._expression
-        if isinstance(other, Unreleased):
-            raise QueryError(
-                f"{other!r} is no number yet. Release it: what is released is public, and may be "
-                "used here. Nothing was computed or charged."
-            )
-        if isinstance(other, pd.Series | pd.Index | np.ndarray | list | tuple):
-            raise LineageError(
-                f"a plain {type(other).__name__} has no rows in common with private data; use "
-                ".isin([…]) for a set of values."
-            )
-        return querystring.literal(other)
-
-    def _new(self, expression: Expression) -> Self:
-        return type(self)(self._root, self.name, expression, self._where)
-
-    def _compared(self, operation: builtins.str, other: Any) -> Self:
-        return self._new(rows.Compare(operation, self._expression, self._other(other)))
-
-    def __eq__(self, other: Any) -> Self:  # type: ignore[override]
-        return self._compared("==", other)
-
-    def __ne__(self, other: Any) -> Self:  # type: ignore[override]
-        return self._compared("!=", other)
-
-    def __lt__(self, other: Any) -> Self:
-        return self._compared("<", other)
-
-    def __le__(self, other: Any) -> Self:
-        return self._compared("<=", other)
-
-    def __gt__(self, other: Any) -> Self:
-        return self._compared(">", other)
-
-    def __ge__(self, other: Any) -> Self:
-        return self._compared(">=", other)
-
-    def __and__(self, other: Any) -> Self:
-        return self._new(rows.And(truth(self._expression), truth(self._other(other))))
-
-    def __or__(self, other: Any) -> Self:
-        return self._new(rows.Or(truth(self._expression), truth(self._other(other))))
-
-    __rand__, __ror__ = __and__, __or__
-
-    def __invert__(self) -> Self:
-        return self._new(rows.Not(truth(self._expression)))
-
-    def _computed(self, operation: builtins.str, left: Expression, right: Expression) -> Self:
-        for side in (left, right):
-            if isinstance(side, Literal) and not isinstance(side.value, (*NUMBERS, *TIMES)):
-                raise QueryError(
-                    f"{side} is no number, time or duration: give one, such as 1, "
-                    "pd.Timestamp('2020-01-31') or pd.Timedelta('1D'). Nothing was computed or "
-                    "charged."
-                )
-            if isinstance(side, Literal):
-                querystring.operand(side)
-        return self._new(rows.Arithmetic(operation, left, right))
-
-    def __add__(self, other: Any) -> Self:
-        return self._computed("+", self._expression, self._other(other))
-
-    def __radd__(self, other: Any) -> Self:
-        return self._computed("+", self._other(other), self._expression)
-
-    def __sub__(self, other: Any) -> Self:
-        return self._computed("-", self._expression, self._other(other))
-
-    def __rsub__(self, other: Any) -> Self:
-        return self._computed("-", self._other(other), self._expression)
-
-    def __mul__(self, other: Any) -> Self:
-        return self._computed("*", self._expression, self._other(other))
-
-    def __rmul__(self, other: Any) -> Self:
-        return self._computed("*", self._other(other), self._expression)
-
-    def __truediv__(self, other: Any) -> Self:
-        return self._computed("/", self._expression, self._other(other))
-
-    def __rtruediv__(self, other: Any) -> Self:
-        return self._computed("/", self._other(other), self._expression)
-
-    def __floordiv__(self, other: Any) -> Self:
-        return self._computed("//", self._expression, self._other(other))
-
-    def __mod__(self, other: Any) -> Self:
-        return self._computed("%", self._expression, self._other(other))
-
-    def __rfloordiv__(self, other: Any) -> Self:
-        return self._computed("//", self._other(other), self._expression)
-
-    def __rmod__(self, other: Any) -> Self:
-        return self._computed("%", self._other(other), self._expression)
-
-    def __pow__(self, other: Any) -> Self:
-        return self._computed("**", self._expression, self._other(other))
-
-    def __rpow__(self, other: Any) -> Self:
-        return self._computed("**", self._other(other), self._expression)
-
-    def __pos__(self) -> Self:
-        return self._new(Function("positive", self._expression))
-
-    def __neg__(self) -> Self:
-        return self._new(rows.Negative(self._expression))
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-        """numpy's operators, which a numpy scalar on the left calls before ours."""
-        if ufunc.__name__ in FUNCTIONS and method == "__call__" and not kwargs:
-            return self._new(Function(ufunc.__name__, self._expression))
-        function = _OPERATORS.get(ufunc.__name__)
-        if function is None or method != "__call__" or kwargs:
-            return super().__array_ufunc__(ufunc, method, *args, **kwargs)
-        left, right = (x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
-        if isinstance(left, PrivateColumn):
-            return function(left, right)
-        first = type(self)(self._root, self.name, self._other(left), self._where)
-        return function(first, self)
 
     def isna(self) -> Self:
         """A mask: which values are missing."""
@@ -210,17 +40,8 @@ class PrivateColumn(Rows):
 
     isnull, notnull = isna, notna
 
-    def __abs__(self) -> Self:
-        return self._new(Function("absolute", self._expression))
-
     def __round__(self, decimals: int = 0) -> Self:
         return self.round(decimals)
-
-    def __xor__(self, other: Any) -> Self:
-        either: Self = (self | other) & ~(self & other)
-        return either
-
-    __rxor__ = __xor__
 
     def abs(self) -> Self:
         """Without the sign. *Stability*: 1, row by row."""
@@ -390,14 +211,14 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         return func(self, *args, **kwargs)
 
     @property
-    def str(self) -> TextMethods:
+    def str(self) -> TextMethods[Self]:
         """Texts row by row: see `TextMethods`."""
-        return TextMethods(cast_to("PrivateSeries", self))
+        return TextMethods(self)
 
     @property
-    def dt(self) -> TimeMethods:
+    def dt(self) -> TimeMethods[Self]:
         """Times row by row: see `TimeMethods`."""
-        return TimeMethods(cast_to("PrivateSeries", self))
+        return TimeMethods(self)
 
     def isin(self, values: Sequence[Any]) -> Self:
         """A mask: which values equal one of some plain ones."""

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Unpack
 
 import pandas as pd
 
 from . import querystring
-from .answers import Answers
+from .asking import asks
 from .budget import More
 from .domain import is_hashable
 from .errors import QueryError, is_one_of, shown
-from .groups import Pivot
-from .shaping import asks, listed
+from .groups import PrivateGroupBy
+from .private import Private
+from .privaterows import Rows, listed
 from .statistics import Contingency, Layout
-from .unreleased import Private
+from .summaries import Summaries
+
+#: What a pivot table is made of: the answers with one number for each group.
+AGGREGATES = ("count", "sum", "mean", "median", "quantile", "min", "max", "var", "std")
 
 
-class Crossing(Answers):
+class Crossing(Summaries):
     """What a frame answers by keys down and keys across."""
 
     @asks
@@ -157,3 +162,51 @@ def _and_sum(labels: pd.Index, name: object) -> pd.Index:
     if taken:
         raise QueryError(f"margins_name={shown(name)} is a key already. Nothing was charged.")
     return both
+
+
+class Pivot(PrivateGroupBy):
+    """Groups of which some keys are rows of the answer, and others its columns."""
+
+    def __init__(
+        self,
+        table: Rows,
+        sides: tuple[list[Any], list[Any]],
+        keys: object,
+        values: Any,
+        as_list: bool = False,
+    ) -> None:
+        cells, joined = table._crossed(*sides, keys)
+        super().__init__(table, [*sides[0], *sides[1]], cells, values)
+        named = [side for side in sides if side]
+        labels = [k.index(names) for k, names in zip(joined, named, strict=True)]
+        alone = pd.Index([values])
+        rows = labels[0] if sides[0] else alone
+        columns = labels[-1] if sides[1] else alone
+        if as_list and sides[1] and sides[0]:
+            inner = [label if isinstance(label, tuple) else (label,) for label in columns]
+            columns = pd.MultiIndex.from_tuples(
+                [(values, *label) for label in inner], names=[None, *sides[1]]
+            )
+        self._rows_and_columns = rows, columns
+
+    def _shape(self, integer: bool) -> Layout:
+        rows, columns = self._rows_and_columns
+        return Layout(integer=integer, index=rows, columns=columns)
+
+    def _by_group(self, what: str) -> str:
+        return f"pivot table: {super()._by_group(what)}"
+
+    def of(self, aggfunc: object, bounds: object, epsilon: object, **more: Unpack[More]) -> Any:
+        """The answer of one aggregate."""
+        offered = [name for name in AGGREGATES if hasattr(PrivateGroupBy, name)]
+        if not is_one_of(aggfunc, offered):
+            raise QueryError(
+                f"aggfunc={shown(aggfunc)} must be one of {', '.join(offered)}, and one alone. "
+                "Nothing was computed or charged."
+            )
+        method = getattr(self, str(aggfunc))
+        if "bounds" in inspect.signature(method).parameters:
+            return method(bounds=bounds, epsilon=epsilon, **more)
+        if bounds is not None:
+            raise QueryError(f"{aggfunc} takes no bounds=. Nothing was computed or charged.")
+        return method(epsilon=epsilon, **more)

@@ -1,31 +1,32 @@
-"""Private rows in groups of declared keys."""
+"""Private rows in groups: of declared keys, or of keys that are found in the data."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Hashable, Sequence
-from typing import Any, Self, Unpack
+from dataclasses import dataclass
+from typing import Any, NoReturn, Self, Unpack
 
 import pandas as pd
 
 from . import querystring, refusals
 from .accounting import NOTHING
-from .answers import Answers
+from .asking import asks
 from .bins import binned
-from .budget import More
+from .budget import NO_DELTA, Delta, More
 from .domain import Bounds
-from .errors import QueryError, is_one_of, shown
+from .errors import QueryError, quiet, shown
+from .frequencies import counts_units
+from .privaterows import Rows, listed, once
 from .rows import Expression
-from .series import counts_units
-from .shaping import Rows, asks, briefly, index, listed, once, pearson
-from .statistics import Cells, Count, Distinct, Layout, Present
+from .series import PrivateSeries
+from .shaping import briefly, index, pearson
+from .statistics import BY_LABEL, Cells, Count, Distinct, Layout, Present, Statistic, Unknown
+from .summaries import Summaries
 from .together import Name
-
-#: What a pivot table is made of: the answers with one number for each group.
-AGGREGATES = ("count", "sum", "mean", "median", "quantile", "min", "max", "var", "std")
+from .unreleased import Unreleased, UnreleasedKeys
 
 
-class PrivateGroupBy(Answers):
+class PrivateGroupBy(Summaries):
     """Private rows grouped by declared keys; answers have one entry for each key, in that order."""
 
     def __init__(self, table: Rows, names: list[Any], cells: Cells, selected: Any) -> None:
@@ -281,49 +282,96 @@ class PrivateGroupBy(Answers):
         return Cells(self._groups.by + inner.by, self._groups.keys.then(inner.keys))
 
 
-class Pivot(PrivateGroupBy):
-    """Groups of which some keys are rows of the answer, and others its columns."""
+@dataclass(frozen=True)
+class Undeclared(Cells):
+    """The cells of keys that nobody declared."""
 
-    def __init__(
+    delta: Delta = NO_DELTA
+
+    @property
+    def described(self) -> str:
+        return "keys found"
+
+
+class UnknownGroups(PrivateGroupBy):
+    """Private rows grouped by keys that nobody declared; `PrivateFrame.groupby` with ``delta=``.
+
+    Half of ε is spent on counts, which decide what keys are told, and half on the statistic of
+    those; `size` tells the counts, for all of ε. Keys come in their order, as objects. Errors and
+    intervals hold for each key by itself, given that it is told.
+    """
+
+    def _answer(
         self,
-        table: Rows,
-        sides: tuple[list[Any], list[Any]],
-        keys: object,
-        values: Any,
-        as_list: bool = False,
-    ) -> None:
-        cells, joined = table._crossed(*sides, keys)
-        super().__init__(table, [*sides[0], *sides[1]], cells, values)
-        named = [side for side in sides if side]
-        labels = [k.index(names) for k, names in zip(joined, named, strict=True)]
-        alone = pd.Index([values])
-        rows = labels[0] if sides[0] else alone
-        columns = labels[-1] if sides[1] else alone
-        if as_list and sides[1] and sides[0]:
-            inner = [label if isinstance(label, tuple) else (label,) for label in columns]
-            columns = pd.MultiIndex.from_tuples(
-                [(values, *label) for label in inner], names=[None, *sides[1]]
-            )
-        self._rows_and_columns = rows, columns
-
-    def _shape(self, integer: bool) -> Layout:
-        rows, columns = self._rows_and_columns
-        return Layout(integer=integer, index=rows, columns=columns)
-
-    def _by_group(self, what: str) -> str:
-        return f"pivot table: {super()._by_group(what)}"
-
-    def of(self, aggfunc: object, bounds: object, epsilon: object, **more: Unpack[More]) -> Any:
-        """The answer of one aggregate."""
-        offered = [name for name in AGGREGATES if hasattr(PrivateGroupBy, name)]
-        if not is_one_of(aggfunc, offered):
+        statistic: Statistic,
+        what: str,
+        epsilon: object = None,
+        kind: type[Unreleased] = Unreleased,
+        **more: Unpack[More],
+    ) -> Any:
+        if type(statistic) not in BY_LABEL or kind is not Unreleased:
             raise QueryError(
-                f"aggfunc={shown(aggfunc)} must be one of {', '.join(offered)}, and one alone. "
-                "Nothing was computed or charged."
+                f"{what}: by keys that nobody declared there are size, count, sum, mean, var and "
+                f"std. Declare keys=[…]. {NOTHING}"
             )
-        method = getattr(self, str(aggfunc))
-        if "bounds" in inspect.signature(method).parameters:
-            return method(bounds=bounds, epsilon=epsilon, **more)
-        if bounds is not None:
-            raise QueryError(f"{aggfunc} takes no bounds=. Nothing was computed or charged.")
-        return method(epsilon=epsilon, **more)
+        if more.get("delta") is not None:
+            raise QueryError(f"delta= was given to groupby, and counts once. {NOTHING}")
+        delta = self._undeclared.delta
+        found = Unknown(Cells(), statistic.layout, self._groups.by, tuple(self._names), delta,
+                        inner=statistic)  # fmt: skip
+        return super()._answer(found, what, epsilon, UnreleasedKeys, **more)
+
+    @property
+    def _undeclared(self) -> Undeclared:
+        if not isinstance(self._by, Undeclared):
+            raise QueryError(f"these keys are declared. {NOTHING}")
+        return self._by
+
+    @asks
+    def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The number of rows of each group that is told: an int Series.
+
+        *Guarantee*: (epsilon, delta)-differential privacy of the unit, with the delta of groupby
+        (docs/proofs/thresholds.md).
+        """
+        if more.get("delta") is not None:
+            raise QueryError(f"delta= was given to groupby, and counts once. {NOTHING}")
+        layout = Layout(integer=True, index=self._shape(integer=True).index)
+        delta = self._undeclared.delta
+        statistic = Unknown(Cells(), layout, self._groups.by, tuple(self._names), delta)
+        what = self._by_group("size")
+        return super(PrivateGroupBy, self)._answer(statistic, what, epsilon, UnreleasedKeys, **more)
+
+    def agg(self, *args: Any, **more: Any) -> NoReturn:
+        """Refused: ask for each statistic.
+
+        *Guarantee*: nothing is released.
+        """
+        raise QueryError(f"by keys that nobody declared ask for each statistic apart. {NOTHING}")
+
+    def value_counts(self, *args: Any, **more: Any) -> NoReturn:
+        """Refused: count by both columns, ``value_counts`` of a frame.
+
+        *Guarantee*: nothing is released.
+        """
+        raise QueryError(f"count by both columns: frame.value_counts([…], delta=…). {NOTHING}")
+
+
+@quiet
+def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
+    """`PrivateSeries.unique`, spelled like `pandas.unique`: the labels that many units have.
+
+    *Guarantee*: (epsilon, delta)-differential privacy of the unit (Desfontaines et al., PoPETs
+    2022, Theorem 1; docs/proofs/partition_selection.md).
+
+    >>> import pandas as pd, dppandas as dp
+    >>> dp.reset(); _ = dp.session(epsilon=2, delta="1e-5")
+    >>> dp.unique(pd.Series([3, 1, "no"] * 40).dp, epsilon=1, delta="1e-5").tolist()
+    [1, 3, 'no']
+    """
+    if not isinstance(column, PrivateSeries):
+        raise QueryError(
+            f"dp.unique takes a private column, such as df.dp['city'], not {shown(column)}; "
+            f"pandas.unique takes a plain one. {NOTHING}"
+        )
+    return column.unique(epsilon=epsilon, delta=delta)

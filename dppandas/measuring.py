@@ -9,10 +9,10 @@ from typing import Any
 from . import kinds, rows
 from .domain import Bounds, Keys, Ticks
 from .errors import MissingArgument, QueryError
+from .private import Root
 from .rows import Expression, Measured
 from .spans import Ruler, Span, tick_of
 from .statistics import Layout
-from .unreleased import Root
 
 
 def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> Bounds:

@@ -11,10 +11,10 @@ from .crosstabs import names_of
 from .domain import Keys
 from .errors import LineageError, QueryError
 from .periods import grouped, is_grouper
-from .shaping import listed, once
+from .private import Root
+from .privaterows import listed, once
 from .spending import Part
 from .statistics import Cells
-from .unreleased import Root
 from .verbs import Verbs
 
 V = TypeVar("V", bound=Verbs)

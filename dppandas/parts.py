@@ -3,56 +3,48 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 import re
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, Self, TypeVar
 
-import numpy as np
 import pandas as pd
 
-from . import querystring, refusals, rows
-from .domain import Keys
+from . import refusals
 from .errors import QueryError, quiet, shown
-from .rows import (
-    Cast,
-    Expression,
-    InPeriod,
-    InZone,
-    Mapped,
-    TextMap,
-    TextTest,
-    TimePart,
-    TimeText,
-)  # fmt: skip
+from .private import Private
+from .rows import Expression, InPeriod, InZone, TextMap, TextTest, TimePart, TimeText
 from .rows.formats import DIRECTIVES, LONGEST, unknown
 from .rows.text import MAPS, TESTS
 from .rows.times import DURATIONS, PARTS
-from .spans import FURTHEST, Span
-from .unreleased import Private
-from .vectors import NUMBERS
-
-if TYPE_CHECKING:
-    from .series import PrivateSeries
 
 
-class _Part(Private):
+class _Column(Protocol):
+    """What these ask of a private column: its expression, and a column like it of another one."""
+
+    @property
+    def _expression(self) -> Expression: ...
+
+    def _new(self, expression: Expression) -> Self: ...
+
+
+C = TypeVar("C", bound=_Column)
+
+
+class _Part(Private, Generic[C]):
     """A way to look at a private column."""
 
-    def __init__(self, series: PrivateSeries) -> None:
-        self._series = series
+    def __init__(self, column: C) -> None:
+        self._column = column
 
-    def _new(self, expression: Expression) -> PrivateSeries:
-        return self._series._new(expression)
+    def _new(self, expression: Expression) -> C:
+        return self._column._new(expression)
 
     @property
     def _operand(self) -> Expression:
-        return self._series._expression
+        return self._column._expression
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._series!r}>"
+        return f"<{type(self).__name__} of {self._column!r}>"
 
 
 def _whole(value: Any, name: str) -> int | None:
@@ -86,7 +78,7 @@ _PLAIN_TESTS = tuple(name for name in TESTS if name.startswith("is"))
 _PLAIN_MAPS = ("lower", "upper", "title", "capitalize", "swapcase", "casefold", "len")
 
 
-class TextMethods(_Part):
+class TextMethods(_Part[C]):
     """``.str``: what is no text is missing, and passes no test. *Stability*: 1, row by row.
 
     >>> import pandas as pd, dppandas as dp
@@ -107,7 +99,7 @@ class TextMethods(_Part):
     def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Any:
         """A method that takes no arguments."""
 
-        def method() -> PrivateSeries:
+        def method() -> C:
             return self._new(kind(self._operand, name))
 
         method.__name__ = name
@@ -116,79 +108,79 @@ class TextMethods(_Part):
     def __dir__(self) -> list[str]:
         return sorted({*MAPS, *TESTS})
 
-    def __getitem__(self, key: Any) -> PrivateSeries:
+    def __getitem__(self, key: Any) -> C:
         if isinstance(key, slice):
             return self.slice(key.start, key.stop, key.step)
         return self.get(key)
 
-    def get(self, i: int) -> PrivateSeries:
+    def get(self, i: int) -> C:
         """Character i, or element i of a list; missing where there is none."""
         position = _whole(i, "i")
         if position is None:
             raise QueryError("i= must be a whole number.")
         return self._new(TextMap(self._operand, "get", (position,)))
 
-    def slice(self, start: Any = None, stop: Any = None, step: Any = None) -> PrivateSeries:
+    def slice(self, start: Any = None, stop: Any = None, step: Any = None) -> C:
         """A part of each text."""
         if step == 0:
             raise QueryError("step= can't be 0.")
         ends = (_whole(start, "start"), _whole(stop, "stop"), _whole(step, "step"))
         return self._new(TextMap(self._operand, "slice", ends))
 
-    def strip(self, to_strip: str | None = None) -> PrivateSeries:
+    def strip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at both ends."""
         return self._stripped("strip", to_strip)
 
-    def lstrip(self, to_strip: str | None = None) -> PrivateSeries:
+    def lstrip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at the start."""
         return self._stripped("lstrip", to_strip)
 
-    def rstrip(self, to_strip: str | None = None) -> PrivateSeries:
+    def rstrip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at the end."""
         return self._stripped("rstrip", to_strip)
 
-    def _stripped(self, method: str, to_strip: str | None) -> PrivateSeries:
+    def _stripped(self, method: str, to_strip: str | None) -> C:
         characters = None if to_strip is None else _text(to_strip, "to_strip")
         return self._new(TextMap(self._operand, method, (characters,)))
 
-    def removeprefix(self, prefix: str) -> PrivateSeries:
+    def removeprefix(self, prefix: str) -> C:
         """Without a start."""
         return self._new(TextMap(self._operand, "removeprefix", (_text(prefix, "prefix"),)))
 
-    def removesuffix(self, suffix: str) -> PrivateSeries:
+    def removesuffix(self, suffix: str) -> C:
         """Without an end."""
         return self._new(TextMap(self._operand, "removesuffix", (_text(suffix, "suffix"),)))
 
-    def zfill(self, width: int) -> PrivateSeries:
+    def zfill(self, width: int) -> C:
         """With zeros in front, up to a width of at most 1,000."""
         return self._new(TextMap(self._operand, "zfill", (_width(width),)))
 
-    def center(self, width: int, fillchar: str = " ") -> PrivateSeries:
+    def center(self, width: int, fillchar: str = " ") -> C:
         """Filled up at both ends, to a width of at most 1,000."""
         return self._filled("center", width, fillchar)
 
-    def ljust(self, width: int, fillchar: str = " ") -> PrivateSeries:
+    def ljust(self, width: int, fillchar: str = " ") -> C:
         """Filled up at the end, to a width of at most 1,000."""
         return self._filled("ljust", width, fillchar)
 
-    def rjust(self, width: int, fillchar: str = " ") -> PrivateSeries:
+    def rjust(self, width: int, fillchar: str = " ") -> C:
         """Filled up at the start, to a width of at most 1,000."""
         return self._filled("rjust", width, fillchar)
 
-    def _filled(self, method: str, width: int, fillchar: str) -> PrivateSeries:
+    def _filled(self, method: str, width: int, fillchar: str) -> C:
         if len(_text(fillchar, "fillchar")) != 1:
             raise QueryError(f"fillchar={shown(fillchar)} must be one character.")
         return self._new(TextMap(self._operand, method, (_width(width), fillchar)))
 
-    def find(self, sub: str) -> PrivateSeries:
+    def find(self, sub: str) -> C:
         """Where another text begins in it, -1 for nowhere."""
         return self._new(TextMap(self._operand, "find", (_text(sub, "sub"),)))
 
-    def count(self, pat: str) -> PrivateSeries:
+    def count(self, pat: str) -> C:
         """How often a regular expression matches."""
         return self._new(TextMap(self._operand, "count", (_pattern(pat),)))
 
-    def replace(self, pat: str, repl: str, *, regex: bool = False) -> PrivateSeries:
+    def replace(self, pat: str, repl: str, *, regex: bool = False) -> C:
         """With one text in the place of another (of a regular expression's matches)."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
         by = _text(repl, "repl")
@@ -198,15 +190,13 @@ class TextMethods(_Part):
             raise QueryError(f"repl={shown(repl)} does not fit pat=: {error}.") from None
         return self._new(TextMap(self._operand, "replace", (pattern, by, bool(regex))))
 
-    def extract(self, pat: str) -> PrivateSeries:
+    def extract(self, pat: str) -> C:
         """The first group of a regular expression's first match; missing where there is none."""
         if re.compile(_pattern(pat)).groups != 1:
             raise QueryError("pat= must have one group, such as r'(\\d+)'.")
         return self._new(TextMap(self._operand, "extract", (pat,)))
 
-    def split(
-        self, pat: str | None = None, n: int = -1, *, regex: bool | None = None
-    ) -> PrivateSeries:
+    def split(self, pat: str | None = None, n: int = -1, *, regex: bool | None = None) -> C:
         """Lists of parts, for explode or ``.str[0]``; never columns, whose number is data.
 
         As in pandas, pat is a regular expression if it is longer than one character.
@@ -218,24 +208,24 @@ class TextMethods(_Part):
         most = _whole(n, "n") or -1
         return self._new(TextMap(self._operand, "split", (separator, most, is_regex)))
 
-    def startswith(self, pat: str | tuple[str, ...]) -> PrivateSeries:
+    def startswith(self, pat: str | tuple[str, ...]) -> C:
         """A mask: which texts start so."""
         return self._new(TextTest(self._operand, "startswith", (_texts(pat),)))
 
-    def endswith(self, pat: str | tuple[str, ...]) -> PrivateSeries:
+    def endswith(self, pat: str | tuple[str, ...]) -> C:
         """A mask: which texts end so."""
         return self._new(TextTest(self._operand, "endswith", (_texts(pat),)))
 
-    def contains(self, pat: str, case: bool = True, *, regex: bool = True) -> PrivateSeries:
+    def contains(self, pat: str, case: bool = True, *, regex: bool = True) -> C:
         """A mask: in which texts a regular expression (or a text) is found."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
         return self._new(TextTest(self._operand, "contains", (pattern, not case, bool(regex))))
 
-    def match(self, pat: str, case: bool = True) -> PrivateSeries:
+    def match(self, pat: str, case: bool = True) -> C:
         """A mask: which texts start with a regular expression."""
         return self._new(TextTest(self._operand, "match", (_pattern(pat), not case, True)))
 
-    def fullmatch(self, pat: str, case: bool = True) -> PrivateSeries:
+    def fullmatch(self, pat: str, case: bool = True) -> C:
         """A mask: which texts a regular expression matches as a whole."""
         return self._new(TextTest(self._operand, "fullmatch", (_pattern(pat), not case, True)))
 
@@ -268,7 +258,7 @@ def _zone(tz: Any) -> str:
     )
 
 
-class TimeMethods(_Part):
+class TimeMethods(_Part[C]):
     """``.dt``: what is no time (or duration) is missing. *Stability*: 1, row by row.
 
     The values of month, hour, day_name() and the like are known, so that they need no keys.
@@ -291,45 +281,45 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *PARTS, *DURATIONS})
 
-    def day_name(self) -> PrivateSeries:
+    def day_name(self) -> C:
         """The English name of the day."""
         return self._new(TimePart(self._operand, "day_name"))
 
-    def month_name(self) -> PrivateSeries:
+    def month_name(self) -> C:
         """The English name of the month."""
         return self._new(TimePart(self._operand, "month_name"))
 
-    def total_seconds(self) -> PrivateSeries:
+    def total_seconds(self) -> C:
         """The length of a duration."""
         return self._new(TimePart(self._operand, "total_seconds"))
 
-    def normalize(self) -> PrivateSeries:
+    def normalize(self) -> C:
         """Midnight of the day."""
         return self._new(TimePart(self._operand, "normalize"))
 
     @property
-    def date(self) -> PrivateSeries:
+    def date(self) -> C:
         """The day, as a time at midnight without a zone."""
         return self._new(TimePart(self._operand, "date"))
 
-    def floor(self, freq: str) -> PrivateSeries:
+    def floor(self, freq: str) -> C:
         """Rounded down to a fixed frequency such as "h"."""
         return self._rounded("floor", freq)
 
-    def ceil(self, freq: str) -> PrivateSeries:
+    def ceil(self, freq: str) -> C:
         """Rounded up to a fixed frequency such as "h"."""
         return self._rounded("ceil", freq)
 
-    def round(self, freq: str) -> PrivateSeries:
+    def round(self, freq: str) -> C:
         """Rounded to a fixed frequency such as "h"."""
         return self._rounded("round", freq)
 
-    def tz_convert(self, tz: Any) -> PrivateSeries:
+    def tz_convert(self, tz: Any) -> C:
         """Zoned times by the clocks of another zone, such as "Europe/Berlin"; None: in UTC and
         without a zone. Times without one are missing."""
         return self._new(InZone(self._operand, None if tz is None else _zone(tz)))
 
-    def strftime(self, date_format: str) -> PrivateSeries:
+    def strftime(self, date_format: str) -> C:
         """As text, such as "%Y-%m-%d": the same on every machine, with English names. What the
         locale decides (%c, %x, %X) is refused, and so is what not every system knows."""
         form = _text(date_format, "date_format")
@@ -343,7 +333,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             )
         return self._new(TimeText(self._operand, form))
 
-    def to_period(self, freq: str) -> PrivateSeries:
+    def to_period(self, freq: str) -> C:
         """The period that a time lies in, by the clock on its wall: for freq="M" its month. Keys
         are periods, such as ``pd.period_range("2020-01", "2020-12", freq="M")``."""
         try:
@@ -357,90 +347,10 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             ) from None
         return self._new(InPeriod(self._operand, period.freqstr))
 
-    def _rounded(self, how: str, freq: str) -> PrivateSeries:
+    def _rounded(self, how: str, freq: str) -> C:
         try:
             named: str = pd.tseries.frequencies.to_offset(_text(freq, "freq")).freqstr
             pd.Timestamp(2020, 1, 1).round(named)
         except ValueError as error:
             raise QueryError(f"freq={shown(freq)} is no fixed frequency: {error}.") from None
         return self._new(TimePart(self._operand, how, named))
-
-
-def cast(expression: Expression, dtype: Any) -> Expression:
-    """An expression as another type, as `Series.astype` names it."""
-    is_named = isinstance(dtype, str | np.dtype | pd.api.extensions.ExtensionDtype)
-    named = str(dtype) if is_named else getattr(dtype, "__name__", "")
-    lowered = named.lower().replace("interval", "an interval")
-    has_zone = isinstance(dtype, pd.DatetimeTZDtype) or (lowered.startswith("dat") and "," in named)
-    if has_zone or (isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None):
-        raise QueryError(
-            f"astype({shown(named)}): columns have no zone and no categories of their own here; "
-            "use 'datetime64[ns]' or 'category', and keys=. Nothing was computed or charged."
-        )
-    for kind, starts in (
-        ("int", ("int", "uint")), ("float", ("float",)), ("bool", ("bool",)),
-        ("datetime", ("datetime", "<m8", "timestamp")),
-    ):  # fmt: skip
-        if lowered.startswith(starts):
-            return Cast(expression, kind)
-    if lowered.startswith(("str", "object", "<u")) and lowered != "object":
-        return Cast(expression, "str")
-    if lowered in ("category", "object"):
-        return expression
-    raise QueryError(
-        f"astype({shown(named or dtype)}): private columns can become int, float, bool, str, "
-        "datetime or category. Nothing was computed or charged."
-    )
-
-
-def number(value: Any, name: str) -> float:
-    """A plain number, finite or not."""
-    if isinstance(value, bool) or not isinstance(value, NUMBERS) or value != value:
-        raise QueryError(f"{name}={shown(value)} must be a number.")
-    try:
-        return float(value)
-    except OverflowError:
-        raise QueryError(f"{name}={shown(value)} is larger than numbers here can be.") from None
-
-
-def clipped_to(lower: Any, upper: Any) -> Span | None:
-    """The range between times or durations, open at an end that isn't given; None for others."""
-    given = lower if upper is None else upper
-    ends = [given if end is None else end for end in (lower, upper)]
-    span = None if given is None else Span.parse(tuple(ends), "clip")
-    if span is None:
-        return None
-    least = -FURTHEST // 2 if lower is None else span.lower
-    most = FURTHEST // 2 if upper is None else span.upper
-    return replace(span, lower=least, upper=most)
-
-
-def edges_of(bins: Any) -> tuple[float, ...]:
-    if not isinstance(bins, list | tuple | range | np.ndarray | pd.Index):
-        raise QueryError(
-            f"bins={shown(bins)}: give the edges, such as [0, 18, 65, 120]; a number of bins would "
-            "be laid over the range of the data. Nothing was computed or charged."
-        )
-    edges = tuple(number(edge, "bins") for edge in bins)
-    if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
-        raise QueryError("bins= must be at least two rising edges.")
-    return edges
-
-
-def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
-    """What a dict of plain values makes of an expression."""
-    if not isinstance(arg, Mapping):
-        raise QueryError(
-            f"{shown(arg)} might look at other rows: give a dict of plain values, or use "
-            "arithmetic, where, cut, .str and .dt. Nothing was computed or charged."
-        )
-    if not arg:
-        raise QueryError("the dict is empty.")
-    if any(rows.plain_or_missing(key) is None for key in arg):
-        raise QueryError("missing values are no key here: fillna gives them a value.")
-    keys = Keys.parse(list(arg), ["map"]).labels
-    values = [rows.plain_or_missing(value) for value in arg.values()]
-    plain = tuple(
-        None if v is None else querystring.operand(querystring.literal(v)).value for v in values
-    )
-    return Mapped(expression, keys, plain, others_stay)

@@ -10,9 +10,9 @@ import pandas as pd
 
 from .domain import Keys
 from .errors import MissingArgument, QueryError, shown
+from .privaterows import Rows
 from .querystring import lookup
 from .rows import DAY, Calendar, Period
-from .shaping import Rows
 from .statistics import Cells
 from .vectors import timestamp
 

@@ -6,31 +6,25 @@ says which argument to add.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import numbers
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ParamSpec, TypeVar, Unpack
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from . import querystring, rows, splits
+from . import rows
 from .accounting import NOTHING
-from .budget import More, gives_loss, parse_delta
 from .domain import Bounds, Grid, Keys, Ticks
-from .errors import LineageError, MissingArgument, QueryError, UnknownColumn, is_one_of, shown
+from .errors import MissingArgument, QueryError, is_one_of, shown
 from .measuring import bounds_of
-from .rows import Column, Expression, Literal
-from .statistics import Cells, Count, Layout, Statistic, Unknown
-from .unreleased import Private, Root, Unreleased, UnreleasedKeys
+from .privaterows import Rows, listed, same_rows
+from .rows import Expression, Literal
+from .statistics import Cells, Layout
 from .vectors import NUMBERS
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 #: Each quantile is a choice of its own, which takes time whatever the data are.
 MOST_QUANTILES = 1000
@@ -40,266 +34,6 @@ MOST_LISTED = 8
 
 #: Rows cut at one end: as many as a unit may have.
 MOST_TRIMMED = 2**31
-
-#: Options of pandas' methods, with the one value that asks for nothing else than we do.
-_HARMLESS = {
-    "axis": 0,
-    "skipna": True,
-    "numeric_only": False,
-    "min_count": 0,
-    "bins": None,
-    "inplace": False,
-    "copy": None,
-    "na_action": None,
-    "values": None,
-    "aggfunc": None,
-    "rownames": None,
-    "colnames": None,
-    "fill_value": None,
-    "density": None,
-    "weights": None,
-}
-
-_FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
-
-
-def asks(method: Callable[P, R]) -> Callable[P, R]:
-    """A method that says what to do about arguments that it does not take, as pandas' does."""
-    signature = inspect.signature(method)
-    takes_more = "more" in signature.parameters
-    known = [name for name in signature.parameters if name != "more"]
-    known += list(More.__annotations__) if takes_more else []
-
-    @functools.wraps(method)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = {
-            k: v for k, v in kwargs.items() if k in signature.parameters or not _is_harmless(k, v)
-        }
-        unknown: list[str] = []
-        try:
-            unknown = [name for name in given if takes_more and name not in known]
-            if unknown:
-                raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
-            bound = signature.bind(*args, **given).arguments
-        except TypeError as error:
-            takes = ", ".join(name for name in list(known)[1:])
-            named = [n for n in ("epsilon", "keys", "bounds") if n in signature.parameters]
-            by_name = f": {' and '.join(named)} by name" if named else ""
-            if "func" in known and unknown and isinstance(given[unknown[0]], tuple):
-                by_name += (
-                    ". Named aggregation is not supported: ask agg({'x': 'mean'}), and rename what "
-                    "it returns"
-                )
-            raise QueryError(
-                f"{method.__name__}: {error}. It takes {takes}{by_name}. "
-                "Nothing was computed or charged."
-            ) from None
-        flags = (n for n in _FLAGS & bound.keys() if signature.parameters[n].annotation == "bool")
-        for flag in flags:
-            if not isinstance(bound[flag], bool | np.bool_):
-                raise QueryError(
-                    f"{flag}={shown(bound[flag])} must be True or False; labels are given by name, "
-                    "as in keys=[…]. Nothing was computed or charged."
-                )
-        if splits.running() is None:
-            return method(*args, **given)  # type: ignore[arg-type]
-        with splits.inside() as is_outermost:
-            answer: Any = method(*args, **given)  # type: ignore[arg-type]
-        if not (is_outermost and isinstance(answer, Private) and answer._is_answer):
-            return answer  # type: ignore[no-any-return]
-        said = {
-            name: given[name]
-            for name in More.__annotations__
-            if name in given and name not in signature.parameters  # what is asked is said already
-        }
-        return answer.release(**said)  # type: ignore[attr-defined, no-any-return]
-
-    return checked
-
-
-def _is_harmless(option: str, value: object) -> bool:
-    default = _HARMLESS.get(option, ...)
-    return type(value) is type(default) and value == default
-
-
-class Rows(Private):
-    """Some rows and columns of a root: what every private object is made of."""
-
-    def __init__(
-        self, root: Root, columns: Mapping[Any, Expression], where: Expression | None = None
-    ) -> None:
-        self._root = root
-        self._columns = dict(columns)
-        self._where = where
-
-    def _answer(
-        self,
-        statistic: Statistic,
-        what: str,
-        epsilon: object = None,
-        kind: type[Unreleased] = Unreleased,
-        **more: Unpack[More],
-    ) -> Any:
-        """The released answer if a loss is given, else the unreleased one."""
-        asked = kind(self._root, self._where, statistic, what)
-        return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
-
-    def _some_columns(self) -> None:
-        if not self._columns:
-            raise QueryError(
-                "there are no columns to answer for; select some. Nothing was charged."
-            )
-
-    def _found_column(self, name: Any) -> Expression:
-        """The column of a name; where that is the index's, what to do about it."""
-        try:
-            return querystring.lookup(name, self._columns)
-        except UnknownColumn as error:
-            if name not in self._root.levels:
-                raise
-            raise UnknownColumn(
-                f"{error} {shown(name)} is of the index, which has no part in answers: start from "
-                f"df.reset_index(). {NOTHING}"
-            ) from None
-
-    def _cells(self, names: Sequence[Any], keys: object) -> Cells:
-        self._some_columns()
-        by = [self._found_column(name) for name in names]
-        if keys is None:
-            declared = [declared_keys(self._root, n, e) for n, e in zip(names, by, strict=True)]
-            parsed = declared[0]
-            for more in declared[1:]:
-                parsed = parsed.then(more)
-        else:
-            parsed = Keys.parse(keys, names)
-        for position, expression in enumerate(by):
-            rows.agree(expression, self._root.source.facts, parsed.column(position))
-        return Cells(tuple(by), parsed)
-
-    def _crossed(
-        self, index_names: Sequence[Any], column_names: Sequence[Any], keys: object
-    ) -> tuple[Cells, list[Keys]]:
-        """A cell for each pair of row keys and column keys, row by row; and both of these."""
-        names = [*index_names, *column_names]
-        self._some_columns()
-        for name in names:
-            querystring.lookup(name, self._columns)
-        once(names)
-        if keys is not None and not isinstance(keys, Mapping):
-            raise QueryError(
-                "keys= is a dict with a list for each column here. Nothing was computed or charged."
-            )
-        given = {} if keys is None else keys
-        if set(given) - set(names):
-            extra = sorted(map(str, set(given) - set(names)))
-            raise QueryError(f"keys= names {extra}, not among {listed(names)}.")
-        each = [self._cells([name], given.get(name)) for name in names]
-        parsed = [cells.keys for cells in each if cells.keys is not None]
-        sides = [parsed[: len(index_names)], parsed[len(index_names) :]]
-        joined = [functools.reduce(Keys.then, side) for side in sides if side]
-        by = tuple(expression for cells in each for expression in cells.by)
-        return Cells(by, functools.reduce(Keys.then, joined)), joined
-
-    def _are_unknown(self, names: Sequence[Any], keys: object, delta: object) -> bool:
-        """Whether keys are asked for that nobody declared, and that a δ pays for."""
-        if keys is not None or delta is None:
-            return False
-        declared = (self._root.declared(querystring.lookup(n, self._columns)) for n in names)
-        return not all(isinstance(each, Keys) for each in declared)
-
-    def _found(
-        self,
-        names: list[Any],
-        flags: Mapping[str, bool],
-        epsilon: object,
-        **more: Unpack[More],
-    ) -> Any:
-        """The counts of keys that nobody declared."""
-        self._some_columns()
-        if flags["normalize"]:
-            raise QueryError(
-                "normalize=True needs declared keys: of keys that nobody declared only some are "
-                f"told. Divide the counts by count(epsilon=…). {NOTHING}"
-            )
-        if not flags["dropna"]:
-            raise QueryError(
-                "dropna=False needs declared keys: missing values are no label. Count them by "
-                f"isna(). {NOTHING}"
-            )
-        order = None if not flags["sort"] else "ascending" if flags["ascending"] else "descending"
-        # an index that is there, and nobody sees: that of an answer is made of the labels told
-        layout = Layout(integer=True, index=pd.Index([]), name="count", order=order)
-        by = tuple(querystring.lookup(name, self._columns) for name in names)
-        delta = parse_delta(more.get("delta"))
-        statistic = Unknown(Cells(), layout, by, tuple(names), delta)
-        what = f"value_counts of {listed(names)} (keys found)"
-        return self._answer(statistic, what, epsilon, UnreleasedKeys, **more)
-
-    def _histogram(
-        self,
-        cells: Cells,
-        names: list[Any],
-        normalize: bool,
-        sort: bool,
-        ascending: bool,
-        epsilon: object,
-        block: int = 0,
-        **more: Unpack[More],
-    ) -> Any:
-        layout = Layout(
-            integer=not normalize,
-            index=index(cells, names),
-            name="proportion" if normalize else "count",
-            order=("ascending" if ascending else "descending") if sort else None,
-            block=block,
-        )
-        share_of = (block or len(cells)) if normalize else 0
-        statistic = Count(cells, layout, share_of=share_of)
-        what = "proportions" if normalize else "value_counts"
-        called = [by if n is None else n for n, by in zip(names, cells.by, strict=False)]
-        asked = f"{what} of {listed(called)} ({cells.described})"
-        return self._answer(statistic, asked, epsilon, **more)
-
-
-def once(names: Sequence[Any]) -> None:
-    """Refuse a list that names a column twice."""
-    if len(set(names)) != len(names):
-        raise QueryError("the list names a column twice; name each once. Nothing was charged.")
-
-
-def present(expression: Expression) -> Expression:
-    """Whether a value is not missing."""
-    return rows.Not(rows.IsMissing(expression))
-
-
-def true(expression: Expression) -> Expression:
-    """Whether a value equals True, whatever its dtype."""
-    return rows.Compare("==", expression, Literal(True))
-
-
-def truth(expression: Expression) -> Expression:
-    """An expression that is true or false, or a column that may be."""
-    is_boolean = isinstance(expression, Literal) and isinstance(expression.value, bool)
-    if expression.is_truth or isinstance(expression, Column) or is_boolean:
-        return expression
-    raise QueryError(f"{expression} is not true or false: compare it.")
-
-
-def declared_keys(root: Root, name: Any, expression: Expression) -> Keys:
-    """The keys that a domain declares; those of a truth value are no secret."""
-    declared = root.declared(expression)
-    if isinstance(declared, Keys):
-        return declared
-    if expression.is_truth:
-        return Keys((False, True))
-    raise MissingArgument(
-        f"keys= is needed for {name!r}: a list of the labels to answer for, such as "
-        "keys=[9, 12, 14], or facts declared by domain= of dp.protect or by .declare(…) (which "
-        "hold for the frame returned, not for df.dp). dppandas never reads labels from the data, "
-        "for a rare one would tell who is in it. Those that many have can be found at the price of "
-        "a δ: value_counts(epsilon=…, delta=…) or groupby(…, delta=…), in a session such as "
-        "dp.session(epsilon=2, delta=1e-6). Nothing was computed or charged."
-    )
 
 
 @dataclass(frozen=True)
@@ -358,14 +92,6 @@ def weights_of(of: Rows, weights: object, bounds: object) -> Weights | None:
     if parsed.lower < 0:
         raise QueryError(f"weights can't be negative: weight_bounds={parsed}. Nothing was charged.")
     return Weights(expression, parsed)
-
-
-def same_rows(rows_of: Rows, column: Rows) -> None:
-    """Refuse a column of another frame, or of rows that were kept otherwise."""
-    if column._root.data is not rows_of._root.data:
-        raise LineageError("this column was made from another frame; make it from this one.")
-    if column._where is not None and column._where != rows_of._where:
-        raise QueryError("this column was made from other rows; make it from this frame.")
 
 
 def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
@@ -492,11 +218,6 @@ def index(cells: Cells, names: Sequence[Any]) -> pd.Index:
         missing: pd.Index = pd.Index([np.nan], name=names[0])
         keys = keys.append(missing)
     return keys
-
-
-def listed(names: Iterable[Any]) -> str:
-    """Columns as a query would name them."""
-    return ", ".join(str(Column(name)) for name in names)
 
 
 def briefly(names: Sequence[Any]) -> str:

@@ -13,10 +13,10 @@ from .engines import AGGREGATES
 from .engines.aggregates import CHOSEN
 from .errors import LineageError, QueryError, is_one_of, quiet, shown
 from .facts import Facts
+from .private import Private, Root
 from .rows import Column, Expression
 from .session import made_tables
 from .totals import MOST_BRANCHES
-from .unreleased import Private, Root
 from .verbs import Parts, Verbs
 
 V = TypeVar("V", bound=Verbs)

@@ -23,10 +23,11 @@ from .budget import (
     parse_rho,
 )
 from .errors import MissingArgument, QueryError, UnsupportedVerb, caution, shown
+from .private import Private
 from .records import Record, counted
 from .release import release_all
 from .session import session
-from .unreleased import Private, Unreleased
+from .unreleased import Unreleased
 
 #: A part is called by its column, None for all of them, and its statistic.
 Name = tuple[Any, str]

@@ -50,7 +50,7 @@ ROWS = 1279
 ROAD = {
     str(path)
     for pattern in ("engines/*.py", "release.py", "session.py", "ledger.py", "store.py",
-                    "unreleased.py", "results.py", "mechanisms.py")
+                    "private.py", "unreleased.py", "results.py", "mechanisms.py")
     for path in HOUSE.glob(pattern)
 }  # fmt: skip
 

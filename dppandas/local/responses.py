@@ -14,7 +14,7 @@ from ..accounting import NOTHING
 from ..budget import Epsilon
 from ..domain import SOURCE_ATTR
 from ..errors import PrivateValueError, QueryError, quiet
-from ..unreleased import Private
+from ..private import Private
 from ..values.reading import column
 from ..vectors import prepared
 from . import designs, lost

@@ -24,9 +24,9 @@ from ..domain import SOURCE_ATTR, Bounds, some_names
 from ..errors import LineageError, MissingArgument, QueryError, quiet, shown
 from ..frame import PrivateFrame
 from ..measuring import bounds_of
+from ..privaterows import same_rows
 from ..records import Record
 from ..series import PrivateSeries
-from ..shaping import same_rows
 
 Matrix = npt.NDArray[np.float64]
 #: Rounds beyond this nobody waits for.

@@ -19,11 +19,12 @@ from ..errors import DPError
 from ..expected import CONFIDENCE, expected_error
 from ..frame import PrivateFrame
 from ..ledger import Ledger
+from ..private import Root
 from ..query import Query
 from ..rows import Column
 from ..session import Session, running
 from ..statistics.base import short
-from ..unreleased import Root, Unreleased
+from ..unreleased import Unreleased
 
 #: So many of the columns of a source are offered.
 COLUMNS = 8

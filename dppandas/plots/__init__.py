@@ -16,12 +16,12 @@ from .. import expected, results
 from ..errors import QueryError, RecordError, quiet, shown
 from ..expected import CONFIDENCE
 from ..mechanisms import Selection
+from ..private import Private
 from ..query import Token
 from ..records import Record
 from ..statistics import Moments, Quantiles
 from ..statistics.ranges import Magnitudes
 from ..statistics.unknown import Sparse
-from ..unreleased import Private
 from . import heatmaps, quantiles
 from .bars import row_of
 from .base import Panel, Table, placed, pyplot, said_of, text_of, titled, write_below

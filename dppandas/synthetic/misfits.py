@@ -17,9 +17,9 @@ from ..budget import More, gives_loss
 from ..domain import MOST_KEYS
 from ..errors import QueryError, quiet, shown
 from ..frame import PrivateFrame
+from ..privaterows import listed
 from ..publics import refuse_private
 from ..records import Record
-from ..shaping import listed
 from ..statistics import Cells, Layout
 from ..unreleased import UnreleasedMode
 from .fit_scores import Misfit
