@@ -32,8 +32,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # measure this copy, installed or not
 
 import dppandas as dp  # noqa: E402
-from dppandas import sampling  # noqa: E402
-from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip  # noqa: E402
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace  # noqa: E402
+from dppandas.privacy.mechanisms.selection import PermuteAndFlip  # noqa: E402
+from dppandas.privacy.sampling import inverse_cdf, samplers  # noqa: E402
 
 EPSILON = 0.1
 SCALE = Fraction(10)  # of the noise of a count at that ε
@@ -253,7 +254,7 @@ def on_noise() -> Iterator[Result]:
     ours = DiscreteLaplace(SCALE)
 
     def cold() -> None:
-        sampling.laplace_tables.cache_clear()
+        inverse_cdf.laplace_tables.cache_clear()
         ours.release(counts)
 
     theirs = opendp_laplace()
@@ -261,7 +262,7 @@ def on_noise() -> Iterator[Result]:
         name = "noise for 10,000 counts / OpenDP's"
         yield versus(name, lambda: ours.release(counts), lambda: theirs(counts), 1 / 50)
     yield alone("noise for 10,000 counts, cold", cold, 60)
-    draw = sampling.discrete_laplace_vector
+    draw = samplers.discrete_laplace_vector
     yield alone("10^6 draws (0.5 µs each)", lambda: draw(SCALE, 1_000_000), 500)
 
 

@@ -21,13 +21,13 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # measure this copy, installed or not
 
-from dppandas.accounting import Terms  # noqa: E402
-from dppandas.budget import Epsilon, Loss  # noqa: E402
-from dppandas.durable import SqliteStore  # noqa: E402
-from dppandas.ledger import Ledger  # noqa: E402
-from dppandas.spending import Part  # noqa: E402
-from dppandas.store import Entry  # noqa: E402
-from dppandas.verify import verified  # noqa: E402
+from dppandas.ledger.ledger import Ledger  # noqa: E402
+from dppandas.ledger.storage.sqlite import SqliteStore  # noqa: E402
+from dppandas.ledger.storage.store import Entry  # noqa: E402
+from dppandas.ledger.storage.verify import verified  # noqa: E402
+from dppandas.privacy.accounting.composition import Part  # noqa: E402
+from dppandas.privacy.accounting.losses import Epsilon, Loss  # noqa: E402
+from dppandas.privacy.accounting.measures import Terms  # noqa: E402
 
 CALLS = 300
 PARTS = 20

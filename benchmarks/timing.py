@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import dppandas as dp
-from dppandas import sampling
+from dppandas.privacy.sampling import samplers
 
 N = 6000
 
@@ -39,12 +39,12 @@ def main() -> None:
     df = pd.DataFrame({"x": np.arange(1000.0), "g": np.arange(1000) % 10})
     rows = []
     for scale in (1, 10, 1000):
-        r = correlation(lambda scale=scale: sampling.discrete_laplace(Fraction(scale)))
+        r = correlation(lambda scale=scale: samplers.discrete_laplace(Fraction(scale)))
         rows.append((f"one draw of scale {scale}", f"r = {r:+.3f}"))
     epsilon = Fraction(1, 1000)
     r = correlation(lambda: df.dp.count(epsilon=epsilon), 1000)
     rows.append(("count of 1,000 rows at scale 1000", f"r = {r:+.3f}"))
-    r = correlation(lambda: int(sampling.discrete_laplace_vector(Fraction(1000), 200)[0]))
+    r = correlation(lambda: int(samplers.discrete_laplace_vector(Fraction(1000), 200)[0]))
     rows.append(("the first of 200 draws of scale 1000", f"r = {r:+.3f}"))
     for name, ask in {
         "count": lambda d: d.dp.count(epsilon=1),

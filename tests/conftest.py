@@ -12,8 +12,8 @@ import pytest
 from hypothesis import settings
 
 import dppandas as dp
-from dppandas import sampling
-from dppandas.session import known_sources
+from dppandas.privacy.sampling import samplers
+from dppandas.release.session import known_sources
 
 # The first look at Arrow or at a time zone takes longer than any deadline.
 settings.register_profile("dppandas", deadline=None)
@@ -47,13 +47,13 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     def freeze(noise: int) -> None:
         dtype = np.int64 if abs(noise) < 2**63 else object
         monkeypatch.setattr(
-            sampling, "discrete_laplace_vector", lambda scale, n: np.full(n, noise, dtype=dtype)
+            samplers, "discrete_laplace_vector", lambda scale, n: np.full(n, noise, dtype=dtype)
         )
-        monkeypatch.setattr(sampling, "permute_and_flip", lambda gaps, rate: list(gaps).index(0))
+        monkeypatch.setattr(samplers, "permute_and_flip", lambda gaps, rate: list(gaps).index(0))
         monkeypatch.setattr(
-            sampling, "weighted_choice", lambda w: max(enumerate(w), key=_second)[0]
+            samplers, "weighted_choice", lambda w: max(enumerate(w), key=_second)[0]
         )
-        monkeypatch.setattr(sampling, "uniform", lambda n: n // 2)
+        monkeypatch.setattr(samplers, "uniform", lambda n: n // 2)
 
     return freeze
 
@@ -72,7 +72,7 @@ def exact(frozen: Callable[[int], None]) -> None:
 def alike(exact: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is released is the same whatever the rows, which are read all the same: what neighbours
     are told then differs only where something else than what is released is told."""
-    release = importlib.import_module("dppandas.release")
+    release = importlib.import_module("dppandas.release.release")
     answered = release._answered
 
     def same(query: Any, mechanism: Any, *more: Any) -> Any:

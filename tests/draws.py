@@ -35,29 +35,22 @@ from operations import (
 from operations import released as _released
 
 import dppandas as dp
-from dppandas import conversions
-from dppandas.intervals import DIGITS
-from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace, Selection
-from dppandas.query import Query
-from dppandas.release import recorder
-from dppandas.selection import ExponentialQuantiles
-from dppandas.statistics import (
-    Count,
-    Mean,
-    NormedSum,
-    Statistic,
-    Sum,
-    Variance,
-    WeightedMean,
-)
-from dppandas.statistics.covariance_tables import CovarianceTable
+from dppandas.privacy.accounting import gaussian as normal
+from dppandas.privacy.accounting.enclosures import DIGITS
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
+from dppandas.privacy.mechanisms.selection import Selection
+from dppandas.release.query import Query
+from dppandas.release.release import recorder
+from dppandas.statistics import Count, Mean, NormedSum, Statistic, Sum, Variance, WeightedMean
+from dppandas.statistics.counting.contingency import Contingency
+from dppandas.statistics.counting.distinct import Distinct
+from dppandas.statistics.counting.occurring_keys import Present
+from dppandas.statistics.counting.unknown_keys import Sparse, Unique, Unknown
 from dppandas.statistics.distances import Distance
-from dppandas.statistics.presence import Present
+from dppandas.statistics.moments.covariance_tables import CovarianceTable
 from dppandas.statistics.quantiles import Quantiles
-from dppandas.statistics.ranges import CELLS, Magnitudes, edges
-from dppandas.statistics.tables import Contingency
-from dppandas.statistics.units import Distinct
-from dppandas.statistics.unknown import Sparse, Unique, Unknown
+from dppandas.statistics.suggested_bounds import CELLS, Magnitudes, edges
 
 CONFIDENCE = 0.95
 #: A test fails where what is seen has less probability than this.
@@ -492,7 +485,7 @@ def _ranks(found: Held, part: Part) -> Held:
 def beyond(law: Any, width: int) -> float:
     """P[Z > width]: the law of the noise, exactly."""
     if isinstance(law, DiscreteGaussian):
-        tail = conversions.discrete_gaussian_tail(law.sigma2, width + 1, DIGITS)
+        tail = normal.discrete_gaussian_tail(law.sigma2, width + 1, DIGITS)
         return float(tail.high)
     rate = 1 / float(law.scale)
     return math.exp(-rate * (width + 1)) / (1 + math.exp(-rate))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dppandas import sampling
+from dppandas.privacy.sampling import samplers
 
 Interval = tuple[Fraction, Fraction]
 
@@ -141,6 +141,6 @@ def selection_law(gaps: Sequence[int], rate: Fraction) -> list[float]:
         weight = math.prod(p if coin else 1 - p for p, coin in zip(heads, coins, strict=True))
         words = [0 if coin else 2**64 - 1 for coin in coins]
         for order in range(sum(coins)):
-            chosen = sampling.permute_and_flip(gaps, rate, Script([*words, order]))
+            chosen = samplers.permute_and_flip(gaps, rate, Script([*words, order]))
             total[chosen] += weight / sum(coins)
     return total

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 import dppandas as dp
-from dppandas.ranks import Ranks, RanksByCell
-from dppandas.synthetic.domains import domain_of, marginals_of
-from dppandas.synthetic.small import database
+from dppandas.models.synthetic.domains import domain_of, marginals_of
+from dppandas.models.synthetic.small_database import database
+from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
 
 COLUMNS = ("number", "group", "code", "yes", "no", "when")
 BOUNDS = (-5, 10)

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dppandas as dp
-from dppandas.accounting import Asked, Measure, Terms
-from dppandas.budget import Delta, Epsilon, Loss, Rho, parse_delta, parse_rho
 from dppandas.engines.pandas import PandasEngine
+from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho, parse_delta, parse_rho
+from dppandas.privacy.accounting.measures import Asked, Measure, Terms
 
 DF = pd.DataFrame({"x": [1.0, 2.0, 3.0] * 100, "g": ["a", "b", "c"] * 100})
 

@@ -25,15 +25,16 @@ import pytest
 from operations import EVERY, SCHEMA, released
 
 import dppandas as dp
-from dppandas import sampling
-from dppandas.domain import is_missing
-from dppandas.engines import contents
-from dppandas.hashing import name_of
-from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
-from dppandas.query import Query
-from dppandas.session import known_sources, scratch
+from dppandas.engines import truncation
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.mechanisms.selection import PermuteAndFlip
+from dppandas.privacy.sampling import entropy, samplers
+from dppandas.release.query import Query
+from dppandas.release.session import known_sources, scratch
+from dppandas.rows.facts.keys import is_missing
+from dppandas.rows.values.hashing import name_of
+from dppandas.rows.values.vectors import as_numbers
 from dppandas.statistics import Count, Mean, Sum
-from dppandas.vectors import as_numbers
 
 pytest.importorskip("scipy")
 from dppandas.audit import AuditResult, audit, check_sensitivity, neighbours, sensitivity
@@ -146,7 +147,7 @@ def test_the_event_is_told_in_words() -> None:
 
 
 def half_the_noise(self: DiscreteLaplace, integers: list[int]) -> list[int]:
-    noise = sampling.discrete_laplace_vector(self.scale / 2, len(integers)).tolist()
+    noise = samplers.discrete_laplace_vector(self.scale / 2, len(integers)).tolist()
     return [a + b for a, b in zip(integers, noise, strict=True)]
 
 
@@ -377,9 +378,9 @@ def test_a_seed_repeats_the_choice_and_nothing_else() -> None:
     assert told(3) == told(3) != told(4)
     assert told(None) != told(None)  # equal with a chance far below 1e-9: 10 rows in random orders
     next(neighbours(PEOPLE, seed=3))
-    first = sampling.identifier()
+    first = entropy.identifier()
     next(neighbours(PEOPLE, seed=3))
-    assert sampling.identifier() != first
+    assert entropy.identifier() != first
 
 
 def test_the_frame_given_stays_as_it_is() -> None:
@@ -510,7 +511,9 @@ def test_a_kernel_that_reads_other_rows_is_found(
 def test_a_choice_of_rows_that_reads_other_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # the first rows of a unit, in whatever order the table is: found unless no pair is shuffled
     monkeypatch.setattr(
-        contents, "row_hashes", lambda held, key, equal=False: np.arange(held.rows, dtype=np.uint64)
+        truncation,
+        "row_hashes",
+        lambda held, key, equal=False: np.arange(held.rows, dtype=np.uint64),
     )
     found = check_sensitivity(
         lambda p: p["code"].value_counts(keys=[1, 2, 3, 9], epsilon=1),

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import batches
-from dppandas.budget import Delta
+from dppandas.privacy.accounting.losses import Delta
+from dppandas.release.blocks import batch
 
 pytest.importorskip("dp_accounting")
 
@@ -56,19 +56,19 @@ def test_what_a_batch_costs_is_the_exact_loss_and_hardly_more(number: int) -> No
     p = people()
     queries = [p.query(f"x > {i}").count()._query(_asked("0.1"))[0] for i in range(number)]
     pairs = [(query, query.mechanism()) for query in queries]
-    loss = batches.composed(pairs, delta)
+    loss = batch.composed(pairs, delta)
     scales = [mechanism.scale for _, mechanism in pairs]
     if loss.delta:
         assert exact_delta(scales, float(loss.epsilon)) <= delta
         # not much more: the grid of losses, and a step
-        slack = number * batches.GRID + 2 * float(batches.STEP)
+        slack = number * batch.GRID + 2 * float(batch.STEP)
         assert exact_delta(scales, float(loss.epsilon) - slack) > delta * Fraction(99, 100)
     else:
         assert loss.epsilon == Fraction(number, 10)
     assert loss.epsilon <= Fraction(number, 10)
 
 
-def ask(*added: tuple[Any, Any], **terms: Any) -> list[batches.Promised]:
+def ask(*added: tuple[Any, Any], **terms: Any) -> list[batch.Promised]:
     """A batch of unreleased answers, each with its ε or None."""
     with dp.batch(**({"epsilon": 1, "delta": "1e-6"} | terms)) as asked:
         return [asked.add(answer, epsilon=epsilon) for answer, epsilon in added]

@@ -14,8 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dppandas.budget import LARGEST, SMALLEST, Epsilon, format_exact, parse_budget, parse_epsilon
 from dppandas.errors import MissingArgument, QueryError
+from dppandas.privacy.accounting.losses import (
+    LARGEST,
+    SMALLEST,
+    Epsilon,
+    format_exact,
+    parse_budget,
+    parse_epsilon,
+)
 
 
 def test_three_times_a_tenth_fits_in_three_tenths() -> None:

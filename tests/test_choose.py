@@ -17,8 +17,8 @@ import pytest
 from exact import selection_law
 
 import dppandas as dp
-from dppandas import sampling
-from dppandas.mechanisms import PermuteAndFlip
+from dppandas.privacy.mechanisms.selection import PermuteAndFlip
+from dppandas.privacy.sampling import samplers
 from dppandas.statistics.scores import MOST, Scorer
 
 FRAME = pd.DataFrame({"age": [20, 30, 30, 40, 50], "kind": list("abbca")})
@@ -302,7 +302,7 @@ def test_the_most_popular_of_ten_thousand_names(epsilon: Any) -> None:
 
 def test_coins_of_any_gap_are_decided() -> None:
     for gap in (0, 1, 744, 746, 2**53 + 1, 2**63, 2**200):
-        coins = sampling.bernoulli_exp_vector([0, gap], Fraction(1, 3))
+        coins = samplers.bernoulli_exp_vector([0, gap], Fraction(1, 3))
         assert coins[0]
         assert not coins[1] or gap <= 1000
 

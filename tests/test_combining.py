@@ -22,9 +22,10 @@ from hypothesis import strategies as st
 from operations import OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released
 
 import dppandas as dp
-from dppandas import conversions, joint
-from dppandas.joint import Joint
-from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace
+from dppandas.privacy.accounting import conversions, gaussian
+from dppandas.privacy.accuracy import combined
+from dppandas.privacy.accuracy.combined import Joint
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 
 # --- the law --------------------------------------------------------------------------------------
 
@@ -82,7 +83,7 @@ def test_half_widths_hold_and_are_the_least_but_for_a_step_of_the_lattice(
     each = confidence ** (1 / entries)
     assert covered(law, w) >= each - 1e-12
     # One noise is moved up by less than a step, so what lies that near an edge may count as beyond.
-    step = math.sqrt(law.variance) * (8 - math.log(1 - each)) / joint.FINE
+    step = math.sqrt(law.variance) * (8 - math.log(1 - each)) / combined.FINE
     step += Fraction(1, sum(law.weights))
     assert w == 0 or covered(law, w - 1 - step) < each + 1e-5
 
@@ -101,7 +102,7 @@ def test_half_widths_of_many_are_nearly_the_least(whole: bool) -> None:
 @given(st.sampled_from(LAWS), st.lists(st.integers(-400, 400), min_size=1))
 def test_tails_are_bounded_from_above_and_closely(law: Any, firsts: list[int]) -> None:
     known = pmf(law)
-    for first, found in zip(firsts, joint.tails(law, firsts).tolist(), strict=True):
+    for first, found in zip(firsts, combined.tails(law, firsts).tolist(), strict=True):
         truth = math.fsum(p for z, p in known.items() if z >= first)
         assert truth - 1e-15 <= found <= truth * (1 + 3e-9) + 1e-15
 
@@ -110,9 +111,9 @@ def test_tails_are_bounded_from_above_and_closely(law: Any, firsts: list[int]) -
 def test_tails_of_wide_gaussians_are_bounded_by_integrals(sigma2: Fraction) -> None:
     law, sigma = DiscreteGaussian(sigma2), math.sqrt(sigma2)
     firsts = [round(x * sigma) for x in (-6, -2, -0.5, 0, 0.001, 1, 3, 6)]
-    for first, found in zip(firsts, joint.tails(law, firsts).tolist(), strict=True):
+    for first, found in zip(firsts, combined.tails(law, firsts).tolist(), strict=True):
         digits = conversions.LARGE_DIGITS
-        truth = conversions.discrete_gaussian_tail(sigma2, first, digits)
+        truth = gaussian.discrete_gaussian_tail(sigma2, first, digits)
         assert (
             float(truth.high) * (1 - 1e-14) <= found <= float(truth.low) * (1 + 10 / sigma) + 1e-8
         )
@@ -660,7 +661,7 @@ def test_kernels_that_refine_at_once_pay_each_and_agree_afterwards(tmp_path: Pat
 
 
 def test_an_audit_may_refine() -> None:
-    from dppandas.session import scratch
+    from dppandas.release.session import scratch
 
     with scratch():
         n = people().count(epsilon=1)

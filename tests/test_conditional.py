@@ -14,10 +14,11 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import canonical
-from dppandas.budget import Delta
-from dppandas.conditional import Passed
-from dppandas.thresholds import PartitionSelection, Threshold
+from dppandas.ledger import canonical
+from dppandas.privacy.accounting.losses import Delta
+from dppandas.privacy.mechanisms.conditional import Passed
+from dppandas.privacy.mechanisms.partition_selection import PartitionSelection
+from dppandas.privacy.mechanisms.thresholds import Threshold
 
 DELTA = Delta("1e-6")
 DIGITS = Context(80)

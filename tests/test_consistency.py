@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dppandas as dp
-from dppandas import consistency
-from dppandas.consistency import Margin, nearest
-from dppandas.mechanisms import DiscreteLaplace
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.release.combining import consistency
+from dppandas.release.combining.consistency import Margin, nearest
 
 LABELS = {"a": list("wxyz"), "b": [1, 2, 3], "c": [False, True]}
 

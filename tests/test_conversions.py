@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dppandas import conversions as c
 from dppandas.errors import QueryError
-from dppandas.intervals import Enclosure, normal_tail, pi, rounded, tight
+from dppandas.privacy.accounting import conversions
+from dppandas.privacy.accounting import gaussian as normal
+from dppandas.privacy.accounting.enclosures import Enclosure, normal_tail, pi, rounded, tight
 
 RHOS = st.fractions(Fraction(1, 10**6), 50, max_denominator=10**6)
 EPSILONS = st.fractions(Fraction(1, 1000), 30, max_denominator=10**4)
@@ -79,8 +80,10 @@ def test_rounding_goes_the_way_it_is_told() -> None:
 
 @pytest.mark.parametrize(("rho", "delta", "epsilon"), PAIRS)
 def test_epsilon_of_rho(rho: Fraction, delta: Fraction, epsilon: float) -> None:
-    assert float(c.epsilon_of(rho, delta)) == pytest.approx(epsilon, abs=5e-7)
-    assert epsilon > 5 or float(c.epsilon_of(rho, delta)) == pytest.approx(epsilon, abs=1e-6)
+    assert float(conversions.epsilon_of(rho, delta)) == pytest.approx(epsilon, abs=5e-7)
+    assert epsilon > 5 or float(conversions.epsilon_of(rho, delta)) == pytest.approx(
+        epsilon, abs=1e-6
+    )
 
 
 def grid(rho: Fraction, delta: Fraction) -> float:
@@ -94,11 +97,11 @@ def grid(rho: Fraction, delta: Fraction) -> float:
 @pytest.mark.parametrize("rho", [Fraction(1, 10**5), Fraction(1, 10), Fraction(1, 2), Fraction(20)])
 @pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**5), Fraction(1, 10**12)])
 def test_conversions_are_the_least_over_all_orders(rho: Fraction, delta: Fraction) -> None:
-    epsilon = c.epsilon_of(rho, delta)
+    epsilon = conversions.epsilon_of(rho, delta)
     assert float(epsilon) == pytest.approx(grid(rho, delta), rel=1e-8, abs=1e-9)
     if epsilon:
-        assert float(c.delta_of(rho, epsilon)) == pytest.approx(float(delta), rel=1e-8)
-        assert float(c.rho_for(epsilon, delta)) == pytest.approx(float(rho), rel=1e-8)
+        assert float(conversions.delta_of(rho, epsilon)) == pytest.approx(float(delta), rel=1e-8)
+        assert float(conversions.rho_for(epsilon, delta)) == pytest.approx(float(rho), rel=1e-8)
 
 
 @pytest.mark.parametrize("rho", [Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(8)])
@@ -109,9 +112,11 @@ def test_conversions_agree_with_opendp(rho: Fraction, delta: Fraction) -> None:
     space = dp.atom_domain(T="i32"), dp.absolute_distance(T="i32")
     gaussian = dp.m.make_gaussian(*space, scale=math.sqrt(1 / (2 * rho)))
     profile = dp.c.make_zCDP_to_approxDP(gaussian).map(1)
-    ours = float(c.epsilon_of(rho, delta))
+    ours = float(conversions.epsilon_of(rho, delta))
     assert ours == pytest.approx(profile.epsilon(float(delta)), rel=1e-9)
-    assert float(c.delta_of(rho, Fraction(ours))) == pytest.approx(profile.delta(ours), rel=1e-8)
+    assert float(conversions.delta_of(rho, Fraction(ours))) == pytest.approx(
+        profile.delta(ours), rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("rho", [Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(8)])
@@ -120,49 +125,64 @@ def test_conversions_agree_with_dp_accounting(rho: Fraction, delta: Fraction) ->
     rdp = pytest.importorskip("dp_accounting.rdp.rdp_privacy_accountant")
     orders = 1 + np.logspace(-3, 4, 400_001)
     theirs, _ = rdp.compute_epsilon(orders, orders * float(rho), float(delta))
-    assert float(c.epsilon_of(rho, delta)) == pytest.approx(theirs, rel=1e-9)
+    assert float(conversions.epsilon_of(rho, delta)) == pytest.approx(theirs, rel=1e-9)
 
 
 @settings(deadline=None)
 @given(EPSILONS, DELTAS)
 def test_rho_for_is_the_largest_that_fits(epsilon: Fraction, delta: Fraction) -> None:
-    rho = c.rho_for(epsilon, delta)
+    rho = conversions.rho_for(epsilon, delta)
     assert rho > 0
-    assert c.epsilon_of(rho, delta) <= epsilon
-    assert c.epsilon_of(rho * (1 + Fraction(1, 10**8)), delta) > epsilon
+    assert conversions.epsilon_of(rho, delta) <= epsilon
+    assert conversions.epsilon_of(rho * (1 + Fraction(1, 10**8)), delta) > epsilon
     assert len(str(Decimal(rho.numerator) / Decimal(rho.denominator)).split("E")[0]) <= 22
 
 
 @settings(deadline=None)
 @given(RHOS, DELTAS)
 def test_there_and_back(rho: Fraction, delta: Fraction) -> None:
-    epsilon = c.epsilon_of(rho, delta)
-    assert c.epsilon_of(rho * 2, delta) >= epsilon
-    assert c.epsilon_of(rho, delta / 10) >= epsilon
-    assert c.delta_of(rho, epsilon) <= delta * (1 + Fraction(1, 10**9))
-    assert c.delta_of(rho, epsilon + 1) <= c.delta_of(rho, epsilon) <= c.delta_of(rho * 2, epsilon)
+    epsilon = conversions.epsilon_of(rho, delta)
+    assert conversions.epsilon_of(rho * 2, delta) >= epsilon
+    assert conversions.epsilon_of(rho, delta / 10) >= epsilon
+    assert conversions.delta_of(rho, epsilon) <= delta * (1 + Fraction(1, 10**9))
+    assert (
+        conversions.delta_of(rho, epsilon + 1)
+        <= conversions.delta_of(rho, epsilon)
+        <= conversions.delta_of(rho * 2, epsilon)
+    )
     if epsilon:
-        assert c.rho_for(epsilon, delta) >= rho * (1 - Fraction(1, 10**9))
+        assert conversions.rho_for(epsilon, delta) >= rho * (1 - Fraction(1, 10**9))
 
 
 def test_no_loss_costs_nothing_and_nonsense_is_refused() -> None:
     zero, half = Fraction(0), Fraction(1, 2)
-    assert c.epsilon_of(zero, half) == c.delta_of(zero, half) == 0
-    assert c.rho_of_pure(zero) == c.rho_of_laplace(0, half) == c.rho_of_selection(zero) == 0
-    assert c.gaussian_rho(zero, 0) == c.gaussian_sigma2(half, 0) == 0
-    assert c.gaussian_sigma2_for(half, half, 0) == c.delta_of_gaussian(half, 0, half) == 0
-    assert c.delta_of(Fraction(100), zero) <= 1
+    assert conversions.epsilon_of(zero, half) == conversions.delta_of(zero, half) == 0
+    assert (
+        conversions.rho_of_pure(zero)
+        == conversions.rho_of_laplace(0, half)
+        == conversions.rho_of_selection(zero)
+        == 0
+    )
+    assert normal.gaussian_rho(zero, 0) == normal.gaussian_sigma2(half, 0) == 0
+    assert normal.gaussian_sigma2_for(half, half, 0) == normal.delta_of_gaussian(half, 0, half) == 0
+    assert conversions.delta_of(Fraction(100), zero) <= 1
     for bad in (Fraction(0), Fraction(1), Fraction(-1), Fraction(2)):
-        for function in (c.epsilon_of, c.rho_for, c.classic_sigma2, c.analytic_sigma2):
+        for function in (
+            conversions.epsilon_of,
+            conversions.rho_for,
+            normal.classic_sigma2,
+            normal.analytic_sigma2,
+        ):
             with pytest.raises(QueryError):
                 function(half, bad, *[1] * (function.__name__.endswith("sigma2")))  # type: ignore[operator]
     for attempt in (
-        lambda: c.epsilon_of(-half, half), lambda: c.delta_of(-half, half),
-        lambda: c.delta_of(half, -half), lambda: c.rho_for(zero, half),
-        lambda: c.rho_of_pure(-half), lambda: c.rho_of_laplace(1, zero),
-        lambda: c.gaussian_sigma2(zero, 1), lambda: c.delta_of_gaussian(zero, 1, half),
-        lambda: c.delta_of_gaussian(half, 1, -half), lambda: c.classic_sigma2(Fraction(1), half, 1),
-        lambda: c.analytic_sigma2(Fraction(701), half, 1),
+        lambda: conversions.epsilon_of(-half, half), lambda: conversions.delta_of(-half, half),
+        lambda: conversions.delta_of(half, -half), lambda: conversions.rho_for(zero, half),
+        lambda: conversions.rho_of_pure(-half), lambda: conversions.rho_of_laplace(1, zero),
+        lambda: normal.gaussian_sigma2(zero, 1), lambda: normal.delta_of_gaussian(zero, 1, half),
+        lambda: normal.delta_of_gaussian(half, 1, -half),
+        lambda: normal.classic_sigma2(Fraction(1), half, 1),
+        lambda: normal.analytic_sigma2(Fraction(701), half, 1),
     ):  # fmt: skip
         with pytest.raises(QueryError):
             attempt()
@@ -190,27 +210,29 @@ def test_rho_of_laplace_is_the_largest_share_of_any_order(shift: int, scale: Fra
     reach = math.ceil(50 * scale) + shift
     p, q = laplace(0, float(scale), reach), laplace(shift, float(scale), reach)
     shares = [renyi(p, q, alpha) / alpha for alpha in ORDERS]
-    rho = float(c.rho_of_laplace(shift, scale))
+    rho = float(conversions.rho_of_laplace(shift, scale))
     assert max(shares) <= rho * (1 + 1e-9)
     assert max(shares) >= rho * (1 - 1e-3)
-    assert rho <= float(c.rho_of_pure(shift / scale)) * (1 + 1e-14)
+    assert rho <= float(conversions.rho_of_pure(shift / scale)) * (1 + 1e-14)
 
 
 def test_rho_of_laplace_for_one_step_is_that_of_randomised_response() -> None:
     for scale in (Fraction(1, 4), Fraction(1), Fraction(9), Fraction(1000)):
-        assert float(c.rho_of_laplace(1, scale)) == pytest.approx(
-            float(c.rho_of_pure(1 / scale)), rel=1e-13
+        assert float(conversions.rho_of_laplace(1, scale)) == pytest.approx(
+            float(conversions.rho_of_pure(1 / scale)), rel=1e-13
         )
-    assert float(c.rho_of_laplace(10**6, Fraction(10**6))) == pytest.approx(math.exp(-1), abs=1e-6)
+    assert float(conversions.rho_of_laplace(10**6, Fraction(10**6))) == pytest.approx(
+        math.exp(-1), abs=1e-6
+    )
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=5), st.fractions(Fraction(1, 9), 2**20))
 def test_all_of_a_shift_on_one_coordinate_is_the_worst(shifts: list[int], scale: Fraction) -> None:
-    whole = c.rho_of_laplace(sum(shifts), scale)
-    assert sum(c.rho_of_laplace(shift, scale) for shift in shifts) <= whole * (
+    whole = conversions.rho_of_laplace(sum(shifts), scale)
+    assert sum(conversions.rho_of_laplace(shift, scale) for shift in shifts) <= whole * (
         1 + Fraction(1, 10**12)
     )
-    assert whole <= c.rho_of_laplace(sum(shifts) + 1, scale)
+    assert whole <= conversions.rho_of_laplace(sum(shifts) + 1, scale)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(5), Fraction(20)])
@@ -218,14 +240,14 @@ def test_rho_of_pure_is_that_of_randomised_response(epsilon: Fraction) -> None:
     keep = -math.log1p(math.exp(-epsilon))
     p = np.array([keep, keep - float(epsilon)])
     shares = [renyi(p, p[::-1], alpha) / alpha for alpha in ORDERS]
-    rho = float(c.rho_of_pure(epsilon))
+    rho = float(conversions.rho_of_pure(epsilon))
     assert rho * 0.999 <= max(shares) <= rho * (1 + 1e-9) + 1e-11  # floats, by α - 1
 
 
 def test_rho_of_selection_is_exact_and_bounds_all_laws_of_its_range() -> None:
     """Two-point laws are the worst of all whose log-ratios span ε (Hoeffding's lemma)."""
     epsilon = Fraction(3, 2)
-    rho = c.rho_of_selection(epsilon)
+    rho = conversions.rho_of_selection(epsilon)
     assert rho == Fraction(9, 32)
     worst = 0.0
     for weight in np.logspace(-3, 3, 61):
@@ -238,9 +260,13 @@ def test_rho_of_selection_is_exact_and_bounds_all_laws_of_its_range() -> None:
 
 @given(st.fractions(Fraction(1, 10**6), 100))
 def test_selection_epsilon_is_the_largest(rho: Fraction) -> None:
-    epsilon = c.selection_epsilon_for(rho)
-    assert c.rho_of_selection(epsilon) <= rho < c.rho_of_selection(epsilon + Fraction(1, 10**14))
-    assert c.selection_epsilon_for(c.rho_of_selection(rho)) == rho
+    epsilon = conversions.selection_epsilon_for(rho)
+    assert (
+        conversions.rho_of_selection(epsilon)
+        <= rho
+        < conversions.rho_of_selection(epsilon + Fraction(1, 10**14))
+    )
+    assert conversions.selection_epsilon_for(conversions.rho_of_selection(rho)) == rho
 
 
 # --- Gaussian noise -------------------------------------------------------------------------------
@@ -267,22 +293,24 @@ EPSILON_GRID = [Fraction(1, 10), Fraction(1), Fraction(10), Fraction(20)]
 @pytest.mark.parametrize("sigma2", [Fraction(1, 5), Fraction(1), Fraction(10, 3), Fraction(250)])
 @pytest.mark.parametrize("shift", [1, 2, 7])
 def test_delta_of_gaussian_is_exact(sigma2: Fraction, shift: int, epsilon: Fraction) -> None:
-    found = c.delta_of_gaussian(sigma2, shift**2, epsilon, one_dimensional=True)
+    found = normal.delta_of_gaussian(sigma2, shift**2, epsilon, one_dimensional=True)
     exact = exact_delta(sigma2, shift, epsilon)
     assert float(found) == pytest.approx(exact, rel=1e-9)
     # smaller shifts lose less, and ρ is never too small
-    assert found >= c.delta_of_gaussian(sigma2, (shift - 1) ** 2, epsilon, one_dimensional=True)
-    assert found <= c.delta_of(c.gaussian_rho(sigma2, shift**2), epsilon)
+    assert found >= normal.delta_of_gaussian(
+        sigma2, (shift - 1) ** 2, epsilon, one_dimensional=True
+    )
+    assert found <= conversions.delta_of(normal.gaussian_rho(sigma2, shift**2), epsilon)
 
 
 def test_delta_of_gaussian_at_sigma_1() -> None:
     """The continuous Gaussian's formula, 0.1269, understates it."""
     one = Fraction(1)
-    assert float(c.delta_of_gaussian(one, 1, one)) == pytest.approx(0.1414, abs=5e-5)
-    assert c.delta_of_gaussian(one, 1, one) == c.delta_of_gaussian(
+    assert float(normal.delta_of_gaussian(one, 1, one)) == pytest.approx(0.1414, abs=5e-5)
+    assert normal.delta_of_gaussian(one, 1, one) == normal.delta_of_gaussian(
         one, 1, one, one_dimensional=True
     )
-    assert c.delta_of_gaussian(one, 2, one) == c.delta_of(one, one)
+    assert normal.delta_of_gaussian(one, 2, one) == conversions.delta_of(one, one)
 
 
 @pytest.mark.parametrize("sigma2", [Fraction(1), Fraction(20), Fraction(400)])
@@ -291,7 +319,7 @@ def test_delta_of_gaussian_agrees_with_dp_accounting(sigma2: Fraction, epsilon: 
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
     for shift in (1, 4):
         theirs = pld.DiscreteGaussianPrivacyLoss(math.sqrt(sigma2), sensitivity=shift)
-        ours = c.delta_of_gaussian(sigma2, shift**2, epsilon, one_dimensional=True)
+        ours = normal.delta_of_gaussian(sigma2, shift**2, epsilon, one_dimensional=True)
         wanted = theirs.get_delta_for_epsilon(float(epsilon))
         assert float(ours) == pytest.approx(wanted, rel=1e-9, abs=1e-15)
 
@@ -299,10 +327,10 @@ def test_delta_of_gaussian_agrees_with_dp_accounting(sigma2: Fraction, epsilon: 
 @pytest.mark.parametrize("m", [-900, 0, 1, 5, 300, 700, 2500])
 def test_both_ways_to_a_tail_agree(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """At one σ², the sum lies within the bounds from the normal law, which are close."""
-    sigma2, digits = Fraction(100_000), c.LARGE_DIGITS
-    summed = c.discrete_gaussian_tail(sigma2, m, 60)
-    monkeypatch.setattr(c, "SUMMED", 0)
-    bounds = c.discrete_gaussian_tail(sigma2, m, digits)
+    sigma2, digits = Fraction(100_000), conversions.LARGE_DIGITS
+    summed = normal.discrete_gaussian_tail(sigma2, m, 60)
+    monkeypatch.setattr(normal, "SUMMED", 0)
+    bounds = normal.discrete_gaussian_tail(sigma2, m, digits)
     assert bounds.low <= summed.low
     assert summed.high <= bounds.high
     assert float(bounds.low) == pytest.approx(float(bounds.high), rel=1e-4)
@@ -321,7 +349,7 @@ def vectors(squared: int) -> list[tuple[int, ...]]:
 def test_delta_of_vectors_covers_every_shift(sigma2: Fraction, epsilon: Fraction) -> None:
     """All shifts of three entries with a squared length up to 3, on all outputs of a window."""
     z = np.arange(-14, 15)
-    claimed = float(c.delta_of_gaussian(sigma2, 3, epsilon))
+    claimed = float(normal.delta_of_gaussian(sigma2, 3, epsilon))
 
     def law(shift: int) -> np.ndarray:
         p = np.exp(-((z - shift) ** 2) / (2 * float(sigma2)))
@@ -337,21 +365,25 @@ def test_delta_of_vectors_covers_every_shift(sigma2: Fraction, epsilon: Fraction
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", 5), ("1", 6), ("0.1", 5), ("10", 6)])
 def test_calibrated_noise_fits_and_less_does_not(shift: int, epsilon: str, delta: int) -> None:
     e, d = Fraction(epsilon), Fraction(1, 10**delta)
-    sigma2 = c.gaussian_sigma2_for(e, d, shift**2, one_dimensional=True)
-    assert c.delta_of_gaussian(sigma2, shift**2, e, one_dimensional=True) <= d
+    sigma2 = normal.gaussian_sigma2_for(e, d, shift**2, one_dimensional=True)
+    assert normal.delta_of_gaussian(sigma2, shift**2, e, one_dimensional=True) <= d
     less = sigma2 * (1 - Fraction(1, 10**8))
-    assert c.delta_of_gaussian(less, shift**2, e, one_dimensional=True) > d
-    through_rho = c.gaussian_sigma2_for(e, d, shift**2 * 2) / 2
+    assert normal.delta_of_gaussian(less, shift**2, e, one_dimensional=True) > d
+    through_rho = normal.gaussian_sigma2_for(e, d, shift**2 * 2) / 2
     assert sigma2 < through_rho
-    assert c.delta_of(c.gaussian_rho(through_rho, shift**2), e) <= d * (1 + Fraction(1, 10**8))
+    assert conversions.delta_of(normal.gaussian_rho(through_rho, shift**2), e) <= d * (
+        1 + Fraction(1, 10**8)
+    )
     if shift > 10:
-        assert float(sigma2) == pytest.approx(float(c.analytic_sigma2(e, d, shift**2)), rel=1e-3)
+        assert float(sigma2) == pytest.approx(
+            float(normal.analytic_sigma2(e, d, shift**2)), rel=1e-3
+        )
 
 
 def test_more_noise_is_not_always_a_smaller_delta() -> None:
     """Below σ² = 1 the lattice shows: a σ² may be fine, a larger one not. ρ always falls."""
     ten = Fraction(10)
-    assert c.delta_of_gaussian(Fraction(1, 20), 1, ten) < c.delta_of_gaussian(
+    assert normal.delta_of_gaussian(Fraction(1, 20), 1, ten) < normal.delta_of_gaussian(
         Fraction(1, 10), 1, ten
     )
 
@@ -359,9 +391,9 @@ def test_more_noise_is_not_always_a_smaller_delta() -> None:
 @settings(deadline=None)
 @given(st.fractions(2, 10**4, max_denominator=100), EPSILONS)
 def test_delta_of_gaussian_falls_with_epsilon(sigma2: Fraction, epsilon: Fraction) -> None:
-    found = c.delta_of_gaussian(sigma2, 1, epsilon)
-    assert c.delta_of_gaussian(sigma2, 1, epsilon * 2) <= found
-    assert found <= c.delta_of_gaussian(sigma2, 4, epsilon, one_dimensional=True)
+    found = normal.delta_of_gaussian(sigma2, 1, epsilon)
+    assert normal.delta_of_gaussian(sigma2, 1, epsilon * 2) <= found
+    assert found <= normal.delta_of_gaussian(sigma2, 4, epsilon, one_dimensional=True)
 
 
 @pytest.mark.parametrize(
@@ -370,24 +402,24 @@ def test_delta_of_gaussian_falls_with_epsilon(sigma2: Fraction, epsilon: Fractio
 )
 def test_analytic_calibration(epsilon: str, delta: int, sigma: float) -> None:
     e, d = Fraction(epsilon), Fraction(1, 10**delta)
-    assert math.sqrt(c.analytic_sigma2(e, d, 1)) == pytest.approx(sigma, abs=6e-7)
-    assert math.sqrt(c.analytic_sigma2(e, d, 49)) == pytest.approx(7 * sigma, abs=6e-6)
+    assert math.sqrt(normal.analytic_sigma2(e, d, 1)) == pytest.approx(sigma, abs=6e-7)
+    assert math.sqrt(normal.analytic_sigma2(e, d, 49)) == pytest.approx(7 * sigma, abs=6e-6)
 
 
 def test_classic_calibration() -> None:
     e, d = Fraction(1, 2), Fraction(1, 10**5)
-    assert float(c.classic_sigma2(e, d, 3)) == pytest.approx(2 * math.log(1.25e5) * 3 / 0.25)
-    assert c.classic_sigma2(e, d, 1) > c.analytic_sigma2(e, d, 1)
+    assert float(normal.classic_sigma2(e, d, 3)) == pytest.approx(2 * math.log(1.25e5) * 3 / 0.25)
+    assert normal.classic_sigma2(e, d, 1) > normal.analytic_sigma2(e, d, 1)
 
 
 @pytest.mark.parametrize("share", ["0.00001", "0.0213333", "0.5", "1", "3", "21"])
 @pytest.mark.parametrize("number", [1, 2, 7])
 def test_the_largest_epsilon_of_a_rho_of_laplace_noise(share: str, number: int) -> None:
-    rho = number * c.rho_of_fine_laplace(Fraction(share))
-    found = c.fine_laplace_epsilon_for(rho)
+    rho = number * conversions.rho_of_fine_laplace(Fraction(share))
+    found = conversions.fine_laplace_epsilon_for(rho)
     assert (
-        c.rho_of_fine_laplace(found)
+        conversions.rho_of_fine_laplace(found)
         <= rho
-        < c.rho_of_fine_laplace(found * (1 + Fraction(2, 10**5)))
+        < conversions.rho_of_fine_laplace(found * (1 + Fraction(2, 10**5)))
     )
     assert Fraction(share) * (1 - Fraction(1, 10**5)) <= found <= number * Fraction(share)

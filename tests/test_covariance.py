@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from operations import integers
 
 import dppandas as dp
-from dppandas.joint import Joint
-from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace
+from dppandas.privacy.accuracy.combined import Joint
+from dppandas.privacy.accuracy.weighted_sums import Within, half_widths_of_weighted
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.statistics import Covariance, SecondMoments
-from dppandas.statistics.covariance import _design, _split, cover
-from dppandas.statistics.covariance_tables import WHOLE
-from dppandas.statistics.fieller import (
+from dppandas.statistics.moments.covariance import _design, _split, cover
+from dppandas.statistics.moments.covariance_tables import WHOLE
+from dppandas.statistics.moments.fieller import (
     Region,
     Seen,
     Sums,
@@ -32,7 +33,6 @@ from dppandas.statistics.fieller import (
     side_of,
     variance_range,
 )
-from dppandas.weighted import Within, half_widths_of_weighted
 
 SHARES = st.lists(st.integers(0, WHOLE), min_size=3, max_size=3).map(sorted)
 

@@ -32,7 +32,8 @@ from draws import (
 )
 
 import dppandas as dp
-from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace, Selection
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from dppandas.privacy.mechanisms.selection import Selection
 from dppandas.statistics import REGISTRY
 
 #: Their truth is of no table, or told by a caller's function.

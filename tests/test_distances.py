@@ -17,14 +17,14 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import sampling
-from dppandas.budget import Delta
-from dppandas.mechanisms import DiscreteLaplace
-from dppandas.session import scratch
+from dppandas.privacy.accounting.losses import Delta
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.mechanisms.thresholds import ProposeTestRelease
+from dppandas.privacy.sampling import samplers
+from dppandas.release.session import scratch
 from dppandas.statistics import Count
 from dppandas.statistics.distances import Measurer, Valuer, plain
 from dppandas.statistics.scores import MOST
-from dppandas.thresholds import ProposeTestRelease
 
 VOTES = pd.DataFrame({"vote": ["yes"] * 300 + ["no"] * 100, "who": np.arange(400) // 4})
 DELTA = 1e-6
@@ -193,7 +193,7 @@ def test_a_value_is_told_as_often_as_the_law_says() -> None:
 
 def noisy_to(monkeypatch: pytest.MonkeyPatch, noise: int) -> None:
     monkeypatch.setattr(
-        sampling, "discrete_laplace_vector", lambda scale, n: np.full(n, noise, dtype=np.int64)
+        samplers, "discrete_laplace_vector", lambda scale, n: np.full(n, noise, dtype=np.int64)
     )
 
 
@@ -247,7 +247,7 @@ def test_units_of_several_rows_have_more_noise_and_a_higher_threshold(
         scales.append(scale)
         return np.zeros(n, dtype=np.int64)
 
-    monkeypatch.setattr(sampling, "discrete_laplace_vector", drawn)
+    monkeypatch.setattr(samplers, "discrete_laplace_vector", drawn)
     assert propose(private).value == "yes"
     assert scales == [4]
     least = ProposeTestRelease.calibrate(4, Fraction(1), Delta("1e-6")).least

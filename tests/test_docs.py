@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 import dppandas
-from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip
-from dppandas.selection import ExponentialQuantiles
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
+from dppandas.privacy.mechanisms.selection import Exponential, PermuteAndFlip
 from dppandas.statistics import REGISTRY
 
 ROOT = Path(__file__).parent.parent
@@ -106,7 +107,7 @@ def test_a_changed_function_makes_its_proof_outdated(monkeypatch: pytest.MonkeyP
     review = _review()
     (page,) = (p for p in PROOFS if p.stem == "counts")
     monkeypatch.setattr(review, "found", lambda dotted: PermuteAndFlip)
-    assert "dppandas.statistics.counts.Count" in review.outdated(page)
+    assert "dppandas.statistics.counting.counts.Count" in review.outdated(page)
     comment = 'def f():\n    """About."""\n    # why\n    return 1\n'
     monkeypatch.setattr(review, "found", lambda dotted: None)
     monkeypatch.setattr(review.inspect, "unwrap", lambda thing: thing)

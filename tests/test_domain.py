@@ -14,18 +14,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dppandas.domain import (
-    GRID_BITS,
-    Bounds,
-    Grid,
-    Keys,
-    Unit,
-    is_missing,
-    parse_domain,
-    plain,
-    sum_step,
-)
 from dppandas.errors import MissingArgument, QueryError
+from dppandas.rows.facts.bounds import GRID_BITS, Bounds, Grid, sum_step
+from dppandas.rows.facts.domain import parse_domain
+from dppandas.rows.facts.keys import Keys, is_missing, plain
+from dppandas.rows.facts.units import Unit
 
 
 def kind(value: object) -> str:  # test ids that don't change from run to run

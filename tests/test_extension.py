@@ -12,7 +12,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 import dppandas as dp
-from dppandas.notebook.live import PAUSE, Live
+from dppandas.display.notebook.live import PAUSE, Live
 
 
 @pytest.fixture
@@ -157,10 +157,11 @@ def test_updates_of_many_releases_are_few_and_the_last_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pushed: list[str] = []
-    monkeypatch.setattr("dppandas.notebook.view.display", lambda *a, **k: None)
-    monkeypatch.setattr("dppandas.notebook.view.DisplayHandle.display", lambda *a: None)
+    monkeypatch.setattr("dppandas.display.notebook.view.display", lambda *a, **k: None)
+    monkeypatch.setattr("dppandas.display.notebook.view.DisplayHandle.display", lambda *a: None)
     monkeypatch.setattr(
-        "dppandas.notebook.view.DisplayHandle.update", lambda self, html: pushed.append(html.data)
+        "dppandas.display.notebook.view.DisplayHandle.update",
+        lambda self, html: pushed.append(html.data),
     )
     live = Live(Kernelled())
     live.show(dp.session(epsilon=2).ledger)

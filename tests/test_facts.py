@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas.domain import Bounds, Keys
-from dppandas.notebook import whatif
+from dppandas.display.notebook import whatif
+from dppandas.rows.facts.bounds import Bounds
+from dppandas.rows.facts.keys import Keys
 
 
 def table() -> pd.DataFrame:

@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import figures
-from dppandas.budget import Delta, Epsilon, Loss, in_short
-from dppandas.records import DROWNED
-from dppandas.statistics.base import by_name, spread
-from dppandas.verify import verified
+from dppandas.ledger.storage.verify import verified
+from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, in_short
+from dppandas.release.accuracy import units
+from dppandas.release.records import DROWNED
+from dppandas.statistics.layout import by_name, spread
 
 ROWS = 400
 BOUNDS = {"age": (0, 100), "income": (0, 100_000), "debt": (-1, 1)}
@@ -118,7 +118,7 @@ def test_a_ledger_without_errors_as_answered_is_read_as_it_was(
     file = tmp_path / "old.ledger"
     dp.session(epsilon=2, store=file)
     with monkeypatch.context() as older:  # which told nothing in an outcome
-        older.setattr("dppandas.expected.answered_error", lambda *_: "")
+        older.setattr("dppandas.release.accuracy.expected.answered_error", lambda *_: "")
         mean = shop()["income"].mean(epsilon=0.1)
     dp.reset()
     with sqlite3.connect(file) as db:
@@ -168,7 +168,7 @@ def test_each_column_asked_has_an_error_of_its_own(ask: Callable[[Any], Any], to
     # widths are 1 to 1,000, and so are the errors: one for all would be that of the widest
     assert errors["income"] > 100 * errors["age"]
     (entry,) = dp.ledger().charges()
-    said = told.format(*(figures.brief(error) for error in errors))
+    said = told.format(*(units.brief(error) for error in errors))
     assert entry.known_error == said
     assert f"{said} (95 %)" in str(dp.record(result))
 
@@ -178,7 +178,7 @@ def test_by_group_errors_are_told_from_the_smallest_to_the_largest() -> None:
     people = dp.protect(df, name="uneven", domain={**BOUNDS, "sex": KEYS})
     means = people.groupby("sex")["age"].mean(epsilon=2)
     errors = dp.record(means).error()
-    least, most = (figures.brief(each) for each in (min(errors), max(errors)))
+    least, most = (units.brief(each) for each in (min(errors), max(errors)))
     assert dp.ledger().charges()[-1].known_error == f"± {least} to {most}"
 
 
@@ -245,7 +245,7 @@ def test_noise_and_errors_are_in_the_unit_of_the_column(name: str) -> None:
         assert record.scale == (
             scale if isinstance(scale, dict) else pytest.approx(scale, rel=1e-6)
         )
-    words = figures.scale_in_words(record.statistic, record._law)
+    words = units.scale_in_words(record.statistic, record._law)
     assert f", scale {words}, " in str(record)
     assert dp.ledger().charges()[-1].scale == words
 
@@ -325,7 +325,7 @@ def test_a_mean_that_is_a_bound_needs_a_tenth() -> None:
     def told(yes: int, no: int) -> tuple[float, bool | None]:
         args = record.statistic, (yes, no), record._law, 0.95
         ((low, high),) = record.statistic.intervals_at((yes, no), record._law, 0.95)
-        (said,) = figures.dominated(*args)
+        (said,) = units.dominated(*args)
         return high - low, said
 
     assert told(400, -1) == (pytest.approx(0.01, abs=0.01), False)

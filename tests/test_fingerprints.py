@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import fingerprints
+from dppandas.frames import fingerprints
 
 DATA = {"a": [1, 2, 3], "g": ["x", "y", None]}
 

@@ -12,7 +12,7 @@ import pytest
 from pandas.testing import assert_frame_equal, assert_series_equal
 
 import dppandas as dp
-from dppandas.results import ReleasedFloat, ReleasedInt, ReleasedText
+from dppandas.release.results import ReleasedFloat, ReleasedInt, ReleasedText
 
 EDUC = [9, 12, 14, 16, 17, 20]
 RATINGS = [1, 2, 3, 4, 5]
@@ -541,7 +541,7 @@ def test_completion_offers_columns_and_answers() -> None:
 
 
 def test_columns_that_are_not_asked_for_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dppandas.engines.columns import Columns
+    from dppandas.engines.readers import Columns
 
     read: list[Any] = []
     reader = Columns._once

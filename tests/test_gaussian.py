@@ -16,9 +16,12 @@ from exact import Script, assert_brackets, exp, exp_interval, law
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dppandas import conversions, mechanisms, sampling
 from dppandas.errors import InternalError
-from dppandas.mechanisms import DiscreteGaussian, Exponential, selection_weights
+from dppandas.privacy.accounting import conversions
+from dppandas.privacy.mechanisms import selection
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian
+from dppandas.privacy.mechanisms.selection import Exponential, selection_weights
+from dppandas.privacy.sampling import entropy, inverse_cdf, samplers
 
 TOP = 2**64 - 1
 
@@ -60,12 +63,12 @@ def test_scalar_discrete_gaussian_is_exact(
 
     def once(bits: Script) -> int | None:
         try:
-            return sampling.discrete_gaussian(sigma2, bits)
+            return samplers.discrete_gaussian(sigma2, bits)
         except Again:
             return None
 
-    monkeypatch.setattr(sampling, "discrete_laplace", propose)
-    monkeypatch.setattr(sampling, "bernoulli_exp", coin)
+    monkeypatch.setattr(samplers, "discrete_laplace", propose)
+    monkeypatch.setattr(samplers, "bernoulli_exp", coin)
     found, undecided = law(once, runs=100)
     assert undecided == 0
     assert asked == {Fraction(math.isqrt(math.floor(sigma2)) + 1)}
@@ -79,7 +82,7 @@ def test_scalar_discrete_gaussian_is_exact(
 @pytest.mark.parametrize("sigma2", [Fraction(1), Fraction(1, 2)])
 def test_scalar_discrete_gaussian_end_to_end(sigma2: Fraction) -> None:
     """Nothing replaced: what is found and the mass undecided bracket the law."""
-    found, undecided = law(lambda bits: sampling.discrete_gaussian(sigma2, bits), runs=20_000)
+    found, undecided = law(lambda bits: samplers.discrete_gaussian(sigma2, bits), runs=20_000)
     assert undecided < Fraction(6, 10)  # rejections repeat
     pmf = gaussian_pmf(sigma2)
     assert_brackets(found, undecided, lambda z: pmf[z], range(-8, 9))
@@ -89,7 +92,7 @@ def kept(z: int, sigma2: Fraction, words: list[int]) -> tuple[bool, int]:
     """What the vector sampler's coin says of a proposal, and how many words that took."""
     bits = Script(words)
     scale = math.isqrt(math.floor(sigma2)) + 1
-    return bool(sampling._kept(np.array([z]), sigma2, scale, bits)[0]), bits.used
+    return bool(samplers._kept(np.array([z]), sigma2, scale, bits)[0]), bits.used
 
 
 CASES = [
@@ -130,7 +133,7 @@ def test_coins_of_proposals_that_no_float_decides() -> None:
     # so far out that exp underflows, and an integer beyond int64
     far = np.array([2**70, 0], dtype=object)
     bits = Script([0, 0, 7])
-    assert sampling._kept(far, Fraction(4), 3, bits).tolist() == [False, True]
+    assert samplers._kept(far, Fraction(4), 3, bits).tolist() == [False, True]
     assert bits.used == 3
 
 
@@ -159,9 +162,9 @@ def test_vectors_are_the_first_that_are_kept(monkeypatch: pytest.MonkeyPatch) ->
             rounds.append(n)
             return np.array([next(proposals) for _ in range(n)])
 
-    monkeypatch.setattr(sampling, "laplace_tables", lambda scale: Tables())
-    monkeypatch.setattr(sampling, "_kept", lambda z, *_: z % 5 == 0)
-    values = sampling.discrete_gaussian_vector(Fraction(10), 200)
+    monkeypatch.setattr(inverse_cdf, "laplace_tables", lambda scale: Tables())
+    monkeypatch.setattr(samplers, "_kept", lambda z, *_: z % 5 == 0)
+    values = samplers.discrete_gaussian_vector(Fraction(10), 200)
     assert values.tolist() == [5 * i for i in range(200)]
     assert len(rounds) > 2
 
@@ -169,10 +172,10 @@ def test_vectors_are_the_first_that_are_kept(monkeypatch: pytest.MonkeyPatch) ->
 def test_every_length_and_size_of_vector() -> None:
     for n in (0, 1, 99, 100, 1000):
         for sigma2 in (Fraction(1, 2**30), Fraction(1, 64), Fraction(7, 3), Fraction(2**70)):
-            values = sampling.discrete_gaussian_vector(sigma2, n)
+            values = samplers.discrete_gaussian_vector(sigma2, n)
             assert (len(values), values.dtype) == (n, np.dtype(np.int64))
-    assert sampling.discrete_gaussian_vector(Fraction(1, 2**30), 100).tolist() == [0] * 100
-    huge = sampling.discrete_gaussian_vector(Fraction(2**160), 3)
+    assert samplers.discrete_gaussian_vector(Fraction(1, 2**30), 100).tolist() == [0] * 100
+    huge = samplers.discrete_gaussian_vector(Fraction(2**160), 3)
     assert huge.dtype == object
     assert all(abs(value) < 2**88 for value in huge)
 
@@ -180,8 +183,8 @@ def test_every_length_and_size_of_vector() -> None:
 # --- statistics: that the pieces are put together right in production -----------------------------
 
 SAMPLERS: dict[str, Callable[[Fraction, int], Any]] = {
-    "scalar": lambda sigma2, n: np.array([sampling.discrete_gaussian(sigma2) for _ in range(n)]),
-    "vector": sampling.discrete_gaussian_vector,
+    "scalar": lambda sigma2, n: np.array([samplers.discrete_gaussian(sigma2) for _ in range(n)]),
+    "vector": samplers.discrete_gaussian_vector,
 }
 
 
@@ -234,7 +237,7 @@ def test_noise_has_the_shape_it_states(sampler: str, sigma2: Fraction) -> None:
     assert chi2(draws) > 1e-7
     if sigma2 > 1:
         laplace = Fraction(str(round(math.sqrt(sigma2 / 2), 3)))
-        assert chi2(sampling.discrete_laplace_vector(laplace, n)) < 1e-7
+        assert chi2(samplers.discrete_laplace_vector(laplace, n)) < 1e-7
 
 
 # --- the mechanism --------------------------------------------------------------------------------
@@ -262,11 +265,11 @@ def test_what_cannot_differ_costs_nothing_and_gets_no_noise() -> None:
 def test_gaussian_adds_one_noise_to_each_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def noise(sigma2: Fraction, n: int) -> sampling.Integers:
+    def noise(sigma2: Fraction, n: int) -> entropy.Integers:
         asked.append((sigma2, n))
         return np.arange(1, n + 1)
 
-    monkeypatch.setattr(sampling, "discrete_gaussian_vector", noise)
+    monkeypatch.setattr(samplers, "discrete_gaussian_vector", noise)
     released = DiscreteGaussian(Fraction(7, 3)).release([0, -5, 2**70])
     assert released == [1, -3, 2**70 + 3]
     assert all(type(value) is int for value in released)
@@ -323,7 +326,7 @@ def test_half_width_of_large_noise(power: int) -> None:
 def test_weighted_choice_is_exact() -> None:
     for weights in ([1], [3, 0, 2], [0, 0, 7], [1, 2, 3, 4], [0, 1, 0]):
         found, undecided = law(
-            lambda bits, weights=weights: sampling.weighted_choice(weights, bits), runs=100
+            lambda bits, weights=weights: samplers.weighted_choice(weights, bits), runs=100
         )
         assert undecided == 0
         total = sum(weights)
@@ -408,7 +411,7 @@ def test_peeling_never_selects_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(len(weights))
         return 1 if len(weights) > 1 else 0
 
-    monkeypatch.setattr(sampling, "weighted_choice", choose)
+    monkeypatch.setattr(samplers, "weighted_choice", choose)
     assert Exponential(Fraction(1), rounds=3).release([5, 6, 7]) == [1, 2, 0]
     assert asked == [3, 2, 1]
 
@@ -447,5 +450,5 @@ def test_gap_holds_exactly(confidence: float, m: int) -> None:
 
 def test_no_digit_is_missing_for_rounding() -> None:
     """What 2^-40 of the rate pays for: all roundings of weights, at 2^40 candidates and ε 2^-40."""
-    least = 10**90 * math.exp(-mechanisms.DEEPEST - math.ceil(math.log(2**40)))
+    least = 10**90 * math.exp(-selection.DEEPEST - math.ceil(math.log(2**40)))
     assert 4 / least < 2.0**-80 / 10**9

@@ -29,7 +29,7 @@ NAMES = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL]
 def keys(name: str, session: str) -> list[str]:
     """Of all that an operation would release, in order: nothing is charged, drawn or read."""
     found: list[str] = []
-    release = importlib.import_module("dppandas.release")
+    release = importlib.import_module("dppandas.release.release")
     prepared = release._prepared
 
     def spied(running: Any, query: Any, *more: Any) -> Any:

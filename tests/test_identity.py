@@ -16,8 +16,8 @@ import pytest
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
-from dppandas.hashing import name_of, of_rows
-from dppandas.vectors import vector
+from dppandas.rows.values.hashing import name_of, of_rows
+from dppandas.rows.values.vectors import vector
 
 UTC, HOUR = datetime.UTC, datetime.timedelta(hours=1)
 NOON = datetime.datetime(2020, 1, 1, 12)

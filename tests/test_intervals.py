@@ -16,9 +16,9 @@ import pytest
 from draws import ALARM, CONFIDENCE, NEAR, Part, at_most, held, parts
 
 import dppandas as dp
-from dppandas import possible
-from dppandas.records import Record
-from dppandas.release import recorder
+from dppandas.release.accuracy import possible
+from dppandas.release.records import Record
+from dppandas.release.release import recorder
 
 HERE = Path(__file__).parent
 HOUSE = Path(dp.__file__).parent

@@ -18,9 +18,12 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import canonical, kinds, parts, tables
-from dppandas.groups import PrivateGroupBy
-from dppandas.parts import TextMethods, TimeMethods
+from dppandas.columns import accessors
+from dppandas.columns.accessors import TextMethods, TimeMethods
+from dppandas.frames import tables
+from dppandas.frames.groupby import PrivateGroupBy
+from dppandas.ledger import canonical
+from dppandas.rows.facts import kinds
 from dppandas.statistics import REGISTRY
 
 DELTA = "1e-3"
@@ -795,7 +798,7 @@ def _verbs(face: type) -> set[str]:
     ("column", _verbs(dp.PrivateSeries)), ("frame", _verbs(dp.PrivateFrame) - {"truncated"}),
     ("groups", _verbs(PrivateGroupBy)), ("per_unit", set(tables.AGGREGATES) - {"size"}),
     ("str", set(TextMethods.__dir__(object.__new__(TextMethods)))),
-    ("dt", _verbs(TimeMethods) | {*parts.PARTS, *parts.DURATIONS}),
+    ("dt", _verbs(TimeMethods) | {*accessors.PARTS, *accessors.DURATIONS}),
 ])  # fmt: skip
 def test_no_verb_is_missing_from_the_matrix(face: str, named: set[str]) -> None:
     rows = {name.split(".", 1)[1].split(",")[0] for name in MATRIX if name.startswith(f"{face}.")}

@@ -15,9 +15,10 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import Pipeline
 
 import dppandas as dp
-from dppandas import previews, progress
-from dppandas.budget import Epsilon, Rho
+from dppandas.engines import parallel
 from dppandas.models import PCA, KMeans, kmeans, points
+from dppandas.privacy.accounting.losses import Epsilon, Rho
+from dppandas.release.blocks import preview
 
 METHODS = ("grid", "lloyd")
 
@@ -361,17 +362,17 @@ def test_weighted_points_are_clustered_about_as_well_as_scikit_learn_does() -> N
 
 def test_who_waits_is_told_the_round(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[Any] = []
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
-    progress.report_to(lambda label, share: heard.append((label, share)))
+    monkeypatch.setattr(parallel, "PATIENCE", 0.01)
+    parallel.report_to(lambda label, share: heard.append((label, share)))
     try:
-        for _ in progress.rounds(3, "k-means"):
+        for _ in parallel.rounds(3, "k-means"):
             time.sleep(0.02)
-        for _ in progress.rounds(9, "stopped"):
+        for _ in parallel.rounds(9, "stopped"):
             time.sleep(0.02)
             if len(heard) == 4:
                 break
     finally:
-        progress.report_to(None)
+        parallel.report_to(None)
     assert heard[:3] == [
         ("k-means, round 2 of 3", 1 / 3), ("k-means, round 3 of 3", 2 / 3), ("k-means", None),
     ]  # fmt: skip
@@ -449,7 +450,7 @@ def test_a_share_is_kept_once_its_model_has_begun(monkeypatch: pytest.MonkeyPatc
             with pytest.raises(dp.BudgetExceeded):
                 KMeans(2).fit(p)
             assert (shares.left, session.spent) == (2, 0), "in the rehearsal"
-            stopped.setattr(previews, "all_or_none", lambda program: program())
+            stopped.setattr(preview, "all_or_none", lambda program: program())
             with pytest.raises(dp.BudgetExceeded):
                 KMeans(2).fit(p)
         assert shares.left == 1

@@ -44,18 +44,20 @@ from operations import (
 )
 
 import dppandas as dp
-from dppandas.accounting import Terms
-from dppandas.budget import Epsilon, Loss
-from dppandas.domain import Bounds, Grid, Unit
 from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, Table
-from dppandas.ledger import Ledger
-from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
-from dppandas.rows import Column
-from dppandas.selection import ExponentialQuantiles
+from dppandas.ledger.ledger import Ledger
+from dppandas.ledger.storage.store import Entry, MemoryStore
+from dppandas.privacy.accounting.losses import Epsilon, Loss
+from dppandas.privacy.accounting.measures import Terms
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
+from dppandas.privacy.mechanisms.selection import PermuteAndFlip
+from dppandas.rows.accumulators import Total
+from dppandas.rows.expressions import Column
+from dppandas.rows.facts.bounds import Bounds, Grid
+from dppandas.rows.facts.units import Unit
 from dppandas.statistics import REGISTRY, Cells, Layout, Sum, quantiles
-from dppandas.statistics.counts import SHARE_STEP
-from dppandas.store import Entry, MemoryStore
-from dppandas.totals import Total
+from dppandas.statistics.counting.counts import SHARE_STEP
 
 CANARY = "canary-5b0f"
 NOON = datetime.datetime(2020, 1, 2, 12, tzinfo=datetime.UTC)
@@ -813,13 +815,13 @@ def test_results_and_records_hold_no_rows(name: str) -> None:
 
 
 def test_queries_pickle_without_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dppandas import frame as frames
+    from dppandas.frames import frame as frames
 
     queries: list[Any] = []
     for module in list(sys.modules.values()):  # wherever the face keeps its reference to the door
         if getattr(module, "__name__", "").startswith("dppandas.") and hasattr(module, "release"):
             original = module.release
-            if callable(original) and original.__module__ == "dppandas.release":
+            if callable(original) and original.__module__ == "dppandas.release.release":
                 monkeypatch.setattr(
                     module, "release",
                     lambda q, *a, _o=original: (queries.append(q), _o(q, *a))[1],

@@ -34,8 +34,8 @@ import pytest
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
-from dppandas.ledger import Ledger
-from dppandas.mechanisms import DiscreteLaplace
+from dppandas.ledger.ledger import Ledger
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 
 HOUSE = Path(dp.__file__).parent
 CANARY = "CANARY_7f3a"

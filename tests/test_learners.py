@@ -11,10 +11,10 @@ import pytest
 from sklearn import base, linear_model, pipeline
 
 import dppandas as dp
-from dppandas.budget import Loss
 from dppandas.models import LinearRegression, LogisticRegression, Perceptron
 from dppandas.models.linear import Level
-from dppandas.release import recorder
+from dppandas.privacy.accounting.losses import Loss
+from dppandas.release.release import recorder
 
 #: So much loss that no noise is seen.
 ALL = 64

@@ -20,14 +20,14 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import release
-from dppandas.accounting import Terms
-from dppandas.budget import Epsilon, Loss
-from dppandas.durable import SqliteStore
 from dppandas.engines.pandas import PandasEngine
-from dppandas.leases import Claim, Taken
-from dppandas.store import Entry, MemoryStore, Store
-from dppandas.verify import verified
+from dppandas.ledger.storage.leases import Claim, Taken
+from dppandas.ledger.storage.sqlite import SqliteStore
+from dppandas.ledger.storage.store import Entry, MemoryStore, Store
+from dppandas.ledger.storage.verify import verified
+from dppandas.privacy.accounting.losses import Epsilon, Loss
+from dppandas.privacy.accounting.measures import Terms
+from dppandas.release import release
 
 TERMS = Terms(limit=Loss(Epsilon(100)))
 DRAFT = Entry(
@@ -548,7 +548,7 @@ def test_who_is_only_stopped_is_not_taken_over(file: Path) -> None:
 
 IS_TAKEN = """
     import sys
-    from dppandas.durable import SqliteStore
+    from dppandas.ledger.storage.sqlite import SqliteStore
     print(SqliteStore(sys.argv[1]).is_taken("k", 1))
 """
 

@@ -21,10 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dppandas as dp
-from dppandas import local, sampling
+from dppandas import local
 from dppandas.errors import MissingArgument, PrivateValueError, QueryError
 from dppandas.local import designs, estimates, lost, tails
 from dppandas.local.designs import Design
+from dppandas.privacy.sampling import samplers
 
 NEAR = 1e-12
 KEYS = tuple("abcdefgh")
@@ -89,8 +90,8 @@ def decided(
     def uniform(k: int, n: int, bits: Script, word: int = 64) -> Any:
         return np.array([bits.choose([Fraction(1, k)] * k) for _ in range(n)])
 
-    monkeypatch.setattr(sampling, "coins", coins)
-    monkeypatch.setattr(sampling, "uniform_vector", uniform)
+    monkeypatch.setattr(samplers, "coins", coins)
+    monkeypatch.setattr(samplers, "uniform_vector", uniform)
 
     def respond(answer: int) -> tuple[dict[Any, Fraction], Fraction]:
         def one(bits: Script) -> Any:
@@ -151,14 +152,14 @@ def test_the_same_law_from_real_words(design: Design) -> None:
 @pytest.mark.parametrize("p", [Fraction(1, 2), Fraction(3, 4), Fraction(1, 3), Fraction(1, 1000)])
 def test_a_coin_is_exact(p: Fraction) -> None:
     around = designs._around(lambda digits: designs.Enclosure.of(p, digits))
-    found, undecided = law(lambda bits: bool(sampling.coins(around, 1, bits, 4)[0]), 600, word=4)
+    found, undecided = law(lambda bits: bool(samplers.coins(around, 1, bits, 4)[0]), 600, word=4)
     assert undecided < Fraction(1, 10**6)
     assert found[True] <= p <= found[True] + undecided
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 16])
 def test_a_uniform_number_is_exact(k: int) -> None:
-    found, undecided = law(lambda bits: int(sampling.uniform_vector(k, 1, bits, 4)[0]), 600, 4)
+    found, undecided = law(lambda bits: int(samplers.uniform_vector(k, 1, bits, 4)[0]), 600, 4)
     assert set(found) == set(range(k))
     # none likelier than another, whatever was rejected, but for runs that were cut off
     assert max(found.values()) - min(found.values()) <= undecided
@@ -178,7 +179,7 @@ def test_the_truth_is_told_with_the_exact_probability() -> None:
 
 
 def test_one_response_uses_the_system_s_entropy_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling.os, "urandom", lambda n: b"\0" * n)  # below every cut: the truth
+    monkeypatch.setattr(samplers.os, "urandom", lambda n: b"\0" * n)  # below every cut: the truth
     for seed in (0, 1):
         np.random.seed(seed)
         said = local.randomized_response([True, False, True] * 50, epsilon=1)
@@ -641,8 +642,8 @@ def test_what_a_mean_and_a_survey_look_like() -> None:
 @given(st.lists(st.floats(-5, 5) | st.none(), max_size=20), st.integers(2, 6))
 @settings(max_examples=40, deadline=None)
 def test_shares_add_up_and_fewer_say_nothing(answers: list[float | None], parties: int) -> None:
-    from dppandas.domain import Bounds, Grid
     from dppandas.local import sharing
+    from dppandas.rows.facts.bounds import Bounds, Grid
 
     grid = Grid.centred(Bounds(-2.0, 3.0))
     exact = sharing._integers(pd.Series(answers, dtype=object), grid)
@@ -675,7 +676,7 @@ def test_every_party_adds_all_the_noise_that_the_sum_needs(monkeypatch: pytest.M
         asked.append((scale, n))
         return np.full(n, -(2**40))
 
-    monkeypatch.setattr(sampling, "discrete_laplace_vector", noise)
+    monkeypatch.setattr(samplers, "discrete_laplace_vector", noise)
     total = local.simulate_shared_sum([1, 2, None, "x"], epsilon="1/2", bounds=(-1, 4), parties=5)
     reach = 4 * 2**28
     assert asked == [(Fraction(reach) * 2, 1)] * 5

@@ -19,12 +19,13 @@ from typing import Any
 import pytest
 
 import dppandas as dp
-from dppandas import __main__, connections, locks
-from dppandas.accounting import Terms
-from dppandas.budget import Epsilon, Loss
-from dppandas.durable import SqliteStore
-from dppandas.store import Entry
-from dppandas.verify import verified
+from dppandas import __main__
+from dppandas.ledger.storage import connections, locks
+from dppandas.ledger.storage.sqlite import SqliteStore
+from dppandas.ledger.storage.store import Entry
+from dppandas.ledger.storage.verify import verified
+from dppandas.privacy.accounting.losses import Epsilon, Loss
+from dppandas.privacy.accounting.measures import Terms
 
 TERMS = Terms(limit=Loss(Epsilon(1)))
 DRAFT = Entry(
@@ -38,9 +39,9 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="the locks are Linux'
 KERNEL = """
     import os, sys
     import dppandas as dp
-    from dppandas.store import Entry
-    from dppandas.budget import Epsilon, Loss
-    from dppandas.durable import SqliteStore
+    from dppandas.ledger.storage.store import Entry
+    from dppandas.privacy.accounting.losses import Epsilon, Loss
+    from dppandas.ledger.storage.sqlite import SqliteStore
 
     def entry(loss="1/10"):
         return Entry(0, 0.0, "people", "verified", "count", Loss(Epsilon(loss)), "m", "1", "", None)
@@ -215,7 +216,7 @@ def test_a_file_mounted_elsewhere_is_refused_while_it_is_in_use(file: Path) -> N
         or subprocess.run([*unshare, f"{mount} true"], capture_output=True).returncode
     ):
         pytest.skip("this machine lets nobody mount a file")
-    code = "import sys; from dppandas.durable import SqliteStore; SqliteStore(sys.argv[1])"
+    code = "import sys; from dppandas.ledger.storage import sqlite; sqlite.SqliteStore(sys.argv[1])"
     opens = f"{sys.executable} -c '{code}' {there / 'b.ledger'}"
     store = SqliteStore(file)
     store.add([DRAFT], agreed)

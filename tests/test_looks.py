@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dppandas as dp
-from dppandas import looks, release
-from dppandas.joint import Joint, Look
-from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace
+from dppandas.privacy.accuracy.combined import Joint, Look
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from dppandas.release import release
+from dppandas.release.combining import looks
 
 # --- the law --------------------------------------------------------------------------------------
 

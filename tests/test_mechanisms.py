@@ -15,10 +15,13 @@ from exact import selection_law
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dppandas import conversions, sampling
-from dppandas.accounting import Measure
 from dppandas.errors import InternalError
-from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip, Sensitivity
+from dppandas.privacy.accounting import conversions
+from dppandas.privacy.accounting.measures import Measure
+from dppandas.privacy.mechanisms.base import Sensitivity
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.mechanisms.selection import PermuteAndFlip
+from dppandas.privacy.sampling import entropy, samplers
 
 EPSILONS = st.fractions(Fraction(1, 2**20), 64, max_denominator=2**21)
 SENSITIVITIES = st.integers(1, 2**80)
@@ -75,11 +78,11 @@ def test_laplace_loss_is_its_exact_privacy_and_tight() -> None:
 def test_laplace_adds_one_noise_to_each_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def noise(scale: Fraction, n: int) -> sampling.Integers:
+    def noise(scale: Fraction, n: int) -> entropy.Integers:
         asked.append((scale, n))
-        return sampling.np.arange(1, n + 1)
+        return samplers.np.arange(1, n + 1)
 
-    monkeypatch.setattr(sampling, "discrete_laplace_vector", noise)
+    monkeypatch.setattr(samplers, "discrete_laplace_vector", noise)
     values = [0, -5, 2**70]  # sums may be beyond int64: nothing wraps around
     released = DiscreteLaplace(Fraction(7, 3)).release(values)
     assert released == [1, -3, 2**70 + 3]
@@ -199,7 +202,7 @@ def peeled(
             return next(script)  # noqa: B023
 
         with monkeypatch.context() as patch:
-            patch.setattr(sampling, "permute_and_flip", pick)
+            patch.setattr(samplers, "permute_and_flip", pick)
             order = tuple(mechanism.release(scores))
         laws = [_selection(*each) for each in rounds]
         law[order] = math.prod(each[pick] for each, pick in zip(laws, picks, strict=True))

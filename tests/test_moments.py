@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from operations import integers
 
 import dppandas as dp
-from dppandas.domain import Bounds
-from dppandas.mechanisms import DiscreteLaplace
-from dppandas.rows import Column
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.rows.expressions import Column
+from dppandas.rows.facts.bounds import Bounds
 from dppandas.statistics import Cells, Layout
-from dppandas.statistics.moments import Moments, Variance, _half_up, _spread, _spreads
+from dppandas.statistics.moments.means import _half_up
+from dppandas.statistics.moments.variances import Moments, Variance, _spread, _spreads
 
 
 def parts(t: int, whole: int) -> tuple[int, int, int]:

@@ -36,17 +36,22 @@ from operations import (
 )
 
 import dppandas as dp
-from dppandas import querystring
-from dppandas.accounting import Asked
 from dppandas.audit import check_sensitivity
-from dppandas.budget import Delta, Epsilon, Loss
-from dppandas.domain import Bounds, Grid, Keys, Unit
-from dppandas.engines.columns import Columns
-from dppandas.engines.contents import kept_rows, row_hashes
 from dppandas.engines.pandas import PandasEngine, PerUnitEngine
-from dppandas.mechanisms import DiscreteLaplace, PermuteAndFlip
-from dppandas.query import Query
-from dppandas.rows import EVERY, Column, Compare, Expression, IsMissing, Literal, Not
+from dppandas.engines.readers import Columns
+from dppandas.engines.truncation import kept_rows, row_hashes
+from dppandas.models.synthetic.fit_scores import Misfit, SmallDatabases
+from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
+from dppandas.privacy.accounting.measures import Asked
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.mechanisms.selection import PermuteAndFlip
+from dppandas.release.query import Query
+from dppandas.rows import query_string
+from dppandas.rows.expressions import EVERY, Column, Compare, Expression, IsMissing, Literal, Not
+from dppandas.rows.facts.bounds import Bounds, Grid
+from dppandas.rows.facts.keys import Keys
+from dppandas.rows.facts.units import Unit
+from dppandas.rows.values.vectors import Labels, vector
 from dppandas.statistics import (
     REGISTRY,
     Cells,
@@ -80,8 +85,6 @@ from dppandas.statistics import (
 )
 from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
-from dppandas.synthetic.fit_scores import Misfit, SmallDatabases
-from dppandas.vectors import Labels, vector
 
 KEY = b"0123456789abcdef"
 PAIRS = 800  # for each statistic
@@ -182,8 +185,8 @@ def cells(rng: random.Random) -> Cells:
 
 
 def operands(rng: random.Random) -> tuple[Expression, ...]:
-    ratio = querystring.parse("number / other > code - 1", COLUMNS, {}.__getitem__)
-    product = querystring.parse("number * other == code", COLUMNS, {}.__getitem__).left  # type: ignore[attr-defined]
+    ratio = query_string.parse("number / other > code - 1", COLUMNS, {}.__getitem__)
+    product = query_string.parse("number * other == code", COLUMNS, {}.__getitem__).left  # type: ignore[attr-defined]
     return tuple(rng.sample([*COLUMNS.values(), ratio, product], rng.randint(1, 3)))
 
 
@@ -449,7 +452,7 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
     for _ in range(PAIRS // len(KINDS)):
         made = MAKERS[statistic](rng)
         text = rng.choice([None, *FILTERS])
-        where = None if text is None else querystring.parse(text, COLUMNS, {}.__getitem__)
+        where = None if text is None else query_string.parse(text, COLUMNS, {}.__getitem__)
         unit = rng.choice([Unit(), Unit("owner", 1), Unit("owner", 3)])
         wild = kind == "object"
         others = [{**row(rng, wild), "owner": rng.choice([1, 2, 3, None])} for _ in range(8)]
@@ -472,7 +475,7 @@ def test_the_type_of_a_column_never_changes_the_integers(statistic: type[Statist
     rng = random.Random(statistic.__name__)
     for _ in range(60):
         made = MAKERS[statistic](rng)
-        where = querystring.parse(rng.choice(FILTERS), COLUMNS, {}.get)
+        where = query_string.parse(rng.choice(FILTERS), COLUMNS, {}.get)
         rows = [{**row(rng, False), "owner": rng.choice([1, 2])} for _ in range(12)]
         expected = found(made, where, table(rows, "object"), Unit("owner", 4))
         for kind in KINDS:

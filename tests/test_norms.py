@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas.domain import Bounds, Unit
 from dppandas.engines.pandas import PandasEngine
-from dppandas.rows import Column
+from dppandas.rows.accumulators import Total
+from dppandas.rows.expressions import Column
+from dppandas.rows.facts.bounds import Bounds
+from dppandas.rows.facts.units import Unit
 from dppandas.statistics import Cells, Layout, NormedSum, grids_of_norm
-from dppandas.totals import Total
 
 
 def statistic(bounds: list[Bounds], norm: object) -> NormedSum:

@@ -26,7 +26,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     names = wheel.namelist()
     assert "dppandas/py.typed" in names
-    assert "dppandas/statistics/counts.py" in names
+    assert "dppandas/statistics/counting/counts.py" in names
     tops = {name.split("/")[0] for name in names}
     assert tops == {"dppandas", "dppandas-0.1.0.dist-info"}
     assert not [name for name in names if name.endswith((".ipynb", ".json", ".pyc"))]

@@ -19,15 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dppandas as dp
-from dppandas import sampling
-from dppandas.accounting import Terms
-from dppandas.budget import Delta, Epsilon, Loss, Rho
-from dppandas.conversions import delta_for_group
-from dppandas.durable import SqliteStore
-from dppandas.ledger import Ledger
-from dppandas.release import recorder
-from dppandas.spending import Part, Path, Spending
-from dppandas.store import Entry, MemoryStore, Store
+from dppandas.ledger.ledger import Ledger
+from dppandas.ledger.storage.sqlite import SqliteStore
+from dppandas.ledger.storage.store import Entry, MemoryStore, Store
+from dppandas.privacy.accounting.composition import Part, Path, Spending
+from dppandas.privacy.accounting.conversions import delta_for_group
+from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
+from dppandas.privacy.accounting.measures import Terms
+from dppandas.privacy.sampling import entropy
+from dppandas.release.release import recorder
 
 # --- what a unit pays, against all ways in which its rows can lie ---------------------------------
 #
@@ -211,7 +211,7 @@ def test_a_charge_that_was_rolled_back_is_forgotten(tmp_path: File, monkeypatch:
     ledger = Ledger(TERMS, store)
     ledger.charge(draft(Fraction(1, 2)))
     with monkeypatch.context() as patched:
-        patched.setattr("dppandas.durable._spent_row", lambda *_: 1 / 0)
+        patched.setattr("dppandas.ledger.storage.sqlite._spent_row", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             ledger.charge(draft(Fraction(1)))
     assert ledger.spent == Fraction(1, 2)
@@ -587,7 +587,7 @@ def scripts() -> dict[str, Callable[[Any], Iterator[Any]]]:
 def test_no_unit_moves_more_than_the_ledger_says(
     name: str, max_rows: int, exact: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "key", lambda: b"k" * 16)  # the same rows kept beside neighbours
+    monkeypatch.setattr(entropy, "key", lambda: b"k" * 16)  # the same rows kept beside neighbours
     df = table(36)
 
     def counted(rows: pd.DataFrame) -> tuple[list[int], Fraction]:

@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA as Plain
 
 import dppandas as dp
-from dppandas.budget import Epsilon, Rho
 from dppandas.models import PCA
+from dppandas.privacy.accounting.losses import Epsilon, Rho
 from dppandas.statistics import SecondMoments
 
 IRIS = load_iris(as_frame=True).data.set_axis(list("abcd"), axis=1)

@@ -19,8 +19,8 @@ import pytest
 from operations import EXPERIMENTAL, OF_UNITS, OPERATIONS, SCHEMA, SELECTIONS, UNKNOWN, released
 
 import dppandas as dp
-from dppandas.plots import quantiles
-from dppandas.plots.base import text_of
+from dppandas.display.plots import quantile_plots
+from dppandas.display.plots.base import text_of
 
 #: What has no error along values, and so no picture.
 OF_TIMES = {
@@ -179,7 +179,9 @@ def test_the_band_holds_every_distribution_that_the_ranks_allow() -> None:
         below = np.array([(rows < v).sum() for v in points])
         up_to = np.array([(rows <= v).sum() for v in points])
         ranks = np.maximum(0, np.maximum(below - shares * n, shares * n - up_to))
-        at, least, most = quantiles.band(points, shares - ranks / n, shares + ranks / n, 0.0, 3.0)
+        at, least, most = quantile_plots.band(
+            points, shares - ranks / n, shares + ranks / n, 0.0, 3.0
+        )
         for x in np.linspace(0.05, 2.95, 59):
             if x in points:
                 continue

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import possible
-from dppandas.domain import Bounds
-from dppandas.records import Record
+from dppandas.release.accuracy import possible
+from dppandas.release.records import Record
+from dppandas.rows.facts.bounds import Bounds
 
 LOW, HIGH = 10.0, 70.0
 BOUNDS = (LOW, HIGH)

@@ -16,11 +16,13 @@ import pytest
 from operations import GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released
 
 import dppandas as dp
-from dppandas import mechanisms, previews, sampling
-from dppandas.budget import Delta, Epsilon, Loss, Rho
-from dppandas.durable import SqliteStore
 from dppandas.engines.pandas import PandasEngine
-from dppandas.store import MemoryStore
+from dppandas.ledger.storage.sqlite import SqliteStore
+from dppandas.ledger.storage.store import MemoryStore
+from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
+from dppandas.privacy.mechanisms import base
+from dppandas.privacy.sampling import samplers
+from dppandas.release.blocks import preview
 
 EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN]
 
@@ -56,8 +58,8 @@ def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("add", "settle"):
             monkeypatch.setattr(store, name, touched)
     for name in ("discrete_laplace_vector", "discrete_gaussian_vector", "permute_and_flip"):
-        monkeypatch.setattr(sampling, name, touched)
-    assert mechanisms.sampling is sampling
+        monkeypatch.setattr(samplers, name, touched)
+    assert base.sampling is samplers
 
 
 def shape(result: Any) -> Any:
@@ -377,28 +379,28 @@ def test_a_program_is_charged_whole_or_not_at_all() -> None:
     dp.session(epsilon=0.6)
     p = people()
     with pytest.raises(dp.BudgetExceeded, match=r"3 releases ask for ε = 0\.75 in all") as refused:
-        previews.all_or_none(lambda: program(p))
+        preview.all_or_none(lambda: program(p))
     assert dp.ledger().entries() == []
     assert (refused.value.requested, refused.value.remaining) == (Epsilon("0.75"), Epsilon("0.6"))
-    assert len(previews.all_or_none(lambda: program(p, 2))) == 3
+    assert len(preview.all_or_none(lambda: program(p, 2))) == 3
     assert dp.ledger().spent == Epsilon("0.5")
 
 
 def test_a_program_run_again_is_free_though_nothing_is_left() -> None:
     dp.session(epsilon=0.75)
     p = people()
-    first = previews.all_or_none(lambda: program(p))
+    first = preview.all_or_none(lambda: program(p))
     assert dp.ledger().remaining == 0
-    assert previews.all_or_none(lambda: program(p)) == first
+    assert preview.all_or_none(lambda: program(p)) == first
     with pytest.raises(dp.BudgetExceeded, match=r"its 4 releases ask for ε = 0\.25 in all"):
-        previews.all_or_none(lambda: program(p, 4))
+        preview.all_or_none(lambda: program(p, 4))
 
 
 def test_a_program_in_a_preview_is_previewed() -> None:
     dp.session(epsilon=1)
     p = people()
     with dp.preview() as plan:
-        previews.all_or_none(lambda: program(p))
+        preview.all_or_none(lambda: program(p))
     assert plan.total == Epsilon("0.75")
     assert dp.ledger().entries() == []
 
@@ -412,7 +414,7 @@ def test_what_a_later_round_would_refuse_is_refused_before_anything_is_charged()
         p["number"].mean(epsilon=0.1)  # without bounds
 
     with pytest.raises(dp.MissingArgument):
-        previews.all_or_none(fails)
+        preview.all_or_none(fails)
     assert dp.ledger().entries() == []
 
 
@@ -427,16 +429,16 @@ def test_a_question_answered_before_is_no_discount_on_another() -> None:
         p.query(f"number > {n}").count(epsilon="0.1")
 
     with pytest.raises(dp.BudgetExceeded, match=r"2 releases ask for ε = 0\.3 in all"):
-        previews.all_or_none(adaptive)
+        preview.all_or_none(adaptive)
     assert dp.ledger().spent == Epsilon("0.1")
 
 
 def test_in_a_preview_a_program_begins_anew() -> None:
     dp.session(epsilon=1)
     p = people()
-    previews.all_or_none(lambda: program(p))
+    preview.all_or_none(lambda: program(p))
     with dp.preview() as plan:
         p.count(epsilon="0.1")
-        previews.all_or_none(lambda: program(p))
-        previews.all_or_none(lambda: previews.all_or_none(lambda: program(p)))
+        preview.all_or_none(lambda: program(p))
+        preview.all_or_none(lambda: preview.all_or_none(lambda: program(p)))
     assert plan.total == Epsilon("0.1")

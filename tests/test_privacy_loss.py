@@ -17,8 +17,8 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import conversions
-from dppandas.losscurves import laws
+from dppandas.audit import dominating_pairs
+from dppandas.privacy.accounting import conversions, gaussian
 
 oracle: Any = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
 
@@ -73,7 +73,7 @@ def test_gaussian_is_that_of_dp_accounting_and_conversions(sigma: float, shift: 
     for e in grid(mine):
         assert mine.delta(e) == pytest.approx(other.get_delta_for_epsilon(e), abs=1e-13)
         assert mine.delta(e) == pytest.approx(from_distribution(mine, e), abs=1e-13)
-        proven = conversions.delta_of_gaussian(sigma2, shift**2, Fraction(str(e)), True)
+        proven = gaussian.delta_of_gaussian(sigma2, shift**2, Fraction(str(e)), True)
         assert mine.delta(e) == pytest.approx(float(proven), rel=1e-12)
     assert mine.distribution.sum() == pytest.approx(1, abs=1e-13)
 
@@ -83,7 +83,7 @@ def test_wide_noise_is_that_of_conversions(sigma: int) -> None:
     mine = dp.privacy_loss("gaussian", sigma=sigma, sensitivity=max(1, sigma // 3))
     shift = max(1, sigma // 3)
     for e in (0.0, 0.1, 1.0, 2.5):
-        proven = conversions.delta_of_gaussian(Fraction(sigma**2), shift**2, Fraction(str(e)), True)
+        proven = gaussian.delta_of_gaussian(Fraction(sigma**2), shift**2, Fraction(str(e)), True)
         assert mine.delta(e) == pytest.approx(float(proven), rel=1e-9)
         # lumped: rounded up, by a grid's step
         assert mine.delta(e) - 1e-9 <= from_distribution(mine, e) <= mine.delta(e) + 0.01
@@ -146,7 +146,7 @@ def test_delta_falls_and_the_tail_bounds_it_both_ways(name: str) -> None:
 
 def test_delta_is_rounded_up() -> None:
     mine = dp.privacy_loss("laplace", epsilon=1)
-    a = laws.Enclosure.of(-1, 60).exp()
+    a = dominating_pairs.Enclosure.of(-1, 60).exp()
     exact = (-a + 1) / (a + 1)
     assert Fraction(mine.delta(0)) >= Fraction(exact.low)
     assert mine.delta(0) <= math.nextafter(float(exact.high), math.inf)

@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dppandas import progress
+from dppandas.engines import parallel
 
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float | None]]:
     heard: list[tuple[str, float | None]] = []
-    progress.report_to(lambda label, share: heard.append((label, share)))
-    monkeypatch.setattr(progress, "PATIENCE", 0.1)
+    parallel.report_to(lambda label, share: heard.append((label, share)))
+    monkeypatch.setattr(parallel, "PATIENCE", 0.1)
     yield heard
-    progress.report_to(None)
+    parallel.report_to(None)
 
 
 def slow(tell: Callable[[float], None]) -> int:
@@ -31,7 +31,7 @@ def slow(tell: Callable[[float], None]) -> int:
 def test_long_work_tells_growing_shares_and_then_that_it_is_over(
     told: list[tuple[str, float | None]],
 ) -> None:
-    assert progress.run([slow, slow], "mean of x") == [7, 7]
+    assert parallel.run([slow, slow], "mean of x") == [7, 7]
     shares = [share for _, share in told[:-1]]
     assert len(shares) >= 2
     assert shares == sorted(shares)  # type: ignore[type-var]
@@ -40,7 +40,7 @@ def test_long_work_tells_growing_shares_and_then_that_it_is_over(
 
 
 def test_short_work_tells_nothing(told: list[tuple[str, float | None]]) -> None:
-    assert progress.run([lambda tell: 1], "count") == [1]
+    assert parallel.run([lambda tell: 1], "count") == [1]
     assert told == []
 
 
@@ -50,7 +50,7 @@ def test_one_failing_part_stops_the_others() -> None:
 
     started = time.monotonic()
     with pytest.raises(ZeroDivisionError):
-        progress.run([fails, slow], "count")
+        parallel.run([fails, slow], "count")
     assert time.monotonic() - started < 0.9
 
 
@@ -58,10 +58,10 @@ def test_an_interrupt_of_the_one_who_waits_stops_the_work(monkeypatch: pytest.Mo
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress, "_watch", interrupted)
+    monkeypatch.setattr(parallel, "_watch", interrupted)
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        progress.run([slow], "count")
+        parallel.run([slow], "count")
     assert time.monotonic() - started < 0.9
 
 
@@ -69,6 +69,6 @@ def test_a_large_frame_is_counted_in_parts_and_the_same(
     told: list[tuple[str, float | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     silent = lambda scale, n, *bits: np.zeros(n, int)  # noqa: E731
-    monkeypatch.setattr("dppandas.sampling.discrete_laplace_vector", silent)
+    monkeypatch.setattr("dppandas.privacy.sampling.samplers.discrete_laplace_vector", silent)
     frame = pd.DataFrame({"x": np.arange(1_000_000)})
     assert frame.dp.query("x % 3 == 0").count(epsilon=1) == 333_334

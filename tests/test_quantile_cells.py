@@ -16,11 +16,14 @@ import pytest
 from test_quantiles import em, exactly, law, loss_by_definition, ranks
 
 import dppandas as dp
-from dppandas import canonical, sampling, selection
-from dppandas.domain import Bounds, Grid, Keys
-from dppandas.quantilecells import Choice
-from dppandas.ranks import Ranks, RanksByCell
-from dppandas.selection import weigh
+from dppandas.ledger import canonical
+from dppandas.privacy.mechanisms import quantiles
+from dppandas.privacy.mechanisms.quantile_cells import Choice
+from dppandas.privacy.mechanisms.quantiles import weigh
+from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
+from dppandas.privacy.sampling import samplers
+from dppandas.rows.facts.bounds import Bounds, Grid
+from dppandas.rows.facts.keys import Keys
 from dppandas.statistics.quantiles import _numbers
 
 WORDS = npt.NDArray[np.uint64]
@@ -74,7 +77,7 @@ def test_words_choose_what_exact_weights_say(seed: int) -> None:
         asked.append(group)
         return groups[group]
 
-    found = sampling.weighted_choices(floats, starts, exactly_of, Script(words)) - starts
+    found = samplers.weighted_choices(floats, starts, exactly_of, Script(words)) - starts
     for i, weights in enumerate(groups):
         assert found[i] in first_beyond(words[i], weights)
     assert len(set(asked)) > 20  # near cuts floats didn't decide
@@ -87,7 +90,7 @@ def test_more_bits_decide_at_a_cut() -> None:
     for more, expected in ((0, 0), (third, None), (third + 1, 1), (2**64 - 1, 1)):
         bits = Script([third], [more], [0])
         found = int(
-            sampling.weighted_choices(np.ones(3), np.array([0]), lambda _: [1, 1, 1], bits)[0]
+            samplers.weighted_choices(np.ones(3), np.array([0]), lambda _: [1, 1, 1], bits)[0]
         )
         assert found == (0 if expected is None else expected)
 
@@ -98,7 +101,7 @@ def test_errors_of_floats_are_within_what_is_left_to_exact_weights() -> None:
     exact = [int(x) for x in rng.integers(1, 2**40, 4096)]
     wrong = np.array(exact) * (1 + rng.choice([-1, 1], 4096) * 2.0**-40)
     up_to = np.cumsum((wrong / wrong.sum() * 2.0**52).astype(np.uint64)).astype(np.int64)
-    whole, total, off = sum(exact), 0, int(sampling._steps_off(np.array([4096]))[0])
+    whole, total, off = sum(exact), 0, int(samplers._steps_off(np.array([4096]))[0])
     for x, near in zip(exact, up_to.tolist(), strict=True):
         total += x
         assert abs(Fraction(total * 2**52, whole) - near) < off - 1
@@ -107,9 +110,9 @@ def test_errors_of_floats_are_within_what_is_left_to_exact_weights() -> None:
 def test_uniforms_draw_again_what_fills_no_whole() -> None:
     """Beyond the last multiple of k: 2^64 = 1 mod 3, 16 mod 1000 · 2^k and so on."""
     bits = Script([2**64 - 1, 2**64 - 1, 7], [2**64 - 1], [5])
-    assert sampling.uniforms(np.array([3, 4, 5]), bits).tolist() == [2, 3, 2]
+    assert samplers.uniforms(np.array([3, 4, 5]), bits).tolist() == [2, 3, 2]
     limits = np.array([1, 2, 2**31, 10**9 + 7] * 1000)
-    found = sampling.uniforms(limits)
+    found = samplers.uniforms(limits)
     assert ((found >= 0) & (found < limits)).all()
     rest = found.reshape(-1, 4)[:, 3] / (10**9 + 7)
     assert abs(rest.mean() - 0.5) < 0.05  # 5.4 deviations of 0.0091: 1e-7
@@ -162,7 +165,7 @@ def test_cells_together_choose_as_one_by_one(monkeypatch: pytest.MonkeyPatch) ->
         for rows in tables
     ]
     monkeypatch.undo()
-    many = selection.ExponentialQuantiles((Fraction(1, 2),), (8,), 12_000, mechanism.per_unit)
+    many = quantiles.ExponentialQuantiles((Fraction(1, 2),), (8,), 12_000, mechanism.per_unit)
     found = np.array(many.release([[ranks(rows) for rows in tables] * 4000])).reshape(-1, 3)
     for told, expected in zip(found.T, alone, strict=True):
         drawn = np.bincount(told, minlength=9)
@@ -174,7 +177,7 @@ def test_cells_together_choose_as_one_by_one(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_losses_beyond_floats_are_chosen_one_by_one() -> None:
     share = Fraction(2**50 + 1, 2**51)
-    mechanism = selection.ExponentialQuantiles((share,), (100,), 40, Fraction(1, 2**51))
+    mechanism = quantiles.ExponentialQuantiles((share,), (100,), 40, Fraction(1, 2**51))
     (node,) = mechanism._nodes
     cells = RanksByCell.of([ranks([5, 6])] * 40)
     assert not Choice(share, 100, mechanism._cap(node, 100), mechanism._rate(node)).fits(cells)

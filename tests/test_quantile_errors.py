@@ -16,10 +16,10 @@ import pytest
 from test_quantiles import exactly, law, off, ranks
 
 import dppandas as dp
-from dppandas import rankerrors, selection
-from dppandas.rankerrors import Tails, joint_errors
-from dppandas.ranks import Ranks
-from dppandas.selection import Slots, plan
+from dppandas.privacy.mechanisms import quantiles, rank_errors
+from dppandas.privacy.mechanisms.quantile_plans import Slots, plan
+from dppandas.privacy.mechanisms.rank_errors import Tails, joint_errors
+from dppandas.privacy.mechanisms.ranks import Ranks
 
 QUARTILES = tuple(Fraction(i, 4) for i in (1, 2, 3))
 DECILES = tuple(Fraction(i, 10) for i in range(1, 10))
@@ -175,7 +175,7 @@ def test_all_errors_hold_together_as_often_as_stated(
     monkeypatch: pytest.MonkeyPatch, shares: tuple[Fraction, ...], epsilon: Fraction
 ) -> None:
     """By the exact law of the whole recursion, over tables with ties on 4 points of 8 parts."""
-    monkeypatch.setattr(selection, "PARTS", 8)
+    monkeypatch.setattr(quantiles, "PARTS", 8)
     mechanism, tight = law(epsilon, shares, 3), False
     tables = [
         (1, 1, 1, 1),
@@ -224,7 +224,7 @@ def test_errors_are_those_of_neighbours_in_shares_and_of_the_choice(
 ) -> None:
     """With every exponential variable at some value, by the recursion of the proof."""
     mechanism = law(Fraction(1), shares, TOP)
-    tails = rankerrors._tails(mechanism._aims(TOP), 10_000)
+    tails = rank_errors._tails(mechanism._aims(TOP), 10_000)
     for x in (0.0, 1.0, 3.5):
         errors: dict[Any, float] = {None: 0.0}
         for node in mechanism._nodes:
@@ -240,7 +240,7 @@ def test_errors_are_those_of_neighbours_in_shares_and_of_the_choice(
 def test_the_parts_of_what_may_fail_add_up(rows: float | None) -> None:
     for shares in (QUARTILES, DECILES, (Fraction(0), *QUARTILES, Fraction(1))):
         aims = law(Fraction(1), shares, TOP)._aims(TOP)
-        tails = rankerrors._tails(aims, rows)
+        tails = rank_errors._tails(aims, rows)
         for failure in (0.3, 0.05, 1e-9):
             errors = joint_errors(aims, failure, rows)
             parts = [tails.beyond(error)[i] for i, error in enumerate(errors)]
@@ -248,7 +248,7 @@ def test_the_parts_of_what_may_fail_add_up(rows: float | None) -> None:
 
 
 def test_errors_of_groups_and_columns_follow_the_order_of_the_answers() -> None:
-    mechanism = selection.ExponentialQuantiles(
+    mechanism = quantiles.ExponentialQuantiles(
         (Fraction(3, 4), Fraction(1, 2)), (2**20, 2**30), 3, Fraction(1)
     )
     one = mechanism.rank_errors(0.95)

@@ -21,15 +21,17 @@ from hypothesis import strategies as st
 from operations import integers
 
 import dppandas as dp
-from dppandas import sampling, selection
-from dppandas.accounting import Asked, Measure
-from dppandas.budget import Epsilon, Rho
-from dppandas.domain import Bounds, Grid
-from dppandas.mechanisms import Sensitivity
-from dppandas.ranks import Ranks, losses
-from dppandas.release import recorder
-from dppandas.rows import Column
-from dppandas.selection import ExponentialQuantiles, Slots, Weights, plan
+from dppandas.privacy.accounting.losses import Epsilon, Rho
+from dppandas.privacy.accounting.measures import Asked, Measure
+from dppandas.privacy.mechanisms import quantile_plans, quantiles
+from dppandas.privacy.mechanisms.base import Sensitivity
+from dppandas.privacy.mechanisms.quantile_plans import Slots, Weights, plan
+from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
+from dppandas.privacy.mechanisms.ranks import Ranks, losses
+from dppandas.privacy.sampling import samplers
+from dppandas.release.release import recorder
+from dppandas.rows.expressions import Column
+from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.statistics import Cells, Layout, Quantiles
 
 SHARES = [Fraction(0), Fraction(1, 7), Fraction(1, 2), Fraction(2, 3), Fraction(1)]
@@ -100,8 +102,8 @@ def exactly(monkeypatch: pytest.MonkeyPatch, sample: Callable[[], Any]) -> dict[
             asked.append(list(weights))
             raise Enumerated
 
-        monkeypatch.setattr(sampling, "weighted_choice", choice)
-        monkeypatch.setattr(sampling, "uniform", lambda n, choice=choice: choice([1] * n))
+        monkeypatch.setattr(samplers, "weighted_choice", choice)
+        monkeypatch.setattr(samplers, "uniform", lambda n, choice=choice: choice([1] * n))
         try:
             outcome = sample()
         except Enumerated:
@@ -139,7 +141,7 @@ def test_a_single_quantile_is_chosen_by_the_exact_exponential_mechanism(
     found = exactly(monkeypatch, lambda: mechanism.release([[ranks(rows)]])[0])
     cap = mechanism.window(0)
     table = [min(loss_by_definition(rows, q, c), Fraction(cap)) for c in range(7)]
-    rate = selection.SLACK * epsilon / (1 if q in (0, 1) else 2 * max(q, 1 - q))
+    rate = quantiles.SLACK * epsilon / (1 if q in (0, 1) else 2 * max(q, 1 - q))
     for c, chance in enumerate(em(table, rate)):
         assert_close(found[c], chance)
 
@@ -152,7 +154,7 @@ def test_several_are_chosen_each_by_the_exact_mechanism_on_its_own_part(
     monkeypatch: pytest.MonkeyPatch, rows: list[int], shares: tuple[Fraction, ...]
 ) -> None:
     """All outcomes of the recursion on 4 points of 8 parts, against the definition in parts."""
-    monkeypatch.setattr(selection, "PARTS", 8)
+    monkeypatch.setattr(quantiles, "PARTS", 8)
     top, parts, mechanism = 3, 8, law(Fraction(2), shares, 3)
     found = exactly(monkeypatch, lambda: tuple(mechanism.release([[ranks(rows)]])))
     spread = sorted(x * parts + i for x in rows for i in range(parts))  # a row has 8 parts
@@ -208,7 +210,7 @@ def test_no_neighbour_tells_more_than_epsilon(
 ) -> None:
     """Exact laws on all tables of up to 3 rows on 4 points, with units of 1 or 2 rows: the largest
     log-ratio is at most ε. Units of 2 rows lie on both sides of splits."""
-    monkeypatch.setattr(selection, "PARTS", 4)
+    monkeypatch.setattr(quantiles, "PARTS", 4)
     epsilon, points = Fraction(3), range(4 if size == 1 else 3)
     mechanism = law(epsilon, shares, top=points[-1], rows=size)
     laws: dict[tuple[int, ...], dict[Any, Fraction]] = {}
@@ -289,10 +291,10 @@ def test_weights_are_right_to_thirty_digits() -> None:
     with decimal.localcontext(decimal.Context(200)):
         weights, rate = Weights(Fraction(1, 997)), Decimal(1) / 997
         for _ in range(300):
-            run = selection.Run(
+            run = quantile_plans.Run(
                 0, 1, rng.randint(1, 2**30), rng.randint(0, 90000), rng.choice([0, 1, 50])
             )
-            found = Decimal(weights.run(run)).scaleb(-selection.PLACES)
+            found = Decimal(weights.run(run)).scaleb(-quantile_plans.PLACES)
             if run.step:
                 r = (-rate * run.step).exp()
                 expected = (
@@ -455,7 +457,7 @@ def test_errors_are_ranks_and_intervals_say_why_there_are_none() -> None:
     column = pd.Series(np.arange(1000.0), name="x")
     asked = column.dp.median(bounds=(0, 1000), epsilon=1)
     # (2Δ/ε)·ln(points/β) with Δ = 1/2
-    assert asked.error() == math.ceil(math.log((1000 * 2**20 + 1) / 0.05) / float(selection.SLACK))
+    assert asked.error() == math.ceil(math.log((1000 * 2**20 + 1) / 0.05) / float(quantiles.SLACK))
     assert asked.error(0.5) < asked.error()
     several = column.dp.quantile([0.25, 0.5], bounds=(0, 1000), epsilon=1)
     for found in (asked, several):

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dppandas import querystring
 from dppandas.errors import DPError, UnknownColumn, UnsupportedExpression
-from dppandas.rows import Column, Expression
-from dppandas.values.reading import column
-from dppandas.vectors import Vector
+from dppandas.rows import query_string
+from dppandas.rows.expressions import Column, Expression
+from dppandas.rows.values.reading import column
+from dppandas.rows.values.vectors import Vector
 
 
 class Rows:
@@ -30,7 +30,7 @@ class Rows:
 
 
 def parsed(text: Any, columns: Any = "ijxfts", **variables: Any) -> Expression:
-    return querystring.parse(text, {c: Column(c) for c in columns}, variables.__getitem__)
+    return query_string.parse(text, {c: Column(c) for c in columns}, variables.__getitem__)
 
 
 def truth(text: str, frame: pd.DataFrame, **variables: Any) -> list[bool]:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from operations import integers
 
 import dppandas as dp
-from dppandas.mechanisms import DiscreteLaplace
-from dppandas.statistics.ranges import (
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.statistics.suggested_bounds import (
     CELLS,
     LARGEST,
     SIDE,

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dppandas import canonical
-from dppandas.domain import Bounds, Grid, Unit
 from dppandas.engines.pandas import PandasEngine
-from dppandas.rows import (
+from dppandas.ledger import canonical
+from dppandas.rows.accumulators import Total
+from dppandas.rows.expressions import (
     Arithmetic,
     ByBranch,
     Clip,
@@ -25,9 +25,10 @@ from dppandas.rows import (
     Literal,
     base,
 )
+from dppandas.rows.facts.bounds import Bounds, Grid
+from dppandas.rows.facts.units import Unit
+from dppandas.rows.values.vectors import Numbers
 from dppandas.statistics import Cells, Layout, Sum
-from dppandas.totals import Total
-from dppandas.vectors import Numbers
 
 A, B = Column("a"), Column("b")
 WHERE = Compare(">", Function("tanh", Dot((A, B), (1.0, -2.0))), Literal(-0.5))
@@ -70,7 +71,9 @@ def test_sums_are_those_of_rows_read_by_nothing_remembered(
     frame = rows()
     found = [exact(frame, block, where) for block in (1, 7, 100, 10**6)]
     for module in ("numbers", "linear"):
-        monkeypatch.setattr(f"dppandas.rows.{module}.remembered", lambda c, e, made: made())
+        monkeypatch.setattr(
+            f"dppandas.rows.expressions.{module}.remembered", lambda c, e, made: made()
+        )
     anew = exact(frame, 10**6, where)
     assert all(each == anew for each in found)
     assert any(anew)

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from operations import OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released
 
 import dppandas as dp
-from dppandas import canonical
-from dppandas.budget import Epsilon
-from dppandas.query import Query
-from dppandas.release import recorder
-from dppandas.rows import And, Column, Compare, Literal, Or
+from dppandas.ledger import canonical
+from dppandas.privacy.accounting.losses import Epsilon
+from dppandas.release.query import Query
+from dppandas.release.release import recorder
+from dppandas.rows.expressions import And, Column, Compare, Literal, Or
 
 
 def table() -> pd.DataFrame:
@@ -204,7 +204,7 @@ def test_a_charge_that_failed_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_audit_draws_each_time() -> None:
-    from dppandas.session import scratch
+    from dppandas.release.session import scratch
 
     with scratch() as audit:
         for _ in range(2):

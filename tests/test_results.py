@@ -18,9 +18,9 @@ import pytest
 from operations import OPERATIONS, SELECTIONS, released
 
 import dppandas as dp
-from dppandas.mechanisms import DiscreteLaplace
-from dppandas.results import ReleasedFloat, ReleasedInt
-from dppandas.statistics.base import short
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.release.results import ReleasedFloat, ReleasedInt
+from dppandas.statistics.layout import short
 
 KEYS = ["a", "b", "c"]
 
@@ -204,7 +204,7 @@ def pretty(value: Any) -> str:
     ],
 )
 def test_a_number_with_its_error(value: float, error: float, shown: str) -> None:
-    from dppandas.expected import with_error
+    from dppandas.release.accuracy.expected import with_error
 
     assert with_error(value, error) == shown
 

@@ -34,8 +34,8 @@ from exact import (
 )
 
 import dppandas
-from dppandas import sampling
-from dppandas.mechanisms import DiscreteLaplace
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.sampling import inverse_cdf, samplers
 
 TOP = 2**64 - 1
 
@@ -45,7 +45,7 @@ TOP = 2**64 - 1
 
 @pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(5, 2)])
 def test_bernoulli_exp_is_exact(gamma: Fraction) -> None:
-    found, undecided = law(lambda bits: sampling.bernoulli_exp(gamma, bits), runs=3000)
+    found, undecided = law(lambda bits: samplers.bernoulli_exp(gamma, bits), runs=3000)
     assert undecided < Fraction(1, 10**4)
     assert_brackets(found, undecided, lambda _: exp(gamma), [True])
 
@@ -53,7 +53,7 @@ def test_bernoulli_exp_is_exact(gamma: Fraction) -> None:
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(3, 2), Fraction(2, 3)])
 def test_scalar_discrete_laplace_is_exact(scale: Fraction) -> None:
     """As a black box: what is found of z and the mass undecided bracket the exact P[Z = z]."""
-    found, undecided = law(lambda bits: sampling.discrete_laplace(scale, bits), runs=15_000)
+    found, undecided = law(lambda bits: samplers.discrete_laplace(scale, bits), runs=15_000)
     assert undecided < Fraction(1, 3)  # rejections repeat; the next test cuts them off
     assert_brackets(found, undecided, partial(laplace_pmf, scale), range(-12, 13))
 
@@ -89,11 +89,11 @@ def test_scalar_discrete_laplace_is_exact_to_300_bits(
 
     def once(bits: Script) -> int | None:
         try:
-            return sampling.discrete_laplace(scale, OneRound(bits, scale.numerator))
+            return samplers.discrete_laplace(scale, OneRound(bits, scale.numerator))
         except Again:
             return None
 
-    monkeypatch.setattr(sampling, "bernoulli_exp", coin)
+    monkeypatch.setattr(samplers, "bernoulli_exp", coin)
     found, undecided = law(once, runs=300)
     assert undecided < Fraction(1, 10**5)
     accepted = 1 - found.get(None, Fraction(0))
@@ -127,15 +127,19 @@ def floors(cuts: list[Interval], length: int) -> list[int]:
 
 
 CUTS: list[tuple[str, Any, list[Interval]]] = [
-    ("sign", sampling._sign_cuts(Fraction(1, 3)), sign_cuts(Fraction(1, 3))),
+    ("sign", inverse_cdf._sign_cuts(Fraction(1, 3)), sign_cuts(Fraction(1, 3))),
     (
         "closed",
-        sampling._digit_cuts(Fraction(1, 2), 3, closed=True),
+        inverse_cdf._digit_cuts(Fraction(1, 2), 3, closed=True),
         closed_cuts(Fraction(1, 2), 3),
     ),
-    ("open", sampling._digit_cuts(Fraction(5, 4), 4, closed=False), open_cuts(Fraction(5, 4), 4)),
+    (
+        "open",
+        inverse_cdf._digit_cuts(Fraction(5, 4), 4, closed=False),
+        open_cuts(Fraction(5, 4), 4),
+    ),
     # Cuts so close to 1 that several share a word: only longer words tell them apart.
-    ("crowded", sampling._digit_cuts(Fraction(6), 3, closed=False), open_cuts(Fraction(6), 3)),
+    ("crowded", inverse_cdf._digit_cuts(Fraction(6), 3, closed=False), open_cuts(Fraction(6), 3)),
 ]
 
 
@@ -143,7 +147,7 @@ CUTS: list[tuple[str, Any, list[Interval]]] = [
 @pytest.mark.parametrize(("cuts", "exact"), [c[1:] for c in CUTS], ids=[c[0] for c in CUTS])
 def test_inverse_cdf_is_exact_for_small_words(cuts: Any, exact: list[Interval], word: int) -> None:
     """All words, and all extensions of the words that don't decide."""
-    table = sampling.InverseCdf(cuts, word)
+    table = inverse_cdf.InverseCdf(cuts, word)
     found, undecided = law(lambda bits: int(table.draw(1, bits)[0]), runs=900, word=word)
     assert undecided < Fraction(1, 2**12)
     edges = [Fraction(0), *(low for low, _ in exact), Fraction(1)]
@@ -152,7 +156,7 @@ def test_inverse_cdf_is_exact_for_small_words(cuts: Any, exact: list[Interval], 
 
 def test_inverse_cdf_leaves_undecided_what_words_cannot_tell() -> None:
     """After d words, exactly one prefix for each different floor is open: none is guessed."""
-    table = sampling.InverseCdf(sampling._sign_cuts(Fraction(1)), word=4)
+    table = inverse_cdf.InverseCdf(inverse_cdf._sign_cuts(Fraction(1)), word=4)
     for depth in (1, 2, 3):
         runs = 1 + 16 + sum(2 * 16 for _ in range(depth - 1))  # the start, and what is open
         _, undecided = law(lambda bits: int(table.draw(1, bits)[0]), runs=runs, word=4)
@@ -168,17 +172,17 @@ def test_laplace_tables_recombine_to_the_exact_law(
 ) -> None:
     """Sign, digits and open-ended top, each drawn with its exact chances: Z is exact."""
 
-    tables = sampling.LaplaceTables(scale, base)
+    tables = inverse_cdf.LaplaceTables(scale, base)
     assert len(tables._digits) == digits
     chances = {}
     for table in (tables._sign, *tables._digits, tables._top):
         cuts = [0, *table.floors_at(400), 2**400]
         chances[table] = [Fraction(b - a, 2**400) for a, b in itertools.pairwise(cuts)]
 
-    def draw(table: sampling.InverseCdf, n: int, bits: Any) -> Any:
+    def draw(table: inverse_cdf.InverseCdf, n: int, bits: Any) -> Any:
         return np.array([bits.choose(chances[table]) for _ in range(n)])
 
-    monkeypatch.setattr(sampling.InverseCdf, "draw", draw)
+    monkeypatch.setattr(inverse_cdf.InverseCdf, "draw", draw)
     found, undecided = law(lambda bits: int(tables.draw(1, bits)[0]), runs=800)
     assert undecided < Fraction(1, 10**11)
     # far enough for the top to say "base or more" several times
@@ -187,7 +191,7 @@ def test_laplace_tables_recombine_to_the_exact_law(
 
 def test_laplace_tables_end_to_end_over_all_words() -> None:
     """A coarse bracket, but nothing is replaced: words in, integers out."""
-    tables = sampling.LaplaceTables(Fraction(1), 2, word=4)
+    tables = inverse_cdf.LaplaceTables(Fraction(1), 2, word=4)
     found, undecided = law(lambda bits: int(tables.draw(1, bits)[0]), runs=12_000, word=4)
     assert undecided < Fraction(1, 5)
     assert_brackets(found, undecided, partial(laplace_pmf, Fraction(1)), range(-12, 13))
@@ -205,9 +209,9 @@ SCALES = [
 ]
 
 
-def tables_and_cuts(scale: Fraction) -> list[tuple[sampling.InverseCdf, list[Interval]]]:
+def tables_and_cuts(scale: Fraction) -> list[tuple[inverse_cdf.InverseCdf, list[Interval]]]:
     """Each table of a scale with its exact cuts, digits of rate, rate·base, rate·base², …"""
-    tables = sampling.laplace_tables(scale)
+    tables = inverse_cdf.laplace_tables(scale)
     base, rate = tables._base, 1 / scale
     pairs = [(tables._sign, sign_cuts(rate))]
     for digit in tables._digits:
@@ -222,7 +226,7 @@ def test_floors_agree_with_fractions(scale: Fraction) -> None:
     for table, cuts in tables_and_cuts(scale):
         assert table.floors.tolist() == floors(cuts, 64)
     # The top is seldom "base or more", and needs no thousands of digits to tell that from never.
-    tables = sampling.laplace_tables(scale)
+    tables = inverse_cdf.laplace_tables(scale)
     top_rate = tables._base ** len(tables._digits) / scale
     assert 4 <= top_rate * tables._base <= 1024
     assert top_rate * tables._base <= 128 or tables._digits
@@ -269,7 +273,7 @@ def test_every_part_of_the_table_decides_as_its_floors_do(scale: Fraction) -> No
 
 
 def test_undecided_words_of_a_vector_keep_their_places() -> None:
-    table = sampling.laplace_tables(Fraction(10, 3))._sign
+    table = inverse_cdf.laplace_tables(Fraction(10, 3))._sign
     low, high = table.floors.tolist()
     bits = Script([0, low, TOP, high, low + 1, 0, TOP])  # five words, then one for each at a floor
     assert table.draw(5, bits).tolist() == [0, 0, 2, 2, 1]
@@ -278,7 +282,7 @@ def test_undecided_words_of_a_vector_keep_their_places() -> None:
 
 def test_magnitudes_beyond_int64_are_exact() -> None:
     """A top that is "base or more" 200 times: Python's integers take over, nothing wraps."""
-    tables = sampling.LaplaceTables(Fraction(2**50))
+    tables = inverse_cdf.LaplaceTables(Fraction(2**50))
     digits, more = len(tables._digits), [TOP, TOP]  # one word does not say "base or more" here
     bits = Script([TOP, *more * 200, 0, *[0] * digits])
     assert tables.draw(1, bits).tolist() == [-(200 * 256 * 256**digits) - 1]
@@ -290,7 +294,7 @@ def test_magnitudes_beyond_int64_are_exact() -> None:
 def coin(gap: int, rate: Fraction, words: list[int]) -> tuple[bool, int]:
     """What bernoulli_exp_vector says of one gap, and how many words it took to say so."""
     bits = Script(words)
-    return bool(sampling.bernoulli_exp_vector([gap], rate, bits)[0]), bits.used
+    return bool(samplers.bernoulli_exp_vector([gap], rate, bits)[0]), bits.used
 
 
 @pytest.mark.parametrize("gamma", [Fraction(1, 10**6), Fraction(1), Fraction(37, 3), Fraction(44)])
@@ -355,8 +359,8 @@ def mean_z(draws: Any, scale: Fraction) -> float:
 
 
 SAMPLERS: dict[str, Callable[[Fraction, int], Any]] = {
-    "scalar": lambda scale, n: np.array([sampling.discrete_laplace(scale) for _ in range(n)]),
-    "vector": sampling.discrete_laplace_vector,
+    "scalar": lambda scale, n: np.array([samplers.discrete_laplace(scale) for _ in range(n)]),
+    "vector": samplers.discrete_laplace_vector,
 }
 
 
@@ -402,7 +406,7 @@ def test_noise_agrees_with_opendp() -> None:
     space = dp.vector_domain(dp.atom_domain(T="i64"), size=n), dp.l1_distance(T="i64")
     laplace = dp.m.make_laplace(*space, scale=float(scale))
     theirs = np.array(laplace([0] * n))
-    ours = sampling.discrete_laplace_vector(scale, n)
+    ours = samplers.discrete_laplace_vector(scale, n)
     spread = math.sqrt((np.abs(ours).var() + np.abs(theirs).var()) / n)
     assert abs(np.abs(ours).mean() - np.abs(theirs).mean()) <= 5 * spread
     table = [np.bincount(np.clip(x, -40, 40) + 40, minlength=81) for x in (ours, theirs)]
@@ -418,7 +422,7 @@ def test_selection_has_the_law_it_states() -> None:
     """χ², false alarms 1e-7. The exponential mechanism's law is told apart with certainty."""
     stats = pytest.importorskip("scipy.stats")
     n, gaps = 20_000, [3, 2, 0]
-    chosen = [sampling.permute_and_flip(gaps, Fraction(1)) for _ in range(n)]
+    chosen = [samplers.permute_and_flip(gaps, Fraction(1)) for _ in range(n)]
     cells = np.bincount(chosen, minlength=3)
     expected = np.array(selection_law(gaps, Fraction(1)))
     assert stats.chisquare(cells, n * expected / expected.sum()).pvalue > 1e-7
@@ -434,8 +438,8 @@ def vectors() -> tuple[tuple[int, ...], ...]:
     return tuple(
         tuple(sampler(scale, n).tolist())
         for sampler, scale in (
-            (sampling.discrete_laplace_vector, Fraction(2**20)),
-            (sampling.discrete_gaussian_vector, Fraction(2**40)),
+            (samplers.discrete_laplace_vector, Fraction(2**20)),
+            (samplers.discrete_gaussian_vector, Fraction(2**40)),
         )
         for n in (16, 128)
     )

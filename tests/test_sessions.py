@@ -16,9 +16,9 @@ import pytest
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
-from dppandas.ledger import attribute_to
-from dppandas.query import Token
-from dppandas.session import scratch
+from dppandas.ledger.ledger import attribute_to
+from dppandas.release.query import Token
+from dppandas.release.session import scratch
 
 
 def people() -> pd.DataFrame:
@@ -171,7 +171,7 @@ class TestRefusedSessions:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("dppandas.accounting.Terms.parse", interrupted)
+            patch.setattr("dppandas.privacy.accounting.measures.Terms.parse", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 dp.session(epsilon=2)
         with pytest.raises(dp.SessionError, match="interrupted"):
@@ -434,7 +434,7 @@ class TestProtect:
     def test_terms_are_checked_before_the_data_is_looked_at(
         self, terms: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("dppandas.engines.contents.row_hashes", None)
+        monkeypatch.setattr("dppandas.engines.truncation.row_hashes", None)
         with pytest.raises(dp.QueryError, match=message):
             dp.protect(people(), **{"name": "people", **terms})
         with pytest.raises(dp.QueryError, match="takes a DataFrame"):
@@ -444,7 +444,7 @@ class TestProtect:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A default of 1 dropped all but one row of each, and nobody had asked for that."""
-        monkeypatch.setattr("dppandas.accessor.PandasEngine", None)  # no row is looked at
+        monkeypatch.setattr("dppandas.frames.protect.PandasEngine", None)  # no row is looked at
         for ask in (lambda: dp.protect(people(), "p", "id"), lambda: dp.private(people(), "id")):
             with pytest.raises(dp.MissingArgument, match="1 would keep one row of each unit"):
                 ask()
@@ -622,7 +622,7 @@ def test_a_column_named_row_is_a_column(exact: None) -> None:
 def test_truncation_happens_once_for_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
     source = dp.protect(people(), name="people", unit="id", max_rows=1)
     source.count(epsilon=1)
-    monkeypatch.setattr("dppandas.engines.contents.kept_rows", None)  # not looked at again
+    monkeypatch.setattr("dppandas.engines.truncation.kept_rows", None)  # not looked at again
     assert isinstance(source.count(epsilon=1), int)
     assert isinstance(source._root.engine, PandasEngine)
 

@@ -15,11 +15,12 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import sampling, smoothing
-from dppandas.accounting import Asked
-from dppandas.budget import Epsilon
-from dppandas.ranks import Ranks
-from dppandas.smoothing import AtRank, PolyPlace, Target, Trimmed
+from dppandas.privacy.accounting.losses import Epsilon
+from dppandas.privacy.accounting.measures import Asked
+from dppandas.privacy.mechanisms import smooth as smoothing
+from dppandas.privacy.mechanisms.ranks import Ranks
+from dppandas.privacy.mechanisms.smooth import AtRank, PolyPlace, Target, Trimmed
+from dppandas.privacy.sampling import samplers
 
 TOP = 7
 VALUES = (0, 2, 3, 7)
@@ -256,7 +257,7 @@ def test_noise_has_its_law() -> None:
 
 
 def frozen(monkeypatch: pytest.MonkeyPatch, sign: int, share: float) -> None:
-    monkeypatch.setattr(sampling, "signed_share", lambda: (sign, share))
+    monkeypatch.setattr(samplers, "signed_share", lambda: (sign, share))
 
 
 def test_without_noise_it_is_the_value_of_its_rank(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from operations import BOUNDS, GROUPS, OF_UNITS, OPERATIONS
 
 import dppandas as dp
-from dppandas.budget import Delta, Epsilon, Loss, Rho
 from dppandas.engines.pandas import PandasEngine
+from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 
 
 def table() -> pd.DataFrame:

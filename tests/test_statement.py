@@ -20,13 +20,14 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import __main__, report
-from dppandas.accounting import Terms
-from dppandas.budget import Epsilon, Loss
-from dppandas.durable import SqliteStore
-from dppandas.spending import Part
-from dppandas.store import Entry
-from dppandas.verify import verified
+from dppandas import __main__
+from dppandas.ledger import report
+from dppandas.ledger.storage.sqlite import SqliteStore
+from dppandas.ledger.storage.store import Entry
+from dppandas.ledger.storage.verify import verified
+from dppandas.privacy.accounting.composition import Part
+from dppandas.privacy.accounting.losses import Epsilon, Loss
+from dppandas.privacy.accounting.measures import Terms
 
 SESSIONS: dict[str, dict[str, Any]] = {
     "no limit": {},

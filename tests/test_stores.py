@@ -20,12 +20,12 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas import connections, durable
-from dppandas.accounting import Terms
-from dppandas.budget import Delta, Epsilon, Loss
-from dppandas.durable import SqliteStore
-from dppandas.spending import Part
-from dppandas.store import Entry, MemoryStore, Registered, Store
+from dppandas.ledger.storage import connections, sqlite
+from dppandas.ledger.storage.sqlite import SqliteStore
+from dppandas.ledger.storage.store import Entry, MemoryStore, Registered, Store
+from dppandas.privacy.accounting.composition import Part
+from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
+from dppandas.privacy.accounting.measures import Terms
 
 TERMS = Terms(limit=Loss(Epsilon(2)))
 DRAFT = Entry(
@@ -278,7 +278,7 @@ def test_a_damaged_file_is_told_and_nothing_is_released(tmp_path: Path) -> None:
 def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "a.ledger", TERMS).close()
     db = sqlite3.connect(tmp_path / "a.ledger")
-    db.execute(f"PRAGMA user_version = {durable.SCHEMA + 1}")
+    db.execute(f"PRAGMA user_version = {sqlite.SCHEMA + 1}")
     db.close()
     with pytest.raises(dp.StoreError, match="newer dppandas"):
         SqliteStore(tmp_path / "a.ledger", TERMS)
@@ -382,10 +382,10 @@ def test_an_interrupted_charge_leaves_the_store_usable(tmp_path: Path) -> None:
 WORK = """
     import os, sys
     import dppandas as dp
-    from dppandas.store import Entry
-    from dppandas.budget import Epsilon, Loss
-    from dppandas.ledger import Ledger
-    from dppandas.durable import SqliteStore
+    from dppandas.ledger.storage.store import Entry
+    from dppandas.privacy.accounting.losses import Epsilon, Loss
+    from dppandas.ledger.ledger import Ledger
+    from dppandas.ledger.storage.sqlite import SqliteStore
 
     def entry(loss="1/100"):
         return Entry(0, 0.0, "people", "verified", "count", Loss(Epsilon(loss)), "m", "1", "", None)
@@ -518,7 +518,7 @@ def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
 
 def test_two_kernels_may_open_a_new_file_at_once(tmp_path: Path) -> None:
     body = """
-        from dppandas.accounting import Terms
+        from dppandas.privacy.accounting.measures import Terms
         store = SqliteStore(sys.argv[1], Terms(limit=Loss(Epsilon(1))))
         Ledger(store.terms, store).charge(entry())
     """

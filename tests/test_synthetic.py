@@ -19,12 +19,12 @@ from operations import integers
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
-from dppandas.mechanisms import Exponential, PermuteAndFlip
-from dppandas.synthetic import aim, graphs, mwem, tables
-from dppandas.synthetic.domains import Domain, domain_of, marginals_of
-from dppandas.synthetic.fit_scores import Misfit, SmallDatabases, candidates, databases
-from dppandas.synthetic.misfits import STEP
-from dppandas.synthetic.small import MOST_DATABASES, database
+from dppandas.models.synthetic import aim, distribution, graphs, mwem
+from dppandas.models.synthetic.domains import Domain, domain_of, marginals_of
+from dppandas.models.synthetic.fit_scores import Misfit, SmallDatabases, candidates, databases
+from dppandas.models.synthetic.small_database import MOST_DATABASES, database
+from dppandas.models.synthetic.worst_fit import STEP
+from dppandas.privacy.mechanisms.selection import Exponential, PermuteAndFlip
 
 KEYS = {"a": ["x", "y"], "b": [1, 2, 3], "c": [False, True]}
 needs_mbi = pytest.mark.skipif(
@@ -201,17 +201,17 @@ def test_multiplicative_weights_find_a_table_that_has_the_marginals() -> None:
     truth = np.array([(7 * i * i + 3) % 11 + 1.0 for i in range(24)])
     pairs = [(0, 1), (1, 2)]
     measured = [
-        tables.Measured(
-            known.positions(m), tables.summed(truth, known.positions(m), known.cells(m))
+        distribution.Measured(
+            known.positions(m), distribution.summed(truth, known.positions(m), known.cells(m))
         )
         for m in pairs
     ]
     total = float(truth.sum())
-    table = tables.uniform(known, total)
+    table = distribution.uniform(known, total)
     for _ in range(4):
-        table = tables.fitted(table, measured, total)
+        table = distribution.fitted(table, measured, total)
     for each in measured:
-        off = tables.summed(table, each.positions, len(each.counts)) - each.counts
+        off = distribution.summed(table, each.positions, len(each.counts)) - each.counts
         assert np.abs(off).max() < 0.01 * total / 24
     assert table.sum() == pytest.approx(total)
     assert table.min() > 0
@@ -221,12 +221,14 @@ def test_negative_counts_and_none_at_all_are_fitted() -> None:
     known = domain(3, 2)
     positions = known.positions((0,))
     for counts in ([-50.0, -1.0, 3.0], [0.0, 0.0, 0.0], [1e12, -1e12, 5.0]):
-        table = tables.fitted(
-            tables.uniform(known, 1.0), [tables.Measured(positions, np.array(counts))], 1.0
+        table = distribution.fitted(
+            distribution.uniform(known, 1.0),
+            [distribution.Measured(positions, np.array(counts))],
+            1.0,
         )
         assert np.isfinite(table).all()
         assert table.sum() == pytest.approx(1)
-        assert [len(each) for each in tables.rounded(known, table, 5)] == [5, 5]
+        assert [len(each) for each in distribution.rounded(known, table, 5)] == [5, 5]
 
 
 def test_rounded_rows_are_as_many_as_asked_and_near_every_share() -> None:
@@ -234,7 +236,7 @@ def test_rounded_rows_are_as_many_as_asked_and_near_every_share() -> None:
     table = np.array([((i * 37) % 23 + 1.0) ** 2 for i in range(60)])
     shares = table / table.sum()
     for rows in (1, 2, 7, 100, 5000):
-        codes = tables.rounded(known, table, rows)
+        codes = distribution.rounded(known, table, rows)
         assert {len(each) for each in codes} == {rows}
         counts = np.bincount(np.ravel_multi_index(codes, known.shape), minlength=60)
         assert np.abs(counts - rows * shares).max() <= 1
@@ -244,7 +246,7 @@ def test_rounded_rows_are_as_many_as_asked_and_near_every_share() -> None:
 
 def test_the_line_of_cells_visits_each_once_and_moves_by_one_label() -> None:
     known = domain(3, 2, 4)
-    line = tables._in_line(known)
+    line = distribution._in_line(known)
     assert sorted(line) == list(range(24))
     places = np.stack(np.unravel_index(line, known.shape), axis=1)
     assert set(np.abs(np.diff(places, axis=0)).sum(axis=1)) == {1}
@@ -442,11 +444,11 @@ def test_mwem_selects_what_fits_worst_and_never_twice() -> None:
 def test_noise_alone_is_shrunk_to_what_was_expected() -> None:
     expected = np.array([10.0, 20.0, 30.0, 40.0])
     noisy = expected + np.array([3.0, -3.0, 3.0, -3.0])
-    assert tables.shrunk(noisy, expected, 3.5).tolist() == expected.tolist()
-    assert tables.shrunk(noisy, expected, 0.0).tolist() == noisy.tolist()
-    assert tables.shrunk(expected, expected, 1.0).tolist() == expected.tolist()
+    assert distribution.shrunk(noisy, expected, 3.5).tolist() == expected.tolist()
+    assert distribution.shrunk(noisy, expected, 0.0).tolist() == noisy.tolist()
+    assert distribution.shrunk(expected, expected, 1.0).tolist() == expected.tolist()
     np.testing.assert_allclose(
-        tables.shrunk(noisy, expected, 1.5), expected + 0.75 * (noisy - expected)
+        distribution.shrunk(noisy, expected, 1.5), expected + 0.75 * (noisy - expected)
     )
 
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from operations import integers
 
 import dppandas as dp
-from dppandas.mechanisms import DiscreteGaussian, DiscreteLaplace
-from dppandas.rows import tables
-from dppandas.statistics.tables import descending
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from dppandas.rows.expressions import table_lookups
+from dppandas.statistics.counting.contingency import descending
 
 RNG = np.random.default_rng(5)
 N = 400
@@ -317,8 +317,8 @@ def test_declared_tuples_are_found_by_table_and_by_search(
 ) -> None:
     """Some tuples of three columns, in any order, against a dict of them."""
     if searches:
-        monkeypatch.setattr(tables, "_table", lambda *sizes: None)
-    tables._tuples._known.clear()
+        monkeypatch.setattr(table_lookups, "_table", lambda *sizes: None)
+    table_lookups._tuples._known.clear()
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(rng.integers(0, 5, (300, 3)), columns=list("xyz")).astype(object)
     frame[rng.random(frame.shape) < 0.05] = None
@@ -328,7 +328,7 @@ def test_declared_tuples_are_found_by_table_and_by_search(
     found = dict(zip(keys, integers(asked, asked._root.engine), strict=True))
     rows = list(map(tuple, frame.to_numpy().tolist()))
     assert found == {key: rows.count(key) for key in keys}
-    tables._tuples._known.clear()
+    table_lookups._tuples._known.clear()
 
 
 # --- histograms -----------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from draws import EVERY, parts
 
 import dppandas as dp
 from dppandas import local, models
-from dppandas.groups import UnknownGroups
-from dppandas.mechanisms import Selection
+from dppandas.frames.groupby import UnknownGroups
 from dppandas.models import Model
+from dppandas.privacy.mechanisms.selection import Selection
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.append(str(BENCHMARKS))

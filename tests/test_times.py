@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dppandas as dp
-from dppandas.domain import is_missing
-from dppandas.rows import Expression
-from dppandas.spans import TICKS, Ruler, Span, tick_of
+from dppandas.rows.expressions import Expression
+from dppandas.rows.facts.keys import is_missing
+from dppandas.rows.facts.spans import TICKS, Ruler, Span, tick_of
+from dppandas.rows.values.vectors import as_objects
 from dppandas.statistics import Layout
-from dppandas.vectors import as_objects
 
 BERLIN = "Europe/Berlin"
 EPOCH = pd.Timestamp("1970-01-01").as_unit("us")

@@ -19,18 +19,21 @@ from operations import UNKNOWN, integers
 from test_neighbours import PLAIN, SCHEMA, WILD, Odd
 
 import dppandas as dp
-from dppandas import conversions, sampling
-from dppandas.accounting import Asked, Measure
-from dppandas.budget import Delta, Epsilon, Loss
-from dppandas.domain import Unit, is_missing
-from dppandas.engines.columns import Columns
-from dppandas.engines.contents import kept_rows
 from dppandas.engines.pandas import PandasEngine
-from dppandas.hashing import name_of
-from dppandas.labels import coded, named, rank
-from dppandas.mechanisms import DiscreteLaplace
-from dppandas.thresholds import Curve, KeyedNoise, PartitionSelection, Threshold, least_threshold
-from dppandas.vectors import vector
+from dppandas.engines.readers import Columns
+from dppandas.engines.truncation import kept_rows
+from dppandas.privacy.accounting import conversions
+from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
+from dppandas.privacy.accounting.measures import Asked, Measure
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.mechanisms.partition_selection import Curve, PartitionSelection
+from dppandas.privacy.mechanisms.thresholds import KeyedNoise, Threshold, least_threshold
+from dppandas.privacy.sampling import samplers
+from dppandas.rows.facts.keys import is_missing
+from dppandas.rows.facts.units import Unit
+from dppandas.rows.values.hashing import name_of
+from dppandas.rows.values.labels import coded, named, rank
+from dppandas.rows.values.vectors import vector
 
 DIGITS = Context(60)
 KEY = b"0123456789abcdef"
@@ -220,7 +223,7 @@ def test_labels_are_told_with_exactly_the_probability_of_the_curve(n: int) -> No
     """By enumeration of all bits, in words of 4."""
     curve = Curve.of(Fraction(1), Fraction("1e-2") if n < 5 else Fraction("1e-5"))
     found, undecided = law(
-        lambda script: sampling.bernoulli_of(lambda digits: curve._around(n, digits), script, 4),
+        lambda script: samplers.bernoulli_of(lambda digits: curve._around(n, digits), script, 4),
         600, 4,
     )  # fmt: skip
     low, high = (Fraction(end) for end in curve._around(n, 200))
@@ -233,7 +236,7 @@ def test_a_rational_probability_is_decided_too() -> None:
     """δ = 1/128 has an end: an interval around it never decides the floor, more bits do."""
     curve = Curve.of(Fraction(1), Fraction(1, 128))
     found, undecided = law(
-        lambda script: sampling.bernoulli_of(lambda digits: curve._around(1, digits), script, 4),
+        lambda script: samplers.bernoulli_of(lambda digits: curve._around(1, digits), script, 4),
         600, 4,
     )  # fmt: skip
     assert_brackets(found, undecided, lambda yes: Fraction(1 if yes else 127, 128), [True, False])

@@ -27,14 +27,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dppandas as dp
-from dppandas import hashing, labels, vectors
-from dppandas.engines import contents
-from dppandas.engines.columns import Columns
-from dppandas.values import MISSING, Cell, canonical, key, name
-from dppandas.values.cells import FAMILIES, MOST_BITS, MOST_CHARACTERS, MOST_DEPTH, OPAQUE, order
-from dppandas.values.comparing import COMPARE, cells
-from dppandas.values.objects import value_of
-from dppandas.values.reading import column
+from dppandas.engines import truncation
+from dppandas.engines.readers import Columns
+from dppandas.rows.values import MISSING, Cell, canonical, hashing, key, labels, name, vectors
+from dppandas.rows.values.cells import (
+    FAMILIES,
+    MOST_BITS,
+    MOST_CHARACTERS,
+    MOST_DEPTH,
+    OPAQUE,
+    order,
+)
+from dppandas.rows.values.comparisons import COMPARE, cells
+from dppandas.rows.values.objects import value_of
+from dppandas.rows.values.reading import column
 
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 NOON = dt.datetime(2020, 1, 1, 12)
@@ -217,11 +223,11 @@ def test_storage_never_changes_a_meaning(kind: str, data: st.DataObject) -> None
     for dtype in dtypes:
         held = Columns(pd.DataFrame({"x": pd.Series(values, dtype="object").astype(dtype)}))
         assert meanings(held["x"]) == wanted, dtype
-        hashes.add(contents.fingerprint(held, b"k" * 16))
-        hashes.add(contents.fingerprint(Columns(pd.DataFrame({"x": objects(values)})), b"k" * 16))
+        hashes.add(truncation.fingerprint(held, b"k" * 16))
+        hashes.add(truncation.fingerprint(Columns(pd.DataFrame({"x": objects(values)})), b"k" * 16))
         mixed = Columns(pd.DataFrame({"x": objects([*values, "z", 1j])}))
-        alone = contents.row_hashes(held, b"k" * 16).tolist()
-        assert contents.row_hashes(mixed, b"k" * 16).tolist()[: len(values)] == alone, dtype
+        alone = truncation.row_hashes(held, b"k" * 16).tolist()
+        assert truncation.row_hashes(mixed, b"k" * 16).tolist()[: len(values)] == alone, dtype
     assert len(hashes) == 1
 
 
@@ -303,16 +309,16 @@ TOLD_APART = [
 @pytest.mark.parametrize(("one", "other"), TOLD_APART, ids=lambda x: type(x).__name__)
 def test_what_a_verb_tells_apart_has_another_fingerprint(one: Any, other: Any) -> None:
     frames = [Columns(pd.DataFrame({"x": objects([0, x])})) for x in (one, other)]
-    first, second = (contents.fingerprint(frame, b"k" * 16) for frame in frames)
+    first, second = (truncation.fingerprint(frame, b"k" * 16) for frame in frames)
     assert first != second
-    (a, b), (c, d) = (contents.row_hashes(frame, b"k" * 16).tolist() for frame in frames)
+    (a, b), (c, d) = (truncation.row_hashes(frame, b"k" * 16).tolist() for frame in frames)
     assert a == c
     assert b != d
 
 
 def test_columns_whose_names_print_alike_are_not_taken_for_one_another() -> None:
     one, other = pd.DataFrame({1: [1], "1": [2]}), pd.DataFrame({1: [2], "1": [1]})
-    first, second = (contents.fingerprint(Columns(df), b"k" * 16) for df in (one, other))
+    first, second = (truncation.fingerprint(Columns(df), b"k" * 16) for df in (one, other))
     assert first != second
 
 
@@ -434,7 +440,7 @@ def test_long_doubles_name_the_same_unit_as_numbers() -> None:
 def test_columns_are_read_once_and_not_before_they_are_needed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from dppandas.values import reading
+    from dppandas.rows.values import reading
 
     read: list[Any] = []
     real = reading.column
@@ -545,8 +551,8 @@ def test_ledgers_of_the_form_before_go_on_and_replay_nothing(
             part.count(epsilon="0.5")
 
     for form, spent in ((1, 1), (2, 2), (2, 2)):
-        monkeypatch.setattr("dppandas.canonical.FORM", form)
-        monkeypatch.setattr("dppandas.accessor.FORM", form)
+        monkeypatch.setattr("dppandas.ledger.canonical.FORM", form)
+        monkeypatch.setattr("dppandas.frames.protect.FORM", form)
         dp.reset()
         dp.session(epsilon=9, store=tmp_path / "a.ledger")
         asked()

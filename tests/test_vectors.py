@@ -20,9 +20,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dppandas import vectors
-from dppandas.domain import is_hashable, is_missing, plain
-from dppandas.rows import (
+from dppandas.rows.expressions import (
     Arithmetic,
     Column,
     Compare,
@@ -33,8 +31,10 @@ from dppandas.rows import (
     Negative,
     Not,
 )
-from dppandas.values.reading import column
-from dppandas.vectors import COMPARE, NUMBERS, Labels, Vector
+from dppandas.rows.facts.keys import is_hashable, is_missing, plain
+from dppandas.rows.values import vectors
+from dppandas.rows.values.reading import column
+from dppandas.rows.values.vectors import COMPARE, NUMBERS, Labels, Vector
 
 # --- Labels.codes against a search one by one -----------------------------------------------------
 

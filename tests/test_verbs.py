@@ -18,16 +18,17 @@ from hypothesis import strategies as st
 from test_vectors import ELEMENTS, HOSTILE, objects
 
 import dppandas as dp
-from dppandas import hashing, refusals, rows, values, vectors
-from dppandas.budget import Epsilon
-from dppandas.engines import AGGREGATES
-from dppandas.engines.columns import Columns
+from dppandas.columns import refusals
+from dppandas.columns.accessors import TextMethods, TimeMethods
+from dppandas.engines.base import AGGREGATES
 from dppandas.engines.pandas import Table
-from dppandas.parts import TextMethods, TimeMethods
-from dppandas.query import Query
-from dppandas.rows.text import MAPS, TESTS
-from dppandas.rows.times import DURATIONS, PARTS
-from dppandas.values import MISSING, Cell
+from dppandas.engines.readers import Columns
+from dppandas.privacy.accounting.losses import Epsilon
+from dppandas.release.query import Query
+from dppandas.rows import expressions, values
+from dppandas.rows.expressions.text import MAPS, TESTS
+from dppandas.rows.expressions.times import DURATIONS, PARTS
+from dppandas.rows.values import MISSING, Cell, hashing, vectors
 
 EPSILON = 8
 Verb = Callable[[Any], Any]
@@ -265,7 +266,9 @@ def meanings(vector: vectors.Vector) -> list[Cell]:
     return [MISSING if code < 0 else held.levels.cells[code] for code in held.codes.tolist()]
 
 
-def results(df: pd.DataFrame, expression: rows.Expression, branches: int, part: slice) -> list[Any]:
+def results(
+    df: pd.DataFrame, expression: expressions.Expression, branches: int, part: slice
+) -> list[Any]:
     """The elements of an expression on some rows, for each branch."""
     first, last, _ = part.indices(len(df))
     block = Table(Columns(df), b"k" * 16).block(first, last)
@@ -285,10 +288,10 @@ def results(df: pd.DataFrame, expression: rows.Expression, branches: int, part: 
     return list(zip(*found, strict=True))
 
 
-def asked(name: str, p: Any) -> tuple[rows.Expression, int]:
+def asked(name: str, p: Any) -> tuple[expressions.Expression, int]:
     if name.startswith("filter "):
         frame = FILTERS[name[7:]](p)
-        return (rows.EVERY if frame._where is None else frame._where), frame._root.branches
+        return (expressions.EVERY if frame._where is None else frame._where), frame._root.branches
     column = VERBS[name](p)
     return column._expression, column._root.branches
 

@@ -10,7 +10,7 @@ import pytest
 from operations import integers
 
 import dppandas as dp
-from dppandas.mechanisms import DiscreteLaplace
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 
 WITHIN = {"weight_bounds": (0, 5)}
 

@@ -23,17 +23,19 @@ from operations import EVERY, UNKNOWN, released
 from test_replay import schema
 
 import dppandas as dp
-from dppandas import charts, durable, views
-from dppandas.accounting import Terms
-from dppandas.budget import Epsilon, Loss
-from dppandas.ledger import Ledger, attribute_to, kernel
-from dppandas.notebook import whatif
-from dppandas.notebook.cells import Cells
-from dppandas.notebook.live import LOOK, Live, Watch
-from dppandas.notebook.view import View
-from dppandas.session import running
-from dppandas.spending import Part, Spending
-from dppandas.store import Entry, MemoryStore
+from dppandas.display.notebook import whatif
+from dppandas.display.notebook.cells import Cells
+from dppandas.display.notebook.live import LOOK, Live, Watch
+from dppandas.display.notebook.view import View
+from dppandas.ledger import charts
+from dppandas.ledger import html as views
+from dppandas.ledger.ledger import Ledger, attribute_to, kernel
+from dppandas.ledger.storage import sqlite
+from dppandas.ledger.storage.store import Entry, MemoryStore
+from dppandas.privacy.accounting.composition import Part, Spending
+from dppandas.privacy.accounting.losses import Epsilon, Loss
+from dppandas.privacy.accounting.measures import Terms
+from dppandas.release.session import running
 
 ENTRY = Entry(
     number=0, time=1.5, source="people", lineage="verified", what="count",
@@ -397,12 +399,12 @@ def test_a_short_ledger_has_no_pages() -> None:
 def test_an_update_reads_no_more_of_a_long_ledger_than_of_a_short_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = durable.SqliteStore(tmp_path / "a.ledger", Terms(limit=Loss(Epsilon(10**6))))
+    store = sqlite.SqliteStore(tmp_path / "a.ledger", Terms(limit=Loss(Epsilon(10**6))))
     for _ in range(6):
         store.add([ENTRY] * 500, lambda before, after: None)
     ledger, read = Ledger(store.terms, store), []
-    whole = durable.entry_of
-    monkeypatch.setattr(durable, "entry_of", lambda *a: read.append(a[0]) or whole(*a))
+    whole = sqlite.entry_of
+    monkeypatch.setattr(sqlite, "entry_of", lambda *a: read.append(a[0]) or whole(*a))
     view = View(ledger)
     assert len(read) <= views.SHOWN + 2 * charts.FIRST
     read.clear()
@@ -468,7 +470,7 @@ class Kernelled:
 def pushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The copies that were shown."""
     found: list[str] = []
-    place = "dppandas.notebook.view"
+    place = "dppandas.display.notebook.view"
     monkeypatch.setattr(f"{place}.display", lambda *a, **k: None)
     monkeypatch.setattr(f"{place}.DisplayHandle.display", lambda *a: None)
     monkeypatch.setattr(f"{place}.DisplayHandle.update", lambda self, html: found.append(html.data))
@@ -537,8 +539,8 @@ def test_a_watch_outlives_a_file_that_can_not_be_read_for_a_while(
         raise dp.StoreError("busy")
 
     live.show(dp.ledger())
-    monkeypatch.setattr("dppandas.notebook.live.LOOK", LOOK / 50)
-    monkeypatch.setattr(durable.SqliteStore, "has_changed", fails)
+    monkeypatch.setattr("dppandas.display.notebook.live.LOOK", LOOK / 50)
+    monkeypatch.setattr(sqlite.SqliteStore, "has_changed", fails)
     until(lambda: len(looked) > 2)
     monkeypatch.undo()
     assert len(watches()) == 1

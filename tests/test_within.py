@@ -28,10 +28,11 @@ from operations import (
 from scipy import stats
 
 import dppandas as dp
-from dppandas import expected, release, within
-from dppandas.budget import LARGEST, SMALLEST, Loss
 from dppandas.engines.pandas import PandasEngine
-from dppandas.query import Query
+from dppandas.privacy.accounting.losses import LARGEST, SMALLEST, Loss
+from dppandas.release import release, target_error
+from dppandas.release.accuracy import expected
+from dppandas.release.query import Query
 
 N = 300
 EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN]
@@ -213,9 +214,9 @@ def test_a_count_costs_what_its_law_says(most: int, confidence: str) -> None:
     assert dp.record(n).epsilon == max(Fraction(expected), Fraction("9.54e-7"))
 
 
-@given(st.integers(0, len(within._PLACES) - 2))
+@given(st.integers(0, len(target_error._PLACES) - 2))
 def test_short_decimals_are_in_order_and_have_three_digits(place: int) -> None:
-    here, after = within._decimal(place), within._decimal(place + 1)
+    here, after = target_error._decimal(place), target_error._decimal(place + 1)
     assert lower(after) == here
     value = Decimal(here.numerator) / Decimal(here.denominator)
     assert len(value.normalize().as_tuple().digits) <= 3

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..budget import parse_budget
 from ..errors import QueryError
-from ..expected import parse_confidence
+from ..privacy.accounting.losses import parse_budget
+from ..release.accuracy.expected import parse_confidence
 from .events import Bounder, Event, learn
 from .outcomes import Sample
 

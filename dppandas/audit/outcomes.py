@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..domain import is_missing
+from ..rows.facts.keys import is_missing
 
 #: More numbers than this of one outcome are left alone: events over so many could not be learned.
 WIDEST = 256

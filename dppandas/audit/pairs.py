@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..domain import Unit, is_missing
 from ..errors import QueryError
-from ..hashing import name_of
+from ..rows.facts.keys import is_missing
+from ..rows.facts.units import Unit
+from ..rows.values.hashing import name_of
 
 Row = list[Any]
 

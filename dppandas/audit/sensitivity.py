@@ -11,16 +11,17 @@ from typing import Any
 
 import pandas as pd
 
-from .. import sampling
-from ..accessor import protect
-from ..domain import Unit, parse_domain
 from ..errors import QueryError
-from ..frame import PrivateFrame
-from ..kinds import Schema, of_columns, parse
-from ..mechanisms import Mechanism
-from ..query import Query
-from ..release import recorder
-from ..session import scratch
+from ..frames.frame import PrivateFrame
+from ..frames.protect import protect
+from ..privacy.mechanisms.base import Mechanism
+from ..privacy.sampling import entropy
+from ..release.query import Query
+from ..release.release import recorder
+from ..release.session import scratch
+from ..rows.facts.domain import parse_domain
+from ..rows.facts.kinds import Schema, of_columns, parse
+from ..rows.facts.units import Unit
 from ..statistics import Statistic
 from ..statistics.scores import Caller
 from .pairs import described
@@ -135,7 +136,7 @@ def check_sensitivity(
     schema = {**of_columns(df), **parse(kinds, list(df.columns))}
     findings = _Findings()
     for what, one, other in neighbours:
-        key = sampling.key()  # the promise is for every key, not for two at once
+        key = entropy.key()  # the promise is for every key, not for two at once
         block = BLOCKS[len(one) % len(BLOCKS)]  # small ones, so that chunks have edges
         runs = [_run(op, frame, owner, terms, schema, key, block) for frame in (one, other)]
         findings.compare(what, *runs)

@@ -13,13 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .. import hashing, progress
-from ..domain import Unit
-from ..rows import Expression, samples
-from ..totals import Gathering
-from ..values.forms import Vector
-from . import Kernel, aggregates, contents
-from .columns import Columns, Made
+from ..rows.accumulators import Gathering
+from ..rows.expressions import Expression, samples
+from ..rows.facts.units import Unit
+from ..rows.values import hashing
+from ..rows.values.forms import Vector
+from . import parallel, truncation
+from . import per_unit as aggregates
+from .base import Kernel
+from .readers import Columns, Made
 
 #: Rows of a block: enough for numpy, few enough for the cache (measured: 2^17 or 2^18).
 BLOCK = 2**17
@@ -121,7 +123,7 @@ class PandasEngine:
             picked = None
             if self.unit.column is not None:
                 with np.errstate(all="ignore"):
-                    kept = contents.kept_rows(self.read, self.unit, self.key)
+                    kept = truncation.kept_rows(self.read, self.unit, self.key)
                 picked = None if kept.all() else np.flatnonzero(kept)
             self._kept = Table(self.read, self.key, picked)
         return self._kept
@@ -132,7 +134,7 @@ class PandasEngine:
             kept = self._rows()
             codes = np.arange(len(kept))
             if self.unit.column is not None:
-                codes = contents.unit_codes(kept.block(0, len(kept)), self.unit)
+                codes = truncation.unit_codes(kept.block(0, len(kept)), self.unit)
             order = np.argsort(codes, kind="stable")
             picked = order if kept.picked is None else kept.picked[order]
             self._by_unit = Table(self.read, self.key, picked, codes[order])
@@ -151,12 +153,12 @@ class PandasEngine:
             edges = _between_units(edges, table.codes)
         if len(edges) <= 5:
             return self._part(table, kernel, empty, edges, lambda share: None).result()
-        parts = progress.workers()
+        parts = parallel.workers()
         cuts = [(len(edges) - 1) * i // parts for i in range(parts + 1)]
         tasks = [
             partial(self._part, table, kernel, empty, edges[a : b + 1]) for a, b in pairwise(cuts)
         ]
-        first, *others = progress.run(tasks, label)
+        first, *others = parallel.run(tasks, label)
         for other in others:
             first.join(other)
         return first.result()

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from ..accounting import NOTHING
-from ..budget import parse_epsilon
-from ..domain import whole_number
 from ..errors import QueryError, quiet, shown
+from ..privacy.accounting.losses import parse_epsilon
+from ..privacy.accounting.measures import NOTHING
+from ..rows.facts.units import whole_number
 from . import designs
 from .sharing import LEAST, MOST
 

@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .. import sampling
-from ..accounting import NOTHING
-from ..budget import LARGEST, SMALLEST, Epsilon, parse_budget, parse_epsilon
-from ..domain import Keys
 from ..errors import MissingArgument, QueryError, is_one_of, quiet, shown
-from ..intervals import Enclosure, Interval, exp_interval, rounded, tight
-from ..sampling import SYSTEM, WORD, Bits
+from ..privacy.accounting.enclosures import Enclosure, Interval, exp_interval, rounded, tight
+from ..privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, parse_budget, parse_epsilon
+from ..privacy.accounting.measures import NOTHING
+from ..privacy.sampling import samplers
+from ..privacy.sampling.entropy import SYSTEM, WORD, Bits
+from ..rows.facts.keys import Keys
 
 Codes = npt.NDArray[np.int64]
 Formula = Callable[[int], Enclosure]
@@ -174,8 +174,8 @@ class KAry(Design):
 
     def respond(self, truth: Codes, bits: Bits = SYSTEM, word: int = WORD) -> npt.NDArray[Any]:
         n, k = len(truth), len(self.keys)
-        honest = sampling.coins(_around(self._truth), n, bits, word)
-        chance = sampling.uniform_vector(k, n, bits, word)
+        honest = samplers.coins(_around(self._truth), n, bits, word)
+        chance = samplers.uniform_vector(k, n, bits, word)
         return np.where(honest & (truth < k), truth, chance)
 
 
@@ -204,9 +204,9 @@ class UnaryEncoding(Design):
         step = max(1, BLOCK // k)
         for start in range(0, n, step):  # words are eight times as large as what they decide
             block = told[start : start + step]
-            block[:] = sampling.coins(_around(self._q(0)), block.size, bits, word).reshape(-1, k)
-        own = np.where(truth < k, truth, sampling.uniform_vector(k, n, bits, word))
-        told[np.arange(n), own] = sampling.uniform_vector(2, n, bits, word) == 1
+            block[:] = samplers.coins(_around(self._q(0)), block.size, bits, word).reshape(-1, k)
+        own = np.where(truth < k, truth, samplers.uniform_vector(k, n, bits, word))
+        told[np.arange(n), own] = samplers.uniform_vector(2, n, bits, word) == 1
         return told
 
 
@@ -236,8 +236,8 @@ class Coins(Design):
 
     def respond(self, truth: Codes, bits: Bits = SYSTEM, word: int = WORD) -> npt.NDArray[Any]:
         n = len(truth)
-        honest = sampling.coins(_around(lambda d: Enclosure.of(self.truth, d)), n, bits, word)
-        chance = sampling.coins(_around(lambda d: Enclosure.of(self.yes, d)), n, bits, word)
+        honest = samplers.coins(_around(lambda d: Enclosure.of(self.truth, d)), n, bits, word)
+        chance = samplers.coins(_around(lambda d: Enclosure.of(self.yes, d)), n, bits, word)
         return np.where(honest & (truth < 2), truth, chance.astype(np.int64))
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..accounting import NOTHING
 from ..errors import QueryError, is_one_of, quiet, shown
-from ..expected import CONFIDENCE, parse_confidence, with_error
+from ..privacy.accounting.measures import NOTHING
+from ..release.accuracy.expected import CONFIDENCE, parse_confidence, with_error
 from . import tails
 from .designs import Design, Rate
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..accounting import NOTHING
-from ..budget import Epsilon
 from ..errors import QueryError, quiet, shown
+from ..privacy.accounting.losses import Epsilon
+from ..privacy.accounting.measures import NOTHING
 
 
 @dataclass(frozen=True)

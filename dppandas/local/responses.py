@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..accounting import NOTHING
-from ..budget import Epsilon
-from ..domain import SOURCE_ATTR
 from ..errors import PrivateValueError, QueryError, quiet
-from ..private import Private
-from ..values.reading import column
-from ..vectors import prepared
+from ..privacy.accounting.losses import Epsilon
+from ..privacy.accounting.measures import NOTHING
+from ..release.private import Private
+from ..rows.facts.keys import SOURCE_ATTR
+from ..rows.values.reading import column
+from ..rows.values.vectors import prepared
 from . import designs, lost
 from .designs import MOST_CELLS, Design
 from .estimates import Estimated, EstimatedFloat, EstimatedSeries, mean_of, table_of

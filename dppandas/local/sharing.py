@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..accounting import NOTHING
-from ..budget import Epsilon, parse_epsilon
-from ..domain import Bounds, Grid, whole_number
 from ..errors import MissingArgument, QueryError, quiet
-from ..expected import CONFIDENCE, parse_confidence, with_error
-from ..mechanisms import DiscreteLaplace
-from ..sampling import SYSTEM
-from ..values.reading import column
-from ..vectors import as_numbers
+from ..privacy.accounting.losses import Epsilon, parse_epsilon
+from ..privacy.accounting.measures import NOTHING
+from ..privacy.mechanisms.noise import DiscreteLaplace
+from ..privacy.sampling.entropy import SYSTEM
+from ..release.accuracy.expected import CONFIDENCE, parse_confidence, with_error
+from ..rows.facts.bounds import Bounds, Grid
+from ..rows.facts.units import whole_number
+from ..rows.values.reading import column
+from ..rows.values.vectors import as_numbers
 from .responses import _as_series, _refuse_private
 
 MODULUS = 2**64

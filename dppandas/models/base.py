@@ -17,16 +17,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .. import previews, results, splits
-from ..accounting import NOTHING
-from ..budget import More
-from ..domain import SOURCE_ATTR, Bounds, some_names
+from ..columns.private_rows import same_rows
+from ..columns.ranges import bounds_of
 from ..errors import LineageError, MissingArgument, QueryError, quiet, shown
-from ..frame import PrivateFrame
-from ..measuring import bounds_of
-from ..privaterows import same_rows
-from ..records import Record
-from ..series import PrivateSeries
+from ..frames.frame import PrivateFrame
+from ..frames.series import PrivateSeries
+from ..privacy.accounting.losses import More
+from ..privacy.accounting.measures import NOTHING
+from ..release import results
+from ..release.blocks import preview, split
+from ..release.records import Record
+from ..rows.facts.bounds import Bounds
+from ..rows.facts.keys import SOURCE_ATTR, some_names
 
 Matrix = npt.NDArray[np.float64]
 #: Rounds beyond this nobody waits for.
@@ -142,7 +144,7 @@ class Answered:
         """Whether the last answer was given before in this fit: then so would be all that follow.
         Never where answers are drawn anew, nor in a preview, which prices every round."""
         numbers = [each.number for each in self.records]
-        return previews.running() is None and numbers[-1] in numbers[:-1]
+        return preview.running() is None and numbers[-1] in numbers[:-1]
 
 
 class Releases(tuple[Record, ...]):
@@ -189,14 +191,14 @@ class Model(ABC):
         box = Box.of(frame, self.bounds)
         answered = Answered()
         said = cast(More, {"rho": self.rho})
-        with splits.program(self.epsilon, said, lambda: answered.has_begun) as (epsilon, more):
+        with split.program(self.epsilon, said, lambda: answered.has_begun) as (epsilon, more):
             self._loss = self._whole(epsilon, more.get("rho"))
 
             def run() -> dict[str, Any]:
                 answered.records.clear()
                 return self._program(box.private(frame), box, target, answered)
 
-            learnt = previews.all_or_none(run)
+            learnt = preview.all_or_none(run)
         for name, value in learnt.items():
             setattr(self, name, value)
         self.releases_ = Releases(answered.records)
@@ -223,15 +225,15 @@ class Model(ABC):
             )
         return epsilon, rho
 
-    def _shared(self, weights: Sequence[Any]) -> splits.Split:
+    def _shared(self, weights: Sequence[Any]) -> split.Split:
         """The loss of the model over its releases, in proportion to weights."""
         epsilon, rho = self._loss
-        return splits.split(epsilon, rho=rho, weights=list(weights))
+        return split.split(epsilon, rho=rho, weights=list(weights))
 
     def _fitted(self) -> Box:
         if not hasattr(self, "releases_"):
             raise QueryError(f"this {type(self).__name__} is not fitted yet: call fit(X) first.")
-        if any(each.preview for each in self.releases_) and previews.running() is None:
+        if any(each.preview for each in self.releases_) and preview.running() is None:
             raise QueryError(
                 f"this {type(self).__name__} was fitted in a preview, on answers made of nothing: "
                 "fit it outside."

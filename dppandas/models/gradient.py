@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .. import splits
-from ..accounting import NOTHING
-from ..domain import Keys
 from ..errors import QueryError, quiet, shown
-from ..frame import PrivateFrame
-from ..series import PrivateSeries
+from ..frames.frame import PrivateFrame
+from ..frames.series import PrivateSeries
+from ..privacy.accounting.measures import NOTHING
+from ..release.blocks import split as splits
+from ..rows.facts.keys import Keys
 from .base import Box, Matrix, Model
 from .points import rounded
 

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .. import progress, results
-from ..accounting import NOTHING
-from ..domain import whole_number
+from ..engines import parallel
 from ..errors import QueryError, quiet, shown
-from ..frame import PrivateFrame
-from ..series import PrivateSeries
+from ..frames.frame import PrivateFrame
+from ..frames.series import PrivateSeries
+from ..privacy.accounting.measures import NOTHING
+from ..release import results
+from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Answered, Box, Matrix, Model
 from .points import clustered, rounded, spread
 
@@ -178,7 +179,7 @@ class KMeans(Model):
     ) -> tuple[Matrix, int]:
         names, centres, passes = list(scaled.columns), spread(number, width), 0
         with self._shared(self._weights(width) * rounds):
-            for _ in progress.rounds(rounds, "k-means"):
+            for _ in parallel.rounds(rounds, "k-means"):
                 table = scaled.assign(cluster=_nearest(scaled, centres))
                 clusters = table.groupby("cluster", keys=range(number))
                 counts = clusters.size()

@@ -8,14 +8,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from .. import progress
-from ..accounting import NOTHING
-from ..domain import Bounds, whole_number
+from ..columns.ranges import bounds_of
+from ..engines import parallel
 from ..errors import MissingArgument, QueryError, quiet, shown
-from ..frame import PrivateFrame
-from ..measuring import bounds_of
-from ..series import PrivateSeries
-from ..splits import Split
+from ..frames.frame import PrivateFrame
+from ..frames.series import PrivateSeries
+from ..privacy.accounting.measures import NOTHING
+from ..release.blocks.split import Split
+from ..rows.facts.bounds import Bounds
+from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Answered, Box, Matrix
 from .gradient import (
     Linear,
@@ -129,7 +130,7 @@ class LinearRegression(Linear):
             level = Level(mean, variance_of(losses[0]))
             if not answered.is_blank and number < FEW * np.sqrt(variance_of(losses[4])):
                 return weights, _alone(level, known, split, answered), 0
-            for i in progress.rounds(rounds, "linear regression"):
+            for i in parallel.rounds(rounds, "linear regression"):
                 ahead, along, across, last = losses[4 * i + 1 : 4 * i + 5]
                 left = value - scaled.dot(weights.tolist()) - level.height
                 held = left.clip(-reach, reach)

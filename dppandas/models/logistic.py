@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from .. import progress
-from ..domain import whole_number
+from ..engines import parallel
 from ..errors import QueryError, quiet
-from ..frame import PrivateFrame
-from ..series import PrivateSeries
+from ..frames.frame import PrivateFrame
+from ..frames.series import PrivateSeries
+from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Answered, Box, Matrix
 from .gradient import TwoClasses, direction, first_direction, gradient, shares
 
@@ -86,7 +86,7 @@ class LogisticRegression(TwoClasses):
             negative, positive = np.maximum(np.asarray(counts, dtype=np.float64), 0).tolist()
             number = max(negative + positive, 1.0)
             middle = (positive - negative) / number
-            for i in progress.rounds(rounds, "logistic regression"):
+            for i in parallel.rounds(rounds, "logistic regression"):
                 if not i:
                     residual, loss = (sign - middle) / 2, split.shares[1]
                     begun = first_direction(scaled, residual, 1.0, number, loss, answered)

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..domain import whole_number
 from ..errors import QueryError, quiet
-from ..frame import PrivateFrame
-from ..series import PrivateSeries
-from ..statistics.covariance_tables import CovarianceTable
+from ..frames.frame import PrivateFrame
+from ..frames.series import PrivateSeries
+from ..rows.facts.units import whole_number
+from ..statistics.moments.covariance_tables import CovarianceTable
 from .base import Answered, Box, Matrix, Model
 from .points import rounded
 

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from .. import progress
-from ..domain import whole_number
-from ..frame import PrivateFrame
-from ..series import PrivateSeries
+from ..engines import parallel
+from ..frames.frame import PrivateFrame
+from ..frames.series import PrivateSeries
+from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Answered, Box
 from .gradient import TwoClasses, direction
 
@@ -62,7 +62,7 @@ class Perceptron(TwoClasses):
         labels, sign = self._signs(scaled, target)
         weights, passes = np.zeros(len(names) + 1), 0
         with self._shared([1] * rounds):
-            for _ in progress.rounds(rounds, "perceptron"):
+            for _ in parallel.rounds(rounds, "perceptron"):
                 score = scaled.dot(weights[:-1].tolist()) + float(weights[-1])
                 wrong = sign.where(score * sign <= 0)  # missing on the right side
                 sums = {name: scaled[name] * wrong for name in names}

@@ -5,21 +5,24 @@ chunk into int64 partials, and its estimate and interval are functions of the no
 public facts only. `REGISTRY` lists every statistic, so that the neighbour suite finds new ones.
 """
 
-from .base import REGISTRY, Cells, Layout, Statistic
-from .counts import Count
-from .covariance import Covariance
+from .base import REGISTRY, Statistic
+from .counting.contingency import Contingency, Popularity
+from .counting.counts import Count
+from .counting.distinct import Distinct, Truncation
+from .counting.occurring_keys import Present
+from .counting.unknown_keys import BY_LABEL, Sparse, Unique, Unknown
 from .distances import Distance, Proposed
-from .moments import Mean, Moments, Sum, Variance, WeightedMean
-from .norms import NormedSum, grids_of_norm
-from .presence import Present
+from .layout import Cells, Layout
+from .moments.covariance import Covariance
+from .moments.means import Mean, WeightedMean
+from .moments.norms import NormedSum, grids_of_norm
+from .moments.second_moments import SecondMoments
+from .moments.sums import Sum
+from .moments.variances import Moments, Variance
 from .quantiles import Quantiles
-from .ranges import Magnitudes
 from .scores import Scores
-from .second_moments import SecondMoments
 from .smooth import SmoothQuantile, TrimmedMean
-from .tables import Contingency, Popularity
-from .units import Distinct, Truncation
-from .unknown import BY_LABEL, Sparse, Unique, Unknown
+from .suggested_bounds import Magnitudes
 
 __all__ = [
     "BY_LABEL",

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ..accounting import Asked
-from ..budget import Delta
 from ..errors import QueryError, RecordError
-from ..mechanisms import Mechanism, Sensitivity
-from ..thresholds import ProposeTestRelease, loss_asked
-from .base import Interval, Read, short
+from ..privacy.accounting.losses import Delta
+from ..privacy.accounting.measures import Asked
+from ..privacy.mechanisms.base import Mechanism, Sensitivity
+from ..privacy.mechanisms.thresholds import ProposeTestRelease, loss_asked
+from .base import Read
+from .layout import Interval, short
 from .scores import MOST, Caller, OfFrames, is_whole
 
 #: Whole numbers up to this are what floats of their value come back as.

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import kinds
-from ..accounting import Asked
-from ..domain import Bounds, Grid
-from ..mechanisms import Mechanism, Sensitivity
-from ..ranks import Ranks, RanksByCell, aimed, losses
-from ..rows import Chunk, Expression
-from ..selection import ExponentialQuantiles
-from ..vectors import Mask, as_numbers
-from .base import Codes, Interval, Partial, Read, Statistic, masked, short
+from ..privacy.accounting.measures import Asked
+from ..privacy.mechanisms.base import Mechanism, Sensitivity
+from ..privacy.mechanisms.quantiles import ExponentialQuantiles
+from ..privacy.mechanisms.ranks import Ranks, losses
+from ..rows.expressions import Chunk, Expression
+from ..rows.facts import kinds
+from ..rows.facts.bounds import Bounds, Grid
+from ..rows.values.vectors import Mask, as_numbers
+from .base import Partial, Read, Statistic, masked
+from .layout import Codes, Interval, short
+from .quantile_windows import ALL_BINS, BINS, HALF, Integers, Pieces, Sums, Window, _sorted
 
-Integers = npt.NDArray[np.int64]
-
-HALF = Fraction(1, 2)
-
-#: Cells of a histogram over a grid: enough to narrow it down, few enough for the cache.
-BINS = 2**15
-#: All histograms of a pass together have no more.
-ALL_BINS = 2**20
 #: So many values are sorted rather than looked at once more.
 FEW = 2**18
 
@@ -229,62 +223,6 @@ def _numbers(points: Integers, grid: Grid, bounds: Bounds) -> npt.NDArray[np.flo
     return np.clip(multiples * grid.step, bounds.lower, bounds.upper)
 
 
-# --- passes over rows -----------------------------------------------------------------------------
-
-
-@dataclass
-class Window:
-    """The points of a cell from low to high, in bins of 2^shift, and the rows beside them."""
-
-    low: int
-    high: int
-    shift: int
-    before: int = 0
-    inside: int = 0
-    after: int = 0
-    counts: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-
-    def narrow(self, counts: Integers, share: Fraction, cap: int) -> None:
-        """Keep the bins in which some loss may lie below the cap. All points of a bin have at
-        least the loss b·(rows below the bin) - T, and S - b·(rows up to its end)."""
-        last = (self.high - self.low) >> self.shift
-        up_to = self.before + np.cumsum(counts[: last + 1])
-        rows = int(up_to[-1]) + self.after
-        b, (least, most) = share.denominator, aimed(rows, share)
-        under = max(-1, (least - cap) // b)
-        over = max(-1, min(rows + 1, -(-(most + cap) // b)))
-        first = min(last, int(np.searchsorted(up_to, under, "right")))
-        # that many rows lie below the bin after the first that reaches them
-        stop = 0 if over <= self.before else int(np.searchsorted(up_to, over, "left"))
-        final = max(first, min(last, stop))
-        self.counts = counts[first : final + 1]
-        self.before = int(up_to[first] - counts[first])
-        self.inside = int(up_to[final]) - self.before
-        self.after = rows - int(up_to[final])
-        start = self.low
-        self.low = start + (first << self.shift)
-        self.high = min(self.high, start + ((final + 1) << self.shift) - 1)
-
-    def finer(self, bins: int) -> int:
-        """The shift with which that many bins cover the window."""
-        return max(0, (self.high - self.low + 1).bit_length() - (bins.bit_length() - 1))
-
-    def points(self) -> tuple[Integers, Integers]:
-        """The points that occur, where bins are points."""
-        occur = np.flatnonzero(self.counts)
-        return occur + self.low, self.counts[occur]
-
-    def ranks(self, values: Integers, counts: Integers, cap: int) -> Ranks:
-        """With the rows beside the window put right beside it, where losses are capped."""
-        pairs = [(values, counts)]
-        if self.before:
-            pairs.insert(0, (np.array([self.low - 1]), np.array([self.before])))
-        if self.after:
-            pairs.append((np.array([self.high + 1]), np.array([self.after])))
-        points, rows = (np.concatenate(part).astype(np.int64) for part in zip(*pairs, strict=True))
-        return Ranks(points, rows, cap)
-
-
 @dataclass(frozen=True)
 class Pass:
     """What is read of one column in one pass, within a window for each cell."""
@@ -377,42 +315,3 @@ class Values(Pass):
 
     def together(self, parts: Sequence[Integers]) -> Integers:
         return np.concatenate(parts)
-
-
-class Sums:
-    """Adds counts: no table has 2^63 rows."""
-
-    def __init__(self, size: int) -> None:
-        self._sums = np.zeros(size, dtype=np.int64)
-
-    def add(self, partial: Integers, rows: int) -> None:
-        self._sums += partial
-
-    def join(self, other: Sums) -> None:
-        self._sums += other._sums
-
-    def result(self) -> Integers:
-        return self._sums
-
-
-@dataclass
-class Pieces:
-    """Keeps integers; their order means nothing."""
-
-    pieces: list[Integers] = field(default_factory=list)
-
-    def add(self, partial: Integers, rows: int) -> None:
-        self.pieces.append(partial)
-
-    def join(self, other: Pieces) -> None:
-        self.pieces.extend(other.pieces)
-
-    def result(self) -> Integers:
-        return np.concatenate([np.zeros(0, dtype=np.int64), *self.pieces])
-
-
-def _sorted(flat: Integers, cells: int) -> RanksByCell:
-    """For each cell the points that occur, and how often."""
-    values, counts = np.unique(flat, return_counts=True)
-    edges = np.searchsorted(values, np.arange(cells + 1, dtype=np.int64) << 31)
-    return RanksByCell(values & (2**31 - 1), counts, edges)

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from ..errors import QueryError
-from ..rows import Chunk, Column, Expression
-from ..vectors import Mask
-from .base import Interval, Partial, Read, Statistic
+from ..rows.expressions import Chunk, Column, Expression
+from ..rows.values.vectors import Mask
+from .base import Partial, Read, Statistic
+from .layout import Interval
 
 Score = Callable[[pd.DataFrame, Any], int]
 

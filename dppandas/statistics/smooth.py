@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..accounting import Asked
 from ..errors import QueryError, RecordError
-from ..mechanisms import Mechanism, Sensitivity
-from ..ranks import Ranks
-from ..smoothing import AtRank, PolyPlace, Target, Trimmed
+from ..privacy.accounting.measures import Asked
+from ..privacy.mechanisms.base import Mechanism, Sensitivity
+from ..privacy.mechanisms.ranks import Ranks
+from ..privacy.mechanisms.smooth import AtRank, PolyPlace, Target, Trimmed
 from .base import Read
 from .quantiles import Quantiles
 

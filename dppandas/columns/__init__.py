@@ -1,0 +1,1 @@
+"""Private columns, computed row by row."""

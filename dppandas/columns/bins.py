@@ -1,0 +1,111 @@
+"""The bins of a histogram: cells between public edges."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import MissingArgument, QueryError, shown
+from ..release.private import Root
+from ..rows.expressions import Cut, Expression, Measured
+from ..rows.facts.bounds import Bounds
+from ..rows.facts.keys import Keys
+from ..rows.facts.spans import TICKS, Ruler, Span
+from ..statistics import Cells
+from .ranges import bounds_of, range_of
+from .rowwise import edges_of
+
+NOTHING = "Nothing was computed or charged."
+#: Of a histogram.
+MOST_BINS = 1_000_000
+
+
+def binned(
+    root: Root, name: Any, expression: Expression, bins: Any, within: Any
+) -> tuple[Cells, str]:
+    """A cell for each bin of a column, the last with both its edges; and the bins in words."""
+    span = _span(root, name, expression, bins, within)
+    if span is not None:
+        return _of_times(expression, bins, span)
+    edges = _edges(root, name, expression, bins, within)
+    intervals = tuple(pd.IntervalIndex.from_breaks(edges, closed="left"))
+    cut_up = Cut(expression, edges, intervals, right=False, include_highest=True)
+    said = f"{len(intervals)} bins in {edges[0]:g} to {edges[-1]:g}"
+    return Cells((cut_up,), Keys(intervals)), said
+
+
+def _span(root: Root, name: Any, expression: Expression, bins: Any, within: Any) -> Span | None:
+    """The range of times or durations that is asked for, if it is one."""
+    if isinstance(bins, list | tuple | np.ndarray | pd.Index) and len(bins) > 1:
+        return Span.parse((bins[0], bins[-1]), str(name)) if within is None else None
+    if not isinstance(bins, int | np.integer) or isinstance(bins, bool):
+        return None
+    declared = root.declared(expression)
+    if within is None and not isinstance(declared, Bounds | Span):
+        return None
+    found = range_of(root, name, expression, within)
+    return found if isinstance(found, Span) else None
+
+
+def _of_times(expression: Expression, bins: Any, span: Span) -> tuple[Cells, str]:
+    """Bins of times or durations: what `Ruler` makes of them lies in those of numbers."""
+    nanos = _nanos(bins, span)
+    ruler = Ruler(span, TICKS[1] if all(edge % 1000 == 0 for edge in nanos) else TICKS[0])
+    edges = tuple((edge - ruler.origin) / ruler.tick for edge in nanos)
+    if any(a >= b for a, b in itertools.pairwise(edges)):
+        raise QueryError(f"{span} can't be cut into such bins: edges must rise. {NOTHING}")
+    breaks = ruler.array([span.value(edge) for edge in nanos], of_lengths=not span.is_time)
+    intervals = tuple(pd.IntervalIndex.from_breaks(breaks, closed="left"))
+    cut_up = Cut(Measured(expression, ruler), edges, intervals, right=False, include_highest=True)
+    low, high = span.ends
+    return Cells((cut_up,), Keys(intervals)), f"{len(intervals)} bins in {low} to {high}"
+
+
+def _nanos(bins: Any, span: Span) -> list[int]:
+    """The edges: given, or as many equal bins as are asked for, rounded to microseconds."""
+    if not isinstance(bins, int | np.integer):
+        ends = [Span.parse((edge, edge), "bins") for edge in bins]
+        if any(e is None or (e.family, e.zone) != (span.family, span.zone) for e in ends):
+            raise QueryError(f"bins= must be rising times, or durations, of one kind. {NOTHING}")
+        return [end.lower for end in ends if end is not None]
+    if not 1 <= bins <= MOST_BINS:
+        raise QueryError(f"bins={shown(bins)} must lie between 1 and {MOST_BINS:,}. {NOTHING}")
+    width = span.upper - span.lower
+    step = 1 if width < 1000 * int(bins) else 1000
+    inner = (span.lower + width * i // int(bins) // step * step for i in range(1, int(bins)))
+    return [span.lower, *inner, span.upper]
+
+
+def _edges(
+    root: Root, name: Any, expression: Expression, bins: Any, within: Any
+) -> tuple[float, ...]:
+    if bins is None or isinstance(bins, bool | float | np.floating | str):
+        raise QueryError(
+            f"bins={shown(bins)} must be a whole number of bins, or a list of edges. Nothing was "
+            "computed or charged."
+        )
+    if not isinstance(bins, int | np.integer):
+        if within is not None:
+            raise QueryError("bins= as a list of edges needs no range=. Nothing was charged.")
+        edges = edges_of(bins)
+    else:
+        if not 1 <= bins <= MOST_BINS:
+            raise QueryError(f"bins={shown(bins)} must lie between 1 and {MOST_BINS:,}.")
+        try:
+            bounds = bounds_of(root, name, expression, within)
+        except MissingArgument:
+            raise MissingArgument(
+                f"range= is needed for bins={int(bins)} of {name!r}: (lower, upper), or a list of "
+                "edges as bins=. dppandas never reads it from the data. Nothing was computed or "
+                "charged."
+            ) from None
+        edges = tuple(np.linspace(bounds.lower, bounds.upper, int(bins) + 1).tolist())
+        if any(a >= b for a, b in itertools.pairwise(edges)):
+            raise QueryError(f"{bounds} is too narrow for {int(bins)} bins.")
+    if not all(map(math.isfinite, edges)):
+        raise QueryError("the edges of bins must be finite. Nothing was charged.")
+    return edges

@@ -1,0 +1,186 @@
+"""The operators of private columns."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from ..errors import LineageError, QueryError
+from ..release.private import Private, Root
+from ..rows import expressions, query_string
+from ..rows.expressions import FUNCTIONS, Expression, Function, Literal
+from ..rows.facts.spans import TIMES
+from ..rows.values.vectors import NUMBERS
+from .private_rows import Rows
+from .rowwise import truth
+
+#: Binary functions of numpy that are operators.
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "power": operator.pow,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+}
+
+
+class ColumnOperators(Rows):
+    """An expression over one private row, and what operators make of it."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self, root: Root, name: Any, expression: Expression, where: Expression | None
+    ) -> None:
+        super().__init__(root, {name: expression}, where)
+        self.name = name
+        self._expression = expression
+
+    def _other(self, other: Any) -> Expression:
+        if isinstance(other, ColumnOperators):
+            if other._root.data is not self._root.data or other._where != self._where:
+                raise LineageError("these private columns come from different frames or rows.")
+            return other._expression
+        if isinstance(other, Private) and other._is_answer:
+            raise QueryError(
+                f"{other!r} is no number yet. Release it: what is released is public, and may be "
+                "used here. Nothing was computed or charged."
+            )
+        if isinstance(other, pd.Series | pd.Index | np.ndarray | list | tuple):
+            raise LineageError(
+                f"a plain {type(other).__name__} has no rows in common with private data; use "
+                ".isin([…]) for a set of values."
+            )
+        return query_string.literal(other)
+
+    def _new(self, expression: Expression) -> Self:
+        return type(self)(self._root, self.name, expression, self._where)
+
+    def _compared(self, operation: str, other: Any) -> Self:
+        return self._new(expressions.Compare(operation, self._expression, self._other(other)))
+
+    def __eq__(self, other: Any) -> Self:  # type: ignore[override]
+        return self._compared("==", other)
+
+    def __ne__(self, other: Any) -> Self:  # type: ignore[override]
+        return self._compared("!=", other)
+
+    def __lt__(self, other: Any) -> Self:
+        return self._compared("<", other)
+
+    def __le__(self, other: Any) -> Self:
+        return self._compared("<=", other)
+
+    def __gt__(self, other: Any) -> Self:
+        return self._compared(">", other)
+
+    def __ge__(self, other: Any) -> Self:
+        return self._compared(">=", other)
+
+    def __and__(self, other: Any) -> Self:
+        return self._new(expressions.And(truth(self._expression), truth(self._other(other))))
+
+    def __or__(self, other: Any) -> Self:
+        return self._new(expressions.Or(truth(self._expression), truth(self._other(other))))
+
+    __rand__, __ror__ = __and__, __or__
+
+    def __invert__(self) -> Self:
+        return self._new(expressions.Not(truth(self._expression)))
+
+    def _computed(self, operation: str, left: Expression, right: Expression) -> Self:
+        for side in (left, right):
+            if isinstance(side, Literal) and not isinstance(side.value, (*NUMBERS, *TIMES)):
+                raise QueryError(
+                    f"{side} is no number, time or duration: give one, such as 1, "
+                    "pd.Timestamp('2020-01-31') or pd.Timedelta('1D'). Nothing was computed or "
+                    "charged."
+                )
+            if isinstance(side, Literal):
+                query_string.operand(side)
+        return self._new(expressions.Arithmetic(operation, left, right))
+
+    def __add__(self, other: Any) -> Self:
+        return self._computed("+", self._expression, self._other(other))
+
+    def __radd__(self, other: Any) -> Self:
+        return self._computed("+", self._other(other), self._expression)
+
+    def __sub__(self, other: Any) -> Self:
+        return self._computed("-", self._expression, self._other(other))
+
+    def __rsub__(self, other: Any) -> Self:
+        return self._computed("-", self._other(other), self._expression)
+
+    def __mul__(self, other: Any) -> Self:
+        return self._computed("*", self._expression, self._other(other))
+
+    def __rmul__(self, other: Any) -> Self:
+        return self._computed("*", self._other(other), self._expression)
+
+    def __truediv__(self, other: Any) -> Self:
+        return self._computed("/", self._expression, self._other(other))
+
+    def __rtruediv__(self, other: Any) -> Self:
+        return self._computed("/", self._other(other), self._expression)
+
+    def __floordiv__(self, other: Any) -> Self:
+        return self._computed("//", self._expression, self._other(other))
+
+    def __mod__(self, other: Any) -> Self:
+        return self._computed("%", self._expression, self._other(other))
+
+    def __rfloordiv__(self, other: Any) -> Self:
+        return self._computed("//", self._other(other), self._expression)
+
+    def __rmod__(self, other: Any) -> Self:
+        return self._computed("%", self._other(other), self._expression)
+
+    def __pow__(self, other: Any) -> Self:
+        return self._computed("**", self._expression, self._other(other))
+
+    def __rpow__(self, other: Any) -> Self:
+        return self._computed("**", self._other(other), self._expression)
+
+    def __pos__(self) -> Self:
+        return self._new(Function("positive", self._expression))
+
+    def __neg__(self) -> Self:
+        return self._new(expressions.Negative(self._expression))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        """numpy's operators, which a numpy scalar on the left calls before ours."""
+        if ufunc.__name__ in FUNCTIONS and method == "__call__" and not kwargs:
+            return self._new(Function(ufunc.__name__, self._expression))
+        function = _OPERATORS.get(ufunc.__name__)
+        if function is None or method != "__call__" or kwargs:
+            return super().__array_ufunc__(ufunc, method, *args, **kwargs)
+        left, right = (x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
+        if isinstance(left, ColumnOperators):
+            return function(left, right)
+        first = type(self)(self._root, self.name, self._other(left), self._where)
+        return function(first, self)
+
+    def __abs__(self) -> Self:
+        return self._new(Function("absolute", self._expression))
+
+    def __xor__(self, other: Any) -> Self:
+        either: Self = (self | other) & ~(self & other)
+        return either
+
+    __rxor__ = __xor__

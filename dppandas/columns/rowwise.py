@@ -1,0 +1,116 @@
+"""Row-wise expressions made from what pandas users write: casts, maps, ranges, edges, masks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import QueryError, shown
+from ..rows import expressions, query_string
+from ..rows.expressions import Cast, Column, Expression, Literal, Mapped
+from ..rows.facts.keys import Keys
+from ..rows.facts.spans import FURTHEST, Span
+from ..rows.values.vectors import NUMBERS
+
+
+def present(expression: Expression) -> Expression:
+    """Whether a value is not missing."""
+    return expressions.Not(expressions.IsMissing(expression))
+
+
+def true(expression: Expression) -> Expression:
+    """Whether a value equals True, whatever its dtype."""
+    return expressions.Compare("==", expression, Literal(True))
+
+
+def truth(expression: Expression) -> Expression:
+    """An expression that is true or false, or a column that may be."""
+    is_boolean = isinstance(expression, Literal) and isinstance(expression.value, bool)
+    if expression.is_truth or isinstance(expression, Column) or is_boolean:
+        return expression
+    raise QueryError(f"{expression} is not true or false: compare it.")
+
+
+def cast(expression: Expression, dtype: Any) -> Expression:
+    """An expression as another type, as `Series.astype` names it."""
+    is_named = isinstance(dtype, str | np.dtype | pd.api.extensions.ExtensionDtype)
+    named = str(dtype) if is_named else getattr(dtype, "__name__", "")
+    lowered = named.lower().replace("interval", "an interval")
+    has_zone = isinstance(dtype, pd.DatetimeTZDtype) or (lowered.startswith("dat") and "," in named)
+    if has_zone or (isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None):
+        raise QueryError(
+            f"astype({shown(named)}): columns have no zone and no categories of their own here; "
+            "use 'datetime64[ns]' or 'category', and keys=. Nothing was computed or charged."
+        )
+    for kind, starts in (
+        ("int", ("int", "uint")), ("float", ("float",)), ("bool", ("bool",)),
+        ("datetime", ("datetime", "<m8", "timestamp")),
+    ):  # fmt: skip
+        if lowered.startswith(starts):
+            return Cast(expression, kind)
+    if lowered.startswith(("str", "object", "<u")) and lowered != "object":
+        return Cast(expression, "str")
+    if lowered in ("category", "object"):
+        return expression
+    raise QueryError(
+        f"astype({shown(named or dtype)}): private columns can become int, float, bool, str, "
+        "datetime or category. Nothing was computed or charged."
+    )
+
+
+def number(value: Any, name: str) -> float:
+    """A plain number, finite or not."""
+    if isinstance(value, bool) or not isinstance(value, NUMBERS) or value != value:
+        raise QueryError(f"{name}={shown(value)} must be a number.")
+    try:
+        return float(value)
+    except OverflowError:
+        raise QueryError(f"{name}={shown(value)} is larger than numbers here can be.") from None
+
+
+def clipped_to(lower: Any, upper: Any) -> Span | None:
+    """The range between times or durations, open at an end that isn't given; None for others."""
+    given = lower if upper is None else upper
+    ends = [given if end is None else end for end in (lower, upper)]
+    span = None if given is None else Span.parse(tuple(ends), "clip")
+    if span is None:
+        return None
+    least = -FURTHEST // 2 if lower is None else span.lower
+    most = FURTHEST // 2 if upper is None else span.upper
+    return replace(span, lower=least, upper=most)
+
+
+def edges_of(bins: Any) -> tuple[float, ...]:
+    if not isinstance(bins, list | tuple | range | np.ndarray | pd.Index):
+        raise QueryError(
+            f"bins={shown(bins)}: give the edges, such as [0, 18, 65, 120]; a number of bins would "
+            "be laid over the range of the data. Nothing was computed or charged."
+        )
+    edges = tuple(number(edge, "bins") for edge in bins)
+    if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
+        raise QueryError("bins= must be at least two rising edges.")
+    return edges
+
+
+def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
+    """What a dict of plain values makes of an expression."""
+    if not isinstance(arg, Mapping):
+        raise QueryError(
+            f"{shown(arg)} might look at other rows: give a dict of plain values, or use "
+            "arithmetic, where, cut, .str and .dt. Nothing was computed or charged."
+        )
+    if not arg:
+        raise QueryError("the dict is empty.")
+    if any(expressions.plain_or_missing(key) is None for key in arg):
+        raise QueryError("missing values are no key here: fillna gives them a value.")
+    keys = Keys.parse(list(arg), ["map"]).labels
+    values = [expressions.plain_or_missing(value) for value in arg.values()]
+    plain = tuple(
+        None if v is None else query_string.operand(query_string.literal(v)).value for v in values
+    )
+    return Mapped(expression, keys, plain, others_stay)

@@ -1,0 +1,134 @@
+"""The ledger that stays live in a notebook.
+
+Two outputs stand side by side in the cell that shows it. A widget, which the kernel updates; and
+an HTML copy on a display handle, which the front end saves with the notebook. While the widget
+lives, the copy is hidden; in a saved notebook without a kernel, in an export or on a web page, the
+widget's place is hidden and the copy shows the last state. Nothing is fetched from anywhere.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from html import escape
+from typing import Any
+
+from IPython.display import HTML, DisplayHandle
+
+from ...errors import DPError
+from ...ledger.ledger import Ledger
+from .view import View
+
+#: At most one update in this many seconds; the last state is always shown in the end.
+PAUSE = 0.2
+
+#: So often, in seconds, a ledger in a file is asked whether another process wrote to it.
+LOOK = 1.0
+
+
+class Watch(threading.Thread):
+    """Looks for what other processes write, while a ledger that is kept in a file is shown."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(name="dppandas watch", daemon=True)
+        self._ledger = ledger
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        while not self._ledger.closed and not self._over.wait(LOOK):
+            with suppress(DPError):  # such as a file that is gone: who releases is told
+                self._ledger.poll()
+        self._ledger.store.close()  # the connection of this thread
+
+    def end(self) -> None:
+        """Look no more. It ends by itself when the session does."""
+        self._over.set()
+
+
+class Live:
+    """Shows ledgers, and keeps the views of a notebook up to date from any thread."""
+
+    def __init__(self, shell: Any) -> None:
+        self.in_notebook = hasattr(shell, "kernel")
+        self._views: dict[int, View] = {}
+        self._watches: dict[int, Watch] = {}
+        self._stale: set[int] = set()
+        self._lock = threading.Lock()
+        self._pushed = 0.0
+        self._timer: threading.Timer | None = None
+        self._bar: DisplayHandle | None = None
+
+    def show(self, ledger: Ledger) -> None:
+        """Show a ledger here: live in a notebook, as text in a terminal."""
+        if not self.in_notebook:
+            print(ledger)
+            return
+        view = self._views.get(id(ledger))
+        if view is None:
+            view = self._views[id(ledger)] = View(ledger)
+            ledger.observe(self._changed)
+            self._watch(ledger)
+        else:
+            view.update()
+        view.show()
+
+    def _watch(self, ledger: Ledger) -> None:
+        """A ledger in memory is nobody else's."""
+        if ledger.store.identity and not ledger.closed:
+            ledger.poll()  # what is there now is shown already
+            watch = self._watches[id(ledger)] = Watch(ledger)
+            watch.start()
+
+    def _changed(self, ledger: Ledger) -> None:
+        with self._lock:
+            self._stale.add(id(ledger))
+            wait = PAUSE - (time.monotonic() - self._pushed)
+            if wait > 0:
+                if self._timer is None:
+                    self._timer = threading.Timer(wait, self._flush_late)
+                    self._timer.daemon = True
+                    self._timer.start()
+                return
+        self.flush()
+
+    def _flush_late(self) -> None:
+        """In a thread of its own, whose connections nobody else would close."""
+        stores = [view.ledger.store for view in list(self._views.values())]
+        with suppress(DPError):
+            self.flush()
+        for store in stores:
+            store.close()
+
+    def flush(self, *_: object) -> None:
+        """Bring every view up to date."""
+        with self._lock:
+            stale, self._stale = self._stale, set()
+            self._pushed = time.monotonic()
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+        for key in stale:
+            self._views[key].update()
+
+    def stop(self) -> None:
+        self.flush()
+        for view in self._views.values():
+            view.ledger.unobserve(self._changed)
+        for watch in self._watches.values():
+            watch.end()
+            if watch is not threading.current_thread():
+                watch.join(LOOK)
+        self._views.clear()
+        self._watches.clear()
+
+    def progress(self, label: str, share: float | None) -> None:
+        """Shares of work only: how many rows there are is private."""
+        text = "" if share is None else f"<small>{escape(label)}: {share:.0%}</small>"
+        if self._bar is None:
+            self._bar = DisplayHandle()
+            self._bar.display(HTML(text))
+        else:
+            self._bar.update(HTML(text))
+        if share is None:
+            self._bar = None

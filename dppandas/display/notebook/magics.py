@@ -1,0 +1,93 @@
+"""The %dp magic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import StdinNotImplementedError, UsageError
+from IPython.core.magic import Magics, line_magic, magics_class
+
+from ...errors import DPError
+from ...release.session import ledger, reset, session
+
+if TYPE_CHECKING:
+    from .guard import Guard
+    from .live import Live
+
+COMMANDS = ("budget", "guard", "reset")
+
+
+@magics_class
+class DpMagics(Magics):
+    """Holds %dp."""
+
+    def __init__(self, shell: Any, live: Live, guard: Guard) -> None:
+        super().__init__(shell)
+        self._live = live
+        self._guard = guard
+
+    @line_magic
+    def dp(self, line: str) -> None:
+        """Show the privacy ledger, set a budget, guard the display, or end the session.
+
+        %dp             show the ledger here, live
+        %dp budget 2    dp.session(epsilon=2), and show it
+        %dp guard on    show the schema, not the rows, of frames of protected sources (off: rows)
+        %dp reset       dp.reset(), after asking; nothing is refunded
+        %dp reset -y    the same without asking
+        """
+        command, *arguments = line.split() or [""]
+        if command == "" and not arguments:
+            self._live.show(ledger())
+        elif command == "budget" and len(arguments) == 1:
+            self._budget(arguments[0])
+        elif command == "guard" and arguments in ([], ["on"], ["off"]):
+            self._set_guard(arguments)
+        elif command == "reset" and arguments in ([], ["-y"]):
+            self._reset(asked=bool(arguments))
+        else:
+            raise UsageError(
+                f"%dp {line}: use %dp, %dp budget 2, %dp guard on, or %dp reset. See %dp?"
+            )
+
+    def _budget(self, epsilon: str) -> None:
+        try:
+            self._live.show(session(epsilon=epsilon).ledger)
+        except DPError as error:
+            raise UsageError(str(error)) from None
+
+    def _set_guard(self, arguments: list[str]) -> None:
+        if arguments == ["on"]:
+            self._guard.on()
+        elif arguments == ["off"]:
+            self._guard.off()
+        print(
+            "The display guard is on: outputs show the schema of protected frames. print, str and "
+            "what pandas computes from them are not guarded."
+            if self._guard.is_on
+            else "The display guard is off: %dp guard on"
+        )
+
+    def _reset(self, asked: bool) -> None:
+        if asked or self._confirmed():
+            reset()
+            print("The session has ended. Nothing is refunded: what was released stays released.")
+        else:
+            print("The session goes on. To end it without a question: %dp reset -y")
+
+    def _confirmed(self) -> bool:
+        try:
+            answer = input("End the session for good? What it released stays released. [y/N] ")
+        except (StdinNotImplementedError, EOFError):
+            return False
+        return answer.strip().lower() in ("y", "yes")
+
+
+def complete(shell: Any, event: Any) -> list[str]:
+    """What can follow %dp."""
+    words = event.line.split()
+    typing_first = len(words) <= (1 if event.line.endswith(" ") else 2)
+    if typing_first:
+        return [f"{c} " for c in COMMANDS if c.startswith(event.symbol)]
+    more = {"reset": ["-y"], "guard": ["on", "off"]}
+    return [c for c in more.get("".join(words[1:2]), []) if c.startswith(event.symbol)]

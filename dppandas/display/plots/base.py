@@ -1,0 +1,194 @@
+"""What every picture shares: numbers with their intervals, labels, and the text below."""
+
+from __future__ import annotations
+
+import importlib
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ...errors import QueryError
+from ...release import results
+from ...release.records import Record
+from ...rows.facts.keys import is_missing
+
+Floats = npt.NDArray[np.float64]
+
+FILL = "#1b7f79"
+#: A longer label is cut.
+LONGEST = 30
+
+
+@dataclass(frozen=True)
+class Table:
+    """Some numbers of a record as they are shown, with their intervals and errors."""
+
+    record: Record
+    places: pd.DataFrame  # of each number in the record's own order
+    confidence: float
+
+    def _laid(self, flat: Sequence[Any]) -> Floats:
+        found: Floats = np.array(flat, dtype="float64")[self.places.to_numpy()]
+        return found
+
+    @property
+    def values(self) -> Floats:
+        return self._laid(self.record._values())
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        lows, highs = zip(*self.record._intervals(self.confidence), strict=True)
+        return self._laid(lows), self._laid(highs)
+
+    @property
+    def errors(self) -> Floats:
+        return self._laid(self.record._errors(self.confidence))
+
+    @property
+    def is_empty(self) -> bool:
+        return self.places.size == 0
+
+    def part(self, rows: Any, columns: Any) -> Table:
+        """The same with fewer rows or columns, by place."""
+        return Table(self.record, self.places.iloc[rows, columns], self.confidence)
+
+
+def placed(record: Record, result: Any) -> pd.DataFrame:
+    """Where each number that a result still has stands in its record; all of them for None."""
+    layout = record._layout
+    if layout.is_scalar:
+        return pd.DataFrame([[0]], index=[""])
+    columns = pd.Index([layout.name]) if layout.columns is None else layout.columns
+    size = len(layout.index) * len(columns) if layout.index is not None else 0
+    whole = pd.DataFrame(
+        np.arange(size).reshape(-1, len(columns)), index=layout.index, columns=columns
+    )
+    if result is None:
+        order = layout.places(record.statistic.estimate(record._noisy))
+        return whole if order is None or layout.columns is not None else whole.iloc[order]
+    frame = result.to_frame() if isinstance(result, pd.Series) else result
+    row_at = {results._comparable(row): i for i, row in enumerate(whole.index)}
+    column_at = {results._comparable(column): i for i, column in enumerate(columns)}
+    rows = [row_at[results._comparable(row)] for row in frame.index]
+    if layout.columns is None:
+        return whole.iloc[rows]
+    return whole.iloc[rows, [column_at[results._comparable(column)] for column in frame.columns]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes: its title, how it is drawn, what stands below it, and its size."""
+
+    title: str
+    draw: Callable[[Any], None]
+    caption: str
+    size: tuple[float, float] = (6.4, 4.0)
+
+
+def text_of(label: Any) -> str:
+    """A label in short: no mathematics, no second line, and no more than fits."""
+    if isinstance(label, tuple):
+        text = ", ".join(map(text_of, label))
+    elif isinstance(label, pd.Interval):
+        left, right = ("[" if label.closed_left else "("), ("]" if label.closed_right else ")")
+        text = f"{left}{text_of(label.left)}, {text_of(label.right)}{right}"
+    elif is_missing(label):
+        text = "missing"
+    elif isinstance(label, float):
+        text = f"{label:g}"
+    elif isinstance(label, pd.Timestamp) and label == label.normalize():
+        text = str(label.date())
+    else:
+        text = str(label)
+    text = " ".join(text.split())
+    return plain(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+
+
+def plain(text: str) -> str:
+    """A text that matplotlib doesn't read as mathematics."""
+    return text.replace("\\$", "$").replace("$", r"\$")
+
+
+def label_keys(ax: Any, labels: Sequence[str], axis: str = "x") -> None:
+    """The names of keys at 0, 1, 2, …: turned where they are long, and some of many."""
+    number, longest = len(labels), max(map(len, labels), default=1)
+    box = ax.get_window_extent()
+    inches = (box.width if axis == "x" else box.height) / ax.figure.dpi
+    room = inches * 72 / max(1, number)  # points for each
+    upright = axis == "y" or longest * 5.6 + 4 <= room
+    needed = 12.0 if axis == "y" or not upright else longest * 5.6 + 4
+    every = max(1, int(np.ceil(needed / room)))
+    kept = list(range(0, number, every))
+    named: dict[str, Any] = {"labels": [labels[i] for i in kept], "fontsize": 9}
+    if axis == "y":
+        ax.set_yticks(kept, **named)
+        return
+    turned: dict[str, Any] = {} if upright else {"rotation": 90 if room < 20 else 40}
+    if turned.get("rotation") == 40:
+        turned |= {"ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(kept, **named, **turned)
+    ax.set_xlim(-0.6, number - 0.4)
+
+
+def titled(name: str, record: Record) -> str:
+    """What was asked, in at most three lines."""
+    asked = f"{name}: {record.query}" if name and name not in record.query else record.query
+    lines = textwrap.wrap(" ".join(asked.split()), 70, max_lines=3, placeholder=" …")
+    return plain("\n".join(lines))
+
+
+def percent(confidence: float) -> str:
+    return f"{100 * confidence:.10g} %"
+
+
+def said_of(record: Record, confidence: float, what: str = "Bars") -> str:
+    """What the bars are."""
+    number = len(record._layout.labels())
+    if record.statistic.each:
+        together = "each label by itself, not all together"
+    else:
+        together = f"all {number} hold together" if number > 1 else "of this one number"
+    return (
+        f"{what}: {percent(confidence)} intervals, {together}; of the noise only, not of clipping "
+        f"or of a unit's row limit. {made_by(record)}"
+    )
+
+
+def made_by(record: Record) -> str:
+    """Mechanism, loss, and whom it protects."""
+    how = f"By {record.mechanism}, {record.loss}"
+    return f"{how}, protecting {record.unit} of {record.source}."
+
+
+def write_below(ax: Any, caption: str) -> None:
+    """A text below the axes and whatever they are labelled with."""
+    if not caption:
+        return
+    box = ax.get_window_extent()
+    width = max(40, int(box.width / ax.figure.dpi * 72 / 4.1))
+    text = plain("\n".join(textwrap.wrap(caption, width)))
+    ax.annotate(
+        text, (0, 0), (0, -6), xycoords=("axes fraction", ax.xaxis.label), va="top", ha="left",
+        textcoords="offset points", fontsize=8, alpha=0.85, annotation_clip=False,
+    ).set_gid("dppandas caption")  # fmt: skip
+
+
+def pyplot() -> Any:
+    """matplotlib, imported when something is drawn."""
+    try:
+        return importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        raise QueryError(
+            'a picture needs matplotlib: pip install "dppandas[plots]". Nothing was computed or '
+            "charged."
+        ) from None
+
+
+def setting(name: str) -> Any:
+    """What the caller's style says."""
+    return importlib.import_module("matplotlib").rcParams[name]

@@ -1,0 +1,156 @@
+"""Tables of two sides as heat maps, with the noise level beside the colours."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...release.records import Record
+from ...statistics import Contingency
+from ...statistics.layout import short
+from ...statistics.moments.covariance_tables import CovarianceTable
+from .base import Floats, Table, label_keys, pyplot, setting, text_of
+
+#: Up to so many rows and columns the numbers are written into their cells.
+WRITTEN = 20, 12
+#: Up to so many cells are hatched; of more, those with 0 in their interval are grey.
+HATCHED = 400
+#: For people who see few colours: light to dark, and two hues apart from white.
+LIGHT_TO_DARK, BOTH_SIGNS = "cividis", "PuOr"
+
+Bools = Any
+
+
+def is_table(record: Record) -> bool:
+    """Whether keys go down and across, so that all numbers are of one kind."""
+    statistic, layout = record.statistic, record._layout
+    if isinstance(statistic, Contingency | CovarianceTable):
+        return True
+    return layout.index is not None and len(layout.index) != len(statistic.cells)
+
+
+def drawn(table: Table) -> tuple[Callable[[Any], None], tuple[float, float], str]:
+    """How a table is drawn, how large, and what to say of it."""
+    rows, columns = table.places.shape
+    labels = [len(text_of(label)) for label in table.places.index]
+    wide = min(16.0, max(6.4, 2.4 + 0.062 * max(labels) + 0.78 * columns))
+    high = min(10.0, max(3.0, 1.8 + 0.42 * rows))
+    mark = "Hatched" if rows * columns <= HATCHED else "Grey"
+    said = [f"{mark} cells: the interval includes 0."]
+    if rows <= WRITTEN[0] and columns <= WRITTEN[1]:
+        said.append("Written: the answer, and how far the noise may have moved it.")
+    if _sums(table).any():
+        said.append("Sums have no colour.")
+    said.append("The line on the colour bar is as long as a middling interval.")
+    return (lambda ax: _draw(ax, table)), (wide, high), " ".join(said)
+
+
+def _sums(table: Table) -> Bools:
+    """Which cells are sums of others, where a table has margins."""
+    statistic, places = table.record.statistic, table.places.to_numpy()
+    found = np.zeros(places.shape, dtype=bool)
+    layout = table.record._layout
+    if isinstance(statistic, Contingency) and statistic.margins and layout.index is not None:
+        rows, columns = len(layout.index), len(layout.columns)  # type: ignore[arg-type]
+        if statistic._sums_columns:
+            found |= places // columns == rows - 1
+        if statistic._sums_rows:
+            found |= places % columns == columns - 1
+    return found
+
+
+def _draw(ax: Any, table: Table) -> None:
+    values, (low, high), errors, sums = table.values, table.ends, table.errors, _sums(table)
+    coloured = np.ma.masked_where(sums | ~np.isfinite(values), values)
+    image = ax.imshow(coloured, aspect="auto", interpolation="nearest", **_colours(table, coloured))
+    _mark(ax, image, (low <= 0) & (high >= 0), coloured)
+    if values.shape[0] <= WRITTEN[0] and values.shape[1] <= WRITTEN[1]:
+        _write(ax, image, values, errors, coloured)
+    label_keys(ax, [text_of(label) for label in table.places.columns])
+    ax.set_xlim(-0.5, values.shape[1] - 0.5)
+    label_keys(ax, [text_of(label) for label in table.places.index], axis="y")
+    for side, index in (("x", table.places.columns), ("y", table.places.index)):
+        named = ", ".join(text_of(name) for name in index.names if name is not None)
+        getattr(ax, f"set_{side}label")(named)
+    ax.tick_params(length=0)
+    _bar(ax, table, image, errors[~sums] if (~sums).any() else errors)
+
+
+def _colours(table: Table, coloured: Any) -> dict[str, Any]:
+    """Numbers of both signs around 0; correlations from -1 to 1."""
+    statistic = table.record.statistic
+    if isinstance(statistic, CovarianceTable):
+        known = coloured.compressed()
+        most = 1.0 if statistic.correlation else float(np.abs(known).max()) if len(known) else 1.0
+        return {"cmap": BOTH_SIGNS, "vmin": -(most or 1.0), "vmax": most or 1.0}
+    return {"cmap": LIGHT_TO_DARK}
+
+
+def _ink(image: Any, value: float) -> str:
+    """What is seen on a colour."""
+    red, green, blue, _ = image.cmap(image.norm(value))
+    return "black" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white"
+
+
+def _mark(ax: Any, image: Any, marked: Bools, coloured: Any) -> None:
+    rectangle = importlib.import_module("matplotlib.patches").Rectangle
+    plain = np.ma.getmaskarray(coloured)
+    if marked.size > HATCHED:
+        grey = np.zeros((*marked.shape, 4))
+        grey[marked] = (0.85, 0.85, 0.85, 1.0)
+        ax.imshow(grey, aspect="auto", interpolation="nearest")
+        return
+    for row, column in zip(*np.nonzero(marked), strict=True):
+        hidden = bool(plain[row, column])
+        ink = setting("text.color") if hidden else _ink(image, coloured[row, column])
+        ax.add_patch(rectangle(
+            (column - 0.5, row - 0.5), 1, 1, fill=False, hatch="///", edgecolor=ink, linewidth=0,
+            alpha=0.45, gid="includes 0",
+        ))  # fmt: skip
+
+
+def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -> None:
+    plain = np.ma.getmaskarray(coloured)
+    effects = importlib.import_module("matplotlib.patheffects")
+    for (row, column), value in np.ndenumerate(values):
+        hidden = bool(plain[row, column])
+        ink = setting("text.color") if hidden else _ink(image, value)
+        behind = setting("axes.facecolor") if hidden else image.cmap(image.norm(value))
+        around = [effects.withStroke(linewidth=2.5, foreground=behind)]
+        told, noise = _said(value, float(errors[row, column]))
+        for text, down, size in ((told, -0.12, 9), (noise, 0.24, 7)):
+            ax.text(
+                column, row + down, text, ha="center", va="center", color=ink, fontsize=size,
+                path_effects=around,
+            )  # fmt: skip
+
+
+def _said(value: float, error: float) -> tuple[str, str]:
+    """Both as far as the second digit of the error."""
+    if value != value or not np.isfinite(error):
+        return "–" if value != value else short(float(value)), f"±{short(float(error))}"
+    places = max(0, min(6, 1 - math.floor(math.log10(error)))) if error > 0 else 0
+    if value == round(value) and error == round(error):
+        places = 0
+    return f"{value:,.{places}f}", f"±{error:,.{places}f}"
+
+
+def _bar(ax: Any, table: Table, image: Any, errors: Floats) -> None:
+    """The colours, and on them how far noise goes from the middle."""
+    least, most = float(np.nanmin(errors)), float(np.nanmax(errors))
+    percent = f"{100 * table.confidence:.10g} %"
+    noise = f"± {_rough(least)}" if least == most else f"± {_rough(least)} to {_rough(most)}"
+    bar = pyplot().colorbar(image, ax=ax, label=f"noise {noise} ({percent})", pad=0.02)
+    middle = (image.norm.vmin + image.norm.vmax) / 2
+    typical = float(np.nanmedian(errors))
+    ends = [middle - typical, middle + typical]
+    bar.ax.plot([0.5, 0.5], ends, color="white", linewidth=4, solid_capstyle="butt")
+    bar.ax.plot([0.5, 0.5], ends, color="black", linewidth=1.8, marker="_", gid="noise level")
+
+
+def _rough(value: float) -> str:
+    return short(value) if value == round(value) else f"{value:.2g}"

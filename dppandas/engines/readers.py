@@ -1,0 +1,92 @@
+"""The columns of a table in their closed forms, each made once, when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from threading import RLock
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..rows.values import reading, vectors
+from ..rows.values.forms import Vector
+
+
+class Columns:
+    """A DataFrame's columns; the frame itself is read for a caller's own function, and for nothing
+    else."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+        self._positions = {name: i for i, name in enumerate(frame.columns)}
+        self._made: dict[Any, Vector] = {}
+        self._lock = RLock()
+        self.rows = len(frame)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._positions)
+
+    def __getitem__(self, name: Any) -> Vector:
+        if name in self._made:
+            return self._made[name]
+        # One line: an interrupt between two would leave the lock behind, as in `store`.
+        with self._lock: return self._once(name)  # noqa: E701  # fmt: skip
+
+    def _once(self, name: Any) -> Vector:
+        if name not in self._made:
+            self._made[name] = reading.column(self._frame.iloc[:, self._positions[name]])
+        return self._made[name]
+
+    def detach(self) -> None:
+        """Keep lists of our own for a caller's function, too, where they can be copied: a copy of
+        an object column shares them."""
+        for position, dtype in enumerate(self._frame.dtypes):
+            if not (isinstance(dtype, np.dtype) and dtype.kind == "O"):
+                continue
+            cells = self._frame.iloc[:, position].to_numpy()
+            kinds = {id(kind): kind for kind in map(type, cells)}.values()
+            if any(issubclass(kind, _MUTABLE) for kind in kinds):
+                array = np.empty(len(cells), dtype=object)
+                for i, cell in enumerate(cells):
+                    array[i] = _own(cell) if issubclass(type(cell), _MUTABLE) else cell
+                column: Any = pd.Series(array, index=self._frame.index, dtype=object)
+                self._frame.isetitem(position, column)  # a Series: of an array pandas infers types
+
+    def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
+        """Some rows as they were given."""
+        found: pd.DataFrame = self._frame.iloc[rows, [self._positions[name] for name in names]]
+        return found
+
+
+_MUTABLE = (list, set, dict, bytearray, np.ndarray)
+
+
+def _own(cell: Any) -> Any:
+    try:
+        return deepcopy(cell)
+    except Exception:  # too deep, or holding what can't be copied
+        return cell
+
+
+class Made:
+    """Columns that were made, and never were a DataFrame's."""
+
+    def __init__(self, columns: Mapping[Any, Vector], rows: int) -> None:
+        self._columns: dict[Any, Vector] = dict(columns)
+        self.rows = rows
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._columns)
+
+    def __getitem__(self, name: Any) -> Vector:
+        return self._columns[name]
+
+    def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
+        """Some rows as plain objects."""
+        columns = [vectors.as_objects(self[name].take(rows)) for name in names]
+        index = range(len(columns[0])) if columns else np.arange(self.rows)[rows]
+        frame = pd.DataFrame(dict(enumerate(columns)), index=index)
+        frame.columns = pd.Index(list(names), tupleize_cols=False)
+        return frame

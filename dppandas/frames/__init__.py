@@ -1,0 +1,1 @@
+"""The pandas-shaped face: frames, series, groups and tables."""

@@ -1,0 +1,1 @@
+"""What columns, frames and groups all answer."""

@@ -1,0 +1,255 @@
+"""The verbs that choose, change and make columns, row by row."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from ..columns.private_rows import Rows, once, same_rows
+from ..errors import LineageError, QueryError, UnsupportedVerb, caller, shown
+from ..release.asking import asks
+from ..release.private import Root
+from ..rows import expressions, query_string
+from ..rows.expressions import Column, Expression, Literal
+from ..rows.facts.keys import Keys, is_hashable, some_names
+from ..rows.public_tables import refuse_private
+from .series import PrivateSeries
+
+
+class ColumnVerbs(Rows):
+    """Private rows of whose columns others are made."""
+
+    #: Whether somebody chose these columns: answers are then one a column.
+    _selected = False
+
+    @property
+    def columns(self) -> pd.Index:
+        """The names of the columns, which are public."""
+        names: pd.Index = pd.Index(list(self._columns))
+        return names
+
+    def _with(
+        self, columns: Mapping[Any, Expression], where: Expression | None, selected: bool
+    ) -> Self:
+        frame = type(self)(self._root, columns, where)
+        frame._selected = selected
+        return frame
+
+    def _with_root(self, root: Root) -> Self:
+        frame = type(self)(root, self._columns, self._where)
+        frame._selected = self._selected
+        return frame
+
+    def assign(self, **columns: Any) -> Self:
+        """With new columns: private columns, functions of this frame, plain values, or strings in
+        the grammar of `query` (a plain text is written in quotes of its own: "'text'").
+
+        A column assigned anew drops its declared domain; what the new expression implies holds
+        instead. The unit column can't be assigned. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"age": [15, 30]}), unit="row")
+        >>> adults = p.assign(adult="age >= 18", months=lambda p: p["age"] * 12)
+        >>> adults.groupby("adult").size()
+        <unreleased size by adult (2 keys), from unnamed (asserted): nothing computed or charged; \
+ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+        """
+        variables = variables_of(caller(sys._getframe()))
+        frame = self
+        for name, value in columns.items():
+            self._not_the_unit(name)
+            expression = frame._expression_of(value, variables)
+            frame = frame._with({**frame._columns, name: expression}, self._where, self._selected)
+        return frame
+
+    def _expression_of(self, value: Any, variables: Callable[[str], Any]) -> Expression:
+        if isinstance(value, str):
+            return query_string.parse(value, self._columns, variables, is_filter=False)
+        if callable(value) and not isinstance(value, PrivateSeries):
+            value = value(self)
+        if isinstance(value, PrivateSeries):
+            same_rows(self, value)
+            return value._expression
+        return PrivateSeries(self._root, None, Literal(None), self._where)._value(value)
+
+    def _not_the_unit(self, name: Any) -> None:
+        unit = self._root.source.unit.column
+        if unit is not None and name == unit:
+            raise LineageError(
+                f"{name!r} says whose row it is, and can't be redefined. Use another name. "
+                "Nothing was computed or charged."
+            )
+
+    @asks
+    def rename(self, *, columns: Any) -> Self:
+        """With other names: a dict, or a function of a name. *Stability*: 1."""
+        if not isinstance(columns, Mapping) and not callable(columns):
+            raise QueryError("columns= is a dict of old to new names, or a function of a name.")
+        renamed: dict[Any, Expression] = {}
+        for name, expression in self._columns.items():
+            new = columns.get(name, name) if isinstance(columns, Mapping) else columns(name)
+            if not is_hashable(new):
+                raise QueryError(f"{shown(new)} can't name a column.")
+            if new in renamed:
+                raise QueryError(f"two columns would be called {shown(new)}.")
+            if new != name:
+                self._not_the_unit(new)
+            renamed[new] = expression
+        return self._with(renamed, self._where, self._selected)
+
+    @asks
+    def drop(self, *, columns: Any) -> Self:
+        """Without some columns. *Stability*: 1."""
+        names = columns if isinstance(columns, list | tuple | pd.Index) else [columns]
+        for name in names:
+            query_string.lookup(name, self._columns)
+        left = {name: e for name, e in self._columns.items() if name not in list(names)}
+        return self._with(left, self._where, self._selected)
+
+    @asks
+    def fillna(self, value: Any) -> Self:
+        """With constants for missing values: one, or a dict of columns. *Stability*: 1."""
+        return self._columnwise(value, lambda column, given: column.fillna(given))
+
+    @asks
+    def astype(self, dtype: Any) -> Self:
+        """As other types: one, or a dict of columns. See `PrivateSeries.astype`."""
+        return self._columnwise(dtype, lambda column, given: column.astype(given))
+
+    @asks
+    def round(self, decimals: Any = 0) -> Self:
+        """Rounded numbers: one number of decimals, or a dict of columns."""
+        return self._columnwise(decimals, lambda column, given: column.round(given))
+
+    @asks
+    def replace(self, to_replace: Any, value: Any = None) -> Self:
+        """With plain values in the place of others, in each column. See `PrivateSeries.replace`."""
+        if isinstance(to_replace, Mapping) and any(
+            isinstance(each, Mapping) for each in to_replace.values()
+        ):
+            if value is not None or not all(isinstance(m, Mapping) for m in to_replace.values()):
+                raise QueryError("replace takes one dict of old to new, or one of these a column.")
+            return self._columnwise(to_replace, lambda column, given: column.replace(given))
+        return self._columnwise(None, lambda column, _: column.replace(to_replace, value))
+
+    @asks
+    def dot(self, other: Any) -> Any:
+        """Weighted sums of the columns of each row, as DataFrame.dot: a private column, or for a
+        DataFrame of weights a private frame with a column for each of its.
+
+        other : public numbers: a Series or a DataFrame whose index are these columns, a list, or an
+            array with a weight (or a row of weights) for each, in their order. A weighted sum is
+            missing where any value is. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 5.0]}), unit="row")
+        >>> p.dot([0.5, 2])
+        <private column dot(0.5 a + 2 b) of unnamed (asserted)>
+        """
+        self._some_columns()
+        weights = _weights(other, list(self._columns))
+        if weights.ndim == 1:
+            return PrivateSeries(self._root, None, self._weighted(weights), self._where)
+        names = list(other.columns) if isinstance(other, pd.DataFrame) else range(weights.shape[1])
+        once(list(names))
+        columns = {n: self._weighted(w) for n, w in zip(names, weights.T, strict=True)}
+        return self._with(columns, self._where, selected=True)
+
+    def _weighted(self, weights: np.ndarray[Any, Any]) -> Expression:
+        return expressions.Dot(tuple(self._columns.values()), tuple(weights.tolist()))
+
+    def _name_of(self, largest: bool) -> PrivateSeries:
+        """For each row the name of the column with its largest, or least, value."""
+        self._some_columns()
+        labels = Keys.parse(list(self._columns), ["columns"]).labels
+        expression = expressions.Extreme(tuple(self._columns.values()), labels, largest)
+        return PrivateSeries(self._root, None, expression, self._where)
+
+    @asks
+    def idxmin(self, axis: Any = 0) -> PrivateSeries:
+        """For each row the name of the column with its least value, with axis=1: a private column
+        whose keys are the names. Of equal values the first; missing ones are passed over.
+        *Stability*: 1, row by row.
+
+        Which column has the least sum (axis=0) isn't answered: see `idxmax`.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 5.0]}), unit="row")
+        >>> p.idxmin(axis=1).value_counts()
+        <unreleased value_counts of `least of (a, b)` (2 keys), from unnamed (asserted): nothing \
+computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+        """
+        if is_along_rows(axis):
+            return self._name_of(largest=False)
+        raise UnsupportedVerb(
+            "'idxmin' of columns is not among the answers of this version. Instead: idxmax of "
+            "columns that are made negative, as in assign(b=-frame['b']); or idxmin(axis=1), the "
+            "column with the least value of each row. Nothing was computed or charged."
+        )
+
+    def _columnwise(
+        self, given: Any, change: Callable[[PrivateSeries, Any], PrivateSeries]
+    ) -> Self:
+        """Each column changed by what is given for it (a dict), or by the same."""
+        by_name = given if isinstance(given, Mapping) else dict.fromkeys(self._columns, given)
+        changed = dict(self._columns)
+        for name, each in by_name.items():
+            expression = query_string.lookup(name, self._columns)
+            if _is_unit(expression, self._root) and not isinstance(given, Mapping):
+                continue
+            self._not_the_unit(name)
+            column = PrivateSeries(self._root, name, expression, self._where)
+            changed[name] = change(column, each)._expression
+        return self._with(changed, self._where, self._selected)
+
+
+def is_along_rows(axis: object) -> bool:
+    """Whether pandas' axis= says: for each row."""
+    if isinstance(axis, int | str) and not isinstance(axis, bool) and axis in (1, "columns"):
+        return True
+    if isinstance(axis, int | str) and not isinstance(axis, bool) and axis in (0, "index", "rows"):
+        return False
+    raise QueryError(
+        f"axis={shown(axis)} must be 0, the columns, or 1, for each row. Nothing was charged."
+    )
+
+
+def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Public weights in the order of some columns."""
+    refuse_private(other, "what holds the weights")
+    if isinstance(other, pd.Series | pd.DataFrame):
+        if not other.index.is_unique or set(other.index) != set(names):
+            raise QueryError(
+                "the index of the weights must be the columns of the frame, each once: "
+                f"{some_names(names)}. Nothing was computed or charged."
+            )
+        other = other.reindex(list(names))
+    try:
+        weights = np.asarray(other, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty(0)
+    if weights.ndim not in (1, 2) or len(weights) != len(names) or not np.isfinite(weights).all():
+        raise QueryError(
+            f"dot takes a finite public number for each of {len(names)} columns (or a row of "
+            "them): a list, an array, or a Series or DataFrame with these columns as its index. "
+            "Nothing was computed or charged."
+        )
+    return weights
+
+
+def _is_unit(expression: Expression, root: Root) -> bool:
+    return isinstance(expression, Column) and expression.name == root.source.unit.column
+
+
+def variables_of(frame: FrameType) -> Callable[[str], Any]:
+    """Looks up the caller's @names."""
+
+    def variables(name: str) -> Any:
+        return frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
+
+    return variables

@@ -1,0 +1,378 @@
+"""Private rows in groups: of declared keys, or of keys that are found in the data."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Self, Unpack
+
+import pandas as pd
+
+from ..columns import refusals
+from ..columns.bins import binned
+from ..columns.private_rows import Rows, listed, once
+from ..errors import QueryError, quiet, shown
+from ..privacy.accounting.losses import NO_DELTA, Delta, More
+from ..privacy.accounting.measures import NOTHING
+from ..release.asking import asks
+from ..release.blocks.bundle import Name
+from ..release.unreleased import Unreleased, UnreleasedKeys
+from ..rows import query_string
+from ..rows.expressions import Expression
+from ..rows.facts.bounds import Bounds
+from ..statistics import BY_LABEL, Cells, Count, Distinct, Layout, Present, Statistic, Unknown
+from .answers.arguments import briefly, index, pearson
+from .answers.frequencies import counts_units
+from .answers.summaries import Summaries
+from .series import PrivateSeries
+
+
+class PrivateGroupBy(Summaries):
+    """Private rows grouped by declared keys; answers have one entry for each key, in that order."""
+
+    def __init__(self, table: Rows, names: list[Any], cells: Cells, selected: Any) -> None:
+        super().__init__(table._root, table._columns, table._where)
+        self._names = names
+        self._by = cells
+        self._selected = selected  # None: all other columns; a list; or one name
+
+    def __repr__(self) -> str:
+        return f"<private groups of {listed(self._names)}, {self._groups.described}>"
+
+    def __getitem__(self, key: Any) -> PrivateGroupBy:
+        selected = list(key) if isinstance(key, list | pd.Index) else key
+        for name in selected if isinstance(selected, list) else [selected]:
+            query_string.lookup(name, self._columns)
+        once(selected if isinstance(selected, list) else [])
+        return type(self)(self, self._names, self._groups, selected)
+
+    def __getattr__(self, name: str) -> PrivateGroupBy:
+        if not name.startswith("_") and name in self._columns:
+            return self[name]
+        if name.startswith("_"):
+            raise AttributeError(name)
+        answers = (
+            "size, count, sum, mean, var, std, median, quantile, min, max, cov, corr, hist, "
+            "value_counts, nunique, agg and describe"
+        )
+        raise refusals.refuse("private groups", name, answers, self._columns, refusals.BY_GROUP)
+
+    def _operands(self) -> dict[Any, Expression]:
+        if self._selected is None:
+            names = [name for name in self._columns if name not in self._names]
+        else:
+            names = self._selected if isinstance(self._selected, list) else [self._selected]
+        if not names:
+            raise QueryError("no columns are left to answer for; use .size().")
+        return {name: self._columns[name] for name in names}
+
+    def _beside(self, weights: object) -> Self:
+        if self._selected is not None or weights is None or isinstance(weights, Rows):
+            return self
+        others = [name for name in self._operands() if name != weights]
+        return type(self)(self, self._names, self._by, others)
+
+    @property
+    def _groups(self) -> Cells:
+        return self._by
+
+    def _shape(self, integer: bool) -> Layout:
+        labels = index(self._groups, self._names)
+        if self._selected is None or isinstance(self._selected, list):
+            return Layout(integer=integer, index=labels, columns=pd.Index(list(self._operands())))
+        return Layout(integer=integer, index=labels, name=self._selected)
+
+    def _column(self, name: Any) -> PrivateGroupBy:
+        if not isinstance(name, Hashable):
+            raise QueryError(f"{shown(name)} is no column.")
+        return self[name]
+
+    def _by_column(self, value: Any) -> dict[Any, Any]:
+        if isinstance(value, pd.DataFrame):
+            return {name: value[name] for name in value.columns}
+        return {self._selected: value}
+
+    def _level(self, value: Any, place: int, levels: int) -> Any:
+        return value.iloc[place::levels].set_axis(index(self._groups, self._names), axis=0)
+
+    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+        one = self._selected is not None and not isinstance(self._selected, list)
+        columns = list(dict.fromkeys(column for column, _ in values))
+        ordered = [(c, name) for c in columns for of, name in values if of == c]
+        table = pd.concat([values[each] for each in ordered], axis=1)
+        if flat or one:
+            names = [column if flat else name for column, name in ordered]
+            return table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)
+        return table.set_axis(pd.MultiIndex.from_tuples(ordered), axis=1)
+
+    def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
+        return self._by_group(f"{what} of {briefly(list(self._operands()))}")
+
+    def _by_group(self, what: str) -> str:
+        return f"{what} by {listed(self._names)} ({self._groups.described})"
+
+    @asks
+    def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The number of rows of each group: an int Series.
+
+        *Guarantee*: epsilon-differential privacy of the unit; groups are disjoint
+        (docs/proofs/counts.md).
+        """
+        layout = Layout(integer=True, index=index(self._groups, self._names))
+        return self._answer(Count(self._groups, layout), self._by_group("size"), epsilon, **more)
+
+    @asks
+    def describe(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """pandas' eight figures of each group, clipped to bounds: a DataFrame with a row a group,
+        and for several columns eight columns for each. See `PrivateSeries.describe`.
+
+        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly,
+        and groups are disjoint (docs/proofs/variances.md, docs/proofs/quantiles.md).
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "x": [1, 2] * 99}).dp
+        >>> told = p.groupby("g", keys=["a", "b"])["x"].describe(bounds=(0, 4), epsilon=1)
+        >>> told.index.tolist(), told.columns.tolist()[:3]
+        (['a', 'b'], ['count', 'mean', 'std'])
+        """
+        return self._described(bounds, epsilon, **more)
+
+    @asks
+    def value_counts(
+        self,
+        normalize: bool = False,
+        sort: bool = True,
+        ascending: bool = False,
+        *,
+        keys: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """How many rows of each group have each declared key of one column: a Series.
+
+        keys : the labels of the selected column; else the declared domain's.
+
+        *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/counts.md).
+        """
+        column = self._one("value_counts")
+        inner = self._cells([column], keys)
+        cells, names = self._within(inner), [*self._names, column]
+        return self._histogram(
+            cells, names, normalize, sort, ascending, epsilon, len(inner), **more
+        )
+
+    @asks
+    def hist(
+        self,
+        bins: Any = 10,
+        range: Any = None,
+        *,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """How many values of each group lie in each of some public bins of one column: an int
+        Series by group and interval. Bins as in `PrivateSeries.hist`, the same for all groups.
+
+        *Guarantee*: epsilon-differential privacy of the unit; groups and bins are disjoint, so the
+        ℓ1 sensitivity is 1 a row (docs/proofs/counts.md).
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "x": [1, 3] * 99}).dp
+        >>> p.groupby("g", keys=["a", "b"])["x"].hist(bins=[0, 2, 4], epsilon=1).index[0]
+        ('a', Interval(0.0, 2.0, closed='left'))
+        """
+        column = self._one("hist")
+        inner, said = binned(self._root, column, self._columns[column], bins, range)
+        cells, names = self._within(inner), [*self._names, column]
+        layout = Layout(integer=True, index=index(cells, names), name="count")
+        what = self._by_group(f"hist of {self._columns[column]} ({said})")
+        return self._answer(Count(cells, layout), what, epsilon, **more)
+
+    @asks
+    def cov(
+        self,
+        ddof: int = 1,
+        *,
+        dropna: bool = False,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """For each group the covariance of each two columns, of values clipped to bounds: a
+        DataFrame with a row for each group and column. See `PrivateFrame.cov`.
+
+        *Guarantee*: differential privacy of the unit, and of how many values each group has
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"g": [1, 2] * 99, "a": [1, 4] * 99, "b": [4, 1] * 99})
+        >>> df.dp.groupby("g", keys=[1, 2]).cov(bounds=(0, 5), epsilon=1).index.tolist()
+        [(1, 'a'), (1, 'b'), (2, 'a'), (2, 'b')]
+        """
+        self._several("cov")
+        return self._covariances("cov", ddof, dropna, bounds, epsilon, **more)
+
+    @asks
+    def corr(
+        self,
+        method: str = "pearson",
+        *,
+        dropna: bool = False,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """For each group the correlation of each two columns, of values clipped to bounds: a
+        DataFrame with a row for each group and column. See `PrivateFrame.corr`.
+
+        *Guarantee*: differential privacy of the unit, and of how many values each group has
+        (docs/proofs/covariances.md).
+        """
+        pearson(method)
+        self._several("corr")
+        return self._covariances("corr", 1, dropna, bounds, epsilon, **more)
+
+    @asks
+    def nunique(self, *, keys: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """How many of the declared keys of one column have a row in each group: an int Series. Of
+        the unit column without keys: how many units have a row in each group.
+
+        keys : a list of labels; else the declared domain's. Other values don't count.
+
+        *Guarantee*: epsilon-differential privacy of the unit, which brings to all groups together
+        at most as many keys as it has rows (docs/proofs/presence.md), and as a unit adds at most 1
+        to each group that its rows can reach (docs/proofs/units.md).
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "city": ["Rome", "Oslo"] * 99}).dp
+        >>> n = p.groupby("g", keys=["a", "b"])["city"].nunique(keys=["Rome", "Oslo"], epsilon=1)
+        >>> n.between(0, 2).tolist()
+        [True, True]
+        """
+        column = self._one("nunique")
+        expression, layout = self._columns[column], self._shape(integer=True)
+        if counts_units(self._root, expression, keys):
+            units = Distinct(self._groups, layout)
+            return self._answer(units, self._titled("nunique"), epsilon, **more)
+        inner = self._cells([column], keys)
+        statistic = Present(self._within(inner), layout, groups=len(self._groups))
+        what = self._titled(f"nunique ({inner.described})")
+        return self._answer(statistic, what, epsilon, **more)
+
+    def _one(self, what: str) -> Any:
+        """The one column that is selected."""
+        if self._selected is None or isinstance(self._selected, list):
+            raise QueryError(
+                f'{what}: select one column, as in groupby(…)["column"].{what}(…). {NOTHING}'
+            )
+        return self._selected
+
+    def _several(self, what: str) -> None:
+        if len(self._operands()) < 2:
+            raise QueryError(
+                f'{what}: select two columns or more, as in groupby(…)[["a", "b"]].{what}(…). '
+                f"{NOTHING}"
+            )
+
+    def _within(self, inner: Cells) -> Cells:
+        """A cell for each group and key of a column, group by group."""
+        if self._groups.keys is None or inner.keys is None:
+            raise QueryError(f"these groups need declared keys. {NOTHING}")
+        return Cells(self._groups.by + inner.by, self._groups.keys.then(inner.keys))
+
+
+@dataclass(frozen=True)
+class Undeclared(Cells):
+    """The cells of keys that nobody declared."""
+
+    delta: Delta = NO_DELTA
+
+    @property
+    def described(self) -> str:
+        return "keys found"
+
+
+class UnknownGroups(PrivateGroupBy):
+    """Private rows grouped by keys that nobody declared; `PrivateFrame.groupby` with ``delta=``.
+
+    Half of ε is spent on counts, which decide what keys are told, and half on the statistic of
+    those; `size` tells the counts, for all of ε. Keys come in their order, as objects. Errors and
+    intervals hold for each key by itself, given that it is told.
+    """
+
+    def _answer(
+        self,
+        statistic: Statistic,
+        what: str,
+        epsilon: object = None,
+        kind: type[Unreleased] = Unreleased,
+        **more: Unpack[More],
+    ) -> Any:
+        if type(statistic) not in BY_LABEL or kind is not Unreleased:
+            raise QueryError(
+                f"{what}: by keys that nobody declared there are size, count, sum, mean, var and "
+                f"std. Declare keys=[…]. {NOTHING}"
+            )
+        if more.get("delta") is not None:
+            raise QueryError(f"delta= was given to groupby, and counts once. {NOTHING}")
+        delta = self._undeclared.delta
+        found = Unknown(Cells(), statistic.layout, self._groups.by, tuple(self._names), delta,
+                        inner=statistic)  # fmt: skip
+        return super()._answer(found, what, epsilon, UnreleasedKeys, **more)
+
+    @property
+    def _undeclared(self) -> Undeclared:
+        if not isinstance(self._by, Undeclared):
+            raise QueryError(f"these keys are declared. {NOTHING}")
+        return self._by
+
+    @asks
+    def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The number of rows of each group that is told: an int Series.
+
+        *Guarantee*: (epsilon, delta)-differential privacy of the unit, with the delta of groupby
+        (docs/proofs/thresholds.md).
+        """
+        if more.get("delta") is not None:
+            raise QueryError(f"delta= was given to groupby, and counts once. {NOTHING}")
+        layout = Layout(integer=True, index=self._shape(integer=True).index)
+        delta = self._undeclared.delta
+        statistic = Unknown(Cells(), layout, self._groups.by, tuple(self._names), delta)
+        what = self._by_group("size")
+        return super(PrivateGroupBy, self)._answer(statistic, what, epsilon, UnreleasedKeys, **more)
+
+    def agg(self, *args: Any, **more: Any) -> NoReturn:
+        """Refused: ask for each statistic.
+
+        *Guarantee*: nothing is released.
+        """
+        raise QueryError(f"by keys that nobody declared ask for each statistic apart. {NOTHING}")
+
+    def value_counts(self, *args: Any, **more: Any) -> NoReturn:
+        """Refused: count by both columns, ``value_counts`` of a frame.
+
+        *Guarantee*: nothing is released.
+        """
+        raise QueryError(f"count by both columns: frame.value_counts([…], delta=…). {NOTHING}")
+
+
+@quiet
+def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
+    """`PrivateSeries.unique`, spelled like `pandas.unique`: the labels that many units have.
+
+    *Guarantee*: (epsilon, delta)-differential privacy of the unit (Desfontaines et al., PoPETs
+    2022, Theorem 1; docs/proofs/partition_selection.md).
+
+    >>> import pandas as pd, dppandas as dp
+    >>> dp.reset(); _ = dp.session(epsilon=2, delta="1e-5")
+    >>> dp.unique(pd.Series([3, 1, "no"] * 40).dp, epsilon=1, delta="1e-5").tolist()
+    [1, 3, 'no']
+    """
+    if not isinstance(column, PrivateSeries):
+        raise QueryError(
+            f"dp.unique takes a private column, such as df.dp['city'], not {shown(column)}; "
+            f"pandas.unique takes a plain one. {NOTHING}"
+        )
+    return column.unique(epsilon=epsilon, delta=delta)

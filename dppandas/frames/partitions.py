@@ -1,0 +1,83 @@
+"""Parts of private rows by declared keys, whose charges compose in parallel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from ..columns.periods import grouped, is_grouper
+from ..columns.private_rows import listed, once
+from ..errors import LineageError, QueryError
+from ..ledger import canonical
+from ..privacy.accounting.composition import Part
+from ..privacy.accounting.measures import NOTHING
+from ..privacy.sampling import entropy
+from ..release.private import Root
+from ..rows import expressions
+from ..rows.facts.keys import Keys
+from ..statistics import Cells
+from .crosstab import names_of
+from .transformations import Verbs
+
+V = TypeVar("V", bound=Verbs)
+
+
+def cells_of(frame: Verbs, by: Any, keys: object, verb: str) -> tuple[list[Any], Cells]:
+    """The columns and the declared keys that rows are grouped by."""
+    names = names_of(by)
+    if not names:
+        raise QueryError(f"{verb} needs at least one column.")
+    if any(map(is_grouper, names)):
+        frame._some_columns()
+        names, cells = grouped(frame, names, keys)
+    else:
+        cells = frame._cells(names, keys)
+    once(names)
+    return names, cells
+
+
+def parts_of(frame: V, by: Any, keys: object) -> dict[Any, V]:
+    """See `PrivateFrame.partition`."""
+    root = frame._root
+    if not root.source.verified:
+        raise LineageError(
+            "partition needs a verified frame, the one that dp.protect returned or made from it: "
+            "parts are charged side by side because a person's rows lie in few of them, and what "
+            "pandas did to this frame before can't be checked. groupby(…, keys=[…]) answers for "
+            f"all keys in one release, and costs its loss once. {NOTHING}"
+        )
+    names, cells = cells_of(frame, by, keys, "partition")
+    found: Keys = cells.keys or Keys(())
+    name, labels = _names(root, names, cells.by, found)
+    divided = root.source.unit.max_rows * root.branches
+    parts: dict[Any, V] = {}
+    for position, label in enumerate(found.labels):
+        part = Part(name, labels[position], divided)
+        inside = expressions.InPart(cells.by, found, name, position)
+        made = type(frame)(
+            replace(root, path=(*root.path, part)),
+            frame._columns,
+            expressions.both(frame._where, inside),
+        )
+        made._selected = frame._selected
+        parts[label] = made
+    return parts
+
+
+def _names(
+    root: Root, columns: list[Any], by: tuple[expressions.Expression, ...], keys: Keys
+) -> tuple[str, list[str]]:
+    """What tells a partition from others, and its parts from one another.
+
+    Two partitions of one name have the same rows to divide, and give each the same key. In another
+    version of a source a person may have another value, and other keys may be found otherwise.
+    """
+    source, shown = root.source, listed(columns)
+    try:
+        unit = (source.unit.column, source.unit.max_rows)
+        if source.made is None:
+            raise canonical.NoText
+        said = canonical.key(source.version, unit, source.made, root.grown, by, keys.labels)
+    except canonical.NoText:  # another partition each time, which adds up
+        said = entropy.identifier()
+    return f"{shown} {said}", [f"{i}: {label}"[:100] for i, label in enumerate(keys.labels)]

@@ -1,0 +1,330 @@
+"""One private column, or a mask made from private columns."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any, NoReturn, Unpack
+
+import pandas as pd
+
+from ..columns import refusals
+from ..columns.ranges import bounds_of, measured, range_of
+from ..errors import QueryError, is_one_of, quiet, shown
+from ..privacy.accounting.losses import More
+from ..release.asking import asks
+from ..release.blocks.bundle import Name
+from ..rows.expressions import Column, Expression, Outside
+from ..rows.facts.bounds import Bounds
+from ..rows.facts.keys import Keys
+from ..statistics import Cells, Count, Covariance, Layout, SmoothQuantile, TrimmedMean
+from .answers.arguments import checked_ddof, pearson, quantiles_of, trim_of
+from .answers.frequencies import Frequencies
+
+#: Of a longer expression the ledger tells the beginning, and the name of the column.
+LONGEST = 60
+
+
+class PrivateSeries(Frequencies):
+    """One column of private rows, or a mask made from them."""
+
+    def __repr__(self) -> builtins.str:
+        source = self._root.source
+        filtered = "" if self._where is None else f" where {self._where}"
+        return f"<private column {self._expression} of {source.name} ({source.lineage}){filtered}>"
+
+    def __getattr__(self, name: builtins.str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        answers = (
+            "count, sum, mean, trimmed_mean, var, std, median, quantile, min, max, value_counts, "
+            "mode, hist, popularity, nunique, unique, cov, corr, agg, describe, clipped and "
+            "suggest_bounds"
+        )
+        raise refusals.refuse("private columns", name, answers)
+
+    def _operands(self) -> dict[Any, Expression]:
+        return {self.name: self._expression}
+
+    def _shape(self, integer: bool) -> Layout:
+        return Layout(integer=integer, name=self.name)
+
+    def _titled(self, what: builtins.str, bounds: Sequence[Bounds] = ()) -> builtins.str:
+        within = "".join(f" in {bound}" for bound in bounds)
+        made = str(self._expression)
+        if len(made) > LONGEST and self.name is not None:
+            made = f"{Column(self.name)} = {made[:LONGEST]}…"
+        return f"{what} of {made}{within}"
+
+    def _by_column(self, value: Any) -> dict[Any, Any]:
+        return {self.name: value}
+
+    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+        names = pd.Index([name for _, name in values])
+        return pd.Series(list(values.values()), index=names, name=self.name)
+
+    # answers of a column alone
+
+    @asks
+    def describe(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """pandas' eight figures of the values, clipped to bounds: a Series.
+
+        Count, mean and deviation come from one release with three eighths of the loss; min and max
+        (quantiles near them) and the quartiles from one with the rest. ``dp.records(result)`` has
+        the records.
+
+        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
+        (docs/proofs/variances.md).
+
+        >>> import pandas as pd
+        >>> pd.Series([20, 30, 40] * 99).dp.describe(bounds=(0, 60), epsilon=1).index.tolist()[:3]
+        ['count', 'mean', 'std']
+        """
+        return self._described(bounds, epsilon, **more)
+
+    @asks
+    def median(
+        self,
+        *,
+        bounds: object = None,
+        step: object = None,
+        method: object = "exponential",
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The median of the values, clipped to bounds: `quantile` of one half.
+
+        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md;
+        docs/proofs/smooth.md).
+
+        >>> import pandas as pd
+        >>> m = pd.Series([20, 30, 40] * 100).dp.median(bounds=(0, 60), epsilon=1)
+        >>> 0 <= m <= 60, m.error()
+        (True, 24.0)
+        """
+        if self._is_smooth(method):
+            return self._smoothly("median", 0.5, bounds, epsilon, **more)
+        return super().median(bounds=bounds, step=step, epsilon=epsilon, **more)
+
+    @asks
+    def quantile(
+        self,
+        q: object = 0.5,
+        *,
+        bounds: object = None,
+        step: object = None,
+        method: object = "exponential",
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """Values below which a share q of the values lies, clipped to bounds. Missing values are
+        left out. For a list of shares they are the index, as in pandas.
+
+        q, bounds, step : as for the columns of a frame (`Answers.quantile`).
+        method : "exponential" chooses a point by its rank. "smooth" adds noise to the value of rank
+            ⌈qn⌉, the wider the more a few rows could change it. It is better only where many values
+            are equal or lie in few places; it takes one q, knows no error, and is experimental
+            (`dp.allow_experimental`): its noise is made of floats, of whose rounding nothing is
+            proven.
+
+        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md); for "smooth" of
+        real numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007;
+        docs/proofs/smooth.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> dp.allow_experimental()
+        >>> ages = pd.Series([20] * 500 + [60] * 100)
+        >>> bool(abs(ages.dp.median(bounds=(0, 100), method="smooth", epsilon=1) - 20) < 1)
+        True
+        """
+        if self._is_smooth(method):
+            return self._smoothly("quantile", q, bounds, epsilon, **more)
+        return super().quantile(q, bounds=bounds, step=step, epsilon=epsilon, **more)
+
+    def _is_smooth(self, method: object) -> bool:
+        if not is_one_of(method, ("exponential", "smooth")):
+            raise QueryError(
+                f"method={shown(method)} must be 'exponential' or 'smooth'. Nothing was charged."
+            )
+        return method == "smooth"
+
+    def _smoothly(
+        self,
+        what: builtins.str,
+        q: object,
+        bounds: object,
+        epsilon: object,
+        **more: Unpack[More],
+    ) -> Any:
+        shares, label = quantiles_of(q)
+        if isinstance(label, list):
+            raise QueryError('method="smooth" takes a single q. Nothing was computed or charged.')
+        operands, parsed = self._numbers(bounds)
+        layout = self._shape(integer=False)
+        statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)
+        said = what if what == "median" else f"{what} {label:g}"
+        return self._answer(statistic, self._titled(f"smooth {said}", parsed), epsilon, **more)
+
+    @asks
+    def trimmed_mean(
+        self,
+        *,
+        trim: object = None,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The mean of the values without the smallest and the largest: a float, with noise that is
+        the wider the more a few rows could change it. Missing values are left out, others clipped
+        to bounds. With 2·trim values or fewer, noise around the middle of the bounds.
+
+        trim : how many rows are left out at each end, a public number: not a share, for how many
+            there are is private. Where bounds are far beyond the values, take some
+            (5/epsilon)·ln(how many times wider they are); times max_rows where units have several
+            rows. With fewer `mean` is better.
+
+        There is neither an error nor an interval: both would tell what is private. Experimental
+        (`dp.allow_experimental`): its noise is made of floats, of whose rounding nothing is proven.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are; of real
+        numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007). The bound on it
+        where rows are added and removed is derived in docs/proofs/smooth.md.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> dp.allow_experimental()
+        >>> incomes = pd.Series([20, 30, 40] * 300 + [10**6] * 9)
+        >>> m = incomes.dp.trimmed_mean(trim=99, bounds=(0, 10**6), epsilon=1)
+        >>> bool(abs(m - 30) < 10)
+        True
+        """
+        cut = trim_of(trim)
+        operands, parsed = self._numbers(bounds)
+        layout = self._shape(integer=False)
+        statistic = TrimmedMean(self._groups, layout, operands, parsed, trim=cut)
+        title = self._titled(f"trimmed mean ({cut} rows at each end)", parsed)
+        return self._answer(statistic, title, epsilon, **more)
+
+    @asks
+    def clipped(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+    ) -> Any:
+        """The shares of values below, inside and above bounds: what clipping would change.
+
+        No interval of a sum or mean includes that change, so this pays for a look at it. The
+        result is a Series under "below", "inside", "above".
+
+        *Guarantee*: epsilon-differential privacy of the unit; a value lies in one of three places,
+        ℓ1 sensitivity 1 a row (docs/proofs/counts.md).
+
+        >>> import pandas as pd
+        >>> ages = pd.Series([20, 30, 400] * 100, name="age")
+        >>> ages.dp.clipped(bounds=(0, 99), epsilon=1).index.tolist()
+        ['below', 'inside', 'above']
+        """
+        found = range_of(self._root, self.name, self._expression, bounds)
+        (expression,), (bound,) = measured((self._expression,), (found,))
+        keys = Keys(Outside.labels)
+        cells = Cells((Outside(expression, bound),), keys)
+        names = pd.Index(keys.labels, name=self.name)
+        layout = Layout(integer=False, index=names, name="proportion")
+        statistic = Count(cells, layout, share_of=len(keys))
+        return self._answer(
+            statistic, f"values of {self._expression} outside {bound}", epsilon, **more
+        )
+
+    @asks
+    def cov(
+        self,
+        other: Any,
+        ddof: int = 1,
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The covariance with another private column of the same rows: a float.
+
+        bounds : (lower, upper) for both, or a dict by name; else the declared domain's. Of rows
+            that have both values; ddof as in pandas.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99}).dp
+        >>> type(p["a"].cov(p["b"], bounds=(0, 5), epsilon=1).interval())
+        <class 'tuple'>
+        """
+        return self._with_other("cov", other, ddof, bounds, epsilon, **more)
+
+    @asks
+    def corr(
+        self,
+        other: Any,
+        method: builtins.str = "pearson",
+        *,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """The correlation with another private column of the same rows: a float from -1 to 1.
+
+        bounds : as in `cov`. What can't be told from noise is 0.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+        """
+        pearson(method)
+        return self._with_other("corr", other, 1, bounds, epsilon, **more)
+
+    def _with_other(
+        self,
+        what: builtins.str,
+        other: Any,
+        ddof: object,
+        bounds: object,
+        epsilon: object,
+        **more: Unpack[More],
+    ) -> Any:
+        if not isinstance(other, PrivateSeries):
+            raise QueryError(
+                f"{what} takes a private column of the same rows, as in p['a'], p['b']."
+            )
+        operands = (self._expression, self._other(other))
+        names = (self.name, other.name)
+        parsed = tuple(
+            bounds_of(self._root, name, expression, bounds)
+            for name, expression in zip(names, operands, strict=True)
+        )
+        freedom = checked_ddof(ddof, parsed)
+        statistic = Covariance(
+            Cells(), Layout(integer=False), operands, parsed, freedom, what == "corr", pair=True
+        )
+        title = f"{what} of {operands[0]} in {parsed[0]} and {operands[1]} in {parsed[1]}"
+        return self._answer(statistic, title, epsilon, **more)
+
+    @asks
+    def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The number of rows, missing values and all: an int.
+
+        *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/counts.md).
+        """
+        return self._answer(Count(Cells(), Layout(integer=True)), "count", epsilon, **more)
+
+
+@quiet
+def cut(
+    x: Any, bins: Any, labels: Any = None, right: bool = True, include_lowest: bool = False
+) -> PrivateSeries:
+    """`PrivateSeries.cut`, spelled like `pandas.cut`. *Stability*: 1, row by row.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> ages = dp.private(pd.DataFrame({"age": [15, 30]}), unit="row")["age"]
+    >>> dp.cut(ages, [0, 18, 99])
+    <private column cut(age, [0, 18, 99]) of unnamed (asserted)>
+    """
+    if not isinstance(x, PrivateSeries):
+        raise QueryError("dp.cut takes a private column; pandas.cut takes a plain one.")
+    return x.cut(bins, labels, right, include_lowest)

@@ -1,0 +1,185 @@
+"""Tables made of private ones: a row for each unit, or several tables of one source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any, Generic, NoReturn, TypeVar
+
+from ..columns import refusals
+from ..engines.base import AGGREGATES
+from ..engines.per_unit import CHOSEN
+from ..errors import LineageError, QueryError, is_one_of, quiet, shown
+from ..ledger import canonical
+from ..release.private import Private, Root
+from ..release.session import made_tables
+from ..rows import expressions, query_string
+from ..rows.accumulators import MOST_BRANCHES
+from ..rows.expressions import Column, Expression
+from ..rows.facts import kinds
+from ..rows.facts.declared import Facts
+from ..rows.facts.units import Unit
+from .transformations import Parts, Verbs
+
+V = TypeVar("V", bound=Verbs)
+
+#: Aggregates that are made of values of some kinds only; the others of any.
+_AGGREGATED: dict[str, frozenset[kinds.Kind]] = {
+    **dict.fromkeys(("sum", "mean", "median"), kinds.NUMBERS),
+    **dict.fromkeys(("any", "all"), kinds.TRUTHS),
+    "nunique": kinds.LABELS,
+}
+
+
+def _kind_of(facts: expressions.Facts, expression: Expression | None, how: str) -> kinds.Kind:
+    """Of what an aggregate gives: of one of the values, a truth or a number."""
+    if how in ("any", "all"):
+        return kinds.TRUTH
+    is_one = expression is not None and how in CHOSEN
+    return expression.kind(facts.schema) if expression and is_one else kinds.NUMBER
+
+
+def _domain_of(root: Root, asked: Mapping[Any, tuple[Expression | None, str]]) -> dict[Any, Any]:
+    """What is declared of the values holds for one of them."""
+    chosen = {n: root.declared(e) for n, (e, how) in asked.items() if e and how in CHOSEN}
+    return {name: declared for name, declared in chosen.items() if declared is not None}
+
+
+class PerUnit(Private, Generic[V]):
+    """Private rows, to be made into one row for each unit.
+
+    *Stability*: 1. The row of a unit is made from all its rows (max_rows doesn't bound them), and
+    from no others'; so adding a unit adds one row, and bounds clip what it may hold. Often far more
+    accurate than adding up rows bounded by max_rows.
+    """
+
+    def __init__(self, frame: V) -> None:
+        self._frame = frame
+
+    def __repr__(self) -> str:
+        return f"<one row for each {self._frame._root.source.unit.column!r} of {self._frame!r}>"
+
+    def agg(self, *unnamed: Any, **columns: Any) -> V:
+        """A private frame of one row a unit: each column a (column, how) pair, or "size".
+
+        how : sum, mean, median (of numbers), min, max (of numbers, texts, times or durations),
+            first, count, nunique, any, all, or size. Missing values count for nothing, as in
+            pandas. The order of rows never matters: "first" is the value of the row whose keyed
+            hash is least. What min, max and first give has the kind and the declared domain of
+            the column. Of values of several kinds numbers come before texts, and these before
+            times.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> visits = pd.DataFrame({"person": [1, 1, 2], "amount": [5.0, 7.0, 9.0]})
+        >>> people = dp.private(visits, unit="person", max_rows=1).per_unit()
+        >>> spend = people.agg(spend=("amount", "sum"))
+        >>> spend["spend"].mean(bounds=(0, 50))
+        <unreleased mean of spend in (0, 50), from unnamed (asserted): nothing computed or \
+charged; ask .release(epsilon=…)>
+        """
+        frame = self._frame
+        root = frame._root
+        unit = root.source.unit.column
+        if unnamed or not columns:
+            raise QueryError(
+                'agg takes names for the columns it makes, such as agg(spend=("amount", "sum")). '
+                "Nothing was computed or charged."
+            )
+        asked: dict[Any, tuple[Expression | None, str]] = {}
+        for name, given in columns.items():
+            frame._not_the_unit(name)
+            pair = (None, "size") if is_one_of(given, ("size",)) else given
+            if not (isinstance(pair, tuple) and len(pair) == 2 and is_one_of(pair[1], AGGREGATES)):
+                raise QueryError(
+                    f"{name}={shown(given)} must be a pair such as ('amount', 'sum'), with one of "
+                    f"{', '.join(AGGREGATES)}. Nothing was computed or charged."
+                )
+            column, how = pair
+            asked[name] = (
+                None if column is None else query_string.lookup(column, frame._columns), str(how)
+            )  # fmt: skip
+        facts = root.source.facts
+        for name, (expression, how) in asked.items():
+            if expression is not None:
+                expressions.check(expression, facts)
+                expressions.need(
+                    expression, _AGGREGATED.get(how, kinds.ANY), facts, f"{name}, the {how}"
+                )
+        made = _name_of(root.source.made, frame._where, root.branches, asked)
+        schema = {unit: facts.schema.get(unit, kinds.UNKNOWN)}
+        schema |= {name: _kind_of(facts, *each) for name, each in asked.items()}
+        source = replace(
+            root.source, unit=Unit(unit, 1), domain=_domain_of(root, asked), made=made,
+            schema=schema,
+        )  # fmt: skip
+        engine = root.engine.per_unit(frame._where, root.branches, asked)
+        if source.verified and made is not None:
+            made_tables[source.id, made] = engine
+        # All rows of a unit are read, those too that max_rows drops: some may lie in each part, and
+        # so what is asked of the table is charged to the whole.
+        new_root = replace(
+            root, source=source, engine=engine, data=engine, branches=1, grown=(), path=(),
+            facts=Facts(),
+        )  # fmt: skip
+        return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise refusals.refuse("rows for each unit", name, "agg(spend=('amount', 'sum'))")
+
+
+def _name_of(*steps: Any) -> str | None:
+    """A name of how a table was made, so that answers from another aren't taken for its own."""
+    try:
+        return None if steps[0] is None else canonical.key(*steps)
+    except canonical.NoText:
+        return None
+
+
+@quiet
+def concat(frames: Sequence[V]) -> V:
+    """The rows of several private frames of *one* source, one below the other.
+
+    Columns that a frame lacks are missing in its rows. *Stability*: the sum of theirs, by which the
+    noise grows: a source's row may be in each. Frames of two sources are refused, for no promise
+    holds for people in both.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> p = dp.protect(pd.DataFrame({"a": [1, 2], "b": [3, 4]}), name="concat")
+    >>> long = dp.concat([p[["a"]].rename(columns={"a": "x"}), p[["b"]].rename(columns={"b": "x"})])
+    >>> long["x"].value_counts(keys=[1, 2, 3, 4], epsilon=1).index.size
+    4
+    """
+    given = list(frames) if isinstance(frames, Sequence) else []
+    if not given or not all(isinstance(frame, Verbs) for frame in given):
+        raise QueryError("dp.concat takes a list of private frames.")
+    first = given[0]._root
+    for frame in given[1:]:
+        root = frame._root
+        if root.engine is not first.engine or root.source.id != first.source.id:
+            raise LineageError(
+                "these private frames come from different sources or tables: the privacy of people "
+                "in both would not be kept. Nothing was computed or charged."
+            )
+    parts: list[Parts] = [
+        (
+            {name: e.at(i) for name, e in frame._columns.items()},
+            None if frame._where is None else frame._where.at(i),
+        )
+        for frame in given
+        for i in range(frame._root.branches)
+    ]
+    if len(parts) > MOST_BRANCHES:
+        raise QueryError(
+            f"that would be {len(parts)} frames; at most {MOST_BRANCHES} are possible."
+        )
+    roots = [frame._root for frame in given]
+    facts = {column: fact for root in roots for column, fact in root.source.domain.items()}
+    paths = [root.path for root in roots]
+    shared = takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
+    whole = given[0]._with_root(first.knowing(facts))
+    return whole._branched(
+        parts, tuple(root.grown for root in roots), tuple(part for part, *_ in shared)
+    )

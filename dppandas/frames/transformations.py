@@ -1,0 +1,227 @@
+"""The verbs that keep and make private rows, each of them row by row."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import pandas as pd
+
+from ..columns.columns import kept
+from ..columns.private_rows import once
+from ..columns.rowwise import present
+from ..errors import LineageError, QueryError, caller, is_one_of, shown
+from ..privacy.accounting.composition import Path
+from ..release.asking import asks
+from ..release.private import Private
+from ..rows import expressions, query_string
+from ..rows.accumulators import MOST_BRANCHES
+from ..rows.expressions import Expression, Literal
+from ..rows.public_tables import public_table
+from .column_verbs import ColumnVerbs, variables_of
+from .series import PrivateSeries
+
+
+class Verbs(ColumnVerbs):
+    """Private rows of which others are made."""
+
+    def query(self, expr: str) -> Self:
+        """Keep the rows for which a query string is true, in the grammar of DataFrame.query.
+
+        Comparisons, and/or/not, arithmetic, ``in`` with a written list, ``.isna()``,
+        ``.notna()``, ``.isin([…])`` and ``.between(a, b)`` over columns, plain values and @scalars
+        of the caller; the rest is refused. *Stability*: 1, for each row is kept or dropped by its
+        own values.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> adults = pd.DataFrame({"age": [15, 30, 60]}).dp.query("age >= 18")
+        >>> type(adults.count(epsilon=1).interval())
+        <class 'tuple'>
+        """
+        condition = query_string.parse(expr, self._columns, variables_of(caller(sys._getframe())))
+        return self._with(self._columns, expressions.both(self._where, condition), self._selected)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, PrivateSeries):
+            return self._with(self._columns, kept(self, key), self._selected)
+        if isinstance(key, list | pd.Index):
+            names = list(key)
+            chosen = {name: query_string.lookup(name, self._columns) for name in names}
+            once(names)
+            return self._with(chosen, self._where, selected=True)
+        if not isinstance(key, Hashable) or isinstance(key, slice):
+            raise QueryError(
+                "index a private frame by a column name, a list of names, or a private mask such "
+                "as frame[frame['age'] > 30]; rows can't be chosen by position or by plain values."
+            )
+        expression = self._found_column(key)
+        return PrivateSeries(self._root, key, expression, self._where)
+
+    @asks
+    def dropna(self, *, subset: Any = None, how: str = "any") -> Self:
+        """Only rows in which no value of some columns (how="all": not every one) is missing.
+
+        *Stability*: 1, row by row.
+        """
+        if not is_one_of(how, ("any", "all")):
+            raise QueryError("how= is 'any' or 'all'.")
+        names = list(self._columns) if subset is None else subset
+        names = names if isinstance(names, list | pd.Index) else [names]
+        there = [present(query_string.lookup(name, self._columns)) for name in names]
+        if not there:
+            raise QueryError("there are no columns to look at.")
+        join = expressions.And if how == "any" else expressions.Or
+        return self._with(
+            self._columns,
+            expressions.both(self._where, functools.reduce(join, there)),
+            self._selected,
+        )
+
+    @asks
+    def merge(
+        self,
+        right: Any,
+        how: str = "left",
+        on: Any = None,
+        *,
+        left_on: Any = None,
+        right_on: Any = None,
+        suffixes: Sequence[str | None] = ("_x", "_y"),
+    ) -> Self:
+        """With the columns of a *public* table, by its unique key: you state that it is public.
+
+        right : a plain DataFrame, whose key is in each row another. It may hold nothing private:
+            its values are taken for public, and declared as keys of the new columns.
+        how : "left" keeps all private rows; "inner" those with a row in the table.
+
+        *Stability*: 1, for each row finds at most one. The ledger says where a public table was
+        used. Refused for private frames, and for frames that carry a source's token.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"zip": ["10", "20"]}), unit="row")
+        >>> zips = pd.DataFrame({"zip": ["10", "20"], "city": ["Rome", "Oslo"]})
+        >>> p.merge(zips, on="zip")["city"].value_counts()
+        <unreleased value_counts of city (2 keys), from unnamed (asserted): nothing computed or \
+charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+        """
+        if isinstance(right, Private):
+            raise LineageError(
+                "two private frames can't be merged: one person's row could meet many of "
+                "another's. Merge with a public table, or build one frame before dp.protect. "
+                "Nothing was computed or charged."
+            )
+        table = public_table(right, how, on, left_on, right_on)
+        by = tuple(query_string.lookup(name, self._columns) for name in table.left)
+        shared = [name for name in table.values if name in self._columns]
+        if (
+            not isinstance(suffixes, list | tuple)
+            or len(suffixes) != 2
+            or not all(isinstance(each, str | None) for each in suffixes)
+        ):
+            raise QueryError(f"suffixes={shown(suffixes)} must be two texts, or None for none.")
+        columns = {_suffixed(n, shared, suffixes[0]): e for n, e in self._columns.items()}
+        if len(columns) < len(self._columns):
+            raise QueryError("two columns would be called alike; set suffixes=.")
+        for name, values in table.values.items():
+            new = _suffixed(name, shared, suffixes[1])
+            if new in columns:
+                raise QueryError(f"two columns would be called {shown(new)}; set suffixes=.")
+            self._not_the_unit(new)
+            columns[new] = expressions.Lookup(by, table.keys, name, values, table.digest)
+        matched = expressions.InTable(by, table.keys, table.digest)
+        where = expressions.both(self._where, matched) if how == "inner" else self._where
+        return self._with(columns, where, self._selected)
+
+    @asks
+    def explode(self, column: Any, *, max_items: int) -> Self:
+        """A row for each element of a column of lists, at most max_items of them a row.
+
+        A value that is no list stays one row; so does an empty list, with a missing value. Later
+        elements are dropped. *Stability*: max_items, by which the noise grows.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"tags": [["a", "b"], ["b"]]}), unit="row")
+        >>> p.explode("tags", max_items=3)["tags"].value_counts(keys=["a", "b"], epsilon=1).name
+        'count'
+        """
+        most = MOST_BRANCHES // self._root.branches
+        if (
+            isinstance(max_items, bool)
+            or not isinstance(max_items, int)
+            or (not 1 <= max_items <= most)
+        ):
+            raise QueryError(
+                f"max_items={shown(max_items)} must be a whole number from 1 to {most}: the most "
+                "elements of a row that count. Nothing was computed or charged."
+            )
+        self._not_the_unit(column)
+        operand = query_string.lookup(column, self._columns)
+        parts: list[Parts] = []
+        for branch in range(self._root.branches):
+            here = operand.at(branch)
+            columns = {name: e.at(branch) for name, e in self._columns.items()}
+            where = None if self._where is None else self._where.at(branch)
+            for i in range(max_items):
+                kept = (
+                    where
+                    if max_items == 1 or not i
+                    else expressions.both(where, expressions.HasElement(here, i))
+                )
+                parts.append(({**columns, column: expressions.Element(here, i)}, kept))
+        return self._branched(parts, (*self._root.grown, max_items))
+
+    def _branched(
+        self, parts: Sequence[Parts], grown: tuple[Any, ...], path: Path | None = None
+    ) -> Self:
+        """The rows of several frames of one source, one below the other."""
+        names = list(dict.fromkeys(name for columns, _ in parts for name in columns))
+        columns = {
+            name: expressions.by_branch([part.get(name, Literal(None)) for part, _ in parts])
+            for name in names
+        }
+        keeps = [expressions.EVERY if where is None else where for _, where in parts]
+        where = (
+            None
+            if all(keep == expressions.EVERY for keep in keeps)
+            else expressions.by_branch(keeps)
+        )
+        path = self._root.path if path is None else path
+        root = replace(self._root, branches=len(parts), grown=grown, path=path, data=object())
+        frame = type(self)(root, columns, where)
+        frame._selected = self._selected
+        return frame
+
+    @asks
+    def sample(self, *, frac: float) -> Self:
+        """The rows of a share of all units, chosen by a keyed hash of who they are.
+
+        Each unit is in with probability frac, whoever else there is, and stays so: asked again, the
+        same units are in. (A sample of a sample is another choice.) There is no exact size and no
+        random_state, and no privacy amplification is claimed. Rows without a unit column are
+        chosen by their contents. *Stability*: 1.
+        """
+        if isinstance(frac, bool) or not isinstance(frac, int | float) or not 0 < frac <= 1:
+            raise QueryError(f"frac={shown(frac)} must be a number above 0 and at most 1.")
+        unit = self._root.source.unit.column
+        names = self._root.engine.columns if unit is None else (unit,)
+        chosen = expressions.Sampled(float(frac), tuple(names), expressions.samples(self._where))
+        return self._with(self._columns, expressions.both(self._where, chosen), self._selected)
+
+    def copy(self, deep: bool = True) -> Self:
+        """Itself: private frames are never changed in place."""
+        return self
+
+    def pipe(self, func: Any, *args: Any, **kwargs: Any) -> Any:
+        """``func(self, …)``, for method chains."""
+        return func(self, *args, **kwargs)
+
+
+#: The columns of some rows, and what keeps them.
+Parts = tuple[Mapping[Any, Expression], Expression | None]
+
+
+def _suffixed(name: Any, shared: Sequence[Any], suffix: str | None) -> Any:
+    return f"{name}{suffix}" if suffix is not None and name in shared else name

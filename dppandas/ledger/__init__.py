@@ -1,0 +1,1 @@
+"""What was spent: the ledger, how it looks, and where it is kept."""

@@ -1,0 +1,191 @@
+"""One text for each value: what tells equal queries, and what a store keeps of an answer.
+
+The text of a query depends on what is asked alone: not on the process, the order of arguments of
+``and``, the labels' layout or the version of pandas. Where a value has no such text, `NoText` is
+raised, and the query is none that could be answered from a store.
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from fractions import Fraction
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pandas as pd
+
+from ..rows.facts.keys import is_missing
+from ..rows.values import MISSING, canonical, name
+from ..rows.values.cells import OPAQUE, are_small
+
+#: What was said of parts, by their ids.
+Known = dict[int, tuple[Any, str]]
+
+#: Counted up when equal queries get other texts. Where the integers of one statistic change, or how
+#: they are read, its class counts up its ``reading``.
+FORM = 2
+
+#: Of so many whole numbers the text is made by a shorter way.
+MANY = 100
+
+
+class NoText(TypeError):
+    """A value that has no canonical text."""
+
+
+def key(*parts: Any) -> str:
+    """A short name of some values: equal for equal ones, and for no others."""
+    said = text((FORM, *parts), {}).encode("utf-8", "surrogatepass")
+    return blake2b(said, digest_size=16).hexdigest()
+
+
+def text(value: Any, known: Known | None = None) -> str:
+    """The canonical text of a value made of public facts.
+
+    ``known`` has those of the parts that were met before: a residual is a part of many sums.
+    """
+    known = {} if known is None else known
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, _CELLS):  # ε, δ and ρ too, which are fractions
+        return _cell(value)
+    if isinstance(value, slice):
+        return f"S{text((value.start, value.stop, value.step))}"
+    if isinstance(value, datetime.tzinfo):
+        return f"z{text(str(value))}"
+    if isinstance(value, tuple | list):
+        if len(value) >= MANY and are_small(value):
+            return "(" + ",".join(map(_small, value)) + ")"
+        return "(" + ",".join(text(part, known) for part in value) + ")"
+    if isinstance(value, Mapping):
+        return "{" + ",".join(sorted(f"{text(k)}:{text(v)}" for k, v in value.items())) + "}"
+    if isinstance(value, frozenset | set):
+        return "{" + ",".join(sorted(map(text, value))) + "}"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufSU":
+        return f"a{value.dtype.kind}{value.shape}{text(value.ravel().tolist())}"
+    if is_dataclass(value) and not isinstance(value, type):
+        if id(value) not in known:
+            known[id(value)] = value, _fields(value, known)  # kept, so that no other gets its id
+        return known[id(value)][1]
+    raise NoText(f"a {type(value).__name__} has no canonical text")
+
+
+def _fields(value: Any, known: Known) -> str:
+    """A dataclass by its name and the fields that tell it from others; parts in any order where
+    the order means nothing."""
+    name = type(value).__name__
+    if (reading := getattr(value, "reading", 1)) > 1:
+        name = f"{name}@{reading}"
+    hidden = getattr(value, "not_asked", ())
+    if getattr(value, "commutes", False):
+        said = sorted({text(part, known) for part in _flat(value, type(value))})
+        if len(said) == 1:
+            return said[0]
+    else:
+        names = (f.name for f in fields(value) if f.name not in hidden)
+        said = [text(getattr(value, name), known) for name in names]
+    return f"{name}({','.join(said)})"
+
+
+def _flat(value: Any, kind: Any) -> list[Any]:
+    """``(a and b) and c`` is ``a and b and c``."""
+    if type(value) is not kind:
+        return [value]
+    return [part for f in fields(value) for part in _flat(getattr(value, f.name), kind)]
+
+
+#: Types whose values are cells.
+_CELLS = (
+    type(None), type(pd.NA), type(pd.NaT), bool, int, float, complex, np.generic, Decimal, Fraction,
+    str, bytes, UUID, datetime.date, datetime.time, datetime.timedelta, pd.Interval, pd.Period,
+)  # fmt: skip
+
+
+def _small(value: int) -> str:
+    """The text of a whole number of 63 bits, as `_cell` has it."""
+    said = f"n{value:x}/1"
+    return f"{len(said)}:{said}"
+
+
+def _cell(value: Any) -> str:
+    """By what it is as a cell, with its length: identical cells have one text, others another."""
+    cell = canonical(value)
+    if cell == OPAQUE or (cell == MISSING and not is_missing(value)):
+        raise NoText(f"a {type(value).__name__} beyond the limits of cells has no canonical text")
+    said = name(cell)
+    return f"{len(said)}:{said}"
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def to_json(noisy: Any) -> Any:
+    """What was released, in what JSON knows; `from_json` gives it back. Lists become tuples."""
+    if isinstance(noisy, np.bool_ | np.integer | np.floating):
+        noisy = noisy.item()
+    if isinstance(noisy, str) and not _is_unicode(noisy):
+        raise NoText("half a surrogate pair can't be kept")
+    if type(noisy) in (str, bool, type(None)):
+        return noisy
+    if type(noisy) is int:
+        return noisy if abs(noisy) < 2**53 else {"int": hex(noisy)}
+    if isinstance(noisy, tuple | list):
+        return [to_json(each) for each in noisy]
+    kind = _KINDS.get(type(noisy))
+    if kind is None:
+        raise NoText(f"a {type(noisy).__name__} can't be kept")
+    name, said, _ = kind
+    return {name: said(noisy)}
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def from_json(kept: Any) -> Any:
+    """See `to_json`."""
+    if isinstance(kept, list):
+        return tuple(from_json(each) for each in kept)
+    if isinstance(kept, dict):
+        ((name, said),) = kept.items()
+        return _READERS[name](said)
+    return kept
+
+
+def _fraction(value: Fraction) -> str:
+    return f"{value.numerator}/{value.denominator}"
+
+
+def _count(value: Any) -> list[Any]:
+    zone = getattr(value, "tz", None)
+    return [int(value.asm8.view("i8")), value.unit, None if zone is None else str(zone)]
+
+
+def _then(said: list[Any]) -> Any:
+    count, unit, zone = said
+    stamp = pd.Timestamp(np.datetime64(count, unit))
+    return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
+
+
+def _for_long(said: list[Any]) -> Any:
+    return pd.Timedelta(np.timedelta64(said[0], said[1]))
+
+
+#: Type, name, to text, and back.
+_KINDS: dict[type, tuple[str, Any, Any]] = {
+    float: ("float", float.hex, float.fromhex),
+    Fraction: ("fraction", _fraction, Fraction),
+    Decimal: ("decimal", str, Decimal),
+    UUID: ("uuid", str, UUID),
+    bytes: ("bytes", bytes.hex, bytes.fromhex),
+    pd.Timestamp: ("time", _count, _then),
+    pd.Timedelta: ("duration", _count, _for_long),
+    datetime.date: ("date", datetime.date.isoformat, datetime.date.fromisoformat),
+}
+_READERS = {name: reader for name, _, reader in _KINDS.values()} | {"int": lambda s: int(s, 16)}

@@ -1,0 +1,433 @@
+"""A privacy statement as a page to publish: one file, that needs nothing from anywhere."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from html import escape
+from pathlib import Path as File
+
+from ..errors import QueryError, StoreError
+from ..errors import shown as quoted
+from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
+from ..privacy.accounting.measures import Measure
+from .snapshot import Snapshot
+from .statement import Statement, as_csv, as_json, moment, part, table, version
+from .storage import locks
+from .storage.store import Entry
+
+_SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+_OUTCOMES = {
+    "released": "released",
+    "charged": "charged; no answer is known of",
+    "failed": "charged; failed, no answer",
+    "recorded": "charged; its exact figures went to an audit, no answer",
+}
+
+
+def html(said: Statement) -> str:
+    """The page: what is promised, what was spent on what, and what that rests on."""
+    body = "\n".join(
+        [
+            *_opening(said),
+            *_promise(said),
+            *_spent(said),
+            *_releases(said),
+            *_rests(said),
+            *_check(said),
+        ]
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        "style-src 'unsafe-inline'\">\n"
+        '<meta name="color-scheme" content="light dark">\n'
+        f'<meta name="generator" content="dppandas {version()}">\n'
+        f"<title>Privacy statement{_of(said)}</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def shown(text: object) -> str:
+    """Text of any origin: no markup, and no sign that can't be seen, such as one that turns the
+    direction of what follows."""
+    text = str(text)
+    if text.isprintable():
+        return escape(text, quote=True)
+    seen = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return escape("".join(seen), quote=True)
+
+
+def _ledger(said: Statement) -> str:
+    return f"the ledger {shown(said.file)}" if said.file else "a ledger in memory"
+
+
+def _of(said: Statement) -> str:
+    return f" of {shown(said.file)}" if said.file else ""
+
+
+def _p(text: str, kind: str = "") -> str:
+    return f'<p class="{kind}">{text}</p>' if kind else f"<p>{text}</p>"
+
+
+def _list(items: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
+
+
+def _opening(said: Statement) -> list[str]:
+    count = len(said.entries)
+    answers = "one release" if count == 1 else f"{count} releases"
+    when = ""
+    if said.entries:
+        days = [moment(f(e.time for e in said.entries)).date().isoformat() for f in (min, max)]
+        when = f", on {days[0]}" if days[0] == days[1] else f", from {days[0]} to {days[1]}"
+    return [
+        "<h1>Privacy statement</h1>",
+        _p(
+            f"What {_ledger(said)} records: {answers}{when}. Each is listed below "
+            f"with the privacy that it cost. Dates are in UTC. Written by dppandas {version()}.",
+            "lead",
+        ),
+    ]
+
+
+def written(ledger: Snapshot, path: object) -> None:
+    """See `Ledger.export`."""
+    file = _checked(ledger, path)
+    if file.suffix.lower() == ".html":
+        text = html(Statement.of(ledger))
+    elif file.suffix.lower() == ".json":
+        text = as_json(Statement.of(ledger))
+    else:
+        text = as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
+    try:
+        # A label may hold half a sign, which no file can: told as JSON writes it.
+        file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+    except OSError as error:
+        told = StoreError(f"{str(file)!r} can't be written: {error.strerror or error}.")
+    else:
+        return
+    raise told
+
+
+def _checked(ledger: Snapshot, path: object) -> File:
+    if not isinstance(path, str | os.PathLike) or not str(path).strip():
+        raise QueryError(f"path={quoted(path)} must be the path of a file.")
+    file = File(path).expanduser()
+    if file.suffix.lower() not in (".html", ".json", ".csv"):
+        raise QueryError(
+            f"path={quoted(str(path))}: its ending says what is written: .html for readers, .json "
+            "for programs, .csv for a table."
+        )
+    if file.is_dir():
+        raise StoreError(f"path={str(file)!r} is a folder: name a file in it.")
+    if not file.parent.is_dir():
+        raise StoreError(f"path={str(file)!r}: there is no folder {str(file.parent)!r}.")
+    if locks.is_held(locks.identity(file)) or ledger.store.is_at(file):
+        raise StoreError(f"path={str(file)!r} is the ledger itself: choose another file.")
+    return file
+
+
+# --- what is promised -----------------------------------------------------------------------------
+
+
+def _promise(said: Statement) -> list[str]:
+    return [
+        '<h2 id="promise">What is promised</h2>',
+        *_measure(said),
+        _p(
+            "<strong>Neighbours</strong> are two datasets that differ by one unit: all of its rows "
+            "are added or removed. The unit of each source is in the table of sources. Where it "
+            "has “at most” so many rows, the others were left out before anything was computed."
+        ),
+        _p(
+            "The losses of all sources add up, so the promise also holds for a person who is a "
+            "unit in each of them. Releases from different parts of one partition reach different "
+            "rows: of these the dearest that one unit can lie in count, not the sum."
+        ),
+    ]
+
+
+def _measure(said: Statement) -> list[str]:
+    terms, limit = said.terms, said.terms.limit
+    if limit is None:
+        return [
+            _p(
+                "<strong>No budget was fixed beforehand.</strong> The losses below add up to "
+                f"{shown(said.spent)}, and nothing kept them from growing."
+            )
+        ]
+    before = "Whatever anybody concludes from all releases together, and whatever else they know, "
+    if terms.measure is Measure.PURE:
+        epsilon = limit.epsilon
+        return [
+            _p(f"<strong>ε = {epsilon}</strong>, pure differential privacy.", "figure"),
+            _p(
+                f"{before}its probability is at most {_factor(epsilon)} times what it would be if "
+                "any one unit had been left out of the data, and at least one over that."
+            ),
+            _p(f"For k units together ε counts k times: for three it is {Epsilon(3 * epsilon)}."),
+        ]
+    if terms.measure is Measure.APPROXIMATE:
+        return [
+            _p(
+                f"<strong>ε = {limit.epsilon}, δ = {limit.delta}</strong>, approximate "
+                "differential privacy.",
+                "figure",
+            ),
+            _p(
+                f"{before}its probability is at most {_factor(limit.epsilon)} times what it would "
+                f"be if any one unit had been left out of the data, plus {limit.delta}."
+            ),
+            _p("For k units together these are k·ε and k·e<sup>(k−1)ε</sup>·δ."),
+        ]
+    epsilon = terms.epsilon or NO_EPSILON
+    return [
+        _p(
+            f"<strong>ρ = {limit.rho}</strong>, zero-concentrated differential privacy, which "
+            f"means ε = {_up(epsilon)} at δ = {terms.all_delta}.",
+            "figure",
+        ),
+        _p(
+            f"{before}its probability is at most {_factor(epsilon)} times what it would be if any "
+            f"one unit had been left out of the data, plus {terms.all_delta}."
+        ),
+        _p(
+            "This ε is that of the whole budget, which was fixed beforehand. None is told of what "
+            "is spent so far: at a moment that the answers chose it would prove nothing. For k "
+            "units together ρ counts k² times."
+        ),
+    ]
+
+
+def _factor(epsilon: Fraction) -> str:
+    """e^ε, rounded up where it is a number that says something."""
+    power = f"e<sup>{_up(epsilon)}</sup>"
+    return f"{power} (≤ {_up(Fraction(math.exp(epsilon)), 3)})" if epsilon <= 10 else power
+
+
+def _up(value: Fraction, digits: int = 4) -> str:
+    """Rounded up to so many digits: no promise may be told stronger than it is."""
+    context = Context(prec=digits, rounding=ROUND_CEILING)
+    rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
+    return f"{rounded:f}" if -6 < rounded.adjusted() < 9 else str(rounded)
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def _table(
+    caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()
+) -> str:
+    """Cells are HTML. The first of each row names it."""
+    kinds = [f' class="{k}"' if (k := _kind(head, numbers)) else "" for head in heads]
+    head = "".join(f'<th scope="col"{k}>{h}</th>' for h, k in zip(heads, kinds, strict=True))
+    lines = []
+    for first, *others in rows:
+        cells = "".join(f"<td{k}>{c}</td>" for c, k in zip(others, kinds[1:], strict=True))
+        lines.append(f'<tr><th scope="row"{kinds[0]}>{first}</th>{cells}</tr>')
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table>'
+        f"<caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
+        + "\n".join(lines)
+        + "\n</tbody></table></div>"
+    )
+
+
+def _kind(head: str, numbers: Sequence[str]) -> str:
+    return "number" if head in numbers else head if head in ("query", "date", "lineage") else ""
+
+
+def _sums(said: Statement, loss: Loss) -> list[str]:
+    """Exactly, and what has no decimal as one too."""
+    sums = [getattr(loss, name) for name in said.counted]
+    return [f"{s} <small>≈ {float(s):.6g}</small>" if "/" in str(s) else str(s) for s in sums]
+
+
+def _spent(said: Statement) -> list[str]:
+    symbols = [_SYMBOLS[name] for name in said.counted]
+    limit, left = said.terms.limit, said.left
+    rows = [["spent", *_sums(said, said.spent)]]
+    if limit is not None and left is not None:
+        rows = [["budget", *_sums(said, limit)], *rows, ["left", *_sums(said, left)]]
+    parts = ['<h2 id="budget">What was spent</h2>', *_bar(said)]
+    parts.append(_table("Budget", ["sum", *symbols], rows, symbols))
+    if said.sources:
+        heads = ["source", "unit", "version", "lineage", "releases", *symbols]
+        sources = [
+            [
+                shown(source.name), *(shown(", ".join(filter(None, each))) or "none" for each in
+                (source.units, source.versions, source.lineages)),
+                str(source.releases), *_sums(said, source.spent),
+            ]
+            for source in said.sources
+        ]  # fmt: skip
+        parts.append(_table("Sources", heads, sources, ["releases", *symbols]))
+    if said.replays:
+        again = "answer was" if said.replays == 1 else "answers were"
+        parts.append(
+            _p(
+                f"Besides, {said.replays} {again} given again to the same question of the same "
+                "data. That tells nothing new, costs nothing and is not counted."
+            )
+        )
+    return parts
+
+
+def _bar(said: Statement) -> list[str]:
+    limit, name = said.terms.limit, said.counted[0]
+    if limit is None:
+        return []
+    spent, whole = getattr(said.spent, name), getattr(limit, name)
+    share = 100 * float(spent / whole)
+    label = f"{_SYMBOLS[name]}: {spent} of {whole} is spent"
+    return [
+        f'<div class="bar" role="img" aria-label="{shown(label)}">'
+        f'<div style="width:{share:.4g}%"></div></div>'
+    ]
+
+
+def _releases(said: Statement) -> list[str]:
+    parts = ['<h2 id="releases">Releases</h2>']
+    if not said.entries:
+        return [*parts, _p("Nothing has been released.")]
+    symbols = [_SYMBOLS[name] for name in said.counted]
+    heads = ["release", "date", "query", "source", "lineage", *symbols, "error (95 %)"]
+    heads += ["mechanism", "outcome"]
+    rows = ([str(e.number), *_row(said, e)] for e in said.entries)
+    return [
+        *parts,
+        _table("Every release, in the order of charges", heads, rows, ["release", *symbols]),
+        _p("How to read it:"),
+        _list(_WORDS),
+    ]
+
+
+def _row(said: Statement, entry: Entry) -> list[str]:
+    where = f" <small>in the part {shown(part(entry.path))}</small>" if entry.path else ""
+    of = f" <small>version {shown(entry.version)}</small>" if entry.version else ""
+    return [
+        moment(entry.time).date().isoformat(),
+        shown(entry.what) + where,
+        shown(entry.source) + of,
+        shown(entry.lineage),
+        *_sums(said, entry.loss),
+        shown(entry.known_error) or "—",
+        f"{shown(entry.mechanism)} <small>scale {shown(entry.scale)}</small>",
+        _OUTCOMES.get(entry.status, shown(entry.status)),
+    ]
+
+
+_WORDS = (
+    "<strong>Verified</strong> lineage: dppandas itself took each step from the protected data to "
+    "the answer, and knows that one unit moves no rows but its own.",
+    "<strong>Asserted</strong> lineage: the analyst vouches for what was done to the data before "
+    "they were asked; only the answer itself was made by dppandas. “Caller-scored” adds that the "
+    "analyst vouches for how much one unit moves a score.",
+    "<strong>Error</strong>: with 95 % confidence the answer lies this close to the exact one on "
+    "the same rows; of several, “± 3 to 9” is that of the surest and of the least sure. Only noise "
+    "counts, not what clipping to public bounds changed. “n” is the number of rows; “gap” and "
+    "“ranks” say how far what was selected may be from the best; “—” stands where only the answer "
+    "can tell.",
+    "<strong>Mechanism</strong>: the law of the noise, or of the selection, and its scale: in rows "
+    "or ranks, or in the unit of the column.",
+    "<strong>Outcome</strong>: a charge is written before data are read and never taken back, so "
+    "what has no answer counts all the same.",
+)
+
+
+# --- what it rests on -----------------------------------------------------------------------------
+
+
+def _rests(said: Statement) -> list[str]:
+    asserted = sum(not entry.lineage.startswith("verified") for entry in said.entries)
+    lineage = "Every release has verified lineage."
+    if asserted:
+        lineage = (
+            f"{asserted} of {len(said.entries)} releases have asserted lineage: for these, that no "
+            "unit had moved the rows of others before they were asked."
+        )
+    return [
+        '<h2 id="rests">What the promise rests on</h2>',
+        _p("dppandas computes losses and noise. The publisher vouches for what it can't check:"),
+        _list(
+            [
+                "Bounds, keys and other public facts in the queries were known without the data.",
+                "The unit is right: one person's rows are those of one unit.",
+                lineage,
+                "Nothing made of the same data was published by other ways, exactly or under "
+                "another budget.",
+            ]
+        ),
+    ]
+
+
+def _check(said: Statement) -> list[str]:
+    if not said.head:
+        text = (
+            "This ledger was kept in memory, so there is no file to compare this statement with. "
+            "<code>dp.session(…, store=…)</code> keeps one."
+        )
+        return ['<h2 id="check">How to check it</h2>', _p(text)]
+    return [
+        '<h2 id="check">How to check it</h2>',
+        _p(
+            "The entries of the ledger's file are chained: each carries the hash of the one before "
+            "it. The last hash at the time of this statement is "
+            f'<code class="hash">{shown(said.head)}</code>. Who holds the file compares it with'
+        ),
+        f"<pre><code>dppandas verify {shown(said.file)} --head {shown(said.head)}</code></pre>",
+        _p(
+            "which also computes all totals anew. That shows that the file goes on from what is "
+            "stated here. It can't show that a file was honest in the first place: who can write "
+            "all of a file can write all of its hashes."
+        ),
+    ]
+
+
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1c2321;--soft:#56605c;--paper:#fff;--line:#d5dbd8;
+ --band:#f3f6f5;--mark:#12685f}
+@media (prefers-color-scheme:dark){:root{--ink:#e6ebe9;--soft:#a9b4b0;--paper:#141817;
+ --line:#38413e;--band:#1d2321;--mark:#5cc4b6}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--paper);color:var(--ink);
+ font:16px/1.55 system-ui,-apple-system,"Segoe UI",sans-serif}
+main{max-width:76rem;margin:0 auto;padding:2rem 1.5rem 4rem}
+h1{font-size:2rem;line-height:1.2;margin:0 0 .5rem}
+h2{font-size:1.3rem;margin:2.2rem 0 .6rem;padding-top:.6rem;border-top:1px solid var(--line)}
+p,ul{max-width:46rem;margin:.5rem 0}
+li{margin:.3rem 0}
+.lead{color:var(--soft)}
+.figure{font-size:1.15rem}
+.figure strong{color:var(--mark)}
+small{display:block;color:var(--soft);font-size:.85em}
+.scroll{overflow-x:auto;margin:1rem 0}
+table{border-collapse:collapse;font-size:.875rem;line-height:1.4}
+caption{text-align:left;font-weight:600;padding:.3rem 0}
+th,td{text-align:left;vertical-align:top;padding:.35rem .9rem .35rem 0;font-weight:400;
+ border-bottom:1px solid var(--line);overflow-wrap:anywhere;min-width:3.5rem}
+td.query{min-width:12rem}
+td.date,td.lineage{white-space:nowrap}
+thead th{font-weight:600;border-bottom:2px solid var(--line);white-space:nowrap}
+tbody tr:nth-child(even){background:var(--band)}
+.number{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}
+.bar{height:.8rem;max-width:46rem;border-radius:.4rem;background:var(--line);overflow:hidden;
+ margin:1rem 0}
+.bar div{height:100%;background:var(--mark)}
+code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.9em}
+.hash{overflow-wrap:anywhere}
+pre{max-width:100%;white-space:pre-wrap;overflow-wrap:anywhere;background:var(--band);
+ padding:.6rem .8rem;border-radius:.3rem}
+@media print{:root{color-scheme:light;--ink:#000;--soft:#333;--paper:#fff;--line:#999;
+ --band:#fff;--mark:#000}
+ body{font-size:10pt}main{max-width:none;padding:0}.scroll{overflow:visible}
+ table{font-size:7pt}td,th{min-width:0;padding-right:.5rem}td.query{min-width:8rem}
+ thead th{white-space:normal;overflow-wrap:normal}thead{display:table-header-group}
+ tr{break-inside:avoid}
+ h2{break-after:avoid}.bar{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+"""

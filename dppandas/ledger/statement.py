@@ -1,0 +1,227 @@
+"""What a ledger promises, in figures that a statement for publication is made of.
+
+They follow from the charges alone, of one moment, exactly: nothing here is rounded. Public facts
+only, as in the ledger itself; of the file's path the name, for a path tells of the machine.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..privacy.accounting.composition import Part, Path, Spending
+from ..privacy.accounting.losses import Loss
+from ..privacy.accounting.measures import Measure, Terms
+from .snapshot import Snapshot
+from .storage.store import Entry
+
+#: Of the JSON's keys; counted up when one is renamed, removed or given another meaning.
+FORM = 2
+
+#: What a spreadsheet may take for a formula (OWASP, "CSV Injection"; wide signs count too), also
+#: behind blanks, which some cut off; and not a number, which it is welcome to read.
+_FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class AskedSource:
+    """A source that something was charged to."""
+
+    name: str
+    units: tuple[str, ...]
+    versions: tuple[str, ...]
+    lineages: tuple[str, ...]
+    releases: int
+    spent: Loss
+
+
+@dataclass(frozen=True)
+class Statement:
+    """See the module."""
+
+    terms: Terms
+    entries: tuple[Entry, ...]  # charges; what was given again for nothing isn't one
+    spent: Loss
+    sources: tuple[AskedSource, ...]
+    replays: int
+    file: str  # the name of the ledger's file; "" in memory
+    head: str  # the hash that the file ends in; "" in memory
+
+    @classmethod
+    def of(cls, ledger: Snapshot) -> Statement:
+        """Of one moment, also where others charge meanwhile."""
+        entries, head = ledger.store.sealed()
+        spending = Spending().plus(((e.source, e.path), e.loss) for e in entries)
+        path = ledger.store.path
+        return cls(
+            ledger.terms, tuple(entries), spending.total, tuple(_sources(entries, spending)),
+            len(ledger.again), "" if path is None else path.name, head,
+        )  # fmt: skip
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The parts of a loss that this session counts."""
+        return self.terms.measure.counted
+
+    @property
+    def left(self) -> Loss | None:
+        """Of the budget; None without one."""
+        return None if self.terms.limit is None else self.terms.limit - self.spent
+
+
+def _sources(entries: Sequence[Entry], spending: Spending) -> Iterable[AskedSource]:
+    spent = spending.by_source()
+    by_name: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_name.setdefault(entry.source, []).append(entry)
+    for name, own in by_name.items():
+        yield AskedSource(
+            name, _once(e.unit for e in own), _once(e.version or "" for e in own),
+            _once(e.lineage for e in own), len(own), spent[name],
+        )  # fmt: skip
+
+
+def _once(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def version() -> str:
+    """Of dppandas."""
+    return str(sys.modules[__name__.partition(".")[0]].__version__)
+
+
+def part(path: Path) -> str:
+    """The part of a source that a release reads, as "sex (a649) = f": column, the first letters of
+    what tells the partition from others by it, and label; "" for the whole."""
+    return ", ".join(_part(each) for each in path)
+
+
+def _part(part: Part) -> str:
+    columns, _, name = part.partition.rpartition(" ")
+    label = part.key.partition(": ")[2] or part.key
+    return f"{columns} ({name[:4]}) = {label}" if columns else f"{name} = {label}"
+
+
+def exact(loss: Loss, counted: Sequence[str]) -> dict[str, str]:
+    """The parts of a loss as `fractions.Fraction` reads them: "0.1", "1/3", "1e-06"."""
+    return {name: str(getattr(loss, name)) for name in counted}
+
+
+def as_json(said: Statement) -> str:
+    """A statement for programs; docs/adr/0013-audited.md has its keys."""
+    terms, counted = said.terms, said.counted
+    limit = None
+    if terms.limit is not None:
+        limit = exact(terms.limit, counted)
+        if terms.measure is Measure.ZCDP:
+            limit["means_epsilon"], limit["at_delta"] = str(terms.epsilon), str(terms.all_delta)
+    whole = {
+        "form": FORM,
+        "dppandas": version(),
+        "ledger": {"file": said.file or None, "head": said.head or None},
+        "measure": terms.measure.value,
+        "neighbours": "add or remove one unit",
+        "budget": limit,
+        "spent": exact(said.spent, counted),
+        "left": None if said.left is None else exact(said.left, counted),
+        "replays": said.replays,
+        "sources": [
+            {
+                "name": source.name,
+                "units": list(source.units),
+                "versions": list(filter(None, source.versions)),
+                "lineages": list(source.lineages),
+                "releases": source.releases,
+                "spent": exact(source.spent, counted),
+            }
+            for source in said.sources
+        ],
+        "releases": [_release(entry, counted) for entry in said.entries],
+    }
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
+    return {
+        "release": entry.number,
+        "time": moment(entry.time).isoformat(timespec="seconds"),
+        "cell": entry.cell,
+        "source": entry.source,
+        "version": entry.version,
+        "unit": entry.unit,
+        "part": [each._asdict() for each in entry.path],
+        "lineage": entry.lineage,
+        "query": entry.what,
+        "loss": exact(entry.loss, counted),
+        "mechanism": entry.mechanism,
+        "scale": entry.scale,
+        "expected_error": entry.error,
+        "error": entry.known_error,
+        "status": entry.status,
+        "kernel": entry.kernel,
+    }
+
+
+#: Columns of the table whose type doesn't follow from what is in them.
+_TYPED = ("cell", "epsilon", "rho", "delta", "time")
+
+
+def table(entries: Sequence[Entry], counted: Sequence[str], is_exact: bool = False) -> pd.DataFrame:
+    """See `Ledger.to_frame`. Exact losses are text that `fractions.Fraction` reads."""
+    told: Any = str if is_exact else float
+    said: dict[str, Any] = {
+        "cell": pd.array([e.cell for e in entries], dtype="Int64"),
+        "source": [e.source for e in entries],
+        "version": [e.version or "" for e in entries],
+        "part": [part(e.path) for e in entries],
+        "lineage": [e.lineage for e in entries],
+        "query": [e.what for e in entries],
+    }
+    for name in counted:
+        losses = [told(getattr(e.loss, name)) for e in entries]
+        said[name] = pd.array(losses, dtype=object if is_exact else "float64")
+    for name in ("mechanism", "scale", "known_error", "status", "unit"):
+        said[name.removeprefix("known_")] = [getattr(e, name) for e in entries]
+    said["kernel"] = [e.kernel[:8] for e in entries]
+    times = np.array([round(e.time * 10**6) for e in entries], dtype="datetime64[us]")
+    said["time"] = pd.DatetimeIndex(times).as_unit("ns").tz_localize("UTC")
+    index = pd.Index([e.number for e in entries], dtype="int64", name="release")
+    texts = {name: object for name in said if not entries and name not in _TYPED}
+    for name in said.keys() - set(_TYPED):
+        said[name] = list(map(_whole, said[name]))
+    return pd.DataFrame(said, index=index).astype(texts)
+
+
+def _whole(text: str) -> str:
+    """Half a sign, which a label may be, is more than pandas' text can hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """A table for programs and spreadsheets: of its texts none is run as a formula. All are quoted,
+    for a carriage return within would begin a row of its own."""
+    texts = table.select_dtypes(exclude=["number", "datetimetz"])
+    safe = {str(name): texts[name].map(inert) for name in texts}
+    return table.assign(**safe).to_csv(lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+
+
+def inert(text: str) -> str:
+    """With an apostrophe before what a spreadsheet would take for a formula, as spreadsheets
+    themselves write that it is text."""
+    is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text
+
+
+def moment(time: float) -> datetime:
+    """In UTC."""
+    return datetime.fromtimestamp(time, UTC)

@@ -1,0 +1,425 @@
+"""Connections to a ledger's file: one for each thread of each process, and transactions in them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path as File
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+from ...errors import SessionError, StoreError, shown
+from . import locks
+from .locks import NOTHING, Hold, identity, registry
+
+T = TypeVar("T")
+
+#: "dpdf": what marks the file as a ledger of ours.
+APPLICATION = 0x64706466
+#: So many seconds somebody else may take for a charge before ours gives up.
+PATIENCE = 60.0
+#: So often a file is read that changes while it is.
+TRIES = 10
+
+
+class Connection(sqlite3.Connection):
+    """One that keeps the file's hold until it is closed, also where its thread just ends."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.process = os.getpid()
+        self.using = threading.RLock()
+        self.hold: Hold | None = None
+        self.is_copy = False
+        self.is_closed = False
+
+    def close(self) -> None:
+        """Close it; the last one in this process tidies up and gives the file free."""
+        if self.process == os.getpid():
+            with registry: self._close()  # noqa: E701  # fmt: skip
+
+    def _close(self) -> None:
+        hold, self.hold = self.hold, None
+        if hold is not None and hold.users == 1:
+            hold.unguard()
+        self._suspend()
+        if hold is not None:
+            hold.leave()
+
+    def in_turn(self, action: Callable[[], T], alone: bool = False) -> T:
+        """Run an action that reads the file, or ``alone`` one that writes it: see `locks`."""
+        hold = self.hold
+        return action() if hold is None else hold.in_turn(action, alone, PATIENCE)
+
+    def begin(self) -> None:
+        """Begin to read one moment. Only its beginning is a turn, so that nobody waits for what
+        takes long: SQLite's own locks keep the moment."""
+        self.in_turn(self._begin)
+
+    def _begin(self) -> None:
+        self.execute("BEGIN")
+        self.execute("SELECT 1 FROM sqlite_master").fetchone()  # BEGIN alone reads nothing
+
+    def _suspend(self) -> None:
+        """Close it, and hold the file: for a fork, after which it is opened again."""
+        self.is_closed = True
+        super().close()
+
+    @property
+    def is_suspended(self) -> bool:
+        return self.is_closed and self.hold is not None
+
+
+class _Kept:
+    """A thread's connection: closed when the thread ends, or nobody has its store any more. The
+    connection itself refers to itself, and would wait for a collection."""
+
+    def __init__(self, db: Connection) -> None:
+        self.db = db
+
+    def __del__(self) -> None:
+        if self.db.process != os.getpid():
+            _carried(self.db)
+        elif registry.acquire(blocking=False):
+            try:
+                self.db._close()
+            finally:
+                registry.release()
+        else:  # collected while its own thread opens or closes another
+            _LATE.append(self.db)
+
+
+def _carried(db: Connection) -> None:
+    """Keep a connection of the parent process, which could not be closed before the fork: closed
+    here, it would clean up what the parent still uses."""
+    if not db.is_closed:
+        _CARRIED.append(db)
+
+
+_CARRIED: list[Connection] = []
+#: Those that could not be closed when their thread ended.
+_LATE: list[Connection] = []
+_open: WeakSet[Connection] = WeakSet()
+
+
+class Connected:
+    """A file, this thread's connection to it, and transactions."""
+
+    def __init__(self, path: str | os.PathLike[str], reading: bool) -> None:
+        self.path = checked_path(path)
+        self._local = threading.local()
+        self._file: locks.Identity | None = None
+        self._reading = reading  # only to look at it: the file stays as it is
+
+    def is_at(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a path names this file, by whatever links to folders."""
+        return checked_path(path).resolve() == self.path.resolve()
+
+    def close(self) -> None:
+        """Close what this thread has open; the last to close leaves one file behind."""
+        kept: _Kept | None = getattr(self._local, "kept", None)
+        if kept is not None and kept.db.process == os.getpid():
+            if kept.db.is_suspended:  # or nobody would tidy up
+                with suppress(StoreError), self._told():
+                    self._connection()
+            self._local.kept.db.close()
+
+    def _connection(self) -> Connection:
+        """This thread's, of this process: SQLite's can't be carried through a fork."""
+        kept: _Kept | None = getattr(self._local, "kept", None)
+        if kept is not None and kept.db.process == os.getpid() and not kept.db.is_closed:
+            return kept.db
+        if not self.path.exists():
+            raise StoreError(f"the ledger {str(self.path)!r} is gone. {NOTHING}")
+        db = self._connected()
+        self._file = self._file or identity(self.path)
+        try:
+            self._check_file()
+        except BaseException:
+            db.close()
+            raise
+        self._local.kept = _Kept(db)
+        return db
+
+    def _connected(self) -> Connection:
+        if self._reading or not _is_writable(self.path):
+            db = opened_to_read(self.path)
+            db.in_turn(lambda: self._refuse_other_databases(db))
+            return db
+        db = opened(self.path)
+        db.in_turn(lambda: self._prepare(db), alone=True)
+        return db
+
+    def _prepare(self, db: Connection) -> None:
+        self._refuse_other_databases(db)
+        _patiently(lambda: db.execute("PRAGMA journal_mode = WAL"))
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("SELECT 1 FROM sqlite_master").fetchone()  # the log and its map are there now
+        if db.hold is not None:
+            db.hold.guard(self.path.resolve())
+
+    def _check_file(self) -> None:
+        """Refuse to write to a file that nobody would find again."""
+        if identity(self.path) != self._file:
+            raise StoreError(
+                f"the ledger {str(self.path)!r} was removed or replaced while it was open. Put it "
+                f"back, or end the session with dp.reset(). {NOTHING}"
+            )
+
+    def _refuse_other_databases(self, db: Connection) -> None:
+        """Before anything of a file is changed."""
+        # In this order: another process may make a ledger of the empty file in between.
+        try:
+            is_empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            mark = db.execute("PRAGMA application_id").fetchone()[0]
+        except BaseException:
+            db.close()
+            raise
+        if mark != APPLICATION and (mark or not is_empty):
+            db.close()
+            raise StoreError(
+                f"{str(self.path)!r} is a database, but no ledger of dppandas. {NOTHING}"
+            )
+
+    def _read(self, action: Callable[[Connection], T], alone: bool = False) -> T:
+        with self._told():
+            db = self._connection()
+            # One line, or an interrupt could leave it locked: see `store`.
+            with db.using: return db.in_turn(lambda: action(db), alone)  # noqa: E701  # fmt: skip
+
+    def _write(self, action: Callable[[Connection], T]) -> T:
+        """Run an action in a transaction of its own, on disk when this returns."""
+        with self._told():
+            db = self._connection()
+            with db.using: return db.in_turn(lambda: self._written(db, action), alone=True)  # noqa: E701  # fmt: skip
+
+    def _written(self, db: Connection, action: Callable[[Connection], T]) -> T:
+        if db.is_copy:
+            raise sqlite3.OperationalError("readonly")
+        if db.in_transaction:  # an interrupt left it behind
+            db.execute("ROLLBACK")
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            self._check_file()
+            done = action(db)
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+        return done
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Errors of SQLite in words that say what to do."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except (sqlite3.Error, OSError) as error:
+            told = StoreError(f"{explained(error, self.path)} {NOTHING}")
+        else:
+            return
+        raise told
+
+
+# --- opening and closing --------------------------------------------------------------------------
+
+
+def opened(path: File) -> Connection:
+    """A connection that may write, with the file's name taken for this process."""
+    for late in _taken_from(_LATE):
+        late.close()
+    with registry: return _opened(path.resolve())  # noqa: E701  # fmt: skip
+
+
+def _opened(path: File, reading: bool = False) -> Connection:
+    if not reading:
+        locks.refuse_links(path)
+    hold = locks.held(path, identity(path) or (0, 0))
+    hold.users += 1
+    try:
+        if reading:
+            hold.look(path)
+        else:
+            hold.lock(path)
+        db = _connection_to(path.as_uri() + "?mode=ro" * reading)
+    except BaseException:
+        hold.leave()
+        raise
+    db.hold = hold
+    _open.add(db)
+    return db
+
+
+def _connection_to(uri: str) -> Connection:
+    # Of one thread, but closed by whoever forks, or collects what a thread has left.
+    return sqlite3.connect(
+        uri, uri=True, timeout=PATIENCE, isolation_level=None, factory=Connection,
+        check_same_thread=False,
+    )  # fmt: skip
+
+
+def opened_to_read(path: File) -> Connection:
+    """A connection that changes nothing, and leaves nothing beside the file.
+
+    It takes no lock, and gives none free: where this process has the file open, it is one more
+    connection among its own; where others write, it reads their log with them; else it reads a copy
+    of the file, made at one moment.
+    """
+    path = path.resolve()
+    for _ in range(TRIES):
+        # One line; and nobody in this process may open the file while it is copied.
+        with registry: db = _opened_to_read(path)  # noqa: E701  # fmt: skip
+        if db is not None:
+            db.execute("PRAGMA query_only = ON")
+            return db
+    raise StoreError(f"the ledger {str(path)!r} is being written all the time: read a copy.")
+
+
+def _opened_to_read(path: File) -> Connection | None:
+    key = identity(path)
+    if locks.is_held(key, locked=True):
+        return _opened(path)
+    if locks.is_held(key) or is_shared(path):
+        return _opened(path, reading=True)
+    return _copied(path)
+
+
+def _copied(path: File) -> Connection | None:
+    """The file in memory; None if somebody began to write while it was read."""
+    before = _stamp(path)
+    whole = bytearray(path.read_bytes())
+    if is_shared(path) or _stamp(path) != before:
+        return None
+    db = _connection_to("file::memory:")
+    db.is_copy = True
+    if whole[18:20] == b"\x02\x02":  # that there may be a log, which memory has none of
+        whole[18:20] = b"\x01\x01"
+    if whole:
+        db.deserialize(bytes(whole))
+    return db
+
+
+def _stamp(path: File) -> tuple[int, int, int]:
+    now = path.stat()
+    return now.st_mtime_ns, now.st_size, now.st_ino
+
+
+def _taken_from(waiting: list[Connection]) -> Iterator[Connection]:
+    while waiting:
+        try:
+            yield waiting.pop()
+        except IndexError:  # another thread was faster
+            return
+
+
+# --- forks ----------------------------------------------------------------------------------------
+
+
+def _before_fork() -> None:
+    """Close every connection that nobody uses at this moment: SQLite's can't be carried through a
+    fork. A child that opened the file beside an inherited one would rely on locks that it hasn't
+    got. Whoever needs one again opens it again."""
+    for _ in range(TRIES):
+        for db in list(_open):
+            if not db.is_closed and db.using.acquire(timeout=0.1):
+                _suspended(db)
+        registry.acquire()
+        if all(db.is_closed or db.in_transaction for db in list(_open)):
+            return
+        registry.release()
+    registry.acquire()
+
+
+def _suspended(db: Connection) -> None:
+    try:
+        if not db.in_transaction:
+            with registry: db._suspend()  # noqa: E701  # fmt: skip
+    finally:
+        db.using.release()
+
+
+def _in_child() -> None:
+    locks.forget()
+    registry.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=lambda: registry.release(), after_in_child=_in_child
+    )
+
+
+# --- paths ----------------------------------------------------------------------------------------
+
+
+def checked_path(path: object) -> File:
+    """A path that may hold a ledger."""
+    if not isinstance(path, str | os.PathLike) or not str(path).strip():
+        raise SessionError(f"store={shown(path)} must be the path of a file. {NOTHING}")
+    if not str(path).isprintable() or str(path).startswith((":memory:", "file:")):
+        raise SessionError(
+            f"store={shown(str(path))} must be the path of a file on a disk, in letters that "
+            f"print; without store= the ledger lives in memory. {NOTHING}"
+        )
+    try:
+        file = File(path).expanduser()
+        is_folder, has_folder = file.is_dir(), file.parent.is_dir()
+        is_strange = file.exists() and not file.is_file()
+    except (OSError, ValueError, RuntimeError) as error:  # too long a name, or nobody's home
+        said = str(error)
+    else:
+        said = ""
+    if said:
+        raise StoreError(f"store={shown(str(path))} can't be a path here: {said}. {NOTHING}")
+    if is_folder:
+        raise StoreError(f"store={str(file)!r} is a folder: name a file in it. {NOTHING}")
+    if is_strange:  # a device, a pipe, a socket
+        raise StoreError(f"store={str(file)!r} is no regular file: name one on a disk. {NOTHING}")
+    if not has_folder:
+        raise StoreError(
+            f"store={str(file)!r}: there is no folder {str(file.parent)!r}. Make it first. "
+            f"{NOTHING}"
+        )
+    return file.absolute()
+
+
+def _is_writable(path: File) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def is_shared(path: File) -> bool:
+    """Whether others have written what isn't in the file itself yet, but in the log beside it."""
+    path = path.resolve()  # SQLite keeps it beside the file itself
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _patiently(action: Callable[[], Any]) -> Any:
+    """Switching to WAL doesn't wait for others by itself."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return action()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+        time.sleep(0.01)
+
+
+def explained(error: Exception, path: File) -> str:
+    said, file = str(error), repr(str(path))
+    if "readonly" in said or "read-only" in said.lower():
+        return f"the ledger {file} can only be read here, and a charge must be written first."
+    if "full" in said:
+        return f"there is no room left for the ledger {file}: free some, and ask again."
+    if "locked" in said or "busy" in said:
+        return f"the ledger {file} was busy for {PATIENCE:g} seconds: another process holds it."
+    if isinstance(error, sqlite3.OperationalError | OSError):
+        return f"the ledger {file} can't be used: {said}."
+    return f"{file} is damaged, or no ledger of dppandas ({said}): restore it from a copy."

@@ -1,0 +1,351 @@
+"""What keeps a ledger's file to one name, and its log in place, while somebody has it open.
+
+SQLite keeps a write-ahead log beside each *name* of a file, so that who comes by another name (a
+hard link, a bind mount, a file that was moved) would read and write past it. And its own locks are
+of a kind that the system drops when the process closes any descriptor of the file.
+
+So a process holds one descriptor of each ledger that it has open, from before the first connection
+of any thread until after the last. On it are locks that belong to the descriptor, and which the
+system drops when the process ends, however that happens: `flock`, for all who have the file open;
+and single bytes, far beyond the end of any file, that say by which name it is open, that its log
+is in use, whose turn it is to read or write, and which answers are being computed. A second
+descriptor keeps the map of the log from being cut off. docs/adr/0024-one-name.md has the reasons.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path as File
+from typing import TypeVar
+
+from ...errors import StoreError
+
+if sys.platform == "linux":
+    import fcntl
+
+T = TypeVar("T")
+
+#: The bytes of the file that SQLite locks while it is read: with them no log is ever removed.
+SHARED = (2**30 + 2, 510)
+#: The byte of the map of the log that SQLite locks while it is used: who comes and finds it free
+#: cuts the map off.
+MAPPED = (128, 1)
+#: Locked while a name is looked up and taken.
+GATE = (2**60, 1)
+#: Locked while the file is read, together with others, or written, alone.
+TURN = (2**60 + 1, 1)
+#: So many seconds for somebody else's turn before the last to close leaves the log as it is.
+CLOSING = 1.0
+#: One byte for each name, and one for each answer that is being computed.
+NAMES, NAMES_LONG = 2**61, 2**60
+ANSWERS = 2**62
+
+NOTHING = "Nothing was computed or released."
+#: What file systems say that have no such locks.
+_UNKNOWN = {errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+
+Identity = tuple[int, int]
+
+
+def identity(path: File) -> Identity | None:
+    """Which file a path names."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class Hold:
+    """One ledger's file, as this process has it open."""
+
+    def __init__(self, path: File, key: Identity) -> None:
+        self.key = key
+        self.users = 0  # connections, and answers that are being computed
+        self.answering: dict[int, object] = {}  # by release, who computes it
+        self.descriptor: int | None = None
+        self.name = _name(path)
+        self._looking: int | None = None  # the descriptor of who only reads
+        self._map: int | None = None  # that of the map of the log
+        self._guarded = False
+        self._one_by_one = threading.RLock()  # threads share a descriptor, and its locks
+        self._turn: int | None = None  # the descriptor on which a turn is taken
+
+    def lock(self, path: File) -> None:
+        """Open the descriptor, and take the name by which the file is opened."""
+        if self.descriptor is not None:
+            return
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        try:
+            _refuse_links(descriptor, path)
+            _flock(descriptor, path)
+            if not _take_name(descriptor, self.name):
+                raise StoreError(_elsewhere(path))
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self.descriptor = descriptor
+
+    def look(self, path: File) -> None:
+        """Open a descriptor to take turns with, of a file that is only read."""
+        if self.descriptor is None and self._looking is None:
+            self._looking = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+
+    def guard(self, path: File) -> None:
+        """See to it that nobody removes the log or cuts off its map, whoever closes these files in
+        this process. In a turn alone, when SQLite has made them."""
+        if self.descriptor is not None and not self._guarded:
+            self._guarded = _locked(self.descriptor, *SHARED)
+            self._guard_map(path.with_name(f"{path.name}-shm"))
+
+    def _guard_map(self, path: File) -> None:
+        if self._guarded and self._map is None and path.exists():
+            self._map = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+            _locked(self._map, *MAPPED)
+
+    def unguard(self) -> None:
+        """Let the last connection tidy up, in a turn that ends with `leave`. Where somebody else
+        takes too long, the log stays as it is."""
+        if self.descriptor is not None and self._guarded and self._took_turn(True, CLOSING):
+            _unlocked(self.descriptor, *SHARED)
+            self._guarded = False
+
+    def in_turn(self, action: Callable[[], T], alone: bool, patience: float) -> T:
+        """Run an action while nobody writes; ``alone`` while nobody reads either. One within
+        another is part of it. `TimeoutError` where others don't end theirs.
+
+        SQLite has locks for this, and they end when this process closes any descriptor of the map.
+        Between its own threads SQLite keeps books; between processes this is what holds.
+        """
+        # One line, or an interrupt could leave it locked: see `store`.
+        with self._one_by_one: return self._in_turn(action, alone, patience)  # noqa: E701  # fmt: skip
+
+    def _in_turn(self, action: Callable[[], T], alone: bool, patience: float) -> T:
+        if self._turn is not None:
+            return action()
+        try:
+            try:
+                if not self._took_turn(alone, patience):
+                    raise TimeoutError("locked by another process")
+                return action()
+            finally:
+                self._end_turn()
+        finally:
+            self._end_turn()  # where an interrupt came in between
+
+    def _took_turn(self, alone: bool, patience: float) -> bool:
+        descriptor = self._looking if self.descriptor is None else self.descriptor
+        self._turn = descriptor
+        if descriptor is None:
+            return True
+        end, pause = time.monotonic() + patience, 0.0002
+        while not _is_locked_at_once(descriptor, *TURN, alone):
+            if time.monotonic() > end:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, 0.01)
+        return True
+
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            _unlocked(self._turn, *TURN)
+            self._turn = None
+
+    def leave(self) -> None:
+        """One user less. The caller has `registry`."""
+        self.users -= 1
+        if self.users <= 0:
+            _holds.pop(self.key, None)
+            self._end_turn()
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Close all descriptors. In a child after a fork that leaves its parent's locks."""
+        for descriptor in (self._map, self._looking, self.descriptor):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._map = self._looking = self.descriptor = self._turn = None
+
+    def answer(self, release: int, who: object) -> None:
+        """Note that an answer is being computed here: others see it until `answered`, or until
+        this process ends."""
+        # One line, or an interrupt could leave it locked: see `store`.
+        with registry: self._answer(release, who)  # noqa: E701  # fmt: skip
+
+    def _answer(self, release: int, who: object) -> None:
+        self.users += 1
+        self.answering[release] = who
+        if self.descriptor is not None:
+            _locked(self.descriptor, ANSWERS + release, 1)
+
+    def answered(self, release: int) -> None:
+        """See `answer`."""
+        with registry: self._answered(release)  # noqa: E701  # fmt: skip
+
+    def _answered(self, release: int) -> None:
+        if self.answering.pop(release, None) is None:
+            return
+        if self.descriptor is not None:
+            _unlocked(self.descriptor, ANSWERS + release, 1)
+        self.leave()
+
+    def is_answered_elsewhere(self, release: int) -> bool:
+        """Whether another process that lives is computing an answer. One that is only stopped
+        lives."""
+        descriptor = self.descriptor
+        return descriptor is not None and _is_locked_by_others(descriptor, ANSWERS + release, 1)
+
+
+#: Taken by whoever changes what follows.
+registry = threading.Lock()
+_holds: dict[Identity, Hold] = {}
+
+
+def held(path: File, key: Identity) -> Hold:
+    """This process's hold of a file, made if it has none. The caller has `registry`."""
+    hold = _holds.get(key)
+    if hold is None:
+        hold = _holds[key] = Hold(path, key)
+    elif hold.name != _name(path):
+        raise StoreError(_elsewhere(path))
+    return hold
+
+
+def is_held(key: Identity | None, locked: bool = False) -> bool:
+    """Whether this process has a file open, or also locked, so that nothing else in it may open
+    the file and close it again."""
+    hold = None if key is None else _holds.get(key)
+    return hold is not None and (hold.descriptor is not None or not locked)
+
+
+def _name(path: File) -> int:
+    """Of the folder itself and the file's name in it: a folder may be renamed or mounted."""
+    folder = path.parent.stat()
+    said = sha256(f"{folder.st_dev}/{folder.st_ino}/{path.name}".encode(errors="surrogateescape"))
+    return int.from_bytes(said.digest()[:8], "big") % NAMES_LONG
+
+
+def _elsewhere(path: File) -> str:
+    return (
+        f"the ledger {str(path)!r} is open by another name: as a hard link, by a mount, or as it "
+        "was called before it was moved. By each name what is written lies in another log, and "
+        "the budget would be granted twice. Open it by the name that is in use, or end the "
+        f"sessions that use it. {NOTHING}"
+    )
+
+
+def refuse_links(path: File) -> None:
+    """Refuse a file of several names."""
+    _refused(path, path.stat().st_nlink)
+
+
+def _refuse_links(descriptor: int, path: File) -> None:
+    _refused(path, os.fstat(descriptor).st_nlink)
+
+
+def _refused(path: File, links: int) -> None:
+    if links > 1:
+        raise StoreError(
+            f"the ledger {str(path)!r} has {links} names (hard links), and by each of them the "
+            "budget would be granted anew. Keep one of them: where another is a copy for safe "
+            f"keeping, make it a copy of its own. {NOTHING}"
+        )
+
+
+# --- the system's locks ---------------------------------------------------------------------------
+
+
+def _flock(descriptor: int, path: File) -> None:
+    if sys.platform != "linux":
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise StoreError(
+            f"another program has locked the whole ledger {str(path)!r}. Wait for its end, or end "
+            f"it. {NOTHING}"
+        ) from None
+    except OSError as error:
+        if error.errno not in _UNKNOWN:
+            raise
+
+
+def _take_name(descriptor: int, name: int) -> bool:
+    """Whether nobody else has the file open by another name. Whoever looks does so alone."""
+    if not _locked(descriptor, *GATE, alone=True):
+        return True  # a system without such locks
+    try:
+        after = NAMES + name + 1
+        others = (NAMES, name), (after, NAMES + NAMES_LONG - after)
+        if any(long and _is_locked_by_others(descriptor, start, long) for start, long in others):
+            return False
+        return _locked(descriptor, NAMES + name, 1)
+    finally:
+        _unlocked(descriptor, *GATE)
+
+
+def _locked(descriptor: int, start: int, long: int, alone: bool = False) -> bool:
+    """Lock bytes for this descriptor, with others or alone; False where the system can't."""
+    if sys.platform != "linux":
+        return False
+    said = _bytes(fcntl.F_WRLCK if alone else fcntl.F_RDLCK, start, long)
+    how = fcntl.F_OFD_SETLKW if alone else fcntl.F_OFD_SETLK
+    return _asked(lambda: fcntl.fcntl(descriptor, how, said)) is not None
+
+
+def _is_locked_at_once(descriptor: int, start: int, long: int, alone: bool) -> bool:
+    """Lock bytes unless others are in the way. Where the system can't, nobody is."""
+    if sys.platform != "linux":
+        return True
+    said = _bytes(fcntl.F_WRLCK if alone else fcntl.F_RDLCK, start, long)
+    try:
+        _asked(lambda: fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, said))
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _unlocked(descriptor: int, start: int, long: int) -> None:
+    if sys.platform == "linux":
+        said = _bytes(fcntl.F_UNLCK, start, long)
+        _asked(lambda: fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, said))
+
+
+def _is_locked_by_others(descriptor: int, start: int, long: int) -> bool:
+    if sys.platform != "linux":
+        return False
+    said = _bytes(fcntl.F_WRLCK, start, long)
+    found = _asked(lambda: fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, said))
+    return found is not None and struct.unpack_from("h", found)[0] != fcntl.F_UNLCK
+
+
+def _bytes(kind: int, start: int, long: int) -> bytes:
+    """The system's ``struct flock``."""
+    return struct.pack("hhqqi0q", kind, os.SEEK_SET, start, long, 0)
+
+
+def _asked(ask: Callable[[], bytes]) -> bytes | None:
+    try:
+        return ask()
+    except OSError as error:
+        if error.errno in _UNKNOWN:
+            return None
+        raise
+
+
+def forget() -> None:
+    """In a child after a fork: the locks are its parent's. Closing this copy of the descriptors
+    leaves them as they are, which unlocking would not; and they end with the parent, not with its
+    last child. The caller has `registry`."""
+    for hold in _holds.values():
+        hold.let_go()
+        hold.users = 0
+        hold.answering.clear()
+    _holds.clear()

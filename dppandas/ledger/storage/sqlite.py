@@ -1,0 +1,545 @@
+"""A ledger in one SQLite file: it outlives the kernel, and several share it.
+
+Everything that happens is an event, appended and never changed: the opening with its budget, a
+source, a charge, an outcome. Each carries the hash of the one before. What is spent at each place
+is kept beside them, so that a charge costs the same after ten releases and after a hundred
+thousand; it follows from the events, and `dppandas verify` computes it anew.
+
+A charge is one transaction that nobody else can write in between (BEGIN IMMEDIATE), on disk when
+it returns (synchronous=FULL). Others wait for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any, TypeVar
+
+from ...errors import SessionError, StoreError
+from ...privacy.accounting.composition import Part, Place, Spending
+from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
+from ...privacy.accounting.measures import Measure, Terms
+from ...privacy.sampling import entropy
+from .. import canonical
+from .chain import EVERY, append, is_followed
+from .chain import count as count_spent
+from .chain import source as told_source
+from .connections import APPLICATION, Connected, Connection
+from .leases import Claim, Taken
+from .locks import NOTHING
+from .store import Answer, Check, Entry, Registered, refuse_own, refuse_second
+
+T = TypeVar("T")
+
+SCHEMA = 3
+#: Files of this schema and later can be read as they are.
+READABLE = 2
+
+_EVENTS = """
+CREATE TABLE events (
+    number INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,      -- opened, source, charge, outcome
+    release INTEGER,         -- of charge and outcome
+    key TEXT,                -- of a source its name, of an answer that of its query
+    body TEXT NOT NULL,
+    hash TEXT NOT NULL
+);
+CREATE UNIQUE INDEX charges ON events (release) WHERE kind = 'charge';
+CREATE UNIQUE INDEX outcomes ON events (release) WHERE kind = 'outcome';
+CREATE INDEX answers ON events (key, number) WHERE kind = 'outcome' AND key IS NOT NULL;
+CREATE UNIQUE INDEX sources ON events (key) WHERE kind = 'source';
+"""
+_SPENDING = """
+CREATE TABLE spending (
+    source TEXT NOT NULL, path TEXT NOT NULL,
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL, rho TEXT NOT NULL,
+    PRIMARY KEY (source, path)
+);
+"""
+#: Who is answering which draw of which key; no event, for it passes.
+_LEASES = """
+CREATE TABLE leases (
+    key TEXT NOT NULL, draw INTEGER NOT NULL, release INTEGER NOT NULL UNIQUE,
+    PRIMARY KEY (key, draw)
+);
+"""
+
+
+class SqliteStore(Connected):
+    """Entries in one SQLite file. Not for network file systems, whose locks can't be relied on."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], terms: Terms | None = None, reading: bool = False
+    ) -> None:
+        super().__init__(path, reading)
+        self._seen: int | None = None
+        self._known: tuple[str, Spending] | None = None
+        if reading and not self.path.exists():
+            raise StoreError(f"there is no ledger at {str(self.path)!r}.")
+        if not self.path.exists() and terms is None:
+            raise SessionError(
+                f"there is no ledger at {str(self.path)!r} yet, and a new one needs a budget: "
+                f"dp.session(epsilon=2, store=…). {NOTHING}"
+            )
+        self.terms = self._opened(terms)
+        if terms is not None and terms != self.terms:
+            self.close()
+            raise SessionError(
+                f"the ledger {str(self.path)!r} has a budget of {self.terms}, not {terms}. Go on "
+                "with it by dp.session(store=…) alone, or choose another file. Nothing was changed."
+            )
+
+    # what a Store does
+
+    def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
+        def added(db: Connection) -> list[Entry]:
+            first = _count(db) + 1
+            entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
+            if claim is not None:
+                _lease(db, entries, claim)
+            before = self._spending_of(db)
+            after = before.plus(((each.source, each.path), each.loss) for each in drafts)
+            check(before.total, after.total)
+            for entry in entries:
+                append(db, "charge", charge_body(entry), entry.number, None)
+            self._known = _last_charge(db), after
+            changed = {(each.source, each.path) for each in entries}
+            db.executemany(_PUT, [_spent_row(place, after.losses[place]) for place in changed])
+            if (first - 1) // EVERY != (first - 1 + len(entries)) // EVERY:
+                self._refuse_unfollowed(db)  # or the count would vouch for an edit
+                count_spent(db)
+            if claim is not None:
+                _announce(db, entries, claim)
+            return entries
+
+        return self._write(added)
+
+    def is_taken(self, key: str, draw: int) -> bool:
+        return self._read(lambda db: _is_kept_up(db) and _is_taken(db, key, draw))
+
+    def between_charges(self, action: Callable[[Loss], None]) -> None:
+        self._write(lambda db: action(self._spending_of(db).total))
+
+    def settle(
+        self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
+        told: str = "",
+    ) -> int | None:  # fmt: skip
+        def settled(db: Connection) -> int | None:
+            body = _one(db, "SELECT body FROM events WHERE kind = 'charge' AND release = ?", number)
+            key = json.loads(body)["key"] or None
+            refuse_second(number, _one(db, _SETTLED, number))
+            lease = db.execute("SELECT draw FROM leases WHERE release = ?", (number,)).fetchone()
+            if leased and key and lease is None:
+                return None
+            said: dict[str, Any] = {"status": status, "answer": None}
+            if told:
+                said["error"] = told
+            if noisy is not None and key:
+                # where a label has no text that gives it back, this isn't replayed
+                with suppress(canonical.NoText):
+                    said["answer"] = canonical.to_json(list(noisy))
+                    said["draw"] = lease[0] if lease else _next_draw(db, key)
+            db.execute("DELETE FROM leases WHERE release = ?", (number,))
+            draw: int = said.get("draw", 0)
+            append(db, "outcome", said, number, key if draw else None)
+            return draw
+
+        draw = self._write(settled)
+        # So that the file by itself has all that was answered, whatever becomes of what stands
+        # beside it: a copy, or what is left of a killed kernel.
+        checkpoint = "PRAGMA wal_checkpoint(PASSIVE)"
+        self._read(lambda db: db.execute(checkpoint).fetchall(), alone=True)
+        return draw
+
+    def answer(self, key: str, draw: int) -> Answer | None:
+        def found(db: Connection) -> Answer | None:
+            row = _kept(db, key, draw)
+            if row is None:
+                return None
+            (entry,) = _entries(db, "AND c.release = ?", row[0])
+            return Answer(entry, canonical.from_json(json.loads(row[1])["answer"]), draw)
+
+        return self._read(found) if draw >= 1 else None
+
+    def register(self, source: Registered) -> Registered:
+        def registered(db: Connection) -> Registered:
+            known = self._known_source(db, source.name)
+            if known is None:
+                body = {"name": source.name, "unit": source.unit, "key": source.key.hex(),
+                        "kinds": source.kinds}  # fmt: skip
+                append(db, "source", body, None, source.name)
+            return known or source
+
+        return self.registered(source.name) or self._write(registered)
+
+    def registered(self, name: str) -> Registered | None:
+        return self._read(lambda db: self._known_source(db, name))
+
+    def _known_source(self, db: sqlite3.Connection, name: str) -> Registered | None:
+        try:
+            return _registered(db, name)
+        except ValueError:
+            raise self._damaged() from None
+
+    def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
+        def listed(db: Connection) -> list[Entry]:
+            if last is None and before is None:
+                return _entries(db)
+            end = _count(db) if before is None else before - 1
+            return _entries(db, _PAGE, 0 if last is None else min(end, _count(db)) - last, end)
+
+        return self._read(listed)
+
+    def count(self) -> int:
+        return self._read(_count)
+
+    def sealed(self) -> tuple[list[Entry], str]:
+        head = "SELECT hash FROM events ORDER BY number DESC"
+        return self._at_one_moment(lambda db: (_entries(db), _one(db, head)))
+
+    def counted(self) -> tuple[int, Spending]:
+        return self._at_one_moment(lambda db: (_count(db), self._spending_of(db)))
+
+    @property
+    def spending(self) -> Spending:
+        return self._read(self._spending_of)
+
+    def _spending_of(self, db: sqlite3.Connection) -> Spending:
+        """Read anew only where somebody else has charged: the hash of the last charge stands for
+        all before it, and for nothing that was rolled back."""
+        last, known = _last_charge(db), self._known
+        if known is None or known[0] != last:
+            try:
+                known = self._known = last, spending_kept(db)
+            except ValueError:
+                raise self._damaged() from None
+        return known[1]
+
+    @property
+    def identity(self) -> str:
+        """What tells this ledger from all others."""
+        return str(json.loads(self._read(lambda db: _one(db, _OPENED)))["id"])
+
+    def has_changed(self) -> bool:
+        now: int = self._read(lambda db: _one(db, "SELECT max(number) FROM events"))
+        changed, self._seen = self._seen is not None and now != self._seen, now
+        return changed
+
+    def _opened(self, terms: Terms | None) -> Terms:
+        """Open the file, or make it; and see that its figures follow from its charges."""
+        if not self.path.exists():
+            with self._told():
+                self.path.touch(exist_ok=True)
+        found = self._read(_schema)
+        if self._reading and found < READABLE:
+            raise StoreError(
+                f"the ledger {str(self.path)!r} was written by an older dppandas (schema {found}; "
+                f"this one keeps {SCHEMA}): dp.session(store=…) brings it up to date."
+            )
+        if found < READABLE:
+            self._write(lambda db: None, terms)
+        elif found > SCHEMA:
+            self._refuse_newer(found)
+        return self._at_one_moment(self._checked)
+
+    def _checked(self, db: Connection) -> Terms:
+        self._refuse_unfollowed(db)
+        self._spending_of(db)
+        return _terms(db)
+
+    def _at_one_moment(self, action: Callable[[Connection], T]) -> T:
+        """Read without seeing what others write in the meantime."""
+
+        def read(db: Connection) -> T:
+            db.execute("BEGIN")
+            try:
+                return action(db)
+            finally:
+                db.execute("ROLLBACK")
+
+        return self._read(read)
+
+    def _refuse_unfollowed(self, db: Connection) -> None:
+        if not is_followed(db):
+            raise self._damaged()
+
+    def _damaged(self) -> StoreError:
+        return StoreError(
+            f"{str(self.path)!r} is damaged: what it says is spent doesn't follow from its "
+            "charges, or its budget or a source was changed. Restore it from a copy; dppandas "
+            f"verify tells where it deviates. {NOTHING}"
+        )
+
+    def _refuse_newer(self, version: int) -> None:
+        raise StoreError(
+            f"the ledger {str(self.path)!r} was written by a newer dppandas (schema {version}, and "
+            f"this one knows up to {SCHEMA}): update dppandas. {NOTHING}"
+        )
+
+    def _write(self, action: Callable[[Connection], T], terms: Terms | None = None) -> T:
+        """In a file that is up to date: an older one stays as it is until it is written to."""
+
+        def written(db: Connection) -> T:
+            version = _schema(db)
+            if version != SCHEMA:
+                self._bring_up_to_date(db, version, terms)
+            return action(db)
+
+        return super()._write(written)
+
+    def _bring_up_to_date(self, db: Connection, version: int, terms: Terms | None) -> None:
+        if version > SCHEMA:
+            self._refuse_newer(version)
+        if version:
+            for old in range(version, SCHEMA):
+                MIGRATIONS[old](db)
+                db.execute(f"PRAGMA user_version = {old + 1}")
+            self._refuse_unfollowed(db)
+            count_spent(db)
+        elif terms is None:
+            raise SessionError(
+                f"{str(self.path)!r} is empty, and a new ledger needs a budget: "
+                f"dp.session(epsilon=2, store=…). {NOTHING}"
+            )
+        else:
+            _create(db, terms)
+
+
+#: Where a place is known, its row stays where it is: sources are told in the order of first use.
+_PUT = (
+    "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
+    "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
+)
+_OPENED = "SELECT body FROM events WHERE number = 1"
+_PAGE = "AND c.release > ? AND c.release <= ?"
+_KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
+_SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
+#: Until schema 2 the first outcome of a key was its first draw, and so on; now each says which.
+_UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
+
+
+# --- what is in the file --------------------------------------------------------------------------
+
+
+def _one(db: sqlite3.Connection, sql: str, *values: Any) -> Any:
+    return db.execute(sql, values).fetchone()[0]
+
+
+def _count(db: sqlite3.Connection) -> int:
+    return _one(db, "SELECT max(release) FROM events WHERE kind = 'charge'") or 0
+
+
+def _schema(db: sqlite3.Connection) -> int:
+    return int(_one(db, "PRAGMA user_version"))
+
+
+def _is_kept_up(db: sqlite3.Connection) -> bool:
+    return _schema(db) == SCHEMA
+
+
+def _last_charge(db: sqlite3.Connection) -> str:
+    """The hash of the last charge; "" before the first."""
+    found = db.execute(
+        "SELECT hash FROM events WHERE kind = 'charge' ORDER BY release DESC LIMIT 1"
+    ).fetchone()
+    return found[0] if found else ""
+
+
+def _create(db: sqlite3.Connection, terms: Terms | None) -> None:
+    create_tables(db)
+    db.execute(f"PRAGMA application_id = {APPLICATION}")
+    db.execute(f"PRAGMA user_version = {SCHEMA}")
+    body = {**terms_body(terms or Terms()), "id": entropy.identifier()}
+    append(db, "opened", body, None, None)
+
+
+def create_tables(db: sqlite3.Connection) -> None:
+    """All that a ledger's file holds, empty."""
+    for statement in f"{_EVENTS}{_SPENDING}{_LEASES}".split(";\n"):
+        db.execute(statement)
+
+
+def spending_kept(db: sqlite3.Connection) -> Spending:
+    """The table of what is spent. ValueError where a place isn't written as it is here, or stands
+    there twice: the later row would hide what the other says."""
+    losses: dict[Place, Loss] = {}
+    rows = db.execute("SELECT source, path, epsilon, delta, rho FROM spending ORDER BY rowid")
+    for source, path, *parts in rows:
+        place = source, _path(json.loads(path))
+        if json.dumps(place[1]) != path or place in losses:
+            raise ValueError("a place is written otherwise, or twice")
+        losses[place] = _loss(*parts)
+    return Spending(losses)
+
+
+def spent_rows(spent: Spending) -> list[tuple[tuple[str, str], tuple[str, ...]]]:
+    """A table of what is spent, as it stands in the file."""
+    rows = [_spent_row(*each) for each in spent.losses.items()]
+    return [((source, path), tuple(told)) for source, path, *told in rows]
+
+
+def _spent_row(place: tuple[str, Sequence[Part]], loss: Loss) -> tuple[str, ...]:
+    source, path = place
+    return source, json.dumps(path), *_exact(loss)
+
+
+def _exact(loss: Loss) -> list[str]:
+    """As fractions in text: no float is precise enough."""
+    parts: tuple[Fraction, ...] = (loss.epsilon, loss.delta, loss.rho)
+    return [f"{part.numerator}/{part.denominator}" for part in parts]
+
+
+@lru_cache(maxsize=1024)
+def _loss(epsilon: str, delta: str, rho: str) -> Loss:
+    return Loss(Epsilon(epsilon), Delta(delta), Rho(rho))
+
+
+def _path(said: Any) -> tuple[Part, ...]:
+    return tuple(Part(*part) for part in said)
+
+
+def charge_body(entry: Entry) -> dict[str, Any]:
+    """All that a charge says, as JSON has it."""
+    return {
+        "time": entry.time, "source": entry.source, "version": entry.version, "unit": entry.unit,
+        "lineage": entry.lineage, "query": entry.what, "loss": _exact(entry.loss),
+        "mechanism": entry.mechanism, "scale": entry.scale, "error": entry.error,
+        "cell": entry.cell, "path": list(entry.path), "key": entry.key, "kernel": entry.kernel,
+    }  # fmt: skip
+
+
+def entry_of(number: int, body: dict[str, Any], status: str, told: str = "") -> Entry:
+    """See `charge_body`."""
+    return Entry(
+        number=number, time=body["time"], source=body["source"], lineage=body["lineage"],
+        what=body["query"], loss=_loss(*body["loss"]), mechanism=body["mechanism"],
+        scale=body["scale"], error=body["error"], cell=body["cell"], status=status,
+        version=body["version"], unit=body["unit"], path=_path(body["path"]), key=body["key"],
+        kernel=body["kernel"], told=told,
+    )  # fmt: skip
+
+
+def _entries(db: sqlite3.Connection, where: str = "", *values: Any) -> list[Entry]:
+    rows = db.execute(
+        "SELECT c.release, c.body, json_extract(o.body, '$.status'), "
+        "json_extract(o.body, '$.error') FROM events c "
+        "LEFT JOIN events o ON o.kind = 'outcome' AND o.release = c.release "
+        f"WHERE c.kind = 'charge' {where} ORDER BY c.release", values,
+    )  # fmt: skip
+    return [
+        entry_of(number, json.loads(body), status or "charged", told or "")
+        for number, body, status, told in rows
+    ]
+
+
+def _registered(db: sqlite3.Connection, name: str) -> Registered | None:
+    said = told_source(db, name)
+    if said is None:
+        return None
+    body = json.loads(said)
+    kinds = tuple((name, kind, declared) for name, kind, declared in body.get("kinds", ()))
+    return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]), kinds)
+
+
+def terms_body(terms: Terms) -> dict[str, Any]:
+    """What a ledger promises, as JSON has it."""
+    limit = None if terms.limit is None else _exact(terms.limit)
+    delta = f"{terms.delta.numerator}/{terms.delta.denominator}"
+    return {"measure": terms.measure.value, "limit": limit, "delta": delta}
+
+
+def _terms(db: sqlite3.Connection) -> Terms:
+    return terms_of(json.loads(_one(db, _OPENED)))
+
+
+def terms_of(body: dict[str, Any]) -> Terms:
+    """See `terms_body`."""
+    limit = None if body["limit"] is None else _loss(*body["limit"])
+    return Terms(Measure(body["measure"]), limit, Delta(body["delta"]))
+
+
+# --- leases and draws -----------------------------------------------------------------------------
+
+
+def _kept(db: sqlite3.Connection, key: str, draw: int) -> Any:
+    """The release and the body of the outcome that is a draw of a key."""
+    said = db.execute(f"SELECT release, body {_KEPT} AND {_SAID}", (key, draw)).fetchone()
+    return (
+        said
+        or db.execute(
+            f"SELECT release, body {_KEPT} AND {_UNSAID} ORDER BY number LIMIT 1 OFFSET ?",
+            (key, draw - 1),
+        ).fetchone()
+    )
+
+
+def _next_draw(db: sqlite3.Connection, key: str) -> int:
+    """The draw after all that are kept, or being made."""
+    unsaid = _one(db, f"SELECT count(*) {_KEPT} AND {_UNSAID}", key)
+    said = _one(db, f"SELECT max(json_extract(body, '$.draw')) {_KEPT}", key)
+    leased = _one(db, "SELECT max(draw) FROM leases WHERE key = ?", key)
+    return int(max(unsaid, said or 0, leased or 0)) + 1
+
+
+def _is_taken(db: Connection, key: str, draw: int) -> bool:
+    found = db.execute(
+        "SELECT release FROM leases WHERE key = ? AND draw = ?", (key, draw)
+    ).fetchone()
+    if found is None or db.hold is None:
+        return False
+    here = db.hold.answering.get(found[0])
+    if not isinstance(here, Claim):
+        return db.hold.is_answered_elsewhere(found[0])
+    if here.is_open:
+        refuse_own(here)
+    return here.is_open
+
+
+def _lease(db: Connection, entries: Sequence[Entry], claim: Claim) -> None:
+    """Take all leases, or raise. What is left of one who is gone is taken over."""
+    for entry, wanted in zip(entries, claim.draws, strict=True):
+        if not entry.key:
+            continue
+        if wanted and (_kept(db, entry.key, wanted) or _is_taken(db, entry.key, wanted)):
+            raise Taken(entry.key, wanted)
+        draw = wanted or _next_draw(db, entry.key)
+        lease = entry.key, draw, entry.number
+        db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", lease)
+
+
+def _announce(db: Connection, entries: Sequence[Entry], claim: Claim) -> None:
+    """Let others see that the leases are alive, as long as this process and the claim are."""
+    hold = db.hold
+    for entry in entries:
+        if entry.key and hold is not None:
+            claim.at_end(partial(hold.answered, entry.number))
+            hold.answer(entry.number, claim)
+
+
+# --- older files ----------------------------------------------------------------------------------
+
+
+def _to_2(db: sqlite3.Connection) -> None:
+    """Schema 1 had no table of what is spent: each charge added up all before it."""
+    db.execute(_SPENDING.rstrip().rstrip(";"))
+    db.executemany(_PUT, [_spent_row(*each) for each in spent_by_events(db).losses.items()])
+
+
+def spent_by_events(db: sqlite3.Connection) -> Spending:
+    """What is spent at each place, from the charges themselves."""
+    return Spending().plus(((e.source, e.path), e.loss) for e in _entries(db))
+
+
+def _to_3(db: sqlite3.Connection) -> None:
+    """Schema 2 had no leases, and never noted what it had counted."""
+    db.execute(_LEASES.rstrip().rstrip(";"))
+
+
+#: From a schema to the next.
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _to_2, 2: _to_3}

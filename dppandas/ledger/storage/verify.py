@@ -1,0 +1,434 @@
+"""Whether a ledger's file says what was written into it: its chain of hashes, totals and schema.
+
+The file is only read. Everything is computed anew from the events: no figure that is kept beside
+them is believed. What a chain of hashes shows, and what it can't, is in docs/adr/0013-audited.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import Any
+
+from ...errors import QueryError, StoreError, shown
+from ...privacy.accounting.composition import Path, Place, Spending
+from ...privacy.accounting.losses import Loss
+from ...privacy.accounting.measures import Terms
+from .. import canonical
+from . import chain, connections, sqlite
+from .store import Entry
+
+#: What reading something else than was written may raise.
+_UNREADABLE = (
+    ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
+)  # fmt: skip
+#: What may become of a charge.
+OUTCOMES = ("released", "failed", "recorded")
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Something that a ledger's file should not say. Without an event it concerns the whole."""
+
+    event: int | None
+    said: str
+
+    def __str__(self) -> str:
+        return self.said if self.event is None else f"event {self.event}: {self.said}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a file was found to hold."""
+
+    path: File
+    schema: int
+    events: int
+    entries: tuple[Entry, ...]  # the charges that can be read
+    sources: tuple[str, ...]
+    terms: Terms | None
+    head: str  # the hash of the last event
+    noted: int | None  # the event that a hash noted elsewhere belongs to
+    deviations: tuple[Deviation, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing deviates."""
+        return not self.deviations
+
+    @property
+    def spent(self) -> Loss:
+        """What the charges cost together."""
+        return Spending().plus(map(_charge, self.entries)).total
+
+
+def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
+    """Read a ledger's file and compare all that it says with all that follows from it.
+
+    noted : the hash of the last event as it was noted at another time, 64 hexadecimal digits: the
+        file is then found to deviate unless it goes on from there.
+
+    `StoreError` where there is no ledger to read; every deviation of one that there is, is in the
+    verdict. The file stays as it is, byte by byte, and may be in use.
+    """
+    if noted is not None and not re.fullmatch("[0-9a-f]{64}", noted):
+        raise QueryError(f"head={shown(noted)} must be a hash of 64 hexadecimal digits.")
+    file = connections.checked_path(path)
+    if not file.exists():
+        raise StoreError(f"there is no ledger at {str(file)!r}.")
+    for _ in range(10):
+        is_shared, before = connections.is_shared(file), _mark(file)
+        verdict = _read(file, noted)
+        if is_shared or _mark(file) == before:  # else somebody began to write while it was read
+            return verdict
+    raise StoreError(f"the ledger {str(file)!r} is being written all the time: verify a copy.")
+
+
+def _mark(file: File) -> tuple[int, ...]:
+    now = file.stat()
+    return now.st_mtime_ns, now.st_size, now.st_ino
+
+
+def _read(file: File, noted: str | None) -> Verdict:
+    reader = _Reader()
+    try:
+        db = connections.opened_to_read(file)
+        try:
+            db.begin()  # one moment, whatever others write
+            reader.read_all(db)
+        finally:
+            db.close()
+    except StoreError:
+        raise
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(connections.explained(error, file)) from None
+    found = reader.numbers.get(noted or "")
+    if noted is not None and found is None:
+        reader.note(None, "no event has the hash that was noted: this isn't its continuation")
+    return Verdict(
+        file, reader.schema, reader.events, tuple(reader.charges.values()), tuple(reader.sources),
+        reader.terms, reader.head, found, tuple(reader.deviations),
+    )  # fmt: skip
+
+
+class _Reader:
+    """Reads a file from its marks to its totals, and notes what deviates."""
+
+    def __init__(self) -> None:
+        self.deviations: list[Deviation] = []
+        self.schema = 0
+        self.events = 0
+        self.head = ""
+        self.terms: Terms | None = None
+        self.sources: list[str] = []
+        self.fixed: list[str] = []  # the hashes of the events that all else rests on
+        self.charges: dict[int, Entry] = {}  # by release
+        self.last = 0  # release
+        self.charged_by: dict[int, int] = {}  # the event of each
+        self.outcomes: set[int] = set()
+        self.draws: dict[str, set[int]] = {}  # that are kept, by key
+        self.numbers: dict[str, int] = {}  # of the events, by hash
+        self.is_whole = True  # whether every charge can be read
+
+    def note(self, event: int | None, said: str) -> None:
+        self.deviations.append(Deviation(event, said))
+
+    def read_all(self, db: sqlite3.Connection) -> None:
+        self._marks(db)
+        for part in (self._pages, self._tables, self._events, self._totals):
+            try:
+                part(db)
+            except (sqlite3.DatabaseError, *_UNREADABLE) as error:
+                self.is_whole = False
+                self.note(None, f"{_PARTS[part.__name__]} can't be read: {error}")
+
+    def _marks(self, db: sqlite3.Connection) -> None:
+        (mark,) = db.execute("PRAGMA application_id").fetchone()
+        (self.schema,) = db.execute("PRAGMA user_version").fetchone()
+        has_events = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone()
+        if mark != connections.APPLICATION and not has_events:
+            raise StoreError("this is a database, but no ledger of dppandas.")
+        if mark != connections.APPLICATION:
+            self.note(None, "the file is not marked as a ledger of dppandas")
+        if self.schema > sqlite.SCHEMA:
+            raise StoreError(
+                f"the ledger was written by a newer dppandas (schema {self.schema}, and this one "
+                f"knows up to {sqlite.SCHEMA}): update dppandas."
+            )
+        if self.schema < 1:
+            self.note(None, f"schema {self.schema} is none of dppandas")
+
+    def _pages(self, db: sqlite3.Connection) -> None:
+        for (said,) in db.execute("PRAGMA integrity_check(20)"):
+            if said != "ok":
+                self.note(None, f"the database is damaged: {said}")
+
+    def _tables(self, db: sqlite3.Connection) -> None:
+        should, there = _tables(sqlite.create_tables), _tables(db)
+        if self.schema == 1:  # it had no table of what is spent: that is made when it is opened
+            should = {key: sql for key, sql in should.items() if key[2] != "spending"}
+        if self.schema < 3:
+            should = {key: sql for key, sql in should.items() if key[2] != "leases"}
+        for key in sorted({*should, *there}):
+            kind, name, _ = key
+            if key not in should:
+                self.note(None, f"the {kind} {name!r} is none that dppandas makes")
+            elif key not in there:
+                self.note(None, f"the {kind} {name!r} is missing")
+            elif should[key] != there[key]:
+                self.note(None, f"the {kind} {name!r} is not as dppandas makes it")
+
+    # events, one after another
+
+    def _events(self, db: sqlite3.Connection) -> None:
+        before, expected = "", 1
+        rows = db.execute(
+            "SELECT number, kind, release, key, body, hash FROM events ORDER BY number"
+        )
+        for row in rows:
+            self.events += 1
+            number, kind, release, key, body, link = row
+            if not _is_event(row):
+                self.is_whole = False
+                self.note(number if isinstance(number, int) else None, "it is of other types")
+                continue
+            if number != expected:
+                last = f" to {number - 1}" if number - 1 > expected else ""
+                self.note(number, f"before it, {expected}{last} is missing")
+            if chain.linked(before, number, kind, release, key, body) != link:
+                self.note(number, _broken(before))
+            self.numbers[link] = number
+            if kind in chain.FIXED:
+                self.fixed.append(link)
+            before, expected = link, number + 1
+            self._event(number, kind, release, key, body)
+        self.head = before
+        if self.terms is None:
+            self.note(None, "no event says what its budget is")
+
+    def _event(
+        self, number: int, kind: str, release: int | None, key: str | None, text: str
+    ) -> None:
+        take = {
+            "opened": self._opened, "source": self._source, "charge": self._charge,
+            "outcome": self._outcome, "counted": self._counted,
+        }.get(kind)  # fmt: skip
+        if take is None:
+            self.note(number, f"{shown(kind)} is no kind of event")
+            return
+        try:
+            take(number, release, key, json.loads(text))
+        except _Wrong as wrong:
+            self.note(number, str(wrong))
+        except _UNREADABLE:
+            self.is_whole = self.is_whole and kind != "charge"
+            self.note(number, f"what it says of the {_WORDS[kind]} can't be read")
+
+    def _opened(self, number: int, release: int | None, key: str | None, body: Any) -> None:
+        terms = sqlite.terms_of(body)
+        _unless(number == 1, "a ledger is opened once, by its first event")
+        _unless(release is None and key is None, "an opening has neither number nor key")
+        _unless(terms.limit is None or _is_loss(terms.limit), "its budget is negative")
+        self.terms = terms
+
+    def _source(self, number: int, release: int | None, key: str | None, body: Any) -> None:
+        _unless(all(isinstance(body[part], str) for part in ("name", "unit", "key")), "not text")
+        bytes.fromhex(body["key"])
+        _unless(release is None and key == body["name"], "it is filed under another name")
+        _unless(key not in self.sources, f"the source {shown(key)} is known already")
+        self.sources.append(body["name"])
+
+    def _charge(self, number: int, release: int | None, key: str | None, body: Any) -> None:
+        entry = sqlite.entry_of(release or 0, body, "charged")
+        _readable(entry)
+        expected = self.last + 1
+        self.last = entry.number
+        self.charges[entry.number] = entry
+        self.charged_by[entry.number] = number
+        _unless(key is None, "a charge is filed under no key")
+        _unless(_is_loss(entry.loss), f"its loss is negative: {entry.loss}")
+        _unless(release == expected, f"it is release {release}, and should be {expected}")
+
+    def _outcome(self, number: int, release: int | None, key: str | None, body: Any) -> None:
+        status, kept = body["status"], body["answer"]
+        entry = self.charges.get(release or 0)
+        if entry is None:
+            raise _Wrong(f"it is the outcome of release {release}, which was not charged before")
+        _unless(release not in self.outcomes, f"release {release} has an outcome already")
+        self.outcomes.add(entry.number)
+        _unless(status in OUTCOMES, f"{shown(status)} is nothing that becomes of a charge")
+        _unless(isinstance(body.get("error", ""), str), "the error that it tells is no text")
+        _unless((key is None) == (kept is None), "it keeps an answer without its key, or a key")
+        if key is not None:
+            _unless(key == entry.key, f"it keeps an answer to another query than release {release}")
+            canonical.from_json(kept)
+            self._draw(key, body.get("draw"))
+
+    def _draw(self, key: str, said: Any) -> None:
+        """Which draw of its query an answer is: until schema 2 the next one."""
+        drawn = self.draws.setdefault(key, set())
+        draw = len(drawn) + 1 if said is None else said
+        _unless(type(draw) is int and draw >= 1, f"{shown(said)} is no number of a draw")
+        _unless(draw not in drawn, f"draw {draw} of its query is kept already")
+        drawn.add(draw)
+
+    def _counted(self, number: int, release: int | None, key: str | None, body: Any) -> None:
+        _unless(release is None and key is None, "a count has neither number nor key")
+        follows = sqlite.spent_rows(Spending().plus(map(_charge, self.charges.values())))
+        is_right = not self.is_whole or body["spent"] == chain.digest(follows)
+        _unless(is_right, "what it says was spent doesn't follow from the charges before it")
+        fixed = chain.sealed(self.fixed)
+        is_same = body.get("rests_on", fixed) == fixed
+        _unless(is_same, "the budget, or a source, was another when it was counted")
+
+    # what follows from them
+
+    def _totals(self, db: sqlite3.Connection) -> None:
+        if not self.is_whole:
+            self.note(None, "what is spent can't be told, for not every charge can be read")
+            return
+        charges = [_charge(entry) for entry in self.charges.values()]
+        limit = None if self.terms is None else self.terms.limit
+        beyond = None if limit is None else first_beyond(charges, limit)
+        if beyond is not None:
+            release = [*self.charges][beyond]
+            spent = Spending().plus(charges[: beyond + 1]).total
+            self.note(
+                self.charged_by[release],
+                f"release {release} brings what is spent to {spent}, over the budget of {limit}",
+            )
+        if self.schema >= 3:
+            self._leases(db)
+        if self.schema >= 2:
+            self._kept(sqlite.spending_kept(db).losses, Spending().plus(charges).losses)
+
+    def _leases(self, db: sqlite3.Connection) -> None:
+        for key, draw, release in db.execute("SELECT key, draw, release FROM leases"):
+            entry = self.charges.get(release)
+            is_drawn = release in self.outcomes or draw in self.draws.get(key, ())
+            if entry is None or key != entry.key or is_drawn:
+                self.note(None, f"release {release} is not what its lease says it is")
+
+    def _kept(self, kept: dict[Place, Loss], follows: dict[Place, Loss]) -> None:
+        for place in {**kept, **follows}:
+            mine, other = kept.get(place, Loss()), follows.get(place, Loss())
+            if mine != other or (place in kept) != (place in follows):
+                self.note(
+                    None,
+                    f"the table of what is spent says {mine} of {_named(place)}, and the charges "
+                    f"add up to {other}",
+                )
+
+
+_PARTS = {
+    "_pages": "the file", "_tables": "its schema", "_events": "its events",
+    "_totals": "the table of what is spent",
+}  # fmt: skip
+_WORDS = {
+    "opened": "budget",
+    "source": "source",
+    "charge": "charge",
+    "outcome": "outcome",
+    "counted": "table of what is spent",
+}
+
+
+class _Wrong(Exception):
+    """What a readable event should not say."""
+
+
+def _unless(right: bool, said: str) -> None:
+    if not right:
+        raise _Wrong(said)
+
+
+def _broken(before: str) -> str:
+    others = ", or it doesn't follow the event before it" if before else ""
+    return f"its hash doesn't fit: what it says was changed{others}"
+
+
+def _is_event(row: Sequence[Any]) -> bool:
+    number, kind, release, key, body, link = row
+    said = all(isinstance(each, str) for each in (kind, body, link))
+    is_numbered = isinstance(number, int) and isinstance(release, int | None)
+    return said and is_numbered and isinstance(key, str | None)
+
+
+def _readable(entry: Entry) -> None:
+    """Its types, which JSON doesn't check."""
+    said = (
+        entry.source, entry.lineage, entry.what, entry.mechanism, entry.scale, entry.error,
+        entry.unit, entry.key, entry.kernel, entry.version or "",
+        *(p.partition for p in entry.path), *(p.key for p in entry.path),
+    )  # fmt: skip
+    whole = [0 if entry.cell is None else entry.cell, *(p.rows for p in entry.path)]
+    is_said = all(isinstance(each, str) for each in said)
+    if not (is_said and all(type(each) is int for each in whole) and math.isfinite(entry.time)):
+        raise TypeError
+
+
+def _is_loss(loss: Loss) -> bool:
+    return min(loss.epsilon, loss.delta, loss.rho) >= 0
+
+
+def _charge(entry: Entry) -> tuple[Place, Loss]:
+    return (entry.source, entry.path), entry.loss
+
+
+def _named(place: Place) -> str:
+    source, path = place
+    return f"{source!r}" + "".join(f", {part.partition} = {part.key}" for part in path)
+
+
+def _tables(
+    of: sqlite3.Connection | Callable[[sqlite3.Connection], None],
+) -> dict[tuple[str, str, str], str]:
+    """The SQL of all that a database holds, or of what a function makes in an empty one."""
+    if not isinstance(of, sqlite3.Connection):
+        empty = sqlite3.connect(":memory:")
+        of(empty)
+        of = empty
+    rows = of.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
+    return {(kind, name, table): " ".join((sql or "").split()) for kind, name, table, sql in rows}
+
+
+def first_beyond(charges: Sequence[tuple[Place, Loss]], limit: Loss) -> int | None:
+    """The first charge with which all before it cost more than a limit; None if none does.
+
+    No charge makes the others cheaper, so that the whole decides, and halves find the first. That
+    holds where a partition divides the same number of rows each time; else each is looked at.
+    """
+
+    def is_within(count: int) -> bool:
+        return Spending().plus(charges[:count]).total.within(limit)
+
+    if not _divides_alike(path for (_, path), _ in charges):
+        spent = Spending()
+        for i, charge in enumerate(charges):
+            spent = spent.plus([charge])
+            if not spent.total.within(limit):
+                return i
+        return None
+    if is_within(len(charges)):
+        return None
+    within, beyond = 0, len(charges)
+    while beyond - within > 1:
+        middle = (within + beyond) // 2
+        within, beyond = (middle, beyond) if is_within(middle) else (within, middle)
+    return beyond - 1
+
+
+def _divides_alike(paths: Any) -> bool:
+    seen: dict[Path, int] = {}
+    for path in set(paths):
+        for depth, part in enumerate(path):
+            where = (*path[:depth], part._replace(key="", rows=0))
+            if seen.setdefault(where, part.rows) != part.rows:
+                return False
+    return True

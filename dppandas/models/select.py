@@ -1,0 +1,197 @@
+"""Selections among public candidates by a score of the caller's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+import pandas as pd
+
+from ..errors import LineageError, QueryError, quiet, shown
+from ..frames.frame import PrivateFrame
+from ..frames.protect import private
+from ..privacy.accounting.losses import More, gives_loss
+from ..release import results
+from ..release.blocks import split
+from ..release.private import Root
+from ..release.records import Record
+from ..release.unreleased import UnreleasedMode
+from ..rows.expressions import Column
+from ..rows.facts.keys import Keys, some_names
+from ..statistics import Cells, Layout, Scores
+from ..statistics.scores import Caller, Scorer, is_whole
+
+NOTHING = "Nothing was computed or charged."
+#: What a score or a distance is.
+WHOLE = "a whole number: round, as in int(…), and count in steps"
+#: Of a larger one nobody would state it.
+MOST_SENSITIVE = 2**64
+
+
+class UnreleasedChoice(UnreleasedMode):
+    """A candidate that is not selected yet."""
+
+    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The candidate selected, with ``.error()`` if its type lets it.
+
+        *Guarantee*: epsilon-differential privacy of the unit, if the score is as sensitive as
+        stated (McKenna and Sheldon, NeurIPS 2020; docs/proofs/choose.md).
+        """
+        return super().release(epsilon=epsilon, **more)
+
+    def _shaped(self, record: Record) -> Any:
+        return results.label(record, record.estimate()[0])
+
+
+@quiet
+def choose(
+    frame: Any,
+    candidates: Any,
+    *,
+    score: Callable[[pd.DataFrame, Any], int],
+    sensitivity: int,
+    monotone: bool = False,
+    epsilon: object = None,
+    **more: Unpack[More],
+) -> Any:
+    """One of some public candidates, of a high score by a function of your own.
+
+    frame : a DataFrame, or its ``df.dp`` (filtered, or with columns selected, if you like). The
+        private frame of `dp.protect` never shows its rows to anybody's function.
+    candidates : a list of plain values. They are public, and never read from the data.
+    score : ``score(df, candidate)`` returns a whole number. It is handed a plain DataFrame of the
+        rows that count (of a unit, at most max_rows), after the charge; and before it, with each
+        candidate, an empty one with the same columns: what fails there is refused, free of charge.
+        It must not change the frame, nor look at dtypes or at the index: one row can change those
+        for all. Should it fail on the data, the charge stays and the cause is not shown.
+    sensitivity : the most by which one row, added or removed, changes any candidate's score, by
+        **your** statement: the promise is as good as that. The ledger says whose it is.
+    monotone : whether one more row never lowers any score, or never raises any: twice as sharp.
+
+    The error of the result is how far its score may lie below the best, in units of the score:
+    with m candidates at most ln(m/0.05)·2·sensitivity/epsilon, with 95 %.
+
+    *Guarantee*: epsilon-differential privacy of the unit, *if* the score is as sensitive as stated;
+    permute-and-flip (McKenna and Sheldon, NeurIPS 2020), which is nowhere worse than the
+    exponential mechanism (McSherry and Talwar, FOCS 2007; docs/proofs/choose.md).
+
+    >>> import pandas as pd, dppandas as dp
+    >>> df = pd.DataFrame({"age": [20, 30, 40] * 100})
+    >>> def balance(rows, age):  # how evenly an age splits the rows: moved by 1 at most
+    ...     return -abs(int((rows["age"] < age).sum()) - int((rows["age"] > age).sum()))
+    >>> dp.choose(df, [20, 30, 40], score=balance, sensitivity=1, epsilon=1) == 30
+    True
+    """
+    source = shown_rows(frame, "choose", "score=")
+    public = _checked(candidates)
+    stated = _sensitivity(sensitivity)
+    if not isinstance(monotone, bool):
+        raise QueryError(f"monotone={shown(monotone)} must be True or False. {NOTHING}")
+    names = tuple(source._columns)
+    for candidate in public:
+        tried(score, "score=", names, is_whole, WHOLE, candidate)
+    labels = np.array([*public, None], dtype=object)[:-1]  # None, or tuples would make a matrix
+    index = pd.Index(labels, dtype=object, tupleize_cols=False)
+    statistic = Scores(
+        Cells(), Layout(integer=True, index=index), names, public, Scorer(score), stated, monotone
+    )
+    root = vouched(source)
+    way = "monotone, " if monotone else ""
+    what = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
+    what += "a row as stated)"
+    asked = UnreleasedChoice(root, source._where, statistic, what)
+    is_asked = gives_loss(epsilon, more) or split.answers()
+    return asked.release(epsilon=epsilon, **more) if is_asked else asked
+
+
+def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
+    """The private frame whose plain rows a caller's function may see, or why it may not."""
+    source = frame if isinstance(frame, PrivateFrame) else _of(frame, verb)
+    root = source._root
+    if root.source.verified:
+        raise LineageError(
+            "a verified frame never shows its rows, and a function of your own would see them. If "
+            f"you vouch for it, start from the plain frame: dp.{verb}(df, …). {NOTHING}"
+        )
+    if root.branches != 1 or not all(
+        isinstance(e, Column) and e.name == name for name, e in source._columns.items()
+    ):
+        raise QueryError(
+            f"{argument} sees plain columns only: compute and rename with pandas, or within the "
+            f"function, and start from that frame. {NOTHING}"
+        )
+    return source
+
+
+def vouched(source: PrivateFrame) -> Root:
+    """Its root, with a lineage that says what else is trusted."""
+    root = source._root
+    return replace(root, source=replace(root.source, trusted=", caller-scored"))
+
+
+def _of(frame: Any, verb: str) -> PrivateFrame:
+    if not isinstance(frame, pd.DataFrame):
+        raise QueryError(
+            f"dp.{verb} takes a DataFrame or its .dp, not a {type(frame).__name__}. {NOTHING}"
+        )
+    made: PrivateFrame = private(frame)
+    return made
+
+
+def _checked(candidates: Any) -> tuple[Any, ...]:
+    if not isinstance(candidates, list | tuple | range | pd.Index | np.ndarray):
+        raise QueryError(
+            f"candidates must be a list of plain values, not a {type(candidates).__name__}. "
+            f"{NOTHING}"
+        )
+    return Keys.parse(candidates, ["candidates"]).labels
+
+
+def _sensitivity(sensitivity: object) -> int:
+    is_int = isinstance(sensitivity, int | np.integer) and not isinstance(sensitivity, bool)
+    if not is_int or not 1 <= sensitivity <= MOST_SENSITIVE:  # type: ignore[operator]
+        raise QueryError(
+            f"sensitivity={shown(sensitivity)} must be a whole number of at least 1: the most that "
+            f"one row changes any score. Scale scores that are no whole numbers. {NOTHING}"
+        )
+    return int(sensitivity)  # type: ignore[call-overload, no-any-return]
+
+
+def tried(
+    function: Callable[..., Any],
+    argument: str,
+    names: Sequence[Any],
+    fits: Callable[[object], bool],
+    kind: str,
+    *more: Any,
+) -> None:
+    """Refuse a caller's function that fails on no rows, which anybody may know: after the charge
+    it would fail as well, and could not say why."""
+    if not callable(function):
+        raise QueryError(f"{argument} must be a function of a DataFrame. {NOTHING}")
+    nothing = pd.DataFrame(columns=pd.Index(names, tupleize_cols=False))
+    try:
+        given = Caller(function)._said(nothing, *more)
+    except Exception as error:
+        raise QueryError(
+            f"{argument} raised {_said(error)} for no rows. It must be defined "
+            "for whatever rows, none included: columns of no rows hold objects, as they may with "
+            "rows, so convert before .dt or int(…). The columns: "
+            f"{some_names(names)}. {NOTHING}"
+        ) from None
+    if not fits(given):
+        raise QueryError(
+            f"{argument} returned a {type(given).__name__} for no rows, and must return {kind}. "
+            f"{NOTHING}"
+        )
+
+
+def _said(error: Exception) -> str:
+    """An exception of the caller's function, in short."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__

@@ -1,0 +1,6 @@
+"""Synthetic rows: ordinary DataFrames drawn from what several releases tell of private rows."""
+
+from .synthesize import synthesize
+from .worst_fit import worst_fit
+
+__all__ = ["synthesize", "worst_fit"]

@@ -1,0 +1,172 @@
+"""How badly public tables fit the counts of private rows: scores for selections among them."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...rows.accumulators import Total
+from ...rows.expressions import Chunk, Expression
+from ...rows.values.vectors import Mask
+from ...statistics.base import Partial, Read, Statistic, count_by, masked
+from ...statistics.layout import Interval
+
+Counts = npt.NDArray[np.int64]
+
+
+class _Scores(Statistic, registered=False):
+    """What turns counts of rows into scores of public candidates, of which one is selected."""
+
+    @property
+    def monotone(self) -> bool:
+        return False  # a row brings the counts nearer to one table, and away from another
+
+    @property
+    def _unit(self) -> int:
+        """What a score of one row is."""
+        return 1
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        return (1 / self._unit,)
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        return [score / self._unit for score in noisy]
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        ends = ((score - half_width, score + half_width) for score in noisy)
+        return [(low / self._unit, high / self._unit) for low, high in ends]
+
+    def error(self, half_width: int) -> float | None:
+        return half_width / self._unit
+
+
+@dataclass(frozen=True)
+class Misfit(_Scores):
+    """For each of several public tables of expected counts, how far the counts of the rows are:
+
+        weight · Σ |step · count − expected| − offset, over the cells of the table,
+
+    with whole numbers for all. A row lies in at most one cell of a table, so it moves a table's
+    score by at most weight · step (docs/proofs/misfit.md).
+    """
+
+    marginals: tuple[Any, ...] = ()  # Cells, one for each table
+    targets: tuple[tuple[int, ...], ...] = ()  # expected counts, in steps
+    weights: tuple[int, ...] = ()
+    offsets: tuple[int, ...] = ()
+    step: int = 1
+
+    @property
+    def size(self) -> int:
+        return len(self.marginals)
+
+    @property
+    def _unit(self) -> int:
+        return self.step
+
+    @property
+    def l1(self) -> int:
+        return self.step * sum(self.weights)
+
+    @property
+    def linf(self) -> int:
+        return self.step * max(self.weights)
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(dict.fromkeys(e for cells in self.marginals for e in cells.by))
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        parts = []
+        for cells in self.marginals:
+            codes = masked(cells.codes(chunk), keep, len(cells))
+            parts.append(count_by(codes, None, chunk.rows, len(cells)))
+        return np.concatenate(parts)
+
+    def read(self, through: Read) -> list[int]:
+        counts = through(self.over, lambda: Total(sum(map(len, self.marginals))))
+        return self.scores([int(count) for count in counts])
+
+    def scores(self, counts: Sequence[int]) -> list[int]:
+        """From the counts of all cells, table after table."""
+        scores, left = [], iter(counts)
+        for table, weight, offset in zip(self.targets, self.weights, self.offsets, strict=True):
+            far = sum(abs(self.step * next(left) - expected) for expected in table)
+            scores.append(weight * far - offset)
+        return scores
+
+
+@dataclass(frozen=True)
+class SmallDatabases(_Scores):
+    """For each database of so many rows over the cells, how well it fits: minus the largest
+
+        | rows · (private rows that a query counts) − total · (database rows that it counts) |
+
+    of all queries, which are sets of cells. A private row moves each of them by at most ``rows``,
+    and so the largest, too (docs/proofs/misfit.md). ``total`` is public: a noisy count.
+    """
+
+    rows: int = 1
+    total: int = 0
+    queries: tuple[tuple[int, ...], ...] = ()  # for each marginal, which of its cells a cell is in
+
+    @property
+    def size(self) -> int:
+        return databases(len(self.cells), self.rows)
+
+    @property
+    def _unit(self) -> int:
+        return self.rows
+
+    @property
+    def l1(self) -> int:
+        return self.rows * self.size
+
+    @property
+    def linf(self) -> int:
+        return self.rows
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return self.cells.by
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        codes = masked(self.cells.codes(chunk), keep, len(self.cells))
+        return count_by(codes, None, chunk.rows, len(self.cells))
+
+    def read(self, through: Read) -> list[int]:
+        counts = through(self.over, lambda: Total(len(self.cells)))
+        return self.scores(np.array(counts, dtype=np.int64))
+
+    def scores(self, counts: Counts) -> list[int]:
+        """From the counts of all cells, database by database."""
+        every = candidates(len(self.cells), self.rows)
+        worst = np.zeros(len(every), dtype=np.int64)
+        for codes in self.queries:
+            width = max(codes) + 1
+            sides = np.zeros((len(self.cells), width), dtype=np.int64)
+            sides[np.arange(len(codes)), list(codes)] = 1
+            far = np.abs(self.rows * (counts @ sides) - self.total * (every @ sides)).max(axis=1)
+            worst = np.maximum(worst, far)
+        return [-int(each) for each in worst]
+
+
+def databases(cells: int, rows: int) -> int:
+    """How many databases there are of so many rows, whose order means nothing."""
+    return math.comb(cells + rows - 1, rows)
+
+
+@functools.lru_cache(maxsize=4)
+def candidates(cells: int, rows: int) -> Counts:
+    """All of them, as counts by cell; in one order."""
+    found = np.zeros((databases(cells, rows), cells), dtype=np.int64)
+    for i, chosen in enumerate(itertools.combinations_with_replacement(range(cells), rows)):
+        np.add.at(found[i], list(chosen), 1)
+    found.flags.writeable = False
+    return found

@@ -1,0 +1,130 @@
+"""Multiplicative weights and selections of what fits worst: MWEM."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import QueryError
+from ...frames.frame import PrivateFrame
+from ...privacy.accounting.measures import NOTHING
+from . import distribution
+from .domains import Codes, Domain, Floats, Marginal, closure
+from .program_budget import Purse
+from .worst_fit import told, worst_fit
+
+#: A table of the whole domain has no more cells.
+MOST_CELLS = 10**6
+#: What all columns alone get of the whole, and a selection of its round.
+STARTING, SELECTING = Fraction(2, 5), Fraction(1, 5)
+
+
+def check(domain: Domain) -> None:
+    """Refuse what is too large."""
+    if domain.cells() > MOST_CELLS:
+        raise QueryError(
+            f"these columns have {domain.cells():,} cells together, and MWEM keeps a table of them "
+            f"all: at most {MOST_CELLS:,}. Select fewer columns, declare coarser labels, or ask "
+            f'method="aim". {NOTHING}'
+        )
+
+
+def candidates(domain: Domain, marginals: Sequence[Marginal]) -> list[Marginal]:
+    """What a round may measure: marginals of several columns, and of fewer of their columns."""
+    return [m for m in closure(domain, marginals) if len(m) > 1]
+
+
+def rounds_of(domain: Domain, marginals: Sequence[Marginal]) -> int:
+    """How many marginals are measured where nobody says: by public facts alone."""
+    return min(len(candidates(domain, marginals)), len(domain.names))
+
+
+def mwem(
+    frame: PrivateFrame,
+    domain: Domain,
+    marginals: Sequence[Marginal],
+    rounds: int,
+    purse: Purse,
+    rows: int,
+) -> list[Codes]:
+    """Synthetic rows: noisy counts of each column, and then rounds that select the marginal that
+    fits worst, measure it, and fit a table of the whole domain to all that was measured.
+
+    *Source*: Hardt, Ligett and McSherry, "A Simple and Practical Algorithm for Differentially
+    Private Data Release", NeurIPS 2012. Here a round measures a marginal, whose cells are disjoint,
+    for the price of one of its counts; what is measured is no candidate again; the start is
+    independent columns and not the uniform table.
+    """
+    if rounds:
+        purse.check(purse.whole * (1 - STARTING) / rounds * SELECTING)
+    table, measured, total = _start(frame, domain, marginals, rounds, purse)
+    left = candidates(domain, marginals)
+    positions = {m: domain.positions(m) for m in left}
+    each = purse.left / max(1, rounds)
+    for i in range(1, rounds + 1):
+        expected = [distribution.summed(table, positions[m], domain.cells(m)) for m in left]
+        noise = purse.noise(each * (1 - SELECTING))
+        asked = worst_fit(
+            frame,
+            [
+                pd.Series(told(e), index=domain.index(m))
+                for m, e in zip(left, expected, strict=True)
+            ],
+            offsets=told([noise * domain.cells(m) for m in left]).tolist(),
+        )
+        place = purse.buy(f"round {i}: what fits worst", each * SELECTING, asked.release)
+        chosen = left.pop(place)
+        price = purse.left if i == rounds else each * (1 - SELECTING)
+        counts = counted(frame, domain, chosen, f"round {i}: {domain.named(chosen)}", price, purse)
+        wanted = distribution.shrunk(counts, expected[place], purse.deviation(price))
+        measured.append(distribution.Measured(positions[chosen], wanted))
+        table = distribution.fitted(table, measured, total)
+    return distribution.rounded(domain, table, rows)
+
+
+def _start(
+    frame: PrivateFrame,
+    domain: Domain,
+    marginals: Sequence[Marginal],
+    rounds: int,
+    purse: Purse,
+) -> tuple[Floats, list[distribution.Measured], float]:
+    """A table of independent columns, what was measured for it, and about how many rows there
+    are."""
+    columns = [m for m in closure(domain, marginals) if len(m) == 1]
+    price = purse.whole * (STARTING if rounds else 1) / len(columns)
+    measured, sums = [], []
+    for column in columns:
+        counts = counted(frame, domain, column, f"start: {domain.named(column)}", price, purse)
+        measured.append(distribution.Measured(domain.positions(column), counts))
+        sums.append((math.fsum(counts.tolist()), 1 / len(counts)))
+    total = max(1.0, sum(s * w for s, w in sums) / sum(w for _, w in sums))
+    return (
+        distribution.fitted(distribution.uniform(domain, total), measured, total),
+        measured,
+        total,
+    )
+
+
+def counted(
+    frame: PrivateFrame,
+    domain: Domain,
+    marginal: Marginal,
+    name: str,
+    price: Fraction,
+    purse: Purse,
+) -> Floats:
+    """The noisy counts of a marginal's cells."""
+    names = [domain.names[i] for i in marginal]
+    keys: Any = {name: list(domain.keys[i].labels) for name, i in zip(names, marginal, strict=True)}
+    if len(names) == 1:
+        asked = frame[names[0]].value_counts(sort=False, keys=keys[names[0]])
+    else:
+        asked = frame.value_counts(names, sort=False, keys=keys)
+    counts: Floats = purse.buy(name, price, asked.release).to_numpy(dtype=np.float64)
+    return counts

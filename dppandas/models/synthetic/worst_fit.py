@@ -1,0 +1,144 @@
+"""Which of several public tables fits the rows worst: a private selection."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Unpack
+
+import numpy as np
+import pandas as pd
+
+from ...columns.private_rows import listed
+from ...errors import QueryError, quiet, shown
+from ...frames.frame import PrivateFrame
+from ...privacy.accounting.losses import More, gives_loss
+from ...privacy.accounting.measures import NOTHING
+from ...release import results
+from ...release.blocks import split
+from ...release.records import Record
+from ...release.unreleased import UnreleasedMode
+from ...rows.facts.keys import MOST_KEYS
+from ...rows.public_tables import refuse_private
+from ...statistics import Cells, Layout
+from .fit_scores import Misfit
+
+#: Expected counts are taken in steps of one by this.
+STEP = 16
+#: Of expected counts, weights and offsets: beyond, they are no counts of people.
+MOST = 2**50
+
+
+class UnreleasedMisfit(UnreleasedMode):
+    """The table that fits worst, not selected yet."""
+
+    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The position of the table selected, with ``.error()``.
+
+        *Guarantee*: epsilon-differential privacy of the unit (McKenna and Sheldon, NeurIPS 2020;
+        docs/proofs/misfit.md).
+        """
+        return super().release(epsilon=epsilon, **more)
+
+    def _shaped(self, record: Record) -> Any:
+        return results.label(record, record.estimate()[0])
+
+
+@quiet
+def worst_fit(
+    frame: PrivateFrame,
+    tables: Sequence[pd.Series[Any]],
+    *,
+    weights: Sequence[int] | None = None,
+    offsets: Sequence[float] | None = None,
+    epsilon: object = None,
+    **more: Unpack[More],
+) -> Any:
+    """Which of several public tables of expected counts is farthest from the rows: its position.
+
+    frame : a private frame.
+    tables : a list of Series of expected counts, in rows: each by the labels of a column, or of
+        several (a MultiIndex), whose names are those of its levels. Rows with other labels count in
+        no cell of it. They are public: what a model says, say, and never read from the data.
+    weights : whole numbers of at least 1, one for each table; all 1 without it. A table's score is
+        its weight times the sum, over its cells, of the distances between counts and expected ones.
+    offsets : numbers that are taken off the scores, such as the noise that measuring would add.
+
+    Returns an int with ``.error()``: how far the score selected may lie below the largest. Without
+    a loss, what `release` waits for. Counts are compared in steps of 1/16. Raises `QueryError` for
+    tables that don't fit the frame; nothing is charged then.
+
+    *Guarantee*: epsilon-differential privacy of the unit. One row moves a score by at most its
+    weight; permute-and-flip, or where ρ is counted the exponential mechanism
+    (docs/proofs/misfit.md).
+
+    >>> import pandas as pd, dppandas as dp
+    >>> df = pd.DataFrame({"sex": ["f", "m"] * 200, "smokes": [True, True, True, False] * 100})
+    >>> flat = [pd.Series(200, index=pd.Index(keys, name=column))
+    ...         for column, keys in {"sex": ["f", "m"], "smokes": [False, True]}.items()]
+    >>> worst = dp.worst_fit(df.dp, flat, epsilon=1)
+    >>> print(int(worst), worst.error())  # sex is even, smoking isn't
+    1 7.375
+    """
+    if not isinstance(frame, PrivateFrame):
+        raise QueryError(f"worst_fit takes a private frame, such as df.dp. {NOTHING}")
+    given = list(tables) if isinstance(tables, list | tuple) else []
+    if not given or not all(isinstance(each, pd.Series) for each in given):
+        raise QueryError(f"tables must be a list of Series of expected counts. {NOTHING}")
+    cells, names = zip(*(_cells(frame, each) for each in given), strict=True)
+    if sum(map(len, cells)) > MOST_KEYS:
+        raise QueryError(f"these tables have more than {MOST_KEYS:,} cells together. {NOTHING}")
+    expected = tuple(tuple(_steps(each, "expected counts") for each in t.tolist()) for t in given)
+    factors = _each(weights, len(given), "weights", 1)
+    if not all(_is_whole(each) and 1 <= each <= MOST for each in factors):
+        raise QueryError(f"weights= must be whole numbers of at least 1. {NOTHING}")
+    less = [_steps(each, "offsets=") for each in _each(offsets, len(given), "offsets", 0)]
+    layout = Layout(integer=True, index=pd.RangeIndex(len(given)))
+    statistic = Misfit(
+        Cells(), layout, cells, expected, tuple(map(int, factors)), tuple(less), STEP
+    )
+    what = f"worst of {len(given)} tables of {'; '.join(listed(each) for each in names[:3])}"
+    what += "; …" if len(names) > 3 else ""
+    asked = UnreleasedMisfit(frame._root, frame._where, statistic, what)
+    is_asked = gives_loss(epsilon, more) or split.answers()
+    return asked.release(epsilon=epsilon, **more) if is_asked else asked
+
+
+def told(values: Any) -> Any:
+    """Numbers that noise may have made too large for `worst_fit`, as far as it takes them: no
+    program that has begun is to be refused for what it was answered."""
+    return np.clip(np.asarray(values, dtype=np.float64), -float(MOST), float(MOST))
+
+
+def _cells(frame: PrivateFrame, table: pd.Series[Any]) -> tuple[Cells, list[Any]]:
+    """The cells of a table, and of which columns."""
+    names = list(table.index.names)
+    if any(name is None for name in names) or not len(table):
+        raise QueryError(
+            "each table needs cells, and an index whose names are columns: "
+            f'pd.Index(["f", "m"], name="sex"). {NOTHING}'
+        )
+    refuse_private(table, "this table")
+    return frame._cells(names, list(table.index)), names
+
+
+def _each(given: Any, number: int, name: str, default: Any) -> list[Any]:
+    if given is None:
+        return [default] * number
+    if not isinstance(given, list | tuple) or len(given) != number:
+        raise QueryError(f"{name}= must be a list of {number}, one for each table. {NOTHING}")
+    return list(given)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _steps(value: Any, name: str) -> int:
+    """A number in steps, rounded."""
+    is_number = isinstance(value, numbers.Real | np.number) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or abs(value) > MOST:
+        raise QueryError(f"{name} must be finite numbers, not {shown(value)}. {NOTHING}")
+    return round(Fraction(value if isinstance(value, int | Fraction) else float(value)) * STEP)

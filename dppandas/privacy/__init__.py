@@ -1,0 +1,1 @@
+"""Losses, mechanisms and samplers. Nothing here knows of rows."""

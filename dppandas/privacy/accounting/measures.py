@@ -1,0 +1,249 @@
+"""What a session promises, and in which measure: what may be asked, and what it is charged.
+
+Three measures, none mixed in a session: pure ε; ε with a δ, both added up (basic composition); and
+zero-concentrated privacy, whose ρ add up while queries are chosen by what came before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar, Unpack
+
+from ...errors import MissingArgument, QueryError, SessionError, is_one_of, shown
+from . import conversions
+from .losses import (
+    NO_DELTA,
+    Delta,
+    Epsilon,
+    Loss,
+    More,
+    Rho,
+    known_only,
+    parse_budget,
+    parse_delta,
+    parse_epsilon,
+    parse_rho,
+)
+
+NOTHING = "Nothing was computed or charged."
+
+
+class Measure(Enum):
+    """How losses are counted."""
+
+    PURE = "pure"
+    APPROXIMATE = "approximate"
+    ZCDP = "zCDP"
+
+    @property
+    def symbol(self) -> str:
+        """Of what is counted first."""
+        return "ρ" if self is Measure.ZCDP else "ε"
+
+    def first(self, loss: Loss) -> Epsilon:
+        """What is counted first: the ε of a loss, or its ρ."""
+        return loss.rho if self is Measure.ZCDP else loss.epsilon
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The parts of a `Loss` that are counted."""
+        return {
+            Measure.PURE: ("epsilon",),
+            Measure.APPROXIMATE: ("epsilon", "delta"),
+            Measure.ZCDP: ("rho", "delta"),
+        }[self]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one release may cost, and by which noise."""
+
+    measure: Measure = Measure.PURE
+    epsilon: Epsilon | None = None
+    delta: Delta = NO_DELTA
+    rho: Rho | None = None
+    noise: str = "laplace"
+    draw: int = 1  # which answer of equal queries; 0 for another than all that were given
+    chosen: bool = field(default=False, compare=False)  # whether the caller said which noise
+
+    not_asked: ClassVar = ("draw", "chosen")  # equal queries may differ in it
+
+    def allows(self, loss: Loss) -> bool:
+        """Whether a release that was calibrated for this costs no more."""
+        if self.rho is not None:
+            return loss.within(Loss(rho=self.rho, delta=self.delta))
+        if self.measure is Measure.ZCDP:  # a pure loss, which is charged by its own ρ
+            return loss.delta <= self.delta
+        return self.epsilon is not None and loss.within(Loss(self.epsilon, self.delta))
+
+    def charged(self, loss: Loss) -> Loss:
+        """What is charged for a release that really costs this: no less, and no more than asked.
+
+        An irrational ρ or δ was rounded when noise was calibrated for it, so that what it really
+        costs is a little less and a number of many digits.
+        """
+        rho = self.rho if loss.rho and self.rho is not None else loss.rho
+        return Loss(loss.epsilon, self.delta if loss.delta else loss.delta, rho)
+
+    @property
+    def misnames_noise(self) -> bool:
+        """Whether the caller said of a choice, which has no noise, that it is Gaussian, or in ρ
+        that it is anything."""
+        return self.chosen and (self.noise == "gaussian" or self.rho is not None)
+
+    def __str__(self) -> str:
+        return str(Loss(self.epsilon or Epsilon(0), self.delta, self.rho or Rho(0)))
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The measure of a session, its limit (None: no limit), and where ρ is told as an ε, its δ."""
+
+    measure: Measure = Measure.PURE
+    limit: Loss | None = None
+    delta: Delta = NO_DELTA
+
+    @classmethod
+    def parse(
+        cls,
+        epsilon: object,
+        delta: object,
+        rho: object,
+        delta_releases: object,
+        accounting: object,
+    ) -> Terms | None:
+        """What the arguments of `dp.session` say; None if they say nothing."""
+        if accounting is not None and not is_one_of(accounting, ("basic", "zcdp")):
+            raise SessionError(f"accounting={shown(accounting)} must be 'basic' or 'zcdp'.")
+        is_zcdp = rho is not None or accounting == "zcdp"
+        if not is_zcdp:
+            if delta_releases is not None:
+                raise SessionError("delta_releases= is for sessions that count ρ: give rho= too.")
+            return cls._of_epsilon(epsilon, delta)
+        if accounting == "basic":
+            raise SessionError('rho= is counted by accounting="zcdp".')
+        if (rho is None) == (epsilon is None):
+            raise SessionError(
+                "a session that counts ρ takes rho= and delta=, or epsilon= and delta= of the "
+                'whole budget with accounting="zcdp".'
+            )
+        if delta is None:
+            raise MissingArgument("delta= is needed: at which the ρ of the session is told as ε.")
+        at = parse_delta(delta)
+        spare = (
+            NO_DELTA if delta_releases is None else parse_delta(delta_releases, "delta_releases")
+        )
+        if rho is not None:
+            return cls(Measure.ZCDP, Loss(rho=parse_rho(rho), delta=spare), at)
+        found = conversions.rho_for(parse_budget(epsilon), at)
+        return cls(Measure.ZCDP, Loss(rho=Rho(found), delta=spare), at)
+
+    @classmethod
+    def _of_epsilon(cls, epsilon: object, delta: object) -> Terms | None:
+        if epsilon is None:
+            if delta is not None:
+                raise MissingArgument("epsilon= is needed with delta=: dp.session(epsilon=2, …).")
+            return None
+        limit = parse_budget(epsilon)
+        if delta is None:
+            return cls(Measure.PURE, Loss(limit))
+        return cls(Measure.APPROXIMATE, Loss(limit, parse_delta(delta)))
+
+    @property
+    def epsilon(self) -> Epsilon | None:
+        """The ε of the whole budget; for ρ, the one that it means at `delta`."""
+        if self.limit is None:
+            return None
+        if self.measure is not Measure.ZCDP:
+            return self.limit.epsilon
+        return Epsilon(conversions.epsilon_of(self.limit.rho, self.delta))
+
+    @property
+    def all_delta(self) -> Delta:
+        """The δ of the whole budget, thresholds included."""
+        return Delta(self.delta + (NO_DELTA if self.limit is None else self.limit.delta))
+
+    def __str__(self) -> str:
+        if self.limit is None:
+            return "no limit"
+        if self.measure is not Measure.ZCDP:
+            return str(self.limit)
+        return f"ρ = {self.limit.rho}, δ = {self.all_delta}"
+
+    def asked(self, epsilon: object, **more: Unpack[More]) -> Asked:
+        """What a release may cost in this session, or why it may not."""
+        known_only(more)
+        _refuse_errors(more)
+        delta, rho, noise = more.get("delta"), more.get("rho"), more.get("mechanism")
+        if epsilon is not None and rho is not None:
+            raise QueryError(f"epsilon= and rho= are two ways to say one thing. {NOTHING}")
+        if noise is not None and not is_one_of(noise, ("laplace", "gaussian")):
+            raise QueryError(f"mechanism={shown(noise)} must be 'laplace' or 'gaussian'. {NOTHING}")
+        if rho is not None and self.measure is not Measure.ZCDP:
+            raise QueryError(
+                f"this session counts ε, and can't count rho=. Give epsilon=, or start one with "
+                f"dp.session(rho=…, delta=…). {NOTHING}"
+            )
+        draw = 0 if _parse_fresh(more.get("fresh")) else 1
+        share = self._delta(delta)
+        if rho is not None:
+            kind = "gaussian" if noise is None else str(noise)
+            return Asked(self.measure, None, share, parse_rho(rho), kind, draw, noise is not None)
+        kind = "laplace" if noise is None else str(noise)
+        if kind == "gaussian":
+            self._check_gaussian(share)
+        exact = parse_epsilon(epsilon)
+        return Asked(self.measure, exact, share, None, kind, draw, noise is not None)
+
+    def _delta(self, delta: object) -> Delta:
+        if delta is None:
+            return NO_DELTA
+        parsed = parse_delta(delta)
+        is_free = self.measure is Measure.APPROXIMATE and self.limit is None  # in audits
+        has_some = is_free or (self.limit is not None and self.limit.delta > 0)
+        if not has_some:
+            way = {
+                Measure.PURE: "dp.session(epsilon=2, delta=1e-6)",
+                Measure.APPROXIMATE: "dp.session(epsilon=2, delta=1e-6)",
+                Measure.ZCDP: "dp.session(rho=…, delta=…, delta_releases=1e-6)",
+            }[self.measure]
+            raise QueryError(
+                f"this session has no δ to spend: its promise is {self.measure.value}, and "
+                f"delta={shown(delta)} would break it. Start one that has: {way}. {NOTHING}"
+            )
+        return parsed
+
+    def _check_gaussian(self, share: Delta) -> None:
+        if self.measure is Measure.PURE:
+            raise QueryError(
+                "Gaussian noise is not private for any ε without a δ. Start a session with one: "
+                f"dp.session(epsilon=2, delta=1e-6) or dp.session(rho=0.1, delta=1e-6). {NOTHING}"
+            )
+        if self.measure is Measure.ZCDP:
+            raise QueryError(f"in a session that counts ρ give rho= for Gaussian noise. {NOTHING}")
+        if not share:
+            raise MissingArgument(f"delta= is needed for Gaussian noise: delta=1e-7. {NOTHING}")
+
+
+def _refuse_errors(more: More) -> None:
+    """Of what is asked by its error the loss is solved for first: see `within`."""
+    if more.get("within") is not None:
+        raise QueryError(
+            "within= is for one answer at a time, whose error is one number. Give epsilon=, or ask "
+            f"for each answer by itself. {NOTHING}"
+        )
+    known = ("confidence", "expected_rows", "at_most")
+    lonely = [name for name in known if more.get(name) is not None]
+    if lonely:
+        told = " A released answer tells its error at any confidence: .error(0.9)."
+        raise QueryError(
+            f"{lonely[0]}= goes with within=, as in count(within=20, confidence=0.95)."
+            f"{told if lonely[0] == 'confidence' else ''} {NOTHING}"
+        )
+
+
+def _parse_fresh(fresh: object) -> bool:
+    if fresh is None or isinstance(fresh, bool):
+        return bool(fresh)
+    raise QueryError(f"fresh={shown(fresh)} must be True or False. {NOTHING}")

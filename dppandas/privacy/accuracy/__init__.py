@@ -1,0 +1,1 @@
+"""How far sums of several noises may be off."""

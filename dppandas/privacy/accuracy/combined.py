@@ -1,0 +1,322 @@
+"""The noise of several releases of the same integers, joined by public weights.
+
+What is joined is X = ΣwᵢYᵢ of noisy integers Yᵢ = y + Zᵢ, with weights near the inverse variances:
+X - y = ΣwᵢZᵢ, whose law public facts decide. A tail of it is bounded from above by sums over a
+lattice, each noise moved up to the next point of it (proof: docs/proofs/combining.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import QueryError
+from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+
+Floats = npt.NDArray[np.float64]
+Additive = DiscreteLaplace | DiscreteGaussian
+
+CONFIDENCE = 0.95
+#: The heaviest release has this weight: others are rounded to whole numbers beside it.
+HEAVIEST = 2**16
+#: Points of the lattice on either side of 0: of one noise, and where several are added up first.
+FINE, COARSE = 2**13, 2**11
+#: Above this σ tails are bounded by integrals, which are then as good as sums.
+SUMMED = 1000
+#: Paid for rounding: more than all floating-point errors together, and than exp's underflow.
+SLACK, TINY = 1e-6, 1e-280
+
+
+def is_additive(law: object) -> bool:
+    """Whether a law is that of noise on each integer, and of nothing else."""
+    return type(law) in (DiscreteLaplace, DiscreteGaussian)
+
+
+def variance(law: Additive) -> float:
+    """Of one noise, to float precision: 2a/(1-a)² = 1/(2 sinh²(1/(2·scale))), a = exp(-1/scale);
+    of the discrete Gaussian σ², but for small σ its sum."""
+    if not law.scale:
+        return 0.0
+    if isinstance(law, DiscreteLaplace):
+        return max(0.5 / math.sinh(min(300.0, 0.5 / float(law.scale))) ** 2, TINY)
+    sigma2 = float(law.sigma2)
+    if sigma2 > 10:
+        return sigma2
+    weights = [math.exp(-z * z / (2 * sigma2)) for z in range(1, 60)]
+    squares = sum(2 * z * z * weight for z, weight in enumerate(weights, 1))
+    return max(squares / (1 + 2 * sum(weights)), TINY)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The law of what is joined: whole weights of independent noises, over their sum.
+
+    With ``whole`` what is joined is rounded to whole numbers, as counts are.
+    """
+
+    laws: tuple[Additive, ...]
+    weights: tuple[int, ...]
+    whole: bool
+
+    @classmethod
+    def of(cls, laws: Sequence[Additive], whole: bool, entries: int) -> Joint:
+        """By inverse variances; or the surest release alone, where its half-width for all entries
+        at 95 % is less than that. Public facts decide."""
+        variances = [variance(law) for law in laws]
+        least = min(variances)
+        if not least:
+            return cls._of(laws, [int(not v) for v in variances], whole)
+        joined = cls._of(laws, [round(HEAVIEST * least / v) for v in variances], whole)
+        alone = [law.half_width(CONFIDENCE, entries) for law in laws]
+        if joined.half_width(CONFIDENCE, entries) <= min(alone):
+            return joined
+        best = alone.index(min(alone))
+        return cls._of(laws, [int(i == best) for i in range(len(laws))], whole)
+
+    @classmethod
+    def _of(cls, laws: Sequence[Additive], weights: Sequence[int], whole: bool) -> Joint:
+        common = math.gcd(*weights)
+        return cls(tuple(laws), tuple(weight // common for weight in weights), whole)
+
+    @property
+    def name(self) -> str:
+        """What a record calls it."""
+        return f"{len(self.laws)} releases combined"
+
+    @property
+    def scale(self) -> Fraction:
+        """The standard deviation of the joined noise, to look at: nothing is computed from it."""
+        return Fraction(math.sqrt(self.variance))
+
+    @property
+    def variance(self) -> float:
+        """Of the joined noise, to float precision, without rounding to whole numbers."""
+        pairs = zip(self.laws, self.weights, strict=True)
+        total = sum(self.weights)
+        return sum((weight / total) ** 2 * variance(law) for law, weight in pairs)
+
+    def join(self, noisy: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+        """The weighted means of noisy integers: exact fractions, or the nearest whole numbers."""
+        total = sum(self.weights)
+        means = (
+            Fraction(sum(w * int(y) for w, y in zip(self.weights, entry, strict=True)), total)
+            for entry in zip(*noisy, strict=True)
+        )
+        return tuple(round(mean) if self.whole else mean for mean in means)
+
+    def half_width(self, confidence: float, entries: int = 1) -> int:
+        """A w, nearly the least, with P[all of `entries` joined noises within ±w] ≥ confidence."""
+        return _half_width(self, confidence, entries)
+
+    def risk(self, risk: float) -> float:
+        """How much of a risk whoever reads this law may take."""
+        return risk
+
+    @property
+    def holds(self) -> str:
+        """On which condition errors and intervals hold: which releases these are and what each
+        cost, and so the weights, must not have been decided by the answers."""
+        return "its interval holds if the releases and their losses were fixed beforehand"
+
+    def half_width_of_sum(self, risk: float, terms: int) -> int:
+        """A w with P[the sum of so many joined noises is beyond ±w] ≤ risk, by Chernoff's bound
+        with the moments of each noise: exact for Laplace, and exp(t²σ²/2) at most for Gaussian.
+        Each rounding to a whole number moves the sum by a half at most."""
+        if not self.variance:
+            return 0
+        risk, total = self.risk(risk), sum(self.weights)
+        parts = [(law, w / total) for law, w in zip(self.laws, self.weights, strict=True) if w]
+        fastest = min((1 / (float(law.scale) * w) for law, w in parts if _is_laplace(law)),
+                      default=10 * math.sqrt(2 * math.log(2 / risk) / self.variance))  # fmt: skip
+        best = math.inf
+        for power in range(240):
+            t = fastest * (1 - 0.5**8) * 0.93**power
+            log_moment = sum(_log_moment(law, t * w) for law, w in parts)
+            best = min(best, (terms * log_moment + math.log(2 / risk)) / t)
+        return math.ceil(best * (1 + 2.0**-30)) + (terms // 2 if self.whole else 0)
+
+
+@dataclass(frozen=True)
+class Look(Joint):
+    """The law of what the first `number` of some looks found, read at a level of its own.
+
+    Of the risk that an interval misses, look j has the part 1/(j(j+1)), scaled so that the parts of
+    all looks add up to 1: half of it and more is the first's, which is expected to do. So all
+    intervals of all looks hold together, and with them that of the last, however it is chosen.
+    """
+
+    number: int = 1
+    looks: int = 1
+
+    @classmethod
+    def after(cls, laws: Sequence[Additive], whole: bool, entries: int, looks: int) -> Look:
+        """Of as many looks as there are laws, out of so many."""
+        joint = Joint.of(laws, whole, entries)
+        return cls(joint.laws, joint.weights, whole, len(laws), looks)
+
+    @property
+    def name(self) -> str:
+        return f"look {self.number} of at most {self.looks}"
+
+    @property
+    def holds(self) -> str:
+        return (
+            "its interval holds at whichever look it ended: what each costs, and how surely it is "
+            "read, was fixed before the first"
+        )
+
+    @property
+    def share(self) -> Fraction:
+        """Its part of the risk."""
+        return Fraction(self.looks + 1, self.looks * self.number * (self.number + 1))
+
+    def half_width(self, confidence: float, entries: int = 1) -> int:
+        return super().half_width(self._surer(confidence), entries)
+
+    def risk(self, risk: float) -> float:
+        """Rounded downwards."""
+        return risk * float(self.share) * (1 - 2.0**-50)
+
+    def _surer(self, confidence: float) -> float:
+        """At which confidence this look alone is read; rounded upwards."""
+        if self.share == 1:
+            return confidence
+        found = math.nextafter(1 - self.risk(1 - confidence), 1.0)
+        if found >= 1:
+            raise QueryError(f"confidence={confidence!r} is too near to 1 for {self.name}.")
+        return found
+
+
+def _is_laplace(law: Additive) -> bool:
+    return isinstance(law, DiscreteLaplace)
+
+
+def _log_moment(law: Additive, t: float) -> float:
+    """ln E exp(tZ), or more: Canonne, Kamath and Steinke (NeurIPS 2020) for the Gaussian."""
+    if isinstance(law, DiscreteGaussian):
+        return t * t * float(law.sigma2) / 2
+    rate = 1 / float(law.scale)
+    found = 2 * math.log(-math.expm1(-rate))
+    return found - math.log(-math.expm1(t - rate)) - math.log(-math.expm1(-t - rate))
+
+
+# --- tails ----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def _half_width(joint: Joint, confidence: float, entries: int) -> int:
+    parts = [(law, w) for law, w in zip(joint.laws, joint.weights, strict=True) if w]
+    if len(parts) == 1 or not joint.variance:
+        return parts[0][0].half_width(confidence, entries)
+    beta = -math.expm1(math.log(confidence) / entries)
+    total = sum(joint.weights)
+    tail = _Tail(parts, math.sqrt(joint.variance) * total, beta)
+
+    def enough(w: int) -> bool:
+        # |ΣwZ| from here on is too much; a half is rounded who knows where
+        first = -(-total * (2 * w + 1) // 2) if joint.whole else total * w + 1
+        return 2 * tail.from_(first) * (1 + SLACK) + TINY <= beta
+
+    high = max(1, round(2 * math.sqrt(joint.variance)))
+    low = -1
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > max(1, high >> 12):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+class _Tail:
+    """Upper bounds of P[ΣWᵢZᵢ ≥ x], for whole weights and x > 0.
+
+    All but one noise are moved up to the next multiple of a step, and added up there; that one is
+    taken at its own tail. What lies beyond the lattice counts as beyond x.
+    """
+
+    def __init__(
+        self, parts: Sequence[tuple[Additive, int]], deviation: float, beta: float
+    ) -> None:
+        order = sorted(parts, key=lambda part: variance(part[0]) * part[1] ** 2)
+        self._last, self._weight = order.pop()
+        self._points = FINE if len(order) == 1 else COARSE
+        reach = deviation * (8 - math.log(beta))  # beyond lies less than β/1000
+        self._step = max(1, math.ceil(reach / self._points))
+        self._law: Floats = np.zeros(2 * self._points + 1)
+        self._law[self._points] = 1.0
+        self._beyond = 0.0
+        for (law, weight), times in Counter(order).items():
+            self._add(law, weight, times)
+
+    def _add(self, law: Additive, weight: int, times: int) -> None:
+        """Of so many noises of one law: by doubling."""
+        power = self._moved(law, weight)
+        while times:
+            if times & 1:
+                self._law, self._beyond = self._sum((self._law, self._beyond), power)
+            times >>= 1
+            if times:
+                power = self._sum(power, power)
+
+    def _moved(self, law: Additive, weight: int) -> tuple[Floats, float]:
+        """U = ⌈WZ/step⌉, for which P[U > k] = P[Z ≥ ⌊k·step/W⌋ + 1]; and what lies beyond."""
+        n = self._points
+        firsts = [k * self._step // weight + 1 for k in range(-n, n + 1)]
+        above = np.minimum.accumulate(tails(law, firsts))
+        return -np.diff(np.concatenate([[1.0], above])), float(above[-1])
+
+    def _sum(self, one: tuple[Floats, float], other: tuple[Floats, float]) -> tuple[Floats, float]:
+        """Of two independent sums. Mass below the lattice is moved up to its end."""
+        (a, beyond_a), (b, beyond_b) = one, other
+        n = self._points
+        if np.count_nonzero(a) == 1 and a[n] == 1.0:  # nothing was added yet
+            return other
+        both = np.convolve(a, b)  # from -2n to 2n
+        kept = both[n : 3 * n + 1].copy()
+        kept[0] += both[:n].sum()
+        return kept, beyond_a + beyond_b + float(both[3 * n + 1 :].sum())
+
+    def from_(self, x: int) -> float:
+        """P[ΣWᵢZᵢ ≥ x], or more."""
+        n = self._points
+        firsts = [-((k * self._step - x) // self._weight) for k in range(-n, n + 1)]
+        return float(self._law @ tails(self._last, firsts)) + self._beyond
+
+
+def tails(law: Additive, firsts: Sequence[int]) -> Floats:
+    """P[Z ≥ m] for each m, to float precision or a little more: for m ≤ 0 it is 1 - P[Z ≥ 1-m]."""
+    sizes = np.array([m if m > 0 else 1 - m for m in firsts], dtype=np.float64)
+    low, high = _laplace(law, sizes) if isinstance(law, DiscreteLaplace) else _gaussian(law, sizes)
+    positive = np.array([m > 0 for m in firsts])
+    return np.where(positive, high, 1.0 - low)
+
+
+def _laplace(law: DiscreteLaplace, sizes: Floats) -> tuple[Floats, Floats]:
+    """P[Z ≥ m] = a^m/(1+a)."""
+    rate = 1 / float(law.scale)
+    found = np.exp(-rate * sizes) / (1 + math.exp(-rate))
+    return found * (1 - 1e-9), found * (1 + 1e-9)
+
+
+def _gaussian(law: DiscreteGaussian, sizes: Floats) -> tuple[Floats, Floats]:
+    """Sums of exp(-z²/2σ²); or where they are long ∫_m^∞ below and that and one term above, over
+    σ√(2π) ≤ Σ_z exp(-z²/2σ²), which is at most 1e-9 larger."""
+    sigma = math.sqrt(law.sigma2)
+    if sigma > SUMMED:
+        beyond = np.array([0.5 * math.erfc(m / (sigma * math.sqrt(2))) for m in sizes.tolist()])
+        term = np.exp(-0.5 * (sizes / sigma) ** 2) / (sigma * math.sqrt(2 * math.pi))
+        return beyond * (1 - 1e-8), (beyond + term) * (1 + 1e-9)
+    last = math.ceil(40 * sigma) + 2
+    weights = np.exp(-0.5 * (np.arange(last + 1) / sigma) ** 2)
+    sums = np.cumsum(weights[::-1])[::-1]
+    known = sums / (2 * sums[0] - weights[0])
+    found = known[np.minimum(sizes, last).astype(np.int64)]
+    return np.where(sizes > last, 0.0, found * (1 - 1e-9)), found * (1 + 1e-9)

@@ -1,0 +1,1 @@
+"""Mechanisms: calibrated to a sensitivity and a loss, from exact integers to released ones."""

@@ -1,0 +1,220 @@
+"""Noise for numbers: the discrete Laplace and the discrete Gaussian mechanism."""
+
+from __future__ import annotations
+
+import math
+import operator
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from ...errors import QueryError
+from ..accounting import conversions, gaussian
+from ..accounting.enclosures import DIGITS, Enclosure
+from ..accounting.losses import Delta, Epsilon, Loss, Rho
+from ..accounting.measures import Asked, Measure
+from ..sampling import samplers
+from .base import Mechanism, Sensitivity
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace:
+    """Adds independent integers Z, P[Z = z] = (1-a)/(1+a) a^|z|, a = exp(-1/scale), to each entry.
+
+    *Guarantee*: pure ε = sensitivity / scale for a vector of integers of that ℓ1 sensitivity
+    (Ghosh, Roughgarden and Sundararajan, STOC 2009; proof: docs/proofs/discrete_laplace.md).
+
+    >>> DiscreteLaplace.calibrate(1, Fraction(1, 10)).half_width(0.95)
+    30
+    """
+
+    scale: Fraction
+
+    name = "discrete Laplace"
+
+    @classmethod
+    def calibrate(cls, sensitivity: int, epsilon: Fraction) -> DiscreteLaplace:
+        """The least noise for an ℓ1 sensitivity; none for one of 0."""
+        return cls(Fraction(sensitivity) / epsilon)
+
+    def loss(self, sensitivity: int) -> Fraction:
+        """The exact ε of one release; integers that can't differ cost nothing."""
+        return Fraction(sensitivity) / self.scale if sensitivity else Fraction(0)
+
+    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+        """ε, or where ρ is counted its own tight one, of fine integers that of less fine ones
+        (docs/proofs/discrete_laplace.md)."""
+        if measure is not Measure.ZCDP:
+            return Loss(Epsilon(self.loss(moved.l1)))
+        if moved.l1 > conversions.FINE:
+            return Loss(rho=Rho(conversions.rho_of_fine_laplace(self.loss(moved.l1))))
+        return Loss(rho=Rho(conversions.rho_of_laplace(moved.l1, self.scale) if moved.l1 else 0))
+
+    def release(self, integers: Sequence[int]) -> list[int]:
+        """The integers, each with its own noise."""
+        if not self.scale:
+            return list(integers)
+        noise = samplers.discrete_laplace_vector(self.scale, len(integers)).tolist()
+        return list(map(operator.add, integers, noise))
+
+    def blank(self, size: int) -> list[int]:
+        return [0] * size
+
+    def half_width(self, confidence: float, entries: int = 1) -> int:
+        """The least w with P[all of `entries` noises within ±w] ≥ confidence.
+
+        P[|Z| > w] = 2 a^(w+1) / (1+a), and the noises are independent.
+        """
+        if not self.scale:
+            return 0
+        rate = 1 / float(self.scale)
+        beta = -math.expm1(math.log(confidence) / entries)
+        log_tail = math.log(2) - math.log1p(math.exp(-rate))
+
+        def enough(w: int) -> bool:
+            return log_tail - rate * (w + 1) <= math.log(beta)
+
+        w = max(0, math.ceil((log_tail - math.log(beta)) / rate - 1))
+        step = max(1, w >> 45)  # a float has no finer steps for much wider ones
+        while w > 0 and enough(w - step):
+            w -= step
+        while not enough(w):
+            w += step
+        return w
+
+    def half_width_of_sum(self, risk: float, terms: int) -> int:
+        """A w with P[the sum of so many noises is beyond ±w] ≤ risk, of Chernoff's bound.
+
+        ln E[exp(tZ)] = 2 ln(1-a) - ln(1-a e^t) - ln(1-a e^-t) for 0 < t < 1/scale, and every such
+        t gives a bound: P[|sum| ≥ m] ≤ 2 exp(terms · ln E - tm).
+        """
+        if not self.scale:
+            return 0
+        rate = 1 / float(self.scale)
+        best = math.inf
+        for power in range(1, 240):
+            t = rate * (1 - 0.5**8) * 0.93**power
+            log_moment = 2 * math.log(-math.expm1(-rate))
+            log_moment -= math.log(-math.expm1(t - rate)) + math.log(-math.expm1(-t - rate))
+            best = min(best, (terms * log_moment + math.log(2 / risk)) / t)
+        return math.ceil(best * (1 + 2.0**-30)) - 1
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian:
+    """Adds independent integers Z, P[Z = z] ∝ exp(-z²/(2σ²)), to each entry.
+
+    *Guarantee*: ρ-zCDP with ρ = s/(2σ²) for a vector of integers whose squared ℓ2 sensitivity is
+    s (Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020,
+    Theorem 14; proof: docs/proofs/discrete_gaussian.md).
+
+    >>> DiscreteGaussian.calibrate(1, Fraction(1, 200)).half_width(0.95)
+    20
+    """
+
+    sigma2: Fraction
+    epsilon: Fraction = Fraction(0)  # at which its δ is told, where (ε, δ) is counted
+    alone: bool = False  # whether neighbours differ in one number only
+
+    name = "discrete Gaussian"
+
+    @classmethod
+    def calibrate(cls, sensitivity2: Fraction | int, rho: Fraction) -> DiscreteGaussian:
+        """The least noise for a squared ℓ2 sensitivity; none for one of 0."""
+        return cls(gaussian.gaussian_sigma2(rho, sensitivity2))
+
+    @classmethod
+    def for_approximate(
+        cls,
+        sensitivity2: Fraction | int,
+        epsilon: Fraction,
+        delta: Fraction,
+        one_dimensional: bool = False,
+    ) -> DiscreteGaussian:
+        """The least noise proven to be (ε, δ)-DP: see `conversions.gaussian_sigma2_for`."""
+        found = gaussian.gaussian_sigma2_for(epsilon, delta, sensitivity2, one_dimensional)
+        return cls(found, epsilon, one_dimensional)
+
+    @property
+    def scale(self) -> Fraction:
+        """σ, to look at: nothing is computed from it."""
+        return Fraction(math.sqrt(self.sigma2))
+
+    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+        """ρ; or the δ that is proven at its ε."""
+        if measure is Measure.ZCDP:
+            return Loss(rho=Rho(self.rho(moved.l2squared)))
+        if not self.sigma2:
+            return Loss()
+        delta = gaussian.delta_of_gaussian(self.sigma2, moved.l2squared, self.epsilon, self.alone)
+        return Loss(Epsilon(self.epsilon), Delta(delta))
+
+    def blank(self, size: int) -> list[int]:
+        return [0] * size
+
+    def rho(self, sensitivity2: Fraction | int) -> Fraction:
+        """The exact ρ of one release; integers that can't differ cost nothing."""
+        return gaussian.gaussian_rho(self.sigma2, sensitivity2)
+
+    def release(self, integers: Sequence[int]) -> list[int]:
+        """The integers, each with its own noise."""
+        if not self.sigma2:
+            return list(integers)
+        noise = samplers.discrete_gaussian_vector(self.sigma2, len(integers)).tolist()
+        return list(map(operator.add, integers, noise))
+
+    def half_width(self, confidence: float, entries: int = 1) -> int:
+        """The least w for which P[all of `entries` noises within ±w] ≥ confidence is proven.
+
+        P[|Z| > w] = 2 P[Z ≥ w+1], enclosed by decimals, and the noises are independent.
+        """
+        return _gaussian_half_width(self.sigma2, confidence, entries) if self.sigma2 else 0
+
+    def half_width_of_sum(self, risk: float, terms: int) -> int:
+        """A w with P[the sum of so many noises is beyond ±w] ≤ risk, of Chernoff's bound.
+
+        E[exp(tZ)] ≤ exp(t²σ²/2), so that P[|sum| ≥ m] ≤ 2 exp(-m²/(2σ² · terms)).
+        """
+        least = math.sqrt(self.sigma2 * 2 * terms) * math.sqrt(math.log(2 / risk))
+        return max(0, math.ceil(least * (1 + 2.0**-30)) - 1)
+
+
+@lru_cache(maxsize=4096)
+def _gaussian_half_width(sigma2: Fraction, confidence: float, entries: int) -> int:
+    digits = conversions.LARGE_DIGITS if sigma2 > gaussian.SUMMED else DIGITS
+    log = Enclosure.of(Fraction(confidence), digits).ln() / entries
+    beta = (-log.exp() + 1).low
+
+    def enough(w: int) -> bool:
+        return (gaussian.discrete_gaussian_tail(sigma2, w + 1, digits) * 2).high <= beta
+
+    # The normal law says where to look: w + 1/2 is about so many σ.
+    guess = -statistics.NormalDist().inv_cdf(max(float(beta), 1e-300) / 2) * math.sqrt(sigma2)
+    high, step = max(0, round(guess - 0.5)), 1
+    low = high - 1
+    while not enough(high):
+        low, high, step = high, high + step, step * 2
+    step = 1
+    while low >= 0 and enough(low):
+        low, high, step = max(-1, low - step), low, step * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def additive(asked: Asked, moved: Sensitivity, alone: bool) -> Mechanism:
+    """The least noise for numbers, of the kind that is asked for; ``alone``: for one number."""
+    if asked.noise == "laplace":
+        if asked.epsilon is None:
+            raise QueryError(
+                "rho= is for Gaussian noise: leave mechanism= out, or give epsilon= for Laplace "
+                "noise, which is charged its own ρ. Nothing was computed or charged."
+            )
+        return DiscreteLaplace.calibrate(moved.l1, asked.epsilon)
+    if asked.rho is not None:
+        return DiscreteGaussian.calibrate(moved.l2squared, asked.rho)
+    epsilon = asked.epsilon or Epsilon(0)
+    return DiscreteGaussian.for_approximate(moved.l2squared, epsilon, asked.delta, alone)

@@ -1,0 +1,240 @@
+"""Quantiles by the exponential mechanism on the points of a public grid, exactly.
+
+The point c has loss max(0, #{x < c} - qn, qn - #{x ≤ c}), in whole numbers, and is taken with
+probability proportional to exp(-rate · loss). Between two values that occur the loss is the same
+everywhere, so points are drawn in runs. Several quantiles split the grid: the middle one first,
+then each side on its own rows (Kaplan, Schnapp and Stemmer, "Differentially Private Approximate
+Quantiles", ICML 2022; proof: docs/proofs/quantiles.md).
+
+The loss of an extreme quantile grows inwards only, from the second row on. More rows never lower
+it, so that it may weigh twice as much.
+
+A row at the point where the grid is split lies on both sides, in parts: it is spread evenly over
+its point, which is divided into parts, and the split falls between two of them. So many equal
+values are split as precisely as different ones.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+
+import numpy as np
+
+from ...errors import QueryError
+from ..accounting import conversions
+from ..accounting.losses import Epsilon, Loss, Rho
+from ..accounting.measures import Asked, Measure
+from ..sampling import samplers
+from .base import Sensitivity
+from .quantile_cells import Choice
+from .quantile_plans import DIGITS, Node, Run, Slots, Weights, plan
+from .rank_errors import Aim, joint_errors
+from .ranks import INSIDE, Integers, Ranks, RanksByCell
+
+#: What rounding of weights may cost of ε: far more than it does.
+SLACK = 1 - Fraction(1, 2**40)
+#: All losses above the cap count as the cap: together they are chosen once in e^40 times.
+TAIL = 40
+#: Parts of a row, where the grid is split: half a part is never more than half of 2^30 rows.
+PARTS = 2**31
+#: From so many cells on one quantile of each is chosen side by side.
+MANY = 32
+
+
+def choose(slots: Slots, rate: Fraction) -> int:
+    """A slot, taken with probability proportional to exp(-rate · loss)."""
+    with decimal.localcontext(decimal.Context(DIGITS, decimal.ROUND_HALF_EVEN)):
+        runs, weights = slots.runs(), Weights(rate)
+        chosen = samplers.weighted_choice([weights.run(run) for run in runs])
+        return weights.slot(runs[chosen])
+
+
+def weigh(rate: Fraction, counts: Sequence[int], losses: Sequence[int]) -> list[int]:
+    """The whole weights of runs of so many slots, of equal loss each."""
+    with decimal.localcontext(decimal.Context(DIGITS, decimal.ROUND_HALF_EVEN)):
+        weights = Weights(rate)
+        return [weights.run(Run(0, 1, *run)) for run in zip(counts, losses, strict=True)]
+
+
+@dataclass(frozen=True)
+class ExponentialQuantiles:
+    """Selects grid points near the quantiles of each column and cell.
+
+    *Guarantee*: pure ε = per_unit · sensitivity. In a node of the plan a row that lies in it with
+    a part μ moves the loss of a slot by at most μ·max(a, b-a), so it costs its part of the node's
+    ε; the parts of a unit's rows on one level add up to no more than its rows (docs/proofs/
+    quantiles.md). Where ρ is counted each choice costs ε²/8, for its range is bounded (Dong,
+    Durfee and Rogers, "Optimal Differential Privacy Composition for Exponential Mechanisms", ICML
+    2020).
+    """
+
+    quantiles: tuple[Fraction, ...]  # as asked, in any order
+    tops: tuple[int, ...]  # the largest grid integer of each column
+    cells: int
+    per_unit: Fraction  # the ε of a movement by 1
+
+    name = "exponential"
+
+    @classmethod
+    def calibrate(
+        cls,
+        asked: Asked,
+        moved: Sensitivity,
+        quantiles: tuple[Fraction, ...],
+        tops: tuple[int, ...],
+        cells: int,
+    ) -> ExponentialQuantiles:
+        """The surest choices for what is asked."""
+        if asked.misnames_noise or (asked.rho is None and asked.epsilon is None):
+            raise QueryError(
+                "a quantile is chosen, not noised: leave mechanism= out. Nothing was charged."
+            )
+        if asked.rho is not None:
+            choices = len(tops) * (1 + max(node.level for node in plan(_sorted(quantiles))))
+            epsilon = conversions.selection_epsilon_for(asked.rho / choices) * choices
+        else:
+            epsilon = asked.epsilon or Epsilon(0)
+        return cls(quantiles, tops, cells, epsilon / moved.l1)
+
+    @cached_property
+    def _found(self) -> tuple[Fraction, ...]:
+        return _sorted(self.quantiles)
+
+    @cached_property
+    def _place(self) -> dict[Fraction, int]:
+        return {share: at for at, share in enumerate(self._found)}
+
+    @cached_property
+    def _nodes(self) -> tuple[Node, ...]:
+        return plan(self._found)
+
+    @cached_property
+    def _levels(self) -> int:
+        return 1 + max(node.level for node in self._nodes)
+
+    @property
+    def _parts(self) -> int:
+        return PARTS if len(self._found) > 1 else 1
+
+    def _per_rank(self, node: Node) -> Fraction:
+        """By how much one rank lowers the logarithm of a chance. A row moves losses by max(a, b-a)
+        of b parts of a rank, some up and some down: twice that is their range, but an extreme's."""
+        unit = node.moved if len(self._found) == 1 else 1
+        rate = self.per_unit * unit / self._levels / node.spread
+        return SLACK * rate * node.share.denominator
+
+    def _rate(self, node: Node) -> Fraction:
+        return self._per_rank(node) / (node.share.denominator * self._parts)
+
+    def _log_slots(self, node: Node, top: int) -> float:
+        return math.log(top + 1) + (0.0 if node.is_leaf else math.log(PARTS // 2))
+
+    def _cap(self, node: Node, top: int) -> int:
+        odds = self._log_slots(node, top) + TAIL
+        return math.ceil(odds / float(self._rate(node)))
+
+    def window(self, column: int) -> int | None:
+        """The cap of losses, if they are those of a single choice: it may be made without all of
+        the ranks."""
+        return None if len(self._nodes) > 1 else self._cap(self._nodes[0], self.tops[column])
+
+    @property
+    def scale(self) -> Fraction:
+        """Ranks by which a slot is worse that is taken e times less often."""
+        return 1 / min(self._per_rank(node) for node in self._nodes) * SLACK
+
+    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+        """ε, or where ρ is counted an eighth of the square of each choice's."""
+        epsilon = self.per_unit * moved.l1
+        if measure is not Measure.ZCDP:
+            return Loss(Epsilon(epsilon))
+        choices = len(self.tops) * self._levels
+        return Loss(rho=Rho(conversions.rho_of_selection(epsilon / choices) * choices))
+
+    def release(self, exact: Sequence[Sequence[Ranks]]) -> list[int]:
+        """A grid integer for each cell, quantile and column, columns varying fastest."""
+        if self.cells >= MANY and len(self._nodes) == 1:
+            columns = [self._side_by_side(*each) for each in zip(exact, self.tops, strict=True)]
+            row = np.repeat(np.array(columns).T[:, None, :], len(self.quantiles), axis=1)
+            every: list[int] = row.reshape(-1).tolist()
+            return every
+        found = [
+            [self._chosen(exact[column][cell], top) for column, top in enumerate(self.tops)]
+            for cell in range(self.cells)
+        ]
+        places = [self._place[q] for q in self.quantiles]
+        return [chosen[place] for row in found for place in places for chosen in row]
+
+    def _side_by_side(self, cells: Sequence[Ranks], top: int) -> Integers:
+        """The points of one quantile of one column in all cells."""
+        (node,) = self._nodes
+        ranks, rate = RanksByCell.of(cells), self._rate(node)
+        choice = Choice(node.share, top, self._cap(node, top), rate)
+        if choice.fits(ranks):
+            return choice.points(ranks, lambda counts, losses: weigh(rate, counts, losses))
+        return np.array([self._chosen(each, top)[0] for each in ranks], dtype=np.int64)
+
+    def _chosen(self, ranks: Ranks, top: int) -> list[int]:
+        """The points of all sorted quantiles of one column in one cell."""
+        parts, end = self._parts, (top + 1) * self._parts
+        cuts: dict[int | None, int] = {}
+        points = [0] * len(self._found)
+        for node in self._nodes:
+            low = 0 if node.low is None else cuts[node.low]
+            high = end if node.high is None else cuts[node.high]
+            width = parts if node.is_leaf else 2
+            slots = Slots(
+                ranks, low, high, node.share, width, parts, self._cap(node, top)
+            )  # fmt: skip
+            slot = choose(slots, self._rate(node))
+            points[node.at] = slot * width // parts
+            cuts[node.at] = min(max(slot * width + 1, low), high)
+        return points
+
+    def rank_errors(
+        self, confidence: float, rows: Sequence[float] | float | None = None
+    ) -> list[float]:
+        """How many ranks each answer may be off, in the order of the answers: all together.
+
+        ``rows``: how many there are at most, in all or in each column of each cell; with them a
+        split is known to be nearer, and no answer is further off than they are many.
+        """
+        columns, places = len(self.tops), [self._place[q] for q in self.quantiles]
+        entries = rows if rows is None or isinstance(rows, Sequence) else [float(rows)]
+        failure = (1 - confidence) / (self.cells * columns)
+
+        @cache
+        def errors(column: int, most: float | None) -> list[float]:
+            return joint_errors(self._aims(self.tops[column]), failure, most)
+
+        def told(cell: int, place: int, column: int) -> float:
+            most = None if entries is None else entries[(cell * columns + column) % len(entries)]
+            return errors(column, most)[place]
+
+        row = [(place, column) for place in places for column in range(columns)]
+        if entries is None or len(entries) == 1:
+            return [told(0, *entry) for entry in row] * self.cells
+        return [told(cell, *entry) for cell in range(self.cells) for entry in row]
+
+    def _aims(self, top: int) -> list[Aim]:
+        """What the errors of all sorted quantiles of a column follow from."""
+        return [
+            Aim(
+                node.at, node.low, node.high, float(node.share), float(self._found[node.at]),
+                float(self._per_rank(node)), math.log(top + 1), math.log(PARTS),
+                node.is_leaf, INSIDE if node.is_extreme else 0,
+            )
+            for node in self._nodes
+        ]  # fmt: skip
+
+    def blank(self, size: int) -> list[int]:
+        return [0] * size
+
+
+def _sorted(quantiles: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    return tuple(sorted(set(quantiles)))

@@ -1,0 +1,222 @@
+"""Noise that follows how much the rows at hand can change, by smooth sensitivity: quantiles and
+trimmed means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import QueryError
+from ..accounting import conversions
+from ..accounting.losses import Epsilon, Loss, Rho
+from ..accounting.measures import NOTHING, Asked, Measure
+from ..sampling import samplers
+from .base import Sensitivity
+from .ranks import Ranks
+
+#: γ is this part of ε: how fast the sensitivity may fall off with the distance.
+PARTS = 5
+#: So many rows may change before wider bounds are used, which take less time.
+NEAR = 1024
+#: e to the minus of more is 0 in floats: what lies further away adds nothing.
+FARTHEST = 746
+
+Integers = npt.NDArray[np.int64]
+
+
+class Target(Protocol):
+    """What noise is added to."""
+
+    def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
+        """Its value, as a grid integer that may have a fraction, and its smooth sensitivity where a
+        unit has so many rows. The grid ends at top."""
+        ...
+
+
+@dataclass(frozen=True)
+class PolyPlace:
+    """Adds noise of density ∝ (1 + |z|/s)^-4 to one number, s = 5/ε of its smooth sensitivity.
+
+    *Guarantee*: pure ε for real numbers. Experimental: nothing is proven of floats
+    (docs/proofs/smooth.md).
+    """
+
+    epsilon: Fraction
+    rows: int  # of a unit
+    target: Target
+    top: int  # the largest grid integer
+
+    name = "smooth sensitivity (experimental)"
+
+    @classmethod
+    def calibrate(cls, asked: Asked, rows: int, target: Target, top: int) -> PolyPlace:
+        if asked.epsilon is None or asked.noise != "laplace":
+            raise QueryError(
+                "smooth sensitivity has a noise of its own and a pure ε: give epsilon=, without "
+                f"rho= or mechanism=. {NOTHING}"
+            )
+        return cls(asked.epsilon, rows, target, top)
+
+    @property
+    def scale(self) -> Fraction:
+        """In smooth sensitivities, which are private."""
+        return PARTS / self.epsilon
+
+    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+        """ε, or where ρ is counted that of any pure ε."""
+        if measure is not Measure.ZCDP:
+            return Loss(Epsilon(self.epsilon))
+        return Loss(rho=Rho(conversions.rho_of_pure(self.epsilon)))
+
+    def blank(self, size: int) -> list[int]:
+        return [0] * size
+
+    def release(self, exact: Sequence[Sequence[Ranks]]) -> list[int]:
+        """The grid integer nearest to the noisy number."""
+        value, smooth = self.smooth(exact[0][0])
+        noisy = value + smooth * float(self.scale) * noise()
+        return [round(min(max(noisy, 0.0), float(self.top)))]
+
+    def smooth(self, ranks: Ranks) -> tuple[float, float]:
+        """What is exact: the number, and how wide its noise is."""
+        return self.target.smooth(ranks, self.rows, self.top, float(self.epsilon / PARTS))
+
+
+@dataclass(frozen=True)
+class AtRank:
+    """The value of rank m = max(1, ⌈qn⌉)."""
+
+    share: Fraction
+
+    def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
+        """The value, and max over j of e^(-γj) B_j.
+
+        B_j is the widest X[v] - X[u] with s = v - u ≤ k(j+1) and s + D ≤ k(j+2), where D is how
+        many rows must change until the target is on the other side of the gap that is left if
+        those between are removed. From some j on it is X[m+k(j+2)] - X[m-k(j+2)].
+        """
+        n = int(ranks.below[-1])
+        m = max(1, math.ceil(self.share * n))
+        last = max(m, n - m + 1) // rows  # from here on L and U
+        steps = NEAR // rows + np.arange(last + 1, dtype=np.int64)
+        reach = (steps + 2) * rows
+        wide = _at(ranks, top, m + reach) - _at(ranks, top, m - reach)
+        falls = np.exp(steps * -gamma)
+        (value,) = _at(ranks, top, np.array([m])).tolist()
+        near = self._near(ranks, rows, m, top, gamma)
+        return value, max(float((wide * falls).max()), near)
+
+    def _near(self, ranks: Ranks, rows: int, m: int, top: int, gamma: float) -> float:
+        """The maximum over the j before those: of the ranks that have a value the last is u, and
+        the first is v."""
+        most = NEAR // rows
+        ends = (most + 1) * rows
+        lows, highs = np.append(0, ranks.values), np.append(ranks.values, top)
+        before, after = ranks.below, ranks.below + 1  # ranks 0 and n + 1 are L and U
+        lows, before = _between(lows, before, m - ends, m + ends)
+        highs, after = _between(highs, after, m - ends, m + ends)
+        widest = 0.0
+        for low, u in zip(lows.tolist(), before.tolist(), strict=True):
+            first, stop = np.searchsorted(after, [u, u + most * rows], side="right").tolist()
+            v = after[first:stop]
+            away = self._away(u, int(ranks.below[-1]) + 1 - v)
+            # the smallest j + 1 with s ≤ k(j+1) and s + D ≤ k(j+2)
+            units = np.maximum(-((u - v) // rows), -((u - v - away) // rows) - 1)
+            wide = (highs[first:stop] - low) * np.exp((1 - units) * gamma)
+            widest = max(widest, float(wide[units <= most].max(initial=0.0)))
+        return widest
+
+    def _away(self, a: int, b: Integers) -> Integers:
+        """D: with a rows below a gap and b above, how many must change until the target lies on
+        the other side. It lies below if a ≥ 1 and (1 - q)a ≥ qb."""
+        p, whole = self.share.numerator, self.share.denominator
+        step = max(p, whole - p)
+        above = b.astype(np.int64 if whole < 2**16 else object)
+        excess = (whole - p) * a - p * above
+        if a:
+            below = np.minimum(excess // step + 1, a)
+            away = np.where(excess >= 0, below, -(excess // step))
+        else:  # one row must come at least
+            away = 1 + np.maximum(-((excess + whole - p) // step), 0)
+        found: Integers = away.astype(np.int64)
+        return found
+
+
+def _between(values: Integers, places: Integers, low: int, high: int) -> tuple[Integers, Integers]:
+    kept = (places >= low) & (places <= high)
+    return values[kept], places[kept]
+
+
+@dataclass(frozen=True)
+class Trimmed:
+    """The mean without the m smallest and the m largest values; without any left, mid-bounds."""
+
+    trim: int
+
+    def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
+        """The mean, and max over j of e^(-γj) (A[kj] + … + A[kj+k-1]), no sum above U - L.
+
+        A[i] = max over a ≤ i of W[a] / (n-2m+2a-i) while n-2m-i is 2 or more, then (U - L)/2; W[a]
+        is the widest X[n-m+1+t] - X[m-a+t], 0 ≤ t ≤ a. From some i on it is
+        (X[n-m+1+i] - X[m-i]) / (n-2m-i).
+        """
+        n, m = int(ranks.below[-1]), self.trim
+        left, most = n - 2 * m, min(rows * (top / 2), float(top))
+        if left < 0:  # the answer is the same until so many rows are added
+            return top / 2, math.exp(-gamma * min(-left // rows, FARTHEST / gamma)) * most
+        places = np.arange(self._reach(left, rows, gamma), dtype=np.int64)
+        wide = _at(ranks, top, n - m + 1 + places) - _at(ranks, top, m - places)
+        moves = np.where(left - places >= 2, wide / np.maximum(left - places, 2), top / 2)
+        near = self._near(ranks, n, top)
+        moves[: len(near)] = near[: len(moves)]
+        whole = len(moves) // rows  # what follows is (U - L)/2
+        sums = moves[: whole * rows].reshape(whole, rows).sum(axis=1)
+        units = np.minimum(np.append(sums, most), top)
+        falls = np.exp(np.arange(len(units)) * -gamma)
+        return self._mean(ranks, n, top), float((units * falls).max())
+
+    def _near(self, ranks: Ranks, n: int, top: int) -> npt.NDArray[np.float64]:
+        """The first A, as long as they are fractions."""
+        m = self.trim
+        left = n - 2 * m
+        number = min(max(left - 1, 0), NEAR)
+        places = np.arange(number, dtype=np.int64)
+        highs, lows = _at(ranks, top, n - m + 1 + places), _at(ranks, top, m - places)
+        widest, found = np.empty(number), np.empty(number)
+        for i in range(number):
+            widest[i] = (highs[: i + 1] - lows[i::-1]).max()
+            found[i] = (widest[: i + 1] / (left + 2 * places[: i + 1] - i)).max()
+        return found
+
+    def _reach(self, left: int, rows: int, gamma: float) -> int:
+        """How many A to look at: the last is (U - L)/2, or those beyond fell to 0."""
+        return max(1, min(left, math.ceil(FARTHEST / gamma) * rows))
+
+    def _mean(self, ranks: Ranks, n: int, top: int) -> float:
+        left = n - 2 * self.trim
+        if left < 1:
+            return top / 2
+        within = np.clip(ranks.below, self.trim, n - self.trim)
+        counts, values = np.diff(within), ranks.values
+        total = (int(counts @ (values >> 15)) << 15) + int(counts @ (values & 0x7FFF))
+        return total / left
+
+
+def _at(ranks: Ranks, top: int, places: Integers) -> Integers:
+    """X at some ranks: the lower bound before the first, the upper one after the last."""
+    values = np.append(ranks.values, top)
+    found = values[np.searchsorted(ranks.below[1:], places, side="left")]
+    found = np.where(places < 1, 0, np.where(places > ranks.below[-1], top, found))
+    return found.astype(np.int64)
+
+
+def noise() -> float:
+    """Of density 3/2 (1 + |z|)^-4: P[|Z| > t] = (1 + t)^-3."""
+    sign, share = samplers.signed_share()
+    return float(sign * (share ** (-1 / (PARTS - 2)) - 1))

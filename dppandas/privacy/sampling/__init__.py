@@ -1,0 +1,1 @@
+"""Exact samplers, and the only reader of the operating system's entropy."""

@@ -1,0 +1,1 @@
+"""The one road of a release: request, plan, charge, read, noise, record."""

@@ -1,0 +1,1 @@
+"""How far an answer may be off, in which unit, and in an order that is possible."""

@@ -1,0 +1,89 @@
+"""Errors of answers: before a release, as public facts decide them, and as answered, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from ...errors import QueryError, shown
+from ...privacy.accounting.measures import NOTHING
+from ...privacy.accuracy.combined import Joint
+from ...privacy.mechanisms.base import Mechanism
+from ...privacy.mechanisms.selection import Selection
+from ...rows.values.vectors import NUMBERS
+from ...statistics import Statistic
+from ..query import Query
+
+CONFIDENCE = 0.95
+
+
+def parse_confidence(confidence: object) -> float:
+    """A probability strictly between 0 and 1."""
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        raise QueryError(f"confidence={shown(confidence)} must be a number such as 0.95.")
+    if not 0 < confidence < 1:
+        raise QueryError(f"confidence={shown(confidence)} must lie between 0 and 1, such as 0.95.")
+    return float(confidence)
+
+
+def parse_rows(rows: object) -> float | None:
+    """About how many rows there are: a number above 0, or None."""
+    if rows is None or (
+        isinstance(rows, NUMBERS)
+        and not isinstance(rows, bool | np.bool_)
+        and 0 < rows < float("inf")
+    ):
+        return cast("float | None", rows)
+    raise QueryError(f"expected_rows={shown(rows)} must be a number above 0. {NOTHING}")
+
+
+def error_before(query: Query, confidence: float, rows: float | None) -> float:
+    """The largest error that a release of a query would have, from public facts; `QueryError` where
+    these can't say. ``rows``: about how many a ratio is taken over."""
+    mechanism = query.mechanism()
+    if not isinstance(mechanism, Selection):
+        return query.statistic.error_before(mechanism, confidence, rows)
+    gap = query.statistic.error(mechanism.gap(confidence, query.statistic.size))
+    if gap is None:
+        raise QueryError(f"only the answer decides its gap. {NOTHING}")
+    return gap
+
+
+def told_error(statistic: Statistic, error: float) -> Any:
+    """An error of all numbers as what it means."""
+    ruler = statistic.layout.ruler
+    return error if ruler is None or statistic.in_ranks else ruler.length(error, math.ceil)
+
+
+def expected_error(query: Query, mechanism: Mechanism) -> str:
+    """The error at 95 % that public facts decide, in words; "" where they can't say."""
+    return in_words(query.statistic, mechanism)
+
+
+def in_words(statistic: Statistic, mechanism: Mechanism | Joint) -> str:
+    """The same of a statistic and what answers it."""
+    if isinstance(mechanism, Selection):
+        gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
+        return "" if gap is None else f"gap ≤ {statistic.in_short(gap)}"
+    return statistic.expected_at(mechanism, CONFIDENCE)
+
+
+def answered_error(query: Query, mechanism: Mechanism, noisy: Sequence[Any]) -> str:
+    """The error at 95 % in words, as the answer has it."""
+    if isinstance(mechanism, Selection):
+        return expected_error(query, mechanism)
+    return query.statistic.answered_at(noisy, mechanism, CONFIDENCE)
+
+
+def with_error(value: Any, error: Any) -> str:
+    """A value and its error, the fraction cut after the error's second digit."""
+    if isinstance(error, pd.Timedelta):
+        return f"{value} ± {error} (95 %)"
+    if isinstance(value, int) and isinstance(error, int):
+        return f"{value:,} ± {error:,} (95 %)"
+    digits = max(0, min(12, 1 - math.floor(math.log10(error)))) if error > 0 else 12
+    return f"{value:,.{digits}f} ± {error:,.{digits}f} (95 %)"

@@ -1,0 +1,109 @@
+"""What the figures of an answer are measured in, and where noise is most of what they say.
+
+Functions of public facts and noisy integers alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...privacy.mechanisms.selection import Selection
+from ...rows.facts.kinds import Schema
+from ...statistics import Statistic
+from ...statistics.layout import Interval, brief, by_name
+
+#: An interval that covers so much of what is possible says next to nothing; or so much, where the
+#: answer itself was cut off at an end of it.
+MOST, OF_CUT_OFF = 1 / 2, 1 / 10
+#: Answers lie on a grid, and so does an end: this near, as a share of what is possible.
+NEAR = 2.0**-20
+
+
+# --- units ----------------------------------------------------------------------------------------
+
+
+def scale_of(statistic: Statistic, law: Any) -> Any:
+    """How wide noise is: in rows or ranks, or in the unit of the column; a dict by column where
+    these differ. Of times it is a duration."""
+    each = _scales(statistic, law)
+    is_one = all(scale == each[0] for scale in each)
+    return each[0] if is_one else dict(zip(_names(statistic, each), each, strict=True))
+
+
+def scale_in_words(statistic: Statistic, law: Any) -> str:
+    """The same, in a few characters."""
+    each = _scales(statistic, law)
+    return by_name(_names(statistic, each), list(map(brief, each)))
+
+
+def _names(statistic: Statistic, each: Sequence[Any]) -> Sequence[Any]:
+    names = statistic.asked_columns
+    return names if len(names) == len(each) else range(len(each))
+
+
+def _scales(statistic: Statistic, law: Any) -> list[Any]:
+    each = [float(law.scale) * step for step in statistic.noise_steps]
+    rulers = statistic.layout.rulers if statistic.noise_in_columns else ()
+    if not rulers:
+        return each
+    pairs = zip(each, rulers, strict=True)
+    return [scale if ruler is None else ruler.length(scale, math.ceil) for scale, ruler in pairs]
+
+
+def unit_of(statistic: Statistic, law: Any, schema: Schema) -> str:
+    """What errors are measured in: "rows", "ranks", "utility" of what is selected, or the column's
+    own unit, for which its name stands; several where they differ."""
+    if isinstance(law, Selection):
+        return "utility"
+    kinds = ("ranks",) if statistic.in_ranks else statistic.units(schema)
+    return ", ".join(dict.fromkeys(unit for kind in kinds for unit in _units(kind, statistic)))
+
+
+def _units(kind: str, statistic: Statistic) -> Iterable[str]:
+    if kind not in ("column", "square"):
+        return ["product of columns" if kind == "product" else kind]
+    rulers = statistic.layout.rulers or (None,) * len(statistic.asked_columns)
+    square = "²" if kind == "square" else ""
+    return [
+        f"{'value' if name is None else name}{square}" if ruler is None else "Timedelta"
+        for name, ruler in zip(statistic.asked_columns, rulers, strict=True)
+    ]
+
+
+# --- noise ----------------------------------------------------------------------------------------
+
+
+def dominated(
+    statistic: Statistic,
+    noisy: Sequence[Any],
+    law: Any,
+    confidence: float,
+) -> list[bool | None]:
+    """Of each number whether noise is most of what it says; None where none can say.
+
+    Of counts, spreads and sums on one side of 0 the interval holds 0; of what lies between public
+    ends it covers half of what is possible, or a tenth where the answer is cut off.
+    """
+    values = statistic.estimate(noisy)
+    ends = [statistic.possible(i) for i in range(len(values))]
+    if statistic.no_interval or not any(ends):
+        return [None] * len(values)
+    intervals = statistic.intervals_at(noisy, law, confidence)
+    return [
+        None if possible is None else _says_nothing(value, interval, possible)
+        for value, interval, possible in zip(values, intervals, ends, strict=True)
+    ]
+
+
+def _says_nothing(value: float, interval: Interval, possible: Interval) -> bool:
+    (low, high), (least, most) = interval, possible
+    if math.isinf(most):
+        return bool(low <= least)
+    if math.isinf(least):
+        return bool(high >= most)
+    width = most - least
+    covered = (high - low) / width
+    is_cut_off = min(value - least, most - value) <= NEAR * width
+    return bool(covered >= MOST or (is_cut_off and covered >= OF_CUT_OFF))

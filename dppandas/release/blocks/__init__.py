@@ -1,0 +1,1 @@
+"""Several releases at once: previewed, with a shared loss, or composed tightly."""

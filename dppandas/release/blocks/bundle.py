@@ -1,0 +1,170 @@
+"""Several answers for one loss: each an ordinary release, all of them charged or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NoReturn, Unpack
+
+import pandas as pd
+
+from ...errors import MissingArgument, QueryError, UnsupportedVerb, caution, shown
+from ...privacy.accounting.losses import (
+    Delta,
+    Epsilon,
+    More,
+    Rho,
+    gives_loss,
+    parse_budget,
+    parse_delta,
+    parse_epsilon,
+    parse_rho,
+)
+from ...privacy.accounting.measures import Asked
+from .. import results
+from ..accuracy import possible
+from ..private import Private
+from ..records import Record, counted
+from ..release import release_all
+from ..session import session
+from ..unreleased import Unreleased
+from . import split as splits
+
+#: A part is called by its column, None for all of them, and its statistic.
+Name = tuple[Any, str]
+Parts = Mapping[Name, Unreleased]
+Combine = Callable[[dict[Name, Any]], Any]
+#: Of which columns each part is asked, in order.
+Columns = Mapping[Name, Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Together(Private):
+    """Answers that are asked for together. Nothing is computed or charged until a loss is given."""
+
+    _parts: Parts
+    _shares: tuple[Fraction, ...]
+    _combine: Combine
+    _columns: Columns
+
+    _is_answer: ClassVar[bool] = True
+
+    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """All answers, in one table. Each has its own entry in the ledger and its own record.
+
+        *Guarantee*: differential privacy of the unit with the sum of the losses, which is epsilon
+        (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
+        """
+        with splits.share(epsilon, more) as (epsilon, more):
+            losses = split(self._shares, epsilon, **more)
+            queries = [p._query(a) for p, a in zip(self._parts.values(), losses, strict=True)]
+            released = dict(zip(self._parts, release_all(queries), strict=True))
+        records = possible.in_order(_counted(released), self._columns)
+        combined = self._combine({name: each.estimate() for name, each in records.items()})
+        for warned in dict.fromkeys(part._caution for part in self._parts.values()):
+            if warned:
+                caution(warned)
+        return results.gathered(combined, {_title(name): each for name, each in records.items()})
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise UnsupportedVerb(
+            f"{name!r} of several answers that are not released yet. Release them together by "
+            ".release(epsilon=0.1), after which dp.records(result) knows the error of each; or ask "
+            f"each alone, which has an .{name} if it can. Nothing was computed or charged. {self!r}"
+        )
+
+    def __repr__(self) -> str:
+        asked = ", ".join(part._what for part in self._parts.values())
+        return f"<unreleased {asked}: nothing computed or charged; ask .release(epsilon=…)>"
+
+
+def together(
+    parts: Parts,
+    shares: Mapping[Name, Fraction],
+    combine: Combine,
+    columns: Columns,
+    epsilon: object,
+    **more: Unpack[More],
+) -> Any:
+    """The released answers if a loss is given, else the unreleased ones."""
+    asked = Together(parts, tuple(shares[name] for name in parts), combine, columns)
+    return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
+
+
+def _counted(records: dict[Name, Record]) -> dict[Name, Record]:
+    """The same, where quantiles know how many rows an answer beside them tells of their column."""
+    found = dict(records)
+    for (column, what), record in records.items():
+        for (other, _), beside in records.items():
+            if other == column and beside is not record:
+                found[column, what] = counted(found[column, what], beside)
+    return found
+
+
+def _title(name: Name) -> str:
+    column, statistic = name
+    return statistic if column is None else f"{statistic} of {column}"
+
+
+def split(shares: Sequence[Fraction], epsilon: object, **more: Unpack[More]) -> list[Asked]:
+    """What each part may cost: exact shares, of which the last is all that is left."""
+    delta, rho = more.get("delta"), more.get("rho")
+    terms = session().terms
+    terms.asked(epsilon, **more)  # what can't be asked at all is refused in the caller's words
+    whole: dict[str, Fraction] = {}
+    if epsilon is not None:
+        whole["epsilon"] = parse_epsilon(epsilon)
+    if delta is not None:
+        whole["delta"] = parse_delta(delta)
+    if rho is not None:
+        whole["rho"] = parse_rho(rho)
+    kinds = {"epsilon": Epsilon, "delta": Delta, "rho": Rho}
+    asked, left = [], dict(whole)
+    for i, share in enumerate(shares):
+        part: dict[str, Any] = {}
+        for name, total in whole.items():
+            mine = left[name] if i == len(shares) - 1 else total * share
+            part[name] = kinds[name](mine)
+            left[name] -= mine
+        part.update({name: more[name] for name in ("mechanism", "fresh") if name in more})
+        asked.append(terms.asked(part.pop("epsilon", None), **part))
+    return asked
+
+
+def shares_of(names: Sequence[Name], weights: object) -> dict[Name, Fraction]:
+    """Each part's share of the whole: even, or as weights say for its statistic, or for its column
+    and statistic."""
+    if weights is None:
+        return dict.fromkeys(names, Fraction(1, len(names)))
+    if not isinstance(weights, Mapping):
+        raise QueryError(
+            f"weights={shown(weights)} must be a dict of shares by statistic, such as "
+            "{'mean': 2, 'count': 1}: agg divides epsilon by them. Weights of rows are for one "
+            "statistic alone, as in mean(weights=frame['w'], weight_bounds=…). Nothing was "
+            "computed or charged."
+        )
+    found: dict[Name, Fraction] = {}
+    used = set()
+    for name in names:
+        known = [each for each in (name, name[1]) if each in weights]
+        if not known:
+            raise MissingArgument(f"weights= has no share for {name[1]!r}. Nothing was charged.")
+        used.add(known[0])
+        found[name] = parse_budget(weights[known[0]], f"weights of {name[1]!r}")
+    unused = [each for each in weights if each not in used]
+    if unused:
+        raise QueryError(f"weights= names {shown(unused[0])}, which is not asked for.")
+    whole = sum(found.values(), Fraction(0))
+    return {name: share / whole for name, share in found.items()}
+
+
+def by_row(values: Mapping[tuple[Any, str], Any], columns: Sequence[Any]) -> pd.DataFrame:
+    """A row a statistic, a column a column, as DataFrame.agg has it: NaN where none was asked."""
+    rows = list(dict.fromkeys(statistic for _, statistic in values))
+    found = {c: [values.get((c, row), float("nan")) for row in rows] for c in columns}
+    table = pd.DataFrame(list(zip(*found.values(), strict=True)), index=pd.Index(rows))
+    table.columns = pd.Index(list(columns), tupleize_cols=False)
+    return table

@@ -1,0 +1,321 @@
+"""A loss shared over the releases of a block, in exact parts."""
+
+from __future__ import annotations
+
+import bisect
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+from ...errors import (
+    DPError,
+    InternalError,
+    MissingArgument,
+    QueryError,
+    ReleaseFailed,
+    SessionError,
+    StoreError,
+    quiet,
+    shown,
+)
+from ...privacy.accounting import conversions
+from ...privacy.accounting.losses import (
+    LARGEST,
+    Delta,
+    Epsilon,
+    Loss,
+    More,
+    Rho,
+    gives_loss,
+    parse_budget,
+    parse_delta,
+    parse_rho,
+)
+from ...privacy.accounting.measures import NOTHING, Measure
+from ...rows.facts.units import whole_number
+from ..session import session
+
+#: More shares than this nobody asks for by hand.
+MOST = 100_000
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """What is shared, of which one of ε and ρ is given."""
+
+    epsilon: Epsilon | None
+    delta: Delta | None
+    rho: Rho | None
+
+    def part(self, share: Fraction) -> _Whole:
+        """An exact part of it."""
+        return _Whole(
+            None if self.epsilon is None else Epsilon(self.epsilon * share),
+            None if self.delta is None else Delta(self.delta * share),
+            None if self.rho is None else Rho(self.rho * share),
+        )
+
+    @property
+    def loss(self) -> Loss:
+        return Loss(self.epsilon or Epsilon(0), self.delta or Delta(0), self.rho or Rho(0))
+
+    def __str__(self) -> str:
+        return str(self.loss)
+
+
+class Split:
+    """A loss in shares: see `split`. In its block each release takes the next share."""
+
+    def __init__(self, whole: _Whole, parts: Sequence[Fraction]) -> None:
+        self._whole = whole
+        self._parts = tuple(parts)
+        self._free = list(range(len(parts)))
+        self._lock = threading.Lock()
+        self._token: Token[Split | None] | None = None
+        self._was_entered = self._is_over = False
+
+    @property
+    def shares(self) -> tuple[Loss, ...]:
+        """What each release may cost, in order."""
+        return tuple(self._whole.part(part).loss for part in self._parts)
+
+    @property
+    def left(self) -> int:
+        """How many shares nobody took yet. What they are worth isn't charged."""
+        return len(self._free)
+
+    def copy(self) -> Split:
+        """One of its own that has the same shares left: for previews."""
+        other = Split(self._whole, self._parts)
+        other._free = list(self._free)
+        return other
+
+    @quiet
+    def __enter__(self) -> Split:
+        if self._was_entered:
+            raise SessionError(f"a split is for one block; make another: dp.split(…). {NOTHING}")
+        if running() is not None:
+            raise SessionError(
+                "a split is running, and its releases can't be split again: end that block first, "
+                f"or weigh its shares by weights=[…]. {NOTHING}"
+            )
+        self._was_entered = True
+        self._token = current.set(self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._is_over = True
+        if self._token is not None:
+            current.reset(self._token)
+
+    def take(self) -> int:
+        """The number of the next share, which is taken by this."""
+        with self._lock:
+            if self._free:
+                return self._free.pop(0)
+        number = len(self._parts)
+        raise QueryError(
+            f"this split of {self._whole} has {number} {'share' if number == 1 else 'shares'}, and "
+            f"all are taken. Give it more, as in into={number + 1}, or release outside its block. "
+            f"{NOTHING}"
+        )
+
+    def join(self) -> Loss:
+        """From here on one release takes all that is left, if a release may cost so much: what it
+        may cost. An ε in a session that counts ρ is charged what sums with Laplace noise would be
+        for the shares, and so it is less than their sum."""
+        with self._lock:
+            if not self._free:
+                return Loss()
+            first = self._free[0]
+            rest = self._joined([self._parts[i] for i in self._free])
+            whole = self._whole.part(rest)
+            if max(whole.epsilon or 0, whole.rho or 0) <= LARGEST:
+                self._parts = (*self._parts[:first], rest, *self._parts[first + 1 :])
+                self._free = [first]
+            return self.shares[first]
+
+    def _joined(self, parts: Sequence[Fraction]) -> Fraction:
+        """One part that costs as much as some, or hardly less."""
+        epsilon = self._whole.epsilon
+        if epsilon is None or len(parts) == 1 or session().terms.measure is not Measure.ZCDP:
+            return sum(parts, Fraction(0))
+        rho = sum((conversions.rho_of_fine_laplace(epsilon * part) for part in parts), Fraction(0))
+        return conversions.fine_laplace_epsilon_for(rho) / epsilon
+
+    def give_back(self, number: int) -> None:
+        """A release was refused: its share is the next again."""
+        with self._lock:
+            bisect.insort(self._free, number)
+
+    def filled(self, number: int, more: More) -> tuple[object, More]:
+        """The loss of a share, with what else a release says."""
+        part = self._whole.part(self._parts[number])
+        said: dict[str, object] = {**more, "rho": part.rho}
+        if part.delta is not None:
+            own = more.get("delta")
+            if own is not None and parse_delta(own) > part.delta:
+                raise QueryError(
+                    f"delta={shown(own)} is more than the {part.delta} of its share in this split. "
+                    f"Leave delta= out, or give the split more. {NOTHING}"
+                )
+            said["delta"] = part.delta if own is None else own
+        return part.epsilon, cast(More, said)
+
+    def __repr__(self) -> str:
+        return f"<split of {self._whole} into {len(self._parts)}, {self.left} left>"
+
+
+current: ContextVar[Split | None] = ContextVar("dppandas split", default=None)
+#: How many calls of dppandas deep this runs.
+_depth: ContextVar[int] = ContextVar("dppandas depth in a split", default=0)
+
+
+def running() -> Split | None:
+    """The split of the block that this runs in; of no block that has ended."""
+    found = current.get()
+    return None if found is None or found._is_over else found
+
+
+def answers(depth: int = 0) -> bool:
+    """Whether a call without a loss is answered now: one that a block makes, not dppandas itself.
+    ``depth``: 1 within a method that counts itself as `inside`."""
+    return running() is not None and _depth.get() <= depth
+
+
+@contextmanager
+def inside() -> Iterator[bool]:
+    """A call of dppandas; says whether nobody of dppandas made it."""
+    depth = _depth.get()
+    token = _depth.set(depth + 1)
+    try:
+        yield not depth
+    finally:
+        _depth.reset(token)
+
+
+@contextmanager
+def share(epsilon: object, more: More) -> Iterator[tuple[object, More]]:
+    """What a release may cost: what it says, or in a split the next share.
+
+    A share is taken unless the release was refused; whatever else stopped it, it may be charged.
+    """
+    split = running()
+    if split is None:
+        yield epsilon, more
+        return
+    if gives_loss(epsilon, more):
+        raise QueryError(
+            f"in a split no release says a loss of its own: it takes one of {len(split._parts)} "
+            "shares. Leave epsilon= (or rho=, within=) out here, or release outside the block. "
+            f"{NOTHING}"
+        )
+    number = split.take()
+    try:
+        yield split.filled(number, more)
+    except (ReleaseFailed, InternalError, StoreError):
+        raise
+    except DPError:
+        split.give_back(number)
+        raise
+
+
+@contextmanager
+def program(
+    epsilon: object, more: More, has_begun: Callable[[], bool]
+) -> Iterator[tuple[object, More]]:
+    """What a program of releases may cost: what it says, or one share for all of it. In its block
+    no split runs, and once it has begun it keeps its share, whatever stops it."""
+    stopped: DPError | None = None
+    with share(epsilon, more) as said:
+        token = current.set(None)
+        try:
+            yield said
+        except DPError as error:
+            if not has_begun():
+                raise
+            stopped = error
+        finally:
+            current.reset(token)
+    if stopped is not None:  # raised here, for within the share it would be given back
+        raise stopped
+
+
+@quiet
+def split(
+    epsilon: object = None,
+    *,
+    into: object = None,
+    weights: object = None,
+    rho: object = None,
+    delta: object = None,
+) -> Split:
+    """Share one loss over the releases of a block: ``with dp.split(epsilon=1, into=4): ...``
+
+    epsilon : all that the block may cost; or rho, in a session that counts ρ.
+    into : how many releases there are, which get equal shares.
+    weights : in place of into, the shares in order: [2, 1, 1] are a half and two quarters.
+    delta : shared likewise, for releases that need one. Without it, such a release says its own.
+
+    In the block whatever would otherwise wait for a loss is answered as it is called, and takes the
+    next share: ``people.count()`` is a number. Answers prepared before the block wait: there
+    ``counts.idxmax()`` selects, while ``people["x"].value_counts().idxmax()`` within it takes the
+    largest of released counts, as ``value_counts()`` is answered first. `agg` takes one share for
+    all that it answers.
+
+    Shares are exact: three thirds are the whole. What is refused takes none, and what nobody takes
+    isn't charged. An answer given again takes its share, so that a block run again is free. Threads
+    started in the block don't share. More releases than shares, or one with a loss of its own, are
+    a `QueryError`; nothing is charged then.
+
+    *Guarantee*: the charges of the block add up to at most epsilon (sequential composition: Dwork
+    and Roth, 2014, Theorem 3.16).
+
+    >>> import pandas as pd, dppandas as dp
+    >>> dp.reset(); session = dp.session(epsilon=2)
+    >>> people = pd.DataFrame({"age": [20, 30, 40] * 100}).dp
+    >>> with dp.split(epsilon=1, weights=[1, 2]):
+    ...     n = people.count()
+    ...     mean = people["age"].mean(bounds=(0, 99))
+    >>> dp.record(n).loss.epsilon, dp.record(mean).loss.epsilon, session.spent
+    (1/3, 2/3, 1)
+    >>> dp.reset()
+    """
+    if (epsilon is None) == (rho is None):
+        raise MissingArgument(
+            f"a split shares either epsilon= or rho=: dp.split(epsilon=1, into=4). {NOTHING}"
+        )
+    parts = _parts(into, weights)
+    whole = _Whole(
+        None if epsilon is None else parse_budget(epsilon),
+        None if delta is None else parse_delta(delta),
+        None if rho is None else parse_rho(rho),
+    )
+    for part in map(whole.part, (min(parts), max(parts))):
+        session().terms.asked(part.epsilon, rho=part.rho, delta=part.delta)
+    return Split(whole, parts)
+
+
+def _parts(into: object, weights: object) -> list[Fraction]:
+    """Each release's part of the whole."""
+    if into is not None and weights is not None:
+        raise QueryError(f"weights= say how many releases there are: leave into= out. {NOTHING}")
+    if into is None and weights is None:
+        raise MissingArgument(
+            "into= is needed, the number of releases, or weights=, their shares: "
+            f"dp.split(epsilon=1, into=4), dp.split(epsilon=1, weights=[2, 1, 1]). {NOTHING}"
+        )
+    if weights is None:
+        number = whole_number(into, "into", 1, MOST)
+        return [Fraction(1, number)] * number
+    if not isinstance(weights, list | tuple) or not 1 <= len(weights) <= MOST:
+        raise QueryError(
+            f"weights={shown(weights)} must be a list of numbers above 0, one for each release, "
+            f"such as [2, 1, 1]. {NOTHING}"
+        )
+    each = [parse_budget(weight, "weights") for weight in weights]
+    return [Fraction(weight / sum(each)) for weight in each]

@@ -1,0 +1,1 @@
+"""Released answers put together: at no cost, or by asking again."""

@@ -1,0 +1,267 @@
+"""Several releases of one query made one answer: what is known joined, and more of it bought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+from ...engines.base import Engine
+from ...errors import QueryError, SourceError, quiet, shown
+from ...privacy.accounting.losses import More
+from ...privacy.accounting.measures import Asked
+from ...privacy.accuracy.combined import Joint, is_additive
+from ...privacy.mechanisms.selection import Selection
+from .. import results
+from ..blocks import split
+from ..query import Query
+from ..records import Record, refine_by
+from ..release import release
+from ..session import made_tables, session
+from . import same_rows
+from .looks import bought, joined, was_stopped
+
+NOTHING = "Nothing was computed or charged."
+
+
+@quiet
+def combine(*answers: Any) -> Any:
+    """Releases of one query made one answer, surer than each, for nothing.
+
+    answers : two or more results (or their records) of the same query of the same version of a
+        source that `dp.protect` named, at any losses and by Laplace or Gaussian noise; also results
+        that were combined before, of which each release counts once.
+
+    The noisy numbers are averaged by the inverse variances of their noises, and the answer is
+    estimated anew, in the shape of the first: so ratios and deviations gain as well. Its error and
+    interval are those of the joined noise, and at 95 % its half-width is no larger than that of the
+    surest release. Both hold if the releases and their losses were fixed beforehand: of five
+    answers the two largest, or as many as it takes to like the mean, miss far more often than
+    stated. `refine` with ``until=`` fixes them. ``dp.record(result)`` has what all of them cost,
+    and ``.parts``.
+
+    Raises `QueryError` for one release given twice, for other versions, sources or ledgers, for
+    asserted lineage, which can't be known to be the same rows, and for answers that are not numbers
+    with noise: selected labels, quantiles, keys that nobody declared, tests.
+
+    *Guarantee*: post-processing of released answers, which costs nothing (Dwork and Roth, "The
+    Algorithmic Foundations of Differential Privacy", 2014, Proposition 2.1;
+    docs/proofs/combining.md).
+
+    >>> import pandas as pd, dppandas as dp
+    >>> p = dp.protect(pd.DataFrame({"a": range(100)}), name="combined")
+    >>> one, other = p.count(epsilon=0.1), p.count(epsilon=0.2)
+    >>> both = dp.combine(one, other)
+    >>> one.error(), other.error(), both.error()
+    (30, 15, 13)
+    """
+    return results.answer(_combined([_record(each) for each in answers]))
+
+
+@quiet
+def refine(
+    result: Any,
+    *,
+    epsilon: object = None,
+    until: object = None,
+    looks: object = None,
+    **more: Unpack[More],
+) -> Any:
+    """Another release of the query of a result, bought and combined with it; or with ``until=`` as
+    many as it takes to know the answer within an error.
+
+    result : of a release, or of several that were combined; or its record. Numbers have
+        ``.refine(epsilon=…)`` of their own.
+    epsilon : what the new release costs, with ``rho=``, ``delta=`` and ``mechanism=`` as in the
+        query itself.
+    until : in the place of epsilon, the largest error that the answer may have, in its own unit
+        (of times a Timedelta), with ``confidence=`` (0.95 without it). Several numbers keep it
+        together.
+    looks : with until, how often the answer is looked at, at most: 3 without it, and from 1 to 12.
+        Each look costs as much as all before it, and the budget must be able to pay for all.
+        ``at_most=`` is the most that all may cost.
+
+    By ``epsilon=`` the release bought is the next one at this loss after those that the result is
+    made of, and is joined with them. So a notebook that is run again gets what it got, for nothing;
+    and so does asking the same of the same result twice. Ask the refined result to go on, or say
+    ``fresh=True``. As for `combine`, the interval holds if the releases and their losses were fixed
+    beforehand: whoever goes on until an interval looks right has one that is wrong too often.
+
+    By ``until=`` everything is fixed before the first look: the losses, by what is known from the
+    result, and how surely each look is read, so that the intervals of all looks hold together. It
+    ends at the first look whose error suffices, or after the last; ``.error()`` says how far it
+    came, ``dp.record(answer).loss`` what it cost. The answer is made of its own looks alone. The
+    result that it begins with, which may be why it was asked for, sets the plan and isn't joined.
+    Where public facts decide the error, as of counts and sums, one look is enough, and is all that
+    is bought; a result that is near enough already is given again. One whose answer decides its
+    error is refused there, and may be kept. Asked again it is free.
+
+    Raises what `combine` raises, and `SourceError` where the running session doesn't hold the
+    source, or a table made of it by ``per_unit`` is gone: then ask the query again with
+    ``fresh=True``, and `combine`. `BudgetExceeded` before anything is charged where the budget
+    can't pay for all looks.
+
+    *Guarantee*: differential privacy of the source's unit with the losses asked, as for the query
+    itself; the rest is post-processing (docs/proofs/combining.md).
+
+    >>> import pandas as pd, dppandas as dp
+    >>> p = dp.protect(pd.DataFrame({"a": range(100)}), name="refined")
+    >>> n = p.count(epsilon=0.1)
+    >>> surer = n.refine(epsilon=0.2)
+    >>> surer.error(), dp.record(surer).epsilon, n.refine(epsilon=0.2) == surer
+    (13, 0.3, True)
+    >>> known = n.refine(until=10)
+    >>> known.error(), dp.record(known).epsilon
+    (10, 0.285)
+    """
+    if split.running() is not None:
+        raise QueryError(
+            f"in a split no release says a loss of its own, as refine does: refine outside. "
+            f"{NOTHING}"
+        )
+    _check_goal(epsilon, until, looks, more.get("within"))
+    before = _record(result)
+    _check([before])
+    query, engine = _again(before._query, before.ledger)
+    if until is None:
+        asked = session().terms.asked(epsilon, **more)
+        return results.answer(_once_more(before, query, engine, asked))
+    return results.answer(bought(before, query, engine, until, looks, more))
+
+
+def _once_more(before: Record, query: Query, engine: Engine, asked: Asked) -> Record:
+    """What a result is made of, and the next draw at a loss."""
+    _check_fixed(before.parts)
+    query = replace(query, asked=asked)
+    if asked.draw:
+        key = query.key
+        last = max((part.draw for part in before.parts if part._query.key == key), default=0)
+        query = replace(query, asked=replace(asked, draw=last + 1))
+    return _combined([before, release(query, engine)])
+
+
+refine_by(refine)
+
+
+def _record(answer: Any) -> Record:
+    return answer if isinstance(answer, Record) else results.record(answer)
+
+
+def _check_goal(epsilon: object, until: object, looks: object, within: object) -> None:
+    if until is None and within is not None:
+        raise QueryError(
+            f"within={shown(within)}: to buy until an error suffices, say until=, which fixes its "
+            f"looks beforehand. {NOTHING}"
+        )
+    if until is None and looks is not None:
+        raise QueryError(f"looks= goes with until=, as in refine(until=10, looks=3). {NOTHING}")
+    if until is not None and epsilon is not None:
+        raise QueryError(
+            f"until= finds the losses of all looks: leave epsilon=, rho= and within= out. {NOTHING}"
+        )
+
+
+def _combined(records: Sequence[Record]) -> Record:
+    """The record of what some records make together."""
+    if len(records) < 2:
+        raise QueryError(f"dp.combine takes two or more results. {NOTHING}")
+    _check(records)
+    parts = sorted((p for each in records for p in each.parts), key=lambda p: p.number)
+    _check_fixed(parts)
+    statistic = records[0].statistic
+    laws = [part._law for part in parts]
+    law = Joint.of(laws, statistic.layout.integer, statistic.size)  # type: ignore[arg-type]
+    return joined(records[0], parts, law)
+
+
+# --- what can be combined -------------------------------------------------------------------------
+
+
+def _check(records: Sequence[Record]) -> None:
+    """Refuse what is not of the same integers with noise, or not another release of them."""
+    parts = [part for each in records for part in each.parts]
+    for part in parts:
+        same_rows.check_real(part)
+        _check_noise(part)
+    same_rows.check_same_rows(parts)
+    for part in parts:
+        _check_known(part)
+    same_rows.must_agree(_SAME_INTEGERS, parts)
+    same_rows.check_once(parts)
+
+
+_SAME_INTEGERS: list[same_rows.Alike] = [
+    (
+        lambda part: part._query.question,
+        lambda a, b: (
+            f"'{a.query}' and '{b.query}' are not the same query: rows, statistic, keys and "
+            "bounds must be equal."
+        ),
+    ),
+]
+
+
+def _check_noise(part: Record) -> None:
+    if isinstance(part._law, Selection):
+        raise QueryError(
+            f"'{part.query}' selected labels, and told no numbers that others could be averaged "
+            f"with. Release the numbers, and combine those. {NOTHING}"
+        )
+    if not is_additive(part._law):
+        raise QueryError(
+            f"'{part.query}' was answered by {part.mechanism}, which is not noise added to "
+            f"numbers: two such answers have no average of known error. {NOTHING}"
+        )
+
+
+def _check_fixed(parts: Sequence[Record]) -> None:
+    """Refuse what answers have stopped: how many there are is no public fact."""
+    for part in parts:
+        if was_stopped(part):
+            raise QueryError(
+                f"'{part.query}' was refined until= an error, and its answers decided after how "
+                "many looks that was: joined with others it has no known error. Go on by .refine("
+                f"until=…, looks=…), which plans anew. {NOTHING}"
+            )
+
+
+def _check_known(part: Record) -> None:
+    if not part._query.question:
+        raise QueryError(
+            f"'{part.query}' holds a value that has no text of its own, so that no other query is "
+            f"known to equal it. {NOTHING}"
+        )
+
+
+# --- the query again ------------------------------------------------------------------------------
+
+
+def _again(query: Query, ledger: str) -> tuple[Query, Engine]:
+    """The query on what the running session holds of its source, and the engine that reads it."""
+    source = query.source
+    holding = session().holdings.get(source.name)
+    instead = f"Or ask the query again with fresh=True, and dp.combine the two. {NOTHING}"
+    if holding is None or not holding.source.verified:
+        raise SourceError(
+            f"the running session doesn't hold source {source.name!r}: protect it with "
+            f"dp.protect first. {instead}"
+        )
+    if holding.source.version != source.version:
+        raise SourceError(
+            f"the running session holds version {holding.source.version!r} of {source.name!r}, "
+            f"and this is a release of version {source.version!r}: other data. {NOTHING}"
+        )
+    if holding.ledger != ledger:
+        raise SourceError(
+            f"this is a release of {source.name!r} in another ledger, by which other rows may have "
+            f"been used. Releases of several kernels need a store: dp.session(store=…). {NOTHING}"
+        )
+    engine: Engine | None = holding.engine
+    if source.made:
+        engine = made_tables.get((holding.source.id, source.made))
+    if engine is None:
+        raise SourceError(
+            f"the table of '{query}', made of {source.name!r} by per_unit, is held by nobody any "
+            f"more: make it again, keep it in a variable, and refine then. {instead}"
+        )
+    return replace(query, source=replace(source, id=holding.source.id)), engine

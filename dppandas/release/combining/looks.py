@@ -1,0 +1,241 @@
+"""An answer bought anew, look by look, until its error suffices.
+
+All that could be chosen by looking is fixed before the first look: what each costs, how they are
+joined, and at which level each is read. So the interval holds at whichever look it ends, and
+whatever made the caller ask (proof: docs/proofs/combining.md, claim 6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+from ...engines.base import Engine
+from ...errors import BudgetExceeded, QueryError
+from ...privacy.accounting.losses import (
+    LARGEST,
+    Cost,
+    Epsilon,
+    Loss,
+    More,
+    Rho,
+    known_only,
+    parse_budget,
+)
+from ...privacy.accounting.measures import NOTHING, Asked
+from ...privacy.accuracy.combined import Look
+from ...privacy.sampling import entropy
+from ...rows.facts.units import whole_number
+from ...statistics import Statistic
+from .. import target_error
+from ..accuracy import expected, units
+from ..blocks import preview
+from ..query import Query
+from ..records import Record, known
+from ..release import release
+from ..target_error import Goal
+
+#: How many looks there are, if nobody says so, and at most: each costs as much as all before it.
+LOOKS, MOST = 3, 12
+#: Where the answer decides its error, the first look aims at so much of it: a little less, for what
+#: it goes by is noisy, and a second look costs as much again.
+AIM = 0.9
+
+
+@dataclass(frozen=True)
+class Looking(Asked):
+    """What one look of a series may cost. By its series, which is a part of the key, it is no query
+    that was asked before: its noise is independent of all that anybody has seen."""
+
+    looks: int = 1
+    series: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan(Goal):
+    """The least loss at which one look would do, going by what is known."""
+
+    word: ClassVar[str] = "until"
+
+    known: tuple[Any, ...] = ()  # noisy integers
+    looks: int = 1
+
+    def _error(self, query: Query) -> float:
+        law = _law([query.mechanism()], query.statistic, self.looks)
+        aim = AIM if self.looks > 1 else 1
+        return largest(query.statistic, self.known, law, self.confidence) / aim
+
+
+def bought(
+    before: Record, query: Query, engine: Engine, until: object, looks: object, more: More
+) -> Record:
+    """What some looks at a query tell together, planned by an answer to it."""
+    plan, rest, most = _planned(before, query, until, looks, more)
+    first = plan.solved(lambda asked: replace(query, asked=asked), **rest)
+    if first.draw and _suffices(before, plan):  # unless a fresh one is asked for
+        return before
+    series = (plan.within, plan.confidence, *((p._query.key, p.draw) for p in before.parts))
+    queries = [replace(query, asked=_look(first, i, plan.looks, series)) for i in range(plan.looks)]
+    price = sum((each.asked.charged(each.loss(each.mechanism())) for each in queries), Loss())
+    begun: list[Record] = []
+
+    def allowed(loss: Loss) -> None:
+        if most is not None and (price.rho or price.epsilon) > most:
+            raise QueryError(
+                f"until={plan._said(plan.within)} may cost {price}, more than at_most={most}. "
+                f"Allow more, or ask for less: a larger until=, or fewer looks=. {NOTHING}"
+            )
+
+    def program() -> Record:
+        begun.clear()
+        for each in queries:
+            begun.append(release(each, engine, allowed=allowed))
+            found = _joined(begun, plan.looks)
+            if not found.preview and _is_enough(found, plan):
+                break
+        return found
+
+    try:
+        return preview.all_or_none(program)
+    except BudgetExceeded as error:
+        kept = bool(begun) and not any(each.preview for each in begun)
+        raise _too_dear(error, plan, price, kept) from None
+
+
+def _planned(
+    before: Record, query: Query, until: object, looks: object, more: More
+) -> tuple[Plan, Cost, Epsilon | None]:
+    """From arguments: what is wanted, how it is paid for, and the most that may be."""
+    known_only(more)
+    others = ("rho", "within", "expected_rows")
+    if any(more.get(name) is not None for name in others):
+        raise QueryError(
+            f"until= finds the losses of all looks: leave epsilon=, rho= and within= out. {NOTHING}"
+        )
+    statistic = query.statistic
+    if statistic.layout.is_mixed:
+        raise QueryError(
+            f"numbers and times have no error in common: ask them one by one. {NOTHING}"
+        )
+    number = whole_number(LOOKS if looks is None else looks, "looks", 1, MOST)
+    is_public = _is_public(before._query)
+    if before.preview and not is_public:
+        raise QueryError(
+            "what until= costs follows from the answer that it begins with, and this one was made "
+            f"of nothing by a preview: release that first. {NOTHING}"
+        )
+    said, most = more.get("confidence"), more.get("at_most")
+    ruler = None if statistic.in_ranks else statistic.layout.ruler
+    plan = Plan(
+        target_error.goal_of(until, ruler, query.what, "until"),
+        expected.CONFIDENCE if said is None else expected.parse_confidence(said),
+        None,
+        ruler,
+        known=before._noisy,
+        looks=1 if is_public else number,
+    )
+    rest: Any = {k: v for k, v in more.items() if k in Cost.__annotations__}
+    return plan, rest, None if most is None else parse_budget(most, "at_most")
+
+
+def _is_public(query: Query) -> bool:
+    """Whether the error is known before any look."""
+    try:
+        expected.error_before(query, expected.CONFIDENCE, None)
+    except QueryError:
+        return False
+    return True
+
+
+def _suffices(before: Record, plan: Plan) -> bool:
+    """Whether the result itself is near enough. Where it decides its error, it isn't given in the
+    place of looks: their interval holds whatever was seen before."""
+    error = max(before._errors(plan.confidence), default=math.inf)
+    if not error <= plan.within:  # NaN: one number tells nothing
+        return False
+    if _is_public(before._query):
+        return True
+    raise QueryError(
+        f"until={plan._said(plan.within)}: the answer is within {plan._said(error)} already, with "
+        f"{plan.confidence:.4g} confidence. Keep it, or give a smaller until=. {NOTHING}"
+    )
+
+
+def _look(first: Asked, place: int, looks: int, series: tuple[Any, ...]) -> Looking:
+    """What a look may cost: as much as all before it."""
+    times = 2 ** max(0, place - 1)
+    epsilon = None if first.epsilon is None else Epsilon(first.epsilon * times)
+    if epsilon is not None and epsilon > LARGEST:
+        raise QueryError(
+            f"look {place + 1} of {looks} would cost ε = {epsilon}, and above {LARGEST} nothing is "
+            f"protected: give fewer looks=, or a larger until=. {NOTHING}"
+        )
+    said = {field.name: getattr(first, field.name) for field in fields(Asked)}
+    rho = None if first.rho is None else Rho(first.rho * times)
+    return Looking(**{**said, "epsilon": epsilon, "rho": rho}, looks=looks, series=(place, *series))
+
+
+def _law(laws: Sequence[Any], statistic: Statistic, looks: int) -> Look:
+    return Look.after(laws, statistic.layout.integer, statistic.size, looks)
+
+
+def _joined(parts: Sequence[Record], looks: int) -> Record:
+    """The record of all looks so far."""
+    law = _law([part._law for part in parts], parts[0].statistic, looks)
+    return joined(parts[0], parts, law)
+
+
+def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
+    """The record of what some releases tell together, in the shape of the first."""
+    latest = parts[-1]
+    return known(
+        replace(
+            first,
+            id=entropy.identifier(),
+            number=latest.number,
+            mechanism=law.name,
+            scale=units.scale_of(first.statistic, law),
+            loss=sum((part.loss for part in parts), Loss()),
+            cell=latest.cell,
+            time=latest.time,
+            draw=0,
+            _law=law,
+            _noisy=law.join([part._noisy for part in parts]),
+            _parts=tuple(parts),
+            _shown=None,
+            _beside=None,
+            preview=any(part.preview for part in parts),
+        )
+    )
+
+
+def _is_enough(found: Record, plan: Plan) -> bool:
+    return largest(found.statistic, found._noisy, found._law, plan.confidence) <= plan.within
+
+
+def largest(statistic: Statistic, noisy: Sequence[Any], law: Any, confidence: float) -> float:
+    """The largest error of a number; of one that tells nothing it is infinite."""
+    errors = statistic.errors_at(noisy, law, confidence)
+    return max((math.inf if error != error else error for error in errors), default=0.0)
+
+
+def _too_dear(error: BudgetExceeded, plan: Plan, price: Loss, kept: bool) -> BudgetExceeded:
+    """What to say where the budget can't pay for all looks; or no more, for somebody else took it
+    between two of them."""
+    symbol, number = "ρ" if price.rho else "ε", plan.looks
+    after = "What it has bought stays, and is given again for nothing." if kept else NOTHING
+    return BudgetExceeded(
+        f"until={plan._said(plan.within)} may cost {price} in {number} "
+        f"{'look' if number == 1 else 'looks'}, and {symbol} = {error.remaining} is left. Give "
+        f"{'' if number == 1 else 'fewer looks=, or '}a larger until=. {after}",
+        requested=error.requested,
+        remaining=error.remaining,
+    )
+
+
+def was_stopped(part: Record) -> bool:
+    """Whether answers decided how many releases there are beside it."""
+    asked = part._query.asked
+    return isinstance(asked, Looking) and asked.looks > 1

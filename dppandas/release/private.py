@@ -1,0 +1,152 @@
+"""The base of all private objects, and the table that they start from."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import FunctionType
+from typing import Any, ClassVar, NoReturn
+
+from ..engines.base import Engine
+from ..errors import PrivateValueError, quiet
+from ..privacy.accounting.composition import Path
+from ..rows.expressions import Expression
+from ..rows.facts.declared import Facts
+from ..rows.facts.domain import Declaration
+from .blocks import preview
+from .query import Source
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """The table that private objects start from: its public facts, and the engine that reads it."""
+
+    source: Source
+    engine: Engine
+    data: object = field(repr=False)
+    row_level_declared: bool = False
+    refusal: str = ""  # why nothing may be released from here
+    levels: tuple[Any, ...] = ()  # what the index of the table is called
+    branches: int = 1  # how many rows one row of the source becomes
+    grown: tuple[Any, ...] = ()  # and how
+    path: Path = ()  # the parts that all its rows lie in, where what is asked of them is charged
+    facts: Facts = field(default_factory=Facts, repr=False)  # what all frames of it declare
+
+    def declared(self, expression: Expression) -> Declaration | None:
+        """What the domain says of an expression, or what follows from it."""
+        return expression.declared(self.source.domain)
+
+    def declaring(self, declared: Mapping[Any, Declaration]) -> Root:
+        """The same table with more facts, which contradict none that were ever declared of it."""
+        if preview.running() is None:  # there an answer, and so a fact, may be made of nothing
+            self.facts.add(declared.items(), self.source.name)
+        return self.knowing(declared)
+
+    def knowing(self, declared: Mapping[Any, Declaration]) -> Root:
+        """The same table with the facts of another frame of it, too."""
+        domain = {**self.source.domain, **declared}
+        if domain == self.source.domain:
+            return self
+        return replace(self, source=replace(self.source, domain=domain))
+
+
+def _quiet_all(kind: type) -> None:
+    for name, method in list(vars(kind).items()):
+        is_public = not name.startswith("_") or name.endswith("__")
+        if is_public and isinstance(method, FunctionType):
+            setattr(kind, name, quiet(method))
+
+
+class Private:
+    """Refuses what would turn private values into plain ones."""
+
+    #: Above that of pandas' objects, whose operators then leave the answer, a refusal, to us.
+    __pandas_priority__ = 10_000
+
+    #: Whether it is an answer that `release` gives.
+    _is_answer: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        """Whatever a caller can call is quiet."""
+        super().__init_subclass__()  # of Generic, for kinds that have parameters
+        _quiet_all(cls)
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise PrivateValueError(
+            f"{what} of private data would show it. Ask for a released answer instead, such as "
+            ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1)."
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name.startswith("_") or name == "name":
+            object.__setattr__(self, name, value)
+        else:
+            raise AttributeError(
+                f"private objects can't be changed: {name} was not set. Nothing was charged."
+            )
+
+    def __len__(self) -> int:
+        self._refuse("the length")
+
+    def __bool__(self) -> bool:
+        self._refuse("the truth value")
+
+    def __iter__(self) -> Iterator[Any]:
+        self._refuse("iteration over the values")
+
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
+        self._refuse("an array")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: object, **kwargs: object) -> NoReturn:
+        self._refuse(f"numpy's {ufunc.__name__}")
+
+    def __array_function__(self, func: Any, *args: object) -> NoReturn:
+        self._refuse(f"numpy's {func.__name__}")
+
+    def __dataframe__(self, *args: object, **kwargs: object) -> NoReturn:
+        self._refuse("an interchange object")
+
+    def __arrow_c_stream__(self, *args: object) -> NoReturn:
+        self._refuse("an Arrow stream")
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse("pickling or copying")
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            self._refuse("formatting")
+        return repr(self)
+
+    def _no_operator(self, symbol: str) -> NoReturn:
+        if symbol in ("int", "float", "complex"):
+            self._refuse(f"{symbol}()")
+        instead = _INSTEAD.get(symbol, "choose a column, as in frame['age'] > 30")
+        raise PrivateValueError(
+            f"{symbol} of a private object: {instead}. Nothing was computed or charged."
+        )
+
+
+def _refusing(symbol: str) -> Callable[..., NoReturn]:
+    def refuse(self: Private, *args: object) -> NoReturn:
+        self._no_operator(symbol)
+
+    return refuse
+
+
+_INSTEAD = dict.fromkeys(
+    ("[…]=", "del"), "it is never changed in place; frame.assign(…) and .drop(…) give new frames"
+)
+
+#: Without these, Python's own errors would not say what to do, and == would quietly be False.
+_SYMBOLS = """
+    == eq != ne < lt <= le > gt >= ge + add - sub * mul / truediv // floordiv % mod ** pow & and
+    | or ^ xor ~ invert @ matmul […] getitem […]= setitem del delitem in contains -… neg +… pos
+    abs abs round round int int float float complex complex
+""".split()  # noqa: SIM905
+for _symbol, _name in zip(_SYMBOLS[::2], _SYMBOLS[1::2], strict=True):
+    for _method in (_name, f"r{_name}"):
+        if _method == _name or hasattr(operator, f"i{_name}"):  # those with a reflected form
+            setattr(Private, f"__{_method}__", _refusing(_symbol))
+_quiet_all(Private)
+Private.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -1,0 +1,296 @@
+"""Released values: ordinary Python and pandas objects that know their error and their record."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack, cast
+
+import pandas as pd
+
+from ..errors import RecordError, quiet
+from ..privacy.accounting.losses import More
+from ..privacy.mechanisms.selection import Selection
+from ..privacy.sampling import entropy
+from ..rows.facts.keys import is_missing
+from ..rows.values import canonical
+from ..rows.values.objects import value_of
+from ..statistics.layout import brief
+from .accuracy.expected import CONFIDENCE, with_error
+from .query import Token
+from .records import DROWNED, Record, by_id, refined
+
+#: Of what may fail this part is for how many rows there are, where an error follows from that.
+_ATTR = "dppandas.release"
+_PARTS = "dppandas.releases"
+
+
+class _Released:
+    """What int, float and str results add to their plain type; arithmetic gives plain numbers."""
+
+    _record: Record
+
+    @quiet
+    def error(self, confidence: float = CONFIDENCE) -> Any:
+        """See `Record.error`."""
+        return self._record.error(confidence)
+
+    @quiet
+    def interval(self, confidence: float = CONFIDENCE) -> Any:
+        """See `Record.interval`."""
+        return self._record.interval(confidence)
+
+    @quiet
+    def refine(
+        self,
+        *,
+        epsilon: object = None,
+        until: object = None,
+        looks: object = None,
+        **more: Unpack[More],
+    ) -> Any:
+        """Buy another release of the same query, and combine; or with ``until=`` as many as it
+        takes to know it within an error: see `dppandas.refine`.
+
+        *Guarantee*: as of `dppandas.refine`.
+        """
+        return refined(self._record, epsilon=epsilon, until=until, looks=looks, **more)
+
+    def _plainly(self) -> Any:
+        """The value alone."""
+        return type(self).__mro__[2](self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _carrying, (type(self), self._plainly(), self._record)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        if self._record.preview:
+            printer.text(f"preview, no answer ({self._record.expected or 'error unknown'})")
+        elif self._record.statistic.no_interval:
+            answered = self._record._answered
+            error = f" ({answered}, 95 %{self._quietly()})" if answered else ""
+            printer.text(brief(self._plainly()) + error)
+        else:
+            said = with_error(self._plainly(), self.error())
+            printer.text(f"{said.removesuffix(')')}{self._quietly()})")
+
+    def _quietly(self) -> str:
+        return f", {DROWNED}" if self._record.noise_dominated else ""
+
+
+class ReleasedInt(_Released, int):
+    """A released whole number."""
+
+
+class ReleasedFloat(_Released, float):
+    """A released number."""
+
+
+class _ReleasedSpan(_Released):
+    """What pandas makes itself, and no subclass: it becomes one afterwards."""
+
+    def _plainly(self) -> Any:
+        return value_of(canonical(self))
+
+
+class ReleasedTime(_ReleasedSpan, pd.Timestamp):
+    """A released time."""
+
+
+class ReleasedDuration(_ReleasedSpan, pd.Timedelta):
+    """A released duration."""
+
+
+class ReleasedText(_Released, str):
+    """A released label."""
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        said = "preview, no answer" if self._record.preview else str.__repr__(self)
+        printer.text(f"{said} ({self._record.expected}, 95 %)")
+
+
+class ReleasedLabel(ReleasedInt):
+    """A released label that is a whole number."""
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        said = "preview, no answer" if self._record.preview else str(int(self))
+        printer.text(f"{said} ({self._record.expected}, 95 %)")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _carrying, (type(self), int(self), self._record)
+
+
+class TestedValue:
+    """What a test lets through: ``released`` says whether it told anything, ``value`` what (None
+    where not). It is always of this type, and true where the value was released.
+    """
+
+    released: bool
+    value: Any
+    _record: Record
+
+    def __init__(self, released: bool, value: Any) -> None:
+        self.released, self.value = released, value
+
+    def __bool__(self) -> bool:
+        return self.released
+
+    def __repr__(self) -> str:
+        return f"TestedValue(released={self.released}, value={self.value!r})"
+
+
+def tested(record: Record) -> TestedValue:
+    """The outcome of a test, carrying its record."""
+    value = TestedValue(bool(record._noisy), record.estimate())
+    value._record = record
+    return value
+
+
+def _carrying(kind: Any, value: Any, record: Record) -> Any:
+    if issubclass(kind, _ReleasedSpan):
+        result = value_of(canonical(value))
+        result.__class__ = kind
+    else:
+        result = kind(value)
+    result._record = record
+    return result
+
+
+def answer(record: Record) -> Any:
+    """The released value, carrying its record."""
+    value = record.estimate()
+    if isinstance(value, pd.Series | pd.DataFrame):
+        return _marked(value, record)
+    kinds = {pd.Timestamp: ReleasedTime, pd.Timedelta: ReleasedDuration, int: ReleasedInt}
+    return _carrying(kinds.get(type(value), ReleasedFloat), value, record)
+
+
+def selected(record: Record) -> pd.Series[Any]:
+    """The labels selected, as a Series that carries its record."""
+    series: pd.Series[Any] = _marked(_selection(record), record)
+    return series
+
+
+def found(record: Record) -> pd.Index:
+    """The labels told. pandas lets an Index carry no record; the ledger lists the release."""
+    return cast(pd.Index, record._layout.index)
+
+
+def _selection(record: Record) -> pd.Series[Any]:
+    labels = cast(pd.Index, record.statistic.layout.index)[list(record._noisy)]
+    return pd.Series(labels, name=labels.name)
+
+
+def _marked(value: Any, record: Record) -> Any:
+    token = Token(record.id)
+    token.payload = record
+    value.attrs[_ATTR] = token
+    return value
+
+
+def gathered(value: Any, records: dict[str, Record]) -> Any:
+    """What was made of several answers, carrying their records."""
+    token = Token(entropy.identifier())
+    token.payload = (records, value.copy())
+    value.attrs[_PARTS] = token
+    return value
+
+
+@quiet
+def records(result: Any) -> dict[str, Record]:
+    """The release records of a result of several parts, as `agg` and `describe` give it, by what
+    was asked: each knows its error and interval.
+
+    Raises `RecordError` (a LookupError) where none belong.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> x = pd.Series([1, 2, 3], name="x")
+    >>> both = x.dp.agg(["count", "mean"], bounds=(0, 5), epsilon=1)
+    >>> sorted(dp.records(both)), dp.records(both)["count"].epsilon
+    (['count', 'mean'], 0.5)
+    """
+    token = _parts_of(result)
+    if not isinstance(token, Token) or token.payload is None:
+        raise RecordError(
+            f"no release records belong to this {type(result).__name__}. dp.record() is for one "
+            "answer; dp.ledger() lists every release."
+        )
+    found, released = token.payload
+    if not (type(released) is type(result) and released.equals(result)):
+        raise RecordError("this was computed from releases; ask dp.records of the result itself.")
+    return dict(found)
+
+
+def _parts_of(result: Any) -> Any:
+    """The token of a result of several parts."""
+    is_table = isinstance(result, pd.Series | pd.DataFrame)
+    return result.attrs.get(_PARTS) if is_table else None
+
+
+def label(record: Record, value: Any) -> Any:
+    """A selected label, carrying its record where its type lets it."""
+    if isinstance(value, str):
+        return _carrying(ReleasedText, value, record)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _carrying(ReleasedLabel, value, record)
+    return value
+
+
+@quiet
+def record(result: Any) -> Record:
+    """The release record of a result: query, mechanism, scale, loss, lineage, cell, time.
+
+    A Series or DataFrame is recognised while its (label, value) pairs are among those released:
+    after sort_index, head or a selection, but not after arithmetic, which pandas lets keep the
+    token. Raises `RecordError` (a LookupError) where no record belongs.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> n = pd.DataFrame({"x": [1, 2]}).dp.count(epsilon=1)
+    >>> dp.record(n).mechanism
+    'discrete Laplace'
+    """
+    if isinstance(result, _Released | TestedValue):
+        return result._record
+    found = _found(result)
+    if found is None and isinstance(_parts_of(result), Token):
+        raise RecordError(
+            "these are several answers, each with a record of its own: dp.records(result) has them "
+            "by what was asked."
+        )
+    if found is None:
+        raise RecordError(
+            f"no release record belongs to this {type(result).__name__}. Results of releases have "
+            "one; numbers and labels computed from them don't. dp.ledger() lists every release."
+        )
+    is_selection = isinstance(found._law, Selection)
+    released = _selection(found) if is_selection else found.estimate()
+    if not _pairs(result, found) <= _pairs(released, found):
+        raise RecordError(
+            "this was computed from a release, but its values are not those released; ask "
+            "dp.record of the result itself, before arithmetic or renaming."
+        )
+    return found
+
+
+def _found(result: Any) -> Record | None:
+    if not isinstance(result, pd.Series | pd.DataFrame):
+        return None
+    token = result.attrs.get(_ATTR)
+    if isinstance(token, Token) and isinstance(token.payload, Record):
+        return token.payload
+    return by_id(token) if isinstance(token, str) else None
+
+
+def _pairs(table: pd.Series | pd.DataFrame, record: Record) -> set[tuple[Any, ...]]:
+    """(row, column, value) for each number; a released Series has one column, of any name."""
+    frame = table.to_frame() if isinstance(table, pd.Series) else table
+    one_column = record._layout.columns is None
+    return {
+        (_comparable(row), "" if one_column else _comparable(column), _comparable(value))
+        for column in frame.columns
+        for row, value in zip(frame.index, frame[column].tolist(), strict=True)
+    }
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_comparable(part) for part in value)
+    return None if is_missing(value) else value

@@ -1,0 +1,413 @@
+"""The current session: its ledger, and the sources that it holds."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ParamSpec
+from weakref import WeakValueDictionary
+
+from ..engines.base import Engine
+from ..engines.pandas import PandasEngine
+from ..errors import LineageError, QueryError, SessionError, SourceError, quiet, shown
+from ..ledger import canonical
+from ..ledger.ledger import Ledger
+from ..ledger.storage import sqlite
+from ..ledger.storage.store import Store
+from ..privacy.accounting.losses import Epsilon
+from ..privacy.accounting.measures import Measure, Terms
+from ..rows.facts.declared import Facts
+from ..rows.facts.kinds import Kind
+from .query import UNNAMED, Query, Source
+
+P = ParamSpec("P")
+
+#: So many different queries are remembered, to tell what another of them would cost.
+REMEMBERED = 12
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A protected source of a session, with its data and what identifies it."""
+
+    source: Source
+    engine: PandasEngine
+    terms: dict[str, object]
+    fingerprint: str = field(repr=False)
+    ledger: str = ""  # a name of the ledger that knows it: of no other
+    facts: Facts = field(default_factory=Facts, repr=False)  # what all frames of it declare
+    kinds: dict[Any, Kind] = field(default_factory=dict)  # all that were declared
+
+
+class Session:
+    """A budget that caps the sum over all sources, and the sources protected under it."""
+
+    def __init__(
+        self,
+        terms: Terms | None,
+        strict: bool = False,
+        experimental: bool = False,
+        store: Store | None = None,
+        replays: bool = True,
+    ) -> None:
+        self.ledger = Ledger(terms, store)
+        self.strict = strict
+        self.experimental = experimental
+        self.replays = replays
+        self.holdings: dict[str, Holding] = {}
+        self._asked: tuple[tuple[str, Query], ...] = ()
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether it is a ledger in memory without limit, charge, source or permission."""
+        ledger, said = self.ledger, (self.strict, self.experimental)
+        has_any = ledger.terms.limit is not None or ledger.store.identity or ledger.count()
+        return not (has_any or self.holdings or any(said))
+
+    def remember(self, query: Query) -> None:
+        """Keep what is asked, so that a view can tell what more of it would cost: public facts
+        only, and none of what a caller's function may hold."""
+        name = query.name
+        known = dict(self._asked).get(name)
+        if known is None:
+            try:
+                canonical.text((query.where, query.statistic))
+            except canonical.NoText:
+                return
+        else:
+            query = replace(known, asked=query.asked)
+        others = (each for each in self._asked if each[0] != name)
+        # in one step, for other threads may be reading it
+        self._asked = ((name, query), *others)[:REMEMBERED]
+
+    @property
+    def asked(self) -> dict[str, Query]:
+        """The latest different queries that this kernel asked, by name, the last first."""
+        return dict(self._asked)
+
+    @property
+    def budget(self) -> Epsilon | None:
+        """`Ledger.budget` of its ledger."""
+        return self.ledger.budget
+
+    @property
+    def terms(self) -> Terms:
+        """What is promised: the measure of losses, and their limit."""
+        return self.ledger.terms
+
+    @property
+    def epsilon(self) -> Epsilon | None:
+        """The ε of the whole budget; in a session that counts ρ the one that it means."""
+        return self.terms.epsilon
+
+    @property
+    def spent(self) -> Epsilon:
+        """`Ledger.spent` of its ledger."""
+        return self.ledger.spent
+
+    @property
+    def remaining(self) -> Epsilon | None:
+        """`Ledger.remaining` of its ledger."""
+        return self.ledger.remaining
+
+    def holding(self, source_id: str) -> Holding | None:
+        """The protected source of an id."""
+        found = (h for h in self.holdings.values() if h.source.id == source_id)
+        return next(found, None)
+
+    def ledger_of(self, source: Source) -> str:
+        """A name of the ledger that a source's releases are in; "" where nobody named it."""
+        holding = self.holding(source.id)
+        return "" if holding is None else holding.ledger
+
+    def admit(self, source: Source, row_level_declared: bool) -> None:
+        """Refuse a source of an ended session, and rows that nobody can be told to own."""
+        if self.strict and not source.verified:
+            raise LineageError(
+                "this session is strict, and the lineage here is asserted: what pandas did to this "
+                "frame can't be checked. Work on the private frame that dp.protect returned, by "
+                "its own verbs. Nothing was computed or charged."
+            )
+        if source.name != UNNAMED and self.holding(source.id) is None:
+            raise SourceError(
+                f"source {source.name!r} was protected in a session that has ended. Protect it "
+                "again with dp.protect. Nothing was computed or charged."
+            )
+        if source.name == UNNAMED and not row_level_declared and source.unit.column is None:
+            self.refuse_nobodys_rows()
+
+    def admit_experimental(self, what: str, unproven: str) -> None:
+        """Refuse what isn't proven, unless this session allows it."""
+        if unproven and not self.experimental:
+            raise QueryError(
+                f"{what} is experimental: {unproven} If that is good enough for you, allow it in "
+                "this session by dp.allow_experimental(). Nothing was computed or charged."
+            )
+
+    def refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
+        """Refuse rows without a token or unit beside a source that has a unit."""
+        owned = [h.source for h in self.holdings.values() if h.source.unit.column is not None]
+        if owned:
+            names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
+            raise LineageError(
+                f"this session protects {names}, and this frame doesn't say whether its rows come "
+                "from there: merge, concat, explode and reading a file lose the token that pandas "
+                "keeps in attrs. Work on the private frame that dp.protect returned; or, if each "
+                f"row here really is one person, say so: {say}. Nothing was computed or charged."
+            )
+
+    def __repr__(self) -> str:
+        return repr(self.ledger)
+
+    def _repr_html_(self) -> str:
+        return self.ledger._repr_html_()
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a token tells after the session of its source has ended."""
+
+    source: Source
+    fingerprint: str = field(repr=False)
+    columns: tuple[Any, ...] = ()
+
+
+#: Every source protected by this process, by token.
+known_sources: dict[str, Known] = {}
+
+#: Tables made of sources, by the source's id and how they were made, while somebody holds them.
+made_tables: WeakValueDictionary[tuple[str, str], Engine] = WeakValueDictionary()
+
+_lock = threading.RLock()
+
+
+@dataclass
+class _Slot:
+    """Where the running session stands."""
+
+    session: Session | None = None
+    passing: bool = False  # whether what is protected here is forgotten with the session
+    is_over: bool = False  # a context that outlived its scratch session can't open another
+    refused: str = ""  # why the last `session` asked for was not given; "" where it was
+
+
+#: One slot for the whole process; a context inside `scratch` has its own.
+_slot: ContextVar[_Slot] = ContextVar("dppandas session", default=_Slot())  # noqa: B039
+
+
+def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
+    """With a note of what was refused: what is asked next would go on in another session than was
+    meant, maybe in one without limit. To look at the running one, by no argument, notes nothing."""
+
+    @functools.wraps(opens)
+    def opened(*args: P.args, **kwargs: P.kwargs) -> Session:
+        if all(value is None for value in (*args, *kwargs.values())):
+            return opens(*args, **kwargs)
+        slot = _slot.get()
+        try:
+            found = opens(*args, **kwargs)
+        except BaseException as error:
+            slot.refused = str(error) or "it was interrupted."
+            raise
+        slot.refused = ""
+        return found
+
+    return opened
+
+
+@quiet
+@_noted
+def session(
+    epsilon: object = None,
+    *,
+    delta: object = None,
+    rho: object = None,
+    delta_releases: object = None,
+    accounting: object = None,
+    strict: bool | None = None,
+    store: str | os.PathLike[str] | None = None,
+) -> Session:
+    """Start a session with a budget, or get the running one.
+
+    epsilon : the limit on Σε over all releases from all sources: a positive number or string,
+        kept as the exact decimal it prints. Without it, the running session is returned, and one
+        without limit is started where none runs.
+    delta : with epsilon, the limit on Σδ, for what needs a δ (Gaussian noise, keys that nobody
+        declared): approximate differential privacy, by basic composition.
+    rho : in place of epsilon, the limit on Σρ of zero-concentrated differential privacy, in which
+        many small releases cost less. ``delta`` is then the δ at which the whole budget is told as
+        an ε (`Session.epsilon`), and ``delta_releases`` what thresholds may spend besides; the
+        promise is (ε, their sum).
+    accounting : "zcdp" with epsilon and delta fixes the largest ρ that means this ε; "basic" is
+        the default.
+    strict : True refuses releases of asserted lineage: then only what starts from `dp.protect` and
+        goes on by the private frame's own verbs is answered. A running session keeps what it has.
+    store : a file that keeps the ledger, on a local disk: it outlives the kernel, and several
+        kernels may share it. A new one needs a budget; one that exists has its own, and another is
+        refused. What was answered is answered again at no cost, after a restart too. Without it
+        the ledger lives in memory.
+
+    Called again with the same budget (a cell run again) it returns the running session and resets
+    nothing. A budget given to a session that has none counts what was released before. Another
+    budget raises `SessionError`: end the session with `dp.reset()` first. After any refusal nothing
+    is released, in the running session neither, until a session is opened by a call that is not
+    refused (that of the running one will do, such as its budget again) or `dp.reset()` is said.
+    Without arguments this only looks at the running session, and opens none in this sense.
+
+    *Guarantee*: the sum of the losses of all answers never exceeds the budget, so everything
+    released in the session together is epsilon-differentially private (sequential composition:
+    Dwork and Roth, "The Algorithmic Foundations of Differential Privacy", 2014, Theorem 3.16); or
+    (ε, δ); or ρ-zCDP, with δ_releases (Bun and Steinke, TCC 2016; docs/proofs/accounting.md).
+
+    >>> import dppandas as dp
+    >>> dp.reset()
+    >>> dp.session(epsilon=2).remaining
+    2
+    """
+    slot = _slot.get()
+    if slot.is_over:
+        raise SessionError("this context belonged to an audit that has ended; nothing was charged.")
+    if strict is not None and not isinstance(strict, bool):
+        raise SessionError(f"strict={shown(strict)} must be True or False.")
+    terms = Terms.parse(epsilon, delta, rho, delta_releases, accounting)
+    # One line, or an interrupt could leave the lock behind: see `store`.
+    with _lock: return _started(slot, terms, strict, store)  # noqa: E701  # fmt: skip
+
+
+def _started(
+    slot: _Slot, terms: Terms | None, strict: bool | None, store: str | os.PathLike[str] | None
+) -> Session:
+    running = slot.session
+    if running is not None and store is not None and running.is_untouched:
+        running.ledger.close()  # made by looking at the ledger, say: nothing is lost with it
+        running = slot.session = None
+    if running is None:
+        file = None if store is None else sqlite.SqliteStore(store, terms)
+        terms = terms if file is None else file.terms
+        slot.session = running = Session(terms, bool(strict), store=file)
+        return running
+    if store is not None and not running.ledger.store.is_at(store):
+        raise SessionError(
+            "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
+            "you go on with another ledger; or go on with it by dp.session(…) with its own budget. "
+            "Nothing was charged."
+        )
+    if strict is not None and strict != running.strict:
+        raise SessionError(
+            f"a session with strict={running.strict} is running. Go on with it by "
+            f"dp.session(strict={running.strict}), or end it for good with dp.reset()."
+        )
+    if terms is not None and running.budget is None:
+        running.ledger.limit(terms)
+    elif terms is not None and running.terms != terms:
+        raise SessionError(
+            f"a session with a budget of {running.terms} is running, not {terms}. Go on with "
+            "it by dp.session(…) with its own budget, or end it for good with dp.reset(): what it "
+            "released stays released."
+        )
+    return running
+
+
+@quiet
+def allow_experimental(allowed: bool = True) -> None:
+    """Allow answers whose guarantee isn't fully proven, in the running session; or no more.
+
+    An operation that is experimental says what is not proven where it is refused, which is before
+    anything is charged. `dp.reset()` ends the permission with the session. Where no session runs,
+    one without limit is started.
+
+    >>> import dppandas as dp
+    >>> dp.reset()
+    >>> dp.allow_experimental()
+    >>> dp.session().experimental
+    True
+    >>> dp.allow_experimental(False)
+    """
+    if not isinstance(allowed, bool):
+        raise QueryError(f"allow_experimental({shown(allowed)}) must be True or False.")
+    session().experimental = allowed
+
+
+def releasing() -> Session:
+    """The session that a release is charged to. After a refusal of another there is none."""
+    slot, found = _slot.get(), session()
+    if slot.refused:
+        runs = "" if found.budget is None else f", such as the running one's ({found.terms})"
+        raise SessionError(
+            "the last dp.session(…) was refused, and nothing is released in a session that you did "
+            f"not ask for. Say dp.session(…) with terms that can be met{runs}, or dp.reset() to "
+            "begin without. Nothing was computed or charged. What was refused, and why: "
+            f"{slot.refused}"
+        )
+    return found
+
+
+def running() -> Session | None:
+    """The running session, if there is one; none is started."""
+    return _slot.get().session
+
+
+def ledger() -> Ledger:
+    """The ledger of the running session: `.budget`, `.spent`, `.remaining`, `.to_frame()`.
+
+    >>> import dppandas as dp
+    >>> dp.reset()
+    >>> dp.ledger().budget is None
+    True
+    """
+    return session().ledger
+
+
+def reset() -> None:
+    """End the running session for good.
+
+    Nothing is refunded: what was released can't be taken back, and the losses of two sessions on
+    the same people add up. Records of earlier results stay readable; private frames of the ended
+    session answer no more. After a refused `session` this lets releases go on, in a session without
+    limit as long as none is opened.
+    """
+    _end(_slot.get())
+
+
+def _end(slot: _Slot) -> None:
+    with _lock: _ended(slot)  # noqa: E701  # fmt: skip
+
+
+def _ended(slot: _Slot) -> None:
+    ended, slot.session, slot.refused = slot.session, None, ""
+    if ended is None:
+        return
+    ended.ledger.close()
+    if slot.passing:
+        for holding in ended.holdings.values():
+            known_sources.pop(holding.source.id, None)
+    ended.holdings.clear()
+
+
+@contextmanager
+def scratch() -> Iterator[Session]:
+    """A session of its own for this context, thrown away at the end. For dppandas.audit only.
+
+    Other threads, and threads that start in the meantime, keep the session of everybody: were it
+    swapped for them too, what they release would be charged to a ledger that nobody reads. What
+    was protected here is forgotten, however the block ends. What is experimental may be audited.
+    """
+    terms = Terms(Measure.APPROXIMATE)
+    slot = _Slot(Session(terms, experimental=True, replays=False), passing=True)
+    token = _slot.set(slot)
+    try:
+        yield session()
+    finally:
+        _slot.reset(token)
+        _end(slot)
+        slot.is_over = True
+
+
+def is_passing() -> bool:
+    """Whether this runs in a session that is thrown away: then nothing may be left behind."""
+    return _slot.get().passing

@@ -1,0 +1,286 @@
+"""Answers that have not been asked for yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NoReturn, Unpack, cast
+
+import numpy as np
+import pandas as pd
+
+from ..engines.base import Engine
+from ..errors import BudgetExceeded, LineageError, PrivateValueError, QueryError, caution, shown
+from ..privacy.accounting.losses import Cost, More
+from ..privacy.accounting.measures import NOTHING, Asked
+from ..rows import expressions
+from ..rows.expressions import Expression
+from ..statistics import Sparse, Statistic
+from . import results, target_error
+from .accuracy import expected
+from .blocks import split
+from .private import Private, Root
+from .query import Query
+from .records import Record, among
+from .release import release
+from .session import session
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unreleased(Private):
+    """A query without a privacy loss. Nothing is computed or charged until one is given."""
+
+    _root: Root
+    _where: Expression | None
+    _statistic: Statistic
+    _what: str
+
+    _is_answer: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        facts = self._root.source.facts
+        if self._where is not None:
+            expressions.check(self._where, facts, truth=True)
+        seen: dict[tuple[int, bool], Expression] = {}
+        for expression in self._statistic.expressions():
+            expressions.check(expression, facts, seen=seen)
+        for operand, wanted in self._statistic.needed():
+            expressions.need(operand, wanted, facts, self._what)
+
+    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> Record:
+        with split.share(epsilon, self._completed(more)) as (epsilon, more):
+            return self._asked_alone(epsilon, select, **more)
+
+    def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> Record:
+        goal, rest = target_error.parsed(
+            epsilon, more, self._statistic, self._what, self._root.source.schema
+        )
+        if goal is None:
+            return release(*self._query(session().terms.asked(epsilon, **rest), select))
+
+        def query(asked: Asked) -> Query:
+            return self._query(asked, select)[0]
+
+        asked = goal.solved(query, **rest)
+        try:
+            record = release(
+                *self._query(asked, select),
+                allowed=lambda loss: goal.check(query(asked), loss),
+            )
+            return among(record, goal.rows)
+        except BudgetExceeded as error:
+            raise goal.too_dear(error, query, asked) from None
+
+    def _completed(self, more: More) -> More:
+        """With what was said of the loss when this was asked for."""
+        return more
+
+    def _query(self, asked: Asked, select: int = 0) -> tuple[Query, Engine, bool]:
+        root, statistic = self._root, self._statistic.suited(asked)
+        query = Query(
+            root.source, self._where, statistic, asked, self._what, select, root.branches, root.path
+        )
+        if root.refusal:
+            raise LineageError(root.refusal)
+        return query, root.engine, root.row_level_declared
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise PrivateValueError(
+            f"{what} of an answer that is not released yet. Give epsilon=, as in "
+            ".release(epsilon=0.1), and use the result. Nothing was computed or charged."
+        )
+
+    def _no_operator(self, symbol: str) -> NoReturn:
+        self._refuse(symbol)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"{name!r} of an answer that is not released yet. Give epsilon=, as in "
+            f".release(epsilon=0.1).{name}. Nothing was computed or charged. {self!r}"
+        )
+
+    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The noisy answer, shaped as pandas would shape the exact one.
+
+        *Guarantee*: epsilon-differential privacy of the source's unit, by the mechanism that
+        the statistic asks for; noise is exact (docs/proofs/discrete_laplace.md).
+        """
+        released = self._shaped(self._ask(epsilon, self._selects, **more))
+        if self._caution:
+            caution(self._caution)
+        return released
+
+    def _shaped(self, record: Record) -> Any:
+        """The answer that a record holds, as a release gives it."""
+        return results.answer(record)
+
+    #: What to warn of with the answer, whatever it is.
+    _caution: ClassVar[str] = ""
+
+    def expected_error(
+        self,
+        *,
+        epsilon: object = None,
+        confidence: float = expected.CONFIDENCE,
+        expected_rows: float | None = None,
+        **more: Unpack[Cost],
+    ) -> Any:
+        """The largest error that a release would have, free: public facts decide it.
+
+        Of counts and sums in their own unit, of times how long it is, of quantiles in ranks, of a
+        mode the gap; by keys that nobody declared, of each label by itself, given that it is told.
+        Of a mean or variance to first order, and only with ``expected_rows``: about how many rows
+        (for a weighted one, what total weight) it is taken over, from public knowledge; of several
+        quantiles fewer ranks with it, if there are no more rows. Of other ratios only the answer
+        knows: `QueryError`.
+
+        *Guarantee*: no row is read and nothing is charged.
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"x": [1.0, 2.0]}).dp
+        >>> df.count().expected_error(epsilon=0.1)
+        30
+        """
+        confidence = expected.parse_confidence(confidence)
+        rows = expected.parse_rows(expected_rows)
+        asked = session().terms.asked(epsilon, **self._completed(cast(More, more)))
+        query, _, _ = self._query(asked, self._selects)
+        error = expected.error_before(query, confidence, rows)
+        return expected.told_error(query.statistic, error)
+
+    _selects: ClassVar[int] = 0
+
+    @property
+    def _can_select(self) -> bool:
+        layout = self._statistic.layout
+        one_label_each = not layout.is_scalar and layout.columns is None
+        return one_label_each and self._statistic.selectable
+
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> Record:
+        if not self._can_select:
+            raise QueryError(
+                f"{what} needs counts or sums under one label each: of several columns, or of one "
+                f"column by keys. Nothing was computed or charged. {self!r}"
+            )
+        comparable = self._statistic.comparable()
+        return replace(self, _statistic=comparable, _what=f"{what} of {self._what}")._ask(
+            epsilon, k, **more
+        )
+
+    def idxmax(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The label of the largest entry, selected by permute-and-flip: no number is told.
+
+        Surer than the largest of released numbers, and for overlapping columns its noise doesn't
+        grow with their number. The result is a label with ``.error()``: how far its entry may lie
+        below the largest.
+
+        *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
+        NeurIPS 2020; docs/proofs/permute_and_flip.md).
+        """
+        record = self._select(epsilon, 1, "idxmax", **more)
+        return results.label(record, record.estimate()[0])
+
+    def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The n largest entries.
+
+        Over disjoint keys the whole histogram costs no more than its top: a Series of the n
+        largest noisy counts. Over overlapping columns: an Index of n labels, the largest first,
+        by n rounds of permute-and-flip with epsilon/n each.
+
+        *Guarantee*: epsilon-differential privacy of the source's unit.
+        """
+        statistic = self._statistic
+        entries = statistic.size
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= entries:
+            raise QueryError(f"n={shown(n)} must be a whole number from 1 to {entries}.")
+        if statistic.cells.keys is None:
+            return pd.Index(self._select(epsilon, int(n), f"nlargest({n})", **more).estimate())
+        if statistic.layout.columns is not None:
+            raise QueryError("nlargest needs a Series of entries; select one column first.")
+        return self.release(epsilon=epsilon, **more).nlargest(int(n))
+
+    def __repr__(self) -> str:
+        asked = self._what if self._where is None else f"{self._what} where {self._where}"
+        return (
+            f"<unreleased {asked}, from {self._root.source.name} ({self._root.source.lineage}): "
+            f"nothing computed or charged; ask {', '.join(self._menu())}>"
+        )
+
+    def _menu(self) -> list[str]:
+        more = [".idxmax(epsilon=…)", ".nlargest(n, epsilon=…)"] if self._can_select else []
+        return [".release(epsilon=…)", *more]
+
+
+class UnreleasedExtreme(Unreleased):
+    """A quantile near an end of the values."""
+
+    _caution: ClassVar[str] = (
+        "the smallest or largest value is somebody's and can't be told: this answers with a "
+        "quantile near it, or with a point beyond all values where bounds are wider than these. "
+        ".error() says how many values may lie beyond."
+    )
+
+
+class UnreleasedMode(Unreleased):
+    """The most frequent of some keys, not selected yet."""
+
+    _selects: ClassVar[int] = 1
+
+    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The key selected, as a Series of one, like Series.mode.
+
+        *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
+        NeurIPS 2020; docs/proofs/permute_and_flip.md).
+        """
+        return super().release(epsilon=epsilon, **more)
+
+    def _shaped(self, record: Record) -> Any:
+        return results.selected(record)
+
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> Record:
+        raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
+
+    def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """Refused: a mode is one label."""
+        return self._select(epsilon, n, "nlargest")
+
+    def _menu(self) -> list[str]:
+        return [".release(epsilon=…)"]
+
+
+class UnreleasedKeys(Unreleased):
+    """An answer by keys that nobody declared: which are told is part of the answer."""
+
+    def _completed(self, more: More) -> More:
+        known = self._statistic.delta if isinstance(self._statistic, Sparse) else None
+        return {**more, "delta": known} if known and more.get("delta") is None else more
+
+    @property
+    def _can_select(self) -> bool:
+        return False
+
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> Record:
+        raise QueryError(
+            f"{what} needs declared keys. Release the answer and take {what} of that, which costs "
+            f"no more. {NOTHING} {self!r}"
+        )
+
+    def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """Refused: release the answer, and take its nlargest."""
+        return self._select(epsilon, n, "nlargest")
+
+
+class UnreleasedLabels(UnreleasedKeys):
+    """The labels of a column, none of them told yet."""
+
+    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+        """The labels told, as an Index of objects in the order of labels.
+
+        *Guarantee*: (epsilon, delta)-differential privacy of the unit
+        (docs/proofs/partition_selection.md).
+        """
+        return super().release(epsilon=epsilon, **more)
+
+    def _shaped(self, record: Record) -> Any:
+        return results.found(record)

@@ -1,0 +1,30 @@
+"""The closed vocabulary of row-wise expressions.
+
+A tree of frozen nodes over the columns of a source. Each is evaluated elementwise on one chunk by
+`vectors`, never by pandas' eval, and its value in a row depends on that row alone: so filters and
+columns built from it keep the stability of the rows they start from. This vocabulary is an
+allow-list: what has no node can't be said. Nothing here raises on data.
+"""
+
+from .arithmetic import ARITHMETIC, FUNCTIONS, Arithmetic, Clip, Cut, Function, Negative, Outside
+from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
+from .checks import Facts, agree, check, family, need
+from .conditionals import Cast, Declared, Mapped, Where, plain_or_missing
+from .elapsed import KINDS, ClipSpan, Measured
+from .formats import TimeText
+from .linear import Dot, Extreme
+from .logic import EVERY, And, Compare, IsIn, IsMissing, Not, Or, Sampled, between, both, samples
+from .periods import Calendar, Period
+from .table_lookups import Element, HasElement, InPart, InTable, Lookup, places
+from .text import TextMap, TextTest
+from .times import DAY, InPeriod, InZone, TimePart
+
+__all__ = [
+    "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "KINDS", "And", "Arithmetic", "ByBranch", "Calendar",
+    "Cast", "Chunk", "Clip", "ClipSpan", "Column", "Compare", "Cut", "Declared", "Domain", "Dot",
+    "Element", "Expression", "Extreme", "Facts", "Function", "HasElement", "InPart", "InPeriod",
+    "InTable", "InZone", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Measured", "Negative",
+    "Not", "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText",
+    "Truth", "Where", "agree", "between", "both", "by_branch", "check", "family", "need", "places",
+    "plain_or_missing", "samples", "spanned",
+]  # fmt: skip

@@ -1,0 +1,175 @@
+"""What public facts show to be a slip: it would answer about nothing, and be charged.
+
+Facts are the declared domain and the kinds of columns. What a node needs of its operands it says
+itself (`Expression.needs`, `Expression.meets`), and a statistic likewise; here is what follows.
+Of an unknown kind nothing is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from ...errors import QueryError, shown
+from ..facts import kinds
+from ..facts.bounds import Bounds
+from ..facts.domain import Declaration
+from ..facts.keys import Keys
+from ..facts.kinds import Kind, Schema
+from ..values import vectors
+from .arithmetic import Arithmetic, Negative
+from .base import Column, Domain, Expression, Literal
+from .logic import And, Compare, Not, Or
+
+NOTHING = "Nothing was computed or charged."
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is public about the columns of a table."""
+
+    domain: Domain = field(default_factory=dict)
+    schema: Schema = field(default_factory=dict)
+
+
+def family(declared: Declaration | None) -> str:
+    """What a declared domain says that values are: "number", "text", or "" where it can't say."""
+    if isinstance(declared, Bounds):
+        return "number"
+    if not isinstance(declared, Keys):
+        return ""
+    families = {_family(label) for label in declared.labels}
+    return families.pop() if len(families) == 1 else ""
+
+
+def _family(value: Any) -> str:
+    if isinstance(value, vectors.NUMBERS):
+        return "number"
+    return "text" if isinstance(value, str) else ""
+
+
+def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
+    """Refuse plain values that can't equal what is declared, or none of which is of the kind that
+    is there: they would count nothing."""
+    _agree_declared(expression, family(expression.declared(facts.domain)), values)
+    kind = expression.kind(facts.schema)
+    if values and not any(kinds.can_hold(kind, value) for value in values):
+        raise QueryError(
+            f"{expression} is of kind {kind}, and {shown(values[0])} is not: they are never equal. "
+            f"{_way_to(expression, kind, values[0])} {NOTHING}"
+        )
+
+
+def _agree_declared(expression: Expression, declared: str, values: Sequence[Any]) -> None:
+    for value in values if declared else ():
+        if _family(value) not in ("", declared):
+            raise QueryError(
+                f"{expression} is declared as {declared}, and {shown(value)} is not: they are "
+                f"never equal. {NOTHING}"
+            )
+
+
+def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
+    meant = kinds.of_value(value)
+    if kind == kinds.TIME and meant == kinds.ZONED:
+        return "Give a time without a zone, for the column has none."
+    if kind == kinds.ZONED and meant == kinds.TIME:
+        return (
+            'Give a time with a zone, such as pd.Timestamp("2020-01-31", tz="UTC"); or a text, as '
+            '"2020-01-31", which means what the clock on the wall of each time shows.'
+        )
+    if frequency := kinds.frequency(kind):
+        return f"Give a pd.Period of the same frequency, such as {_period(frequency)}."
+    if kind in kinds.TIMES and meant == kinds.TEXT:
+        return 'Give a pd.Timestamp, or a text that reads as a time, such as "2020-01-31".'
+    if kind == kinds.DURATION:
+        return 'Give a pd.Timedelta, such as pd.Timedelta("1 day").'
+    return f"Compare values of one kind. {_advice(expression, kind, {meant})}"
+
+
+def _period(frequency: str) -> str:
+    return f"pd.Period({str(pd.Period('2020-01-31', frequency))!r}, {frequency!r})"
+
+
+def _advice(expression: Expression, kind: Kind, wanted: Collection[Kind]) -> str:
+    """What to do about a kind; where the column is one as it was given, how to declare another."""
+    target = kinds.target(wanted)
+    said = kinds.advice(kind, target)
+    can_declare = kinds.TEXT in (kind, target) and target in kinds.KINDS and target != kinds.TRUTH
+    if isinstance(expression, Column) and can_declare:
+        said += f", or declare it: dp.protect(df, …, kinds={{{expression.name!r}: {target!r}}})"
+    return f"{said}."
+
+
+def need(expression: Expression, wanted: Collection[Kind], facts: Facts, of: object) -> None:
+    """Refuse an operand of a kind of which what is asked (``of``) can make nothing."""
+    kind = expression.kind(facts.schema)
+    if kind == kinds.NUMBER and wanted == kinds.TRUTHS and _says_truth(expression, facts):
+        return
+    if not kinds.is_in(kind, wanted):
+        raise QueryError(
+            f"{of}: {expression} is of kind {kind}, of which this can make nothing. "
+            f"{_advice(expression, kind, wanted)} {NOTHING}"
+        )
+
+
+def _says_truth(expression: Expression, facts: Facts) -> bool:
+    """Whether the domain says of numbers that they are 0 and 1."""
+    declared = expression.declared(facts.domain)
+    if isinstance(declared, Keys):
+        return all(label in (0, 1) for label in declared.labels)
+    return declared in (Bounds(0, 1), Bounds(1, 1))
+
+
+def check(
+    expression: Expression,
+    facts: Facts,
+    truth: bool = False,
+    seen: dict[tuple[int, bool], Expression] | None = None,
+) -> None:
+    """Refuse what public facts show to be a slip: text beside numbers, a number as a mask.
+
+    ``seen`` has what was checked before: what several expressions share is checked once.
+    """
+    seen = {} if seen is None else seen
+    if (id(expression), truth) in seen:
+        return
+    seen[id(expression), truth] = expression  # kept, so that no other gets its id
+    if truth and not expression.is_truth:
+        _check_truth(expression, facts)
+    for operand, values in expression.meets():
+        if not isinstance(operand, Literal):
+            agree(operand, facts, values)
+    if isinstance(expression, Compare):
+        _check_sides(expression, facts)
+    elif isinstance(expression, Arithmetic | Negative):
+        _check_arithmetic(expression, facts)
+    for operand, wanted in expression.needs(facts.schema):
+        need(operand, wanted, facts, expression)
+    for child in expression.children():
+        check(child, facts, isinstance(expression, And | Or | Not), seen)
+
+
+def _check_truth(expression: Expression, facts: Facts) -> None:
+    if expression.declared(facts.domain) is not None and not _says_truth(expression, facts):
+        raise QueryError(f"{expression} is declared as no truth value: compare it.")
+    need(expression, kinds.TRUTHS, facts, "a condition")
+
+
+def _check_sides(expression: Compare, facts: Facts) -> None:
+    left, right = (each.kind(facts.schema) for each in (expression.left, expression.right))
+    is_plain = isinstance(expression.left, Literal) or isinstance(expression.right, Literal)
+    if not (is_plain or kinds.can_equal(left, right)):
+        raise QueryError(
+            f"{expression}: the one is of kind {left}, the other of kind {right}, and they are "
+            f"never equal nor in order. {_advice(expression.right, right, {left})} {NOTHING}"
+        )
+
+
+def _check_arithmetic(expression: Expression, facts: Facts) -> None:
+    operands = (child for child in expression.children() if not isinstance(child, Literal))
+    if any(family(child.declared(facts.domain)) == "text" for child in operands):
+        raise QueryError(f"{expression}: text has no arithmetic. {NOTHING}")

@@ -1,0 +1,97 @@
+"""One value of several numbers of a row: their weighted sum, and which of them is the least."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..facts import kinds
+from ..facts.domain import Declaration
+from ..facts.keys import Keys
+from ..facts.kinds import Kind, Schema
+from ..values import vectors
+from ..values.vectors import Numbers, Vector
+from .base import Chunk, Domain, Expression, finite, remembered
+
+
+@dataclass(frozen=True)
+class Dot(Expression):
+    """A constant and a weighted sum, added from left to right; missing where any number is.
+
+    Never by a matrix product, whose order of addition may depend on an element's place.
+    """
+
+    operands: tuple[Expression, ...]
+    weights: tuple[float, ...]
+    constant: float = 0.0
+
+    is_atom = True
+    takes = kinds.NUMBERS
+
+    def vector(self, chunk: Chunk) -> Vector:
+        return remembered(chunk, self, lambda: self._made(chunk))
+
+    def _made(self, chunk: Chunk) -> Vector:
+        total = np.full(chunk.rows, self.constant)
+        with np.errstate(all="ignore"):
+            for weight, operand in zip(self.weights, self.operands, strict=True):
+                total = total + weight * (vectors.as_numbers(operand.vector(chunk)) + 0.0)
+        return Numbers(total)
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        """Interval arithmetic in the same order, for rounding to the nearest keeps order."""
+        low = high = self.constant
+        for weight, operand in zip(self.weights, self.operands, strict=True):
+            bounds = operand.bounds(domain)
+            if bounds is None:
+                return None
+            ends = (weight * bounds.lower, weight * bounds.upper)
+            low, high = low + min(ends), high + max(ends)
+        return finite(low, high)
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.NUMBER
+
+    def __str__(self) -> str:
+        terms = [f"{w:g} {o}" for w, o in zip(self.weights[:8], self.operands, strict=False)]
+        terms += ["…"] if len(self.weights) > 8 else []
+        terms += [f"{self.constant:g}"] if self.constant else []
+        return f"dot({' + '.join(terms)})"
+
+
+@dataclass(frozen=True)
+class Extreme(Expression):
+    """The label of the least (or largest) of several numbers: the first of equal ones. Missing
+    numbers are passed over; where all are missing, so is the label."""
+
+    operands: tuple[Expression, ...]
+    labels: tuple[Any, ...]
+    largest: bool
+
+    is_atom = True
+    takes = kinds.NUMBERS
+
+    def vector(self, chunk: Chunk) -> Vector:
+        codes = np.full(chunk.rows, -1, dtype=np.intp)
+        best = np.full(chunk.rows, -math.inf)
+        for i, operand in enumerate(self.operands):
+            numbers = vectors.as_numbers(operand.vector(chunk))
+            numbers = numbers if self.largest else -numbers
+            better = (numbers > best) | ((codes < 0) & ~np.isnan(numbers))
+            codes[better] = i
+            best[better] = numbers[better]
+        return vectors.coded(self.labels, codes)
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        return Keys(self.labels)
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.joined(map(kinds.of_value, self.labels))
+
+    def __str__(self) -> str:
+        named = ", ".join(str(label) for label in self.labels[:8])
+        what = "largest" if self.largest else "least"
+        return f"{what} of ({named}{', …' if len(self.labels) > 8 else ''})"

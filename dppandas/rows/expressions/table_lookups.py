@@ -1,0 +1,216 @@
+"""What one source row becomes beside others: elements of a list, values of a public table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..facts import kinds
+from ..facts.domain import Declaration
+from ..facts.keys import Keys
+from ..facts.kinds import Kind, Schema
+from ..values import MISSING, Cell, vectors
+from ..values.lookups import Recent
+from ..values.vectors import Mask, Vector
+from .base import Chunk, Domain, Expression, Literal, Truth, inner, one_of
+from .conditionals import LISTS, taken
+
+Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Element(Expression):
+    """Element number i of a list; a value that is no list is its own only element."""
+
+    operand: Expression
+    position: int
+
+    is_atom = True
+
+    def vector(self, chunk: Chunk) -> Vector:
+        operand = self.operand.vector(chunk)
+        return vectors.by_cell(operand, self._of, ("element", self.position))
+
+    def _of(self, cell: Cell) -> Cell:
+        family, exact = cell
+        if family not in LISTS:
+            return cell if self.position == 0 else MISSING
+        return exact[self.position] if self.position < len(exact) else MISSING
+
+    def _kind(self, schema: Schema) -> Kind:
+        operand = self.operand.kind(schema)
+        return kinds.UNKNOWN if operand == kinds.LIST else operand
+
+    def __str__(self) -> str:
+        return f"{inner(self.operand)}[{self.position}]"
+
+
+@dataclass(frozen=True)
+class HasElement(Truth):
+    """Whether a list has an element number i. An empty one has a first, which is missing."""
+
+    operand: Expression
+    position: int
+
+    is_atom = True
+
+    def truth(self, chunk: Chunk) -> Mask:
+        operand = self.operand.vector(chunk)
+        found = vectors.by_cell(operand, self._of, ("has", self.position))
+        return vectors.compare_scalar("==", found, True)
+
+    def _of(self, cell: Cell) -> Cell:
+        size = len(cell[1]) if cell[0] in LISTS else 1
+        return "truth", self.position < max(1, size)
+
+    def __str__(self) -> str:
+        return f"{inner(self.operand)} has [{self.position}]"
+
+
+class _Tuples:
+    """Finds declared tuples column by column: the number of a prefix, and the next label.
+
+    Declared prefixes are numbered anew at each column, so that many columns don't overflow. Where
+    few numbers are possible a table tells the new one; else a search. One more is for "outside".
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        columns = [keys.column(i) for i in range(keys.width)]
+        self._levels = [vectors.distinct(column) for column in columns]
+        self._prefixes: list[Codes] = []
+        self._tables: list[Codes | None] = []
+        number, before = np.zeros(len(keys), dtype=np.intp), 1
+        for column, levels in zip(columns, self._levels, strict=True):
+            digits = vectors.prepared(levels).codes(vectors.coded(column, np.arange(len(keys))))
+            number = number * len(levels) + digits
+            prefixes, number = np.unique(number, return_inverse=True)
+            self._prefixes.append(prefixes)
+            self._tables.append(_table(prefixes, before, len(levels)))
+            before = len(prefixes)
+        self._at = np.append(np.argsort(number), len(keys))
+
+    def codes(self, columns: Sequence[Vector]) -> Codes:
+        number, before = np.zeros(1, dtype=np.intp), 1
+        each = zip(columns, self._levels, self._prefixes, self._tables, strict=True)
+        for column, levels, prefixes, table in each:
+            digit = vectors.prepared(levels).codes(column)
+            if table is not None:
+                number = table.take(number * (len(levels) + 1) + digit)
+            else:
+                known = (number < before) & (digit < len(levels))
+                wanted = number * len(levels) + digit
+                slot = np.minimum(np.searchsorted(prefixes, wanted), len(prefixes) - 1)
+                number = np.where(known & (prefixes[slot] == wanted), slot, len(prefixes))
+            before = len(prefixes)
+        return self._at.take(number)
+
+
+def _table(prefixes: Codes, before: int, levels: int) -> Codes | None:
+    """The new number of (old number, label) at old · (levels + 1) + label; both may be outside."""
+    size = (before + 1) * (levels + 1)
+    if size > max(2**16, 16 * len(prefixes)):
+        return None
+    table = np.full(size, len(prefixes), dtype=np.intp)
+    table[prefixes // levels * (levels + 1) + prefixes % levels] = np.arange(len(prefixes))
+    return table
+
+
+_tuples = Recent(_Tuples)
+
+
+def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
+    """The position of each row's values among declared keys; len(keys) for none."""
+    columns = [expression.vector(chunk) for expression in by]
+    if keys.width == 1:
+        return vectors.prepared(keys.labels).codes(columns[0])
+    codes: Codes = _tuples(keys).codes(columns)
+    return codes
+
+
+def _columns(by: Sequence[Expression], keys: Keys) -> Iterator[tuple[Expression, Sequence[Any]]]:
+    """Expressions, each with the keys that it is looked up among."""
+    return ((expression, keys.column(i)) for i, expression in enumerate(by))
+
+
+@dataclass(frozen=True)
+class InPart(Truth):
+    """Whether a row lies in one part of a partition by declared keys, and so in no other.
+
+    The key of a row is found among all of them, and not compared with one: what equals a key may
+    depend on what else there is to equal, as for 2**53 and 2**53 + 1 beside floats.
+    """
+
+    by: tuple[Expression, ...]
+    keys: Keys = field(repr=False)
+    partition: str  # a name made of its keys, too
+    position: int
+
+    not_asked = ("keys",)
+    takes = kinds.LABELS
+
+    def truth(self, chunk: Chunk) -> Mask:
+        return np.asarray(places(self.by, self.keys, chunk) == self.position)
+
+    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+        return _columns(self.by, self.keys)
+
+    def __str__(self) -> str:
+        columns = ", ".join(map(str, self.by))
+        left = columns if self.keys.width == 1 else f"({columns})"
+        return f"{left} == {self.keys.labels[self.position]!r}"
+
+
+@dataclass(frozen=True)
+class InTable(Truth):
+    """Whether a public table has a row for these values."""
+
+    by: tuple[Expression, ...]
+    keys: Keys = field(repr=False)
+    table: str  # as in Lookup
+
+    is_atom = True
+    takes = kinds.LABELS
+
+    def truth(self, chunk: Chunk) -> Mask:
+        return places(self.by, self.keys, chunk) < len(self.keys)
+
+    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+        return _columns(self.by, self.keys)
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(str, self.by))} in a public table"
+
+
+@dataclass(frozen=True)
+class Lookup(Expression):
+    """A column of a public table, in the row for these values; missing where there is none."""
+
+    by: tuple[Expression, ...]
+    keys: Keys = field(repr=False)
+    column: Any
+    values: tuple[Any, ...] = field(repr=False)
+    table: str  # a digest of the table: tells two apart
+
+    is_atom = True
+    takes = kinds.LABELS
+
+    def vector(self, chunk: Chunk) -> Vector:
+        return taken(self.values, places(self.by, self.keys, chunk))
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        """The values of a public table are public."""
+        labels = vectors.distinct(value for value in self.values if value is not None)
+        return Keys(labels) if labels else None
+
+    def _kind(self, schema: Schema) -> Kind:
+        return one_of(tuple(map(Literal, self.values)), schema)
+
+    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+        return _columns(self.by, self.keys)
+
+    def __str__(self) -> str:
+        return f"{self.column} of a public table by {', '.join(map(str, self.by))}"

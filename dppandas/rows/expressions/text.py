@@ -1,0 +1,168 @@
+"""Texts, one at a time: what `.str` offers. What is no text is missing, and passes no test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ..facts import kinds
+from ..facts.kinds import Kind, Schema
+from ..values import vectors
+from ..values.vectors import Mask, Vector
+from .base import Chunk, Expression, Truth, inner
+
+#: From the arguments of a method to a function of one text.
+Maker = Callable[..., Callable[[str], Any]]
+
+
+def _method(name: str) -> Maker:
+    return lambda *args: lambda text: getattr(text, name)(*args)
+
+
+def _sliced(start: Any, stop: Any, step: Any) -> Callable[[str], Any]:
+    return lambda text: text[start:stop:step]
+
+
+def _got(i: int) -> Callable[[Any], Any]:
+    return lambda text: text[i] if -len(text) <= i < len(text) else None
+
+
+def _searched(how: str) -> Maker:
+    def make(pattern: str, ignore_case: bool, is_regex: bool) -> Callable[[str], Any]:
+        if not is_regex:
+            pattern = re.escape(pattern)
+        find = getattr(re.compile(pattern, re.IGNORECASE if ignore_case else 0), how)
+        return lambda text: find(text) is not None
+
+    return make
+
+
+def _extracted(pattern: str) -> Callable[[str], Any]:
+    find = re.compile(pattern).search
+
+    def extract(text: str) -> Any:
+        found = find(text)
+        return None if found is None else found[1]
+
+    return extract
+
+
+def _replaced(pattern: str, by: str, is_regex: bool) -> Callable[[str], Any]:
+    if not is_regex:
+        return lambda text: text.replace(pattern, by)
+    substitute = re.compile(pattern).sub
+    return lambda text: substitute(by, text)
+
+
+def _counted(pattern: str) -> Callable[[str], Any]:
+    find = re.compile(pattern).findall
+    return lambda text: len(find(text))
+
+
+def _split(separator: str | None, most: int, is_regex: bool) -> Callable[[str], Any]:
+    if separator is None or not is_regex:
+        return lambda text: text.split(separator, most)
+    split = re.compile(separator).split
+    return lambda text: split(text, max(0, most))
+
+
+TESTS: dict[str, Maker] = {
+    **{
+        name: _method(name)
+        for name in (
+            "startswith", "endswith", "isalpha", "isalnum", "isdigit", "isdecimal", "isnumeric",
+            "isspace", "islower", "isupper", "istitle", "isascii",
+        )
+    },
+    "contains": _searched("search"),
+    "match": _searched("match"),
+    "fullmatch": _searched("fullmatch"),
+}  # fmt: skip
+MAPS: dict[str, Maker] = {
+    **{
+        name: _method(name)
+        for name in (
+            "lower", "upper", "title", "capitalize", "swapcase", "casefold", "strip", "lstrip",
+            "rstrip", "removeprefix", "removesuffix", "zfill", "center", "ljust", "rjust", "find",
+        )
+    },
+    "slice": _sliced,
+    "get": _got,
+    "extract": _extracted,
+    "replace": _replaced,
+    "split": _split,
+    "len": lambda: len,
+    "count": _counted,
+}  # fmt: skip
+
+#: What lists have, too.
+OF_LISTS = ("get", "slice", "len")
+_NUMBERS = ("len", "count", "find")
+
+
+@lru_cache(maxsize=256)
+def _made(makers: str, method: str, args: tuple[Any, ...]) -> Callable[[str], Any]:
+    return (TESTS if makers == "tests" else MAPS)[method](*args)
+
+
+def _of_text(function: Callable[[Any], Any], kinds: Any = str) -> Callable[[Any], Any]:
+    return lambda value: function(value) if isinstance(value, kinds) else None
+
+
+@dataclass(frozen=True)
+class TextTest(Truth):
+    """Whether a text passes a test."""
+
+    operand: Expression
+    method: str
+    args: tuple[Any, ...] = ()
+
+    is_atom = True
+    takes = kinds.TEXTS
+
+    def truth(self, chunk: Chunk) -> Mask:
+        function = _of_text(_made("tests", self.method, self.args))
+        key = ("test", self.method, self.args)
+        found = vectors.each(self.operand.vector(chunk), function, key)
+        return vectors.compare_scalar("==", found, True)
+
+    def __str__(self) -> str:
+        return _said(self.operand, self.method, self.args)
+
+
+@dataclass(frozen=True)
+class TextMap(Expression):
+    """A text, a number or a list made from a text."""
+
+    operand: Expression
+    method: str
+    args: tuple[Any, ...] = ()
+
+    is_atom = True
+
+    def vector(self, chunk: Chunk) -> Vector:
+        of = (str, list, tuple) if self.method in OF_LISTS else str
+        function = _of_text(_made("maps", self.method, self.args), of)
+        return vectors.each(self.operand.vector(chunk), function, ("map", self.method, self.args))
+
+    def _kind(self, schema: Schema) -> Kind:
+        if self.method in _NUMBERS:
+            return kinds.NUMBER
+        if self.method == "split":
+            return kinds.LIST
+        operand = self.operand.kind(schema) if self.method in OF_LISTS else kinds.TEXT
+        return kinds.UNKNOWN if (operand, self.method) == (kinds.LIST, "get") else operand
+
+    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+        has_it = self.method in OF_LISTS
+        yield self.operand, kinds.TEXTS | {kinds.LIST} if has_it else kinds.TEXTS
+
+    def __str__(self) -> str:
+        return _said(self.operand, self.method, self.args)
+
+
+def _said(operand: Expression, method: str, args: tuple[Any, ...]) -> str:
+    return f"{inner(operand)}.str.{method}({', '.join(map(repr, args))})"

@@ -1,0 +1,1 @@
+"""Public facts about a table: bounds, keys, kinds of columns, the privacy unit."""

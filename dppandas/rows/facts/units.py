@@ -1,0 +1,72 @@
+"""The privacy unit: who is protected."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import MissingArgument, QueryError, shown
+from .keys import some_names
+
+#: The most rows of one unit that can be promised protection.
+MOST_ROWS = 2**31
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whom the promise protects: a row, or at most max_rows rows that share a column's value."""
+
+    column: Any = None
+    max_rows: int = 1
+
+    @classmethod
+    def parse(cls, column: object, max_rows: object, columns: Sequence[str]) -> Unit:
+        rows = None if max_rows is None else whole_number(max_rows, "max_rows", 1, MOST_ROWS)
+        if not isinstance(column, Hashable):
+            raise QueryError(
+                f"unit={shown(column)}: name the column that says whose row it is. "
+                "Nothing was charged."
+            )
+        if column is None or (column == "row" and "row" not in columns):
+            if rows not in (None, 1):
+                raise QueryError(
+                    f"max_rows={rows} needs unit=, the column that says whose row it is; "
+                    "without one every row is one person."
+                )
+            return cls()
+        if column not in columns:
+            raise QueryError(
+                f"unit={shown(column)} is no column. The columns: {some_names(columns)}."
+            )
+        if rows is None:
+            raise MissingArgument(
+                f"max_rows= is needed with unit={shown(column)}: at most so many rows of each unit "
+                "are used, and the noise grows with their number. 1 would keep one row of each "
+                "unit, and drop the others; dppandas never counts rows to choose it. Nothing was "
+                "computed or charged."
+            )
+        return cls(column, rows)
+
+    def __str__(self) -> str:
+        if self.column is None:
+            return "each row"
+        rows = "1 row" if self.max_rows == 1 else f"at most {self.max_rows} rows"
+        return f"each {self.column!r} ({rows})"
+
+
+def whole_number(
+    value: object, name: str, least: int, most: int | None = None, why: str = ""
+) -> int:
+    """A public whole number within limits; ``why`` is said with the refusal."""
+    number = int(value) if isinstance(value, int | np.integer) else None
+    good = number is not None and not isinstance(value, bool) and least <= number
+    if number is None or not good or (most is not None and number > most):
+        limits = f" from {least:,} to {most:,}" if most is not None else f", {least:,} or more"
+        raise QueryError(
+            f"{name}={shown(value)} must be a whole number{limits}{why}. Nothing was computed or "
+            "charged."
+        )
+    return number

@@ -1,0 +1,189 @@
+"""Public labels, and the position of each element of a column among them: by key alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .equality import key, readings
+from .forms import (
+    Array,
+    Coded,
+    Codes,
+    Durations,
+    Instants,
+    Integers,
+    Levels,
+    Numbers,
+    Truths,
+    Vector,
+    wall,
+)
+from .wall_clock import wall_nanos
+
+
+class Labels:
+    """A set of public labels, prepared to find the position of each element among them.
+
+    Elements outside get the position len(labels), missing ones too; of labels that an element
+    equals alike the first counts. A text that reads as a time is also that time: `readings`.
+    """
+
+    def __init__(self, labels: tuple[Any, ...]) -> None:
+        self._n = len(labels)
+        self._at: dict[Any, int] = {}
+        for i, label in enumerate(labels):
+            for each in readings(label):
+                self._at.setdefault(each, i)
+        numbers = [(exact, i) for (family, exact), i in self._at.items() if family == "number"]
+        whole = sorted((x, i) for x, i in numbers if type(x) is int and -(2**63) <= x < 2**63)
+        self._integers = np.array([x for x, _ in whole], dtype=np.int64)
+        self._integer_at = np.array([i for _, i in whole], dtype=np.intp)
+        exact = sorted((near, i) for x, i in numbers if (near := _float(x)) is not None)
+        self._floats = np.array([x for x, _ in exact], dtype=np.float64)
+        self._float_at = np.array([i for _, i in exact], dtype=np.intp)
+        self._all_whole = len(whole) == len(exact) == len(numbers)
+        self._table = self._lookup_table()
+
+    def _lookup_table(self) -> npt.NDArray[np.intp] | None:
+        """position of lowest + i at i; one more entry says "outside"."""
+        if not len(self._integers):
+            return None
+        span = int(self._integers[-1]) - int(self._integers[0]) + 1
+        if span > max(2**16, 16 * self._n):
+            return None
+        table = np.full(span + 1, self._n, dtype=np.intp)
+        table[self._integers - self._integers[0]] = self._integer_at
+        return table
+
+    def codes(self, v: Vector) -> Codes:
+        """The position of each element; missing elements are outside."""
+        if isinstance(v, Coded):
+            return v.by_level(("codes", self), self._of_levels, self._n)
+        if isinstance(v, Truths):
+            codes = np.array([self._found(("number", 0)), self._found(("number", 1))])[
+                v.values.astype(np.intp)
+            ]
+        elif isinstance(v, Numbers):
+            codes = self._of_integers(v.values) if v.is_whole else self._of_floats(v.values)
+        else:
+            codes = self._of_times(v)  # type: ignore[arg-type]
+        missing = getattr(v, "missing", None)
+        return codes if missing is None else np.where(missing, self._n, codes)
+
+    def _found(self, wanted: Any) -> int:
+        return self._at.get(wanted, self._n)
+
+    def _of_levels(self, levels: Levels) -> Codes:
+        found = map(self._of_cell, levels.cells)
+        return np.fromiter(found, dtype=np.intp, count=len(levels))
+
+    def _of_cell(self, cell: Any) -> int:
+        at = self._found(key(cell))
+        if cell[0] != "zoned":
+            return at
+        local = wall_nanos(cell)
+        return at if local is None else min(at, self._found(("wall", local)))
+
+    def _of_integers(self, whole: Integers) -> Codes:
+        if self._table is None:
+            return self._search(self._integers, self._integer_at, whole)
+        # modulo 2^64 the difference is below the span exactly for values within it
+        offset = (whole - self._integers[0]).view(np.uint64)
+        last = np.uint64(len(self._table) - 1)
+        codes: Codes = self._table.take(np.minimum(offset, last).view(np.int64))
+        return codes
+
+    def _of_floats(self, values: Array) -> Codes:
+        if self._table is None or not self._all_whole:
+            return self._search(self._floats, self._float_at, values)
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(np.int64)
+            return np.where(whole == values, self._of_integers(whole), self._n)
+
+    def _search(self, labels: Array, at: Codes, values: Array) -> Codes:
+        if not len(labels):
+            return np.full(len(values), self._n, dtype=np.intp)
+        slot = np.minimum(np.searchsorted(labels, values), len(labels) - 1)
+        return np.where(labels[slot] == values, at[slot], self._n)
+
+    def _of_times(self, v: Instants | Durations) -> Codes:
+        """Times and durations, by their microseconds and what is beyond."""
+        if isinstance(v, Durations):
+            return self._of_micros("duration", v.micros, v.nanos)
+        if v.zone is None:
+            return self._of_micros("time", v.micros, v.nanos)
+        codes = self._of_micros("zoned", v.micros, v.nanos)
+        if any(family == "wall" for family, _ in self._at):
+            local, none = wall(v)
+            by_clock = self._of_micros("wall", local, v.nanos)
+            codes = np.minimum(codes, np.where(none, self._n, by_clock))
+        return codes
+
+    def _of_micros(self, family: str, micros: Integers, nanos: Integers | None) -> Codes:
+        at = {exact: i for (each, exact), i in self._at.items() if each == family}
+        wanted = np.unique(np.array([exact // 1000 for exact in at], dtype=np.int64))
+        if not len(wanted):
+            return np.full(len(micros), self._n, dtype=np.intp)
+        slot = np.minimum(np.searchsorted(wanted, micros), len(wanted) - 1)
+        codes = np.full(len(micros), self._n, dtype=np.intp)
+        near = np.flatnonzero(wanted[slot] == micros)
+        beyond = np.zeros(len(near), dtype=np.int64) if nanos is None else nanos[near]
+        pairs = zip(micros[near].tolist(), beyond.tolist(), strict=True)
+        codes[near] = [at.get(whole * 1000 + rest, self._n) for whole, rest in pairs]
+        return codes
+
+
+def _float(exact: Any) -> float | None:
+    """The float64 that a number is exactly, if there is one."""
+    try:
+        near = float(exact)
+    except OverflowError:
+        return None
+    return near if near == exact else None
+
+
+class Recent:
+    """What was made of public objects that were asked about lately: by which object it is, for two
+    that are equal in Python, such as ``(1,)`` and ``(True,)``, may mean different things."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+        self._known: dict[int, tuple[Any, Any]] = {}
+
+    def __call__(self, asked: Any) -> Any:
+        which = id(asked)  # what is known is kept, so that no other gets its id
+        known = self._known.get(which)
+        if known is None:
+            if len(self._known) >= 64:
+                self._known = {}
+            known = self._known[which] = asked, self._make(asked)
+        return known[1]
+
+
+#: Types whose values mean the same if they are equal.
+_SIMPLE = {int, float, str, bool, pd.Timestamp}
+
+
+@lru_cache(maxsize=256)
+def _simple(labels: tuple[Any, ...], types: tuple[type, ...]) -> Labels:
+    return Labels(labels)
+
+
+def _made(labels: tuple[Any, ...]) -> Labels:
+    types = tuple(map(type, labels))
+    return _simple(labels, types) if set(types) <= _SIMPLE else Labels(labels)
+
+
+_recent = Recent(_made)
+
+
+def prepared(labels: tuple[Any, ...]) -> Labels:
+    """Labels ready for look-ups; those of recent queries are kept."""
+    found: Labels = _recent(labels)
+    return found

@@ -1,0 +1,239 @@
+"""Elementwise functions on one column of one chunk.
+
+Every function here depends on one element at a time and never raises on data: what can't be
+compared is unequal, what can't be read as a number is missing. Meaning follows the cell
+(`values.canonical`), not the dtype that pandas chose for its column, because a dtype is data.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import comparisons, equality, forms, lookups, objects, reading
+from .cells import MISSING, Cell, canonical
+from .forms import Array, Coded, Durations, Instants, Levels, Mask, Numbers, Truths, Vector
+
+COMPARE, FLIPPED = comparisons.COMPARE, comparisons.FLIPPED
+compare_scalar, compare_vectors = comparisons.with_scalar, comparisons.vectors
+prepared, Labels = lookups.prepared, lookups.Labels
+coded, constant, distinct = forms.of_levels, forms.constant, equality.distinct
+
+#: Types of public numbers. Not np.number: a complex number has no order.
+NUMBERS = (
+    bool, int, float, np.bool_, np.integer, np.floating, decimal.Decimal, fractions.Fraction
+)  # fmt: skip
+
+Integers = npt.NDArray[np.int64]
+Moments = tuple[Integers, Integers, Mask]
+
+
+def vector(values: npt.NDArray[Any]) -> Vector:
+    """The form of a plain numpy array: of truth values, numbers, or any objects."""
+    return forms.of_array(values) if values.dtype.kind in "biuf" else reading.objects(values)
+
+
+def is_null(v: Vector) -> Mask:
+    """Which elements are missing."""
+    return v.null()
+
+
+def timestamp(scalar: Any) -> Any:
+    """A time that a public value is, or that a public text reads as: "2020-01-31"."""
+    if isinstance(scalar, str):
+        return equality.time_of(scalar)
+    if not isinstance(scalar, datetime.date | np.datetime64):
+        return None
+    cell = canonical(scalar)
+    return None if cell == MISSING else objects.value_of(cell)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def as_numbers(v: Vector) -> npt.NDArray[np.float64]:
+    """Elements as float64, NaN where missing or not readable as a number."""
+    if isinstance(v, Numbers | Truths):
+        return v.floats()
+    if isinstance(v, Coded):
+        return v.by_level("number", _numbers, np.nan)
+    return np.full(len(v), np.nan)
+
+
+def _numbers(levels: Levels) -> npt.NDArray[np.float64]:
+    if levels.texts is not None:
+        return np.fromiter(map(_parsed, levels.texts), dtype=np.float64, count=len(levels))
+    return np.fromiter(map(as_number, levels.cells), dtype=np.float64, count=len(levels))
+
+
+def as_number(cell: Cell) -> float:
+    """A cell as float64: a number, a truth value, or a text that reads as one; else NaN."""
+    family, exact = cell
+    if family == "text":
+        return _parsed(exact)
+    if family not in ("number", "truth"):
+        return np.nan
+    try:
+        return float(exact)
+    except OverflowError:
+        return np.inf if exact > 0 else -np.inf
+
+
+def _parsed(text: str) -> float:
+    try:
+        return float(text.strip().replace("_", "!"))  # Python reads 1_0 as 10; people don't
+    except ValueError:
+        return np.nan
+
+
+# --- from elements to elements --------------------------------------------------------------------
+
+
+def choose(keep: Mask, yes: Vector, no: Vector) -> Vector:
+    """One element where a mask holds, another where not: exactly as it was."""
+    if isinstance(yes, Truths) and isinstance(no, Truths):
+        return Truths(np.where(keep, yes.values, no.values), _either(keep, yes, no))
+    if isinstance(yes, Numbers) and isinstance(no, Numbers) and _alike(yes, no):
+        return Numbers(np.where(keep, yes.values, no.values), _either(keep, yes, no))
+    one, other = yes.coded(), no.coded()
+    levels = Levels([*one.levels.cells, *other.levels.cells])
+    there = np.where(other.codes < 0, -1, other.codes + len(one.levels))
+    return Coded(np.where(keep, one.codes, there), levels)
+
+
+def _alike(yes: Numbers, no: Numbers) -> bool:
+    """Whether one array holds both exactly."""
+    if yes.is_whole == no.is_whole:
+        return True
+    whole = yes.values if yes.is_whole else no.values
+    return not len(whole) or bool(whole.min() >= -(2**53) and whole.max() <= 2**53)
+
+
+def _either(keep: Mask, yes: Vector, no: Vector) -> Mask | None:
+    missing = np.where(keep, yes.null(), no.null())
+    return missing if missing.any() else None
+
+
+def each(v: Vector, function: Callable[[Any], Any], key: Any) -> Vector:
+    """A function of one element as an object, on all that are not missing; missing where it can't
+    be computed. ``key`` names the function: of equal elements it is computed once."""
+    return by_cell(v, lambda cell: _computed(function, cell), ("each", key))
+
+
+def _computed(function: Callable[[Any], Any], cell: Cell) -> Cell:
+    value = objects.value_of(cell)
+    return MISSING if value is None else canonical(function(value))
+
+
+def by_cell(v: Vector, function: Callable[[Cell], Cell], key: Any) -> Coded:
+    """A function from a cell to a cell, on all that are not missing."""
+    held = v.coded()
+    made = held.levels.made(key, lambda levels: _levels(levels, function))
+    return Coded(made[0].take(held.codes), made[1])
+
+
+def _levels(levels: Levels, function: Callable[[Cell], Cell]) -> tuple[Array, Levels]:
+    """For each level its new code (and one more, for what is missing), and the new levels."""
+
+    def one(cell: Cell) -> Cell:
+        try:
+            return function(cell)
+        except Exception:
+            return MISSING
+
+    made = forms.of_cells(map(one, levels.cells))
+    return np.append(made.codes, -1), made.levels
+
+
+def as_objects(v: Vector) -> npt.NDArray[Any]:
+    """The elements as plain objects, missing ones as None."""
+    held = v.coded()
+    table = np.empty(len(held.levels) + 1, dtype=object)
+    for i, cell in enumerate(held.levels.cells):
+        table[i] = objects.value_of(cell)
+    return table.take(held.codes)
+
+
+# --- times ----------------------------------------------------------------------------------------
+
+
+def instants(v: Vector, zoned: bool) -> Moments:
+    """Whole microseconds since 1970 (by the clock without a zone, in UTC with one), the nanoseconds
+    beyond, and which elements are no such instant."""
+    if isinstance(v, Instants) and (v.zone is not None) == zoned:
+        return v.micros, v.beyond, v.null()
+    if isinstance(v, Coded):
+        return _moments(v, "zoned" if zoned else "time")
+    return _no_moments(v)
+
+
+def durations(v: Vector) -> Moments:
+    """The same of durations."""
+    if isinstance(v, Durations):
+        return v.micros, v.beyond, v.null()
+    return _moments(v, "duration") if isinstance(v, Coded) else _no_moments(v)
+
+
+def _no_moments(v: Vector) -> Moments:
+    zeros = np.zeros(len(v), dtype=np.int64)
+    return zeros, zeros, np.ones(len(v), dtype=bool)
+
+
+def _moments(v: Coded, family: str) -> Moments:
+    def nanos(cell: Cell) -> int:
+        return cell[1][0] if family == "zoned" else cell[1]  # type: ignore[no-any-return]
+
+    def parts(levels: Levels) -> Array:
+        pairs = [divmod(nanos(c), 1000) if c[0] == family else (0, -1) for c in levels.cells]
+        found = np.empty(len(pairs), dtype=[("micros", np.int64), ("nanos", np.int64)])
+        found[:] = pairs
+        return found
+
+    absent = np.array((0, -1), dtype=[("micros", np.int64), ("nanos", np.int64)])
+    found = v.by_level(("moments", family), parts, absent)
+    none = found["nanos"] < 0
+    return found["micros"], np.where(none, 0, found["nanos"]), none
+
+
+def times_from(micros: Integers, nanos: Integers, missing: Mask, zone: str | None) -> Vector:
+    """Instants: by the clock without a zone, else in UTC and of that zone."""
+    return Instants(micros, nanos if nanos.any() else None, missing, zone)
+
+
+def durations_from(micros: Integers, nanos: Integers, missing: Mask) -> Vector:
+    """Spans of time."""
+    return Durations(micros, nanos if nanos.any() else None, missing)
+
+
+def codes_of(v: Vector) -> npt.NDArray[np.intp]:
+    """A number for each distinct element, the same for equal ones; -1 for what equals nothing."""
+    if isinstance(v, Coded):
+        return v.by_level("places", _places, -1)
+    if isinstance(v, Instants | Durations):
+        held = v.coded()
+        return held.by_level("places", _places, -1)
+    values: Any = v.values  # type: ignore[attr-defined]
+    _, codes = np.unique(values, return_inverse=True)
+    return np.where(v.null(), -1, codes.reshape(-1))
+
+
+def _places(levels: Levels) -> npt.NDArray[np.intp]:
+    places: dict[Any, int] = {None: -1}
+    keys = map(equality.key, levels.cells)
+    found = (places.setdefault(key, len(places) - 1) for key in keys)
+    return np.fromiter(found, dtype=np.intp, count=len(levels))
+
+
+__all__ = [
+    "COMPARE", "FLIPPED", "NUMBERS", "Coded", "Durations", "Instants", "Labels", "Levels", "Mask",
+    "Numbers", "Truths", "Vector", "as_number", "as_numbers", "as_objects", "by_cell",
+    "choose", "coded", "codes_of", "compare_scalar", "compare_vectors", "constant", "distinct",
+    "durations", "durations_from", "each", "instants", "is_null", "prepared", "times_from",
+    "timestamp", "vector",
+]  # fmt: skip

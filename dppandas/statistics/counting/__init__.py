@@ -1,0 +1,1 @@
+"""Counts: of rows, of units, by keys that are declared or unknown."""

@@ -1,0 +1,145 @@
+"""Counts: of rows, of non-missing values, of True, by cells; histograms and their shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...rows.expressions import EVERY, Chunk, Column, Expression
+from ...rows.facts.kinds import Schema
+from ...rows.values import hashing
+from ...rows.values.vectors import Mask
+from ..base import Partial, Statistic, clamped, count_by, masked
+from ..layout import Interval
+
+#: Shares are rounded to this public grid.
+SHARE_STEP = Fraction(1, 2**30)
+
+_LAST = np.uint64(2**64 - 1)
+
+
+@dataclass(frozen=True)
+class Count(Statistic):
+    """For each cell, how many rows make each test true.
+
+    A row lies in at most one cell and adds at most 1 for each test: ℓ1 sensitivity = the number
+    of tests, ℓ∞ = 1 (proof: docs/proofs/counts.md). With ``share_of`` the estimate is each
+    cell's share among so many consecutive cells: post-processing of the same noisy counts. With
+    ``at_most`` a row counts for no more tests than that, and ℓ1 is no larger: of a row that passes
+    more, those of smallest keyed hash of its own contents, in the columns ``hashed``.
+    """
+
+    tests: tuple[Expression, ...] = (EVERY,)
+    share_of: int = 0
+    at_most: int | None = None
+    hashed: tuple[Any, ...] = ()
+
+    not_asked: ClassVar = ("layout", "share_of")
+    selectable: ClassVar[bool] = True
+
+    @property
+    def size(self) -> int:
+        return len(self.cells) * len(self.tests)
+
+    @property
+    def l1(self) -> int:
+        return len(self.tests) if self.at_most is None else min(len(self.tests), self.at_most)
+
+    @property
+    def linf(self) -> int:
+        return 1
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.cells.by, *self.tests, *map(Column, self.hashed))
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        cells = len(self.cells)
+        codes = masked(self.cells.codes(chunk), keep, cells)
+        out = np.empty((cells, len(self.tests)), dtype=np.int64)
+        for column, mask in enumerate(self._passed(chunk)):
+            if codes is None and keep is not None:
+                mask = keep if mask is None else mask & keep
+            out[:, column] = count_by(codes, mask, chunk.rows, cells)
+        return out.reshape(-1)
+
+    def _passed(self, chunk: Chunk) -> list[Mask | None]:
+        """Which rows count for each test; None for all."""
+        if self.at_most is None or self.at_most >= len(self.tests):
+            return [None if test == EVERY else test.truth(chunk) for test in self.tests]
+        passed = np.stack([test.truth(chunk) for test in self.tests], axis=1)
+        over = np.flatnonzero(np.count_nonzero(passed, axis=1) > self.l1)
+        if over.size:
+            hashes = hashing.several(chunk.hashed(self.hashed, b"at most")[over], len(self.tests))
+            hashes[~passed[over]] = _LAST
+            first = np.argpartition(hashes, self.l1 - 1, axis=1)[:, : self.l1]
+            kept = np.zeros(hashes.shape, dtype=bool)
+            np.put_along_axis(kept, first, True, axis=1)
+            passed[over] &= kept
+        return list(passed.T)
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        if not self.share_of:
+            return [clamped(value) for value in noisy]
+        return shares(noisy, self.share_of)
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        w = half_width
+        if not self.share_of:  # a count is never below 0
+            return [(max(0, value - w), max(0, value + w)) for value in noisy]
+        return share_intervals(noisy, w, self.share_of)
+
+    def rows_at_most(
+        self, noisy: Sequence[int], law: Any, confidence: float
+    ) -> Sequence[float] | None:
+        if self.share_of or self.at_most is not None:
+            return None
+        return [high for _, high in self.intervals_at(noisy, law, confidence)]
+
+    def error(self, half_width: int) -> float | None:
+        return None if self.share_of else half_width
+
+    def is_count(self, schema: Schema) -> bool:
+        return not self.share_of
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return ("share",) if self.share_of else self.measured_in
+
+    def possible(self, entry: int) -> Interval | None:
+        return (0, 1) if self.share_of else (0, math.inf)
+
+
+def _parts(noisy: Sequence[int], block: int) -> Iterator[tuple[int, Sequence[int]]]:
+    """Each entry with the consecutive entries that it is a share of."""
+    for start in range(0, len(noisy), block):
+        together = noisy[start : start + block]
+        for value in together:
+            yield value, together
+
+
+def shares(noisy: Sequence[int], block: int) -> list[float]:
+    """Each entry's share of its block; below 0 counts as 0."""
+    parts = [(max(0, own), sum(max(0, v) for v in rest)) for own, rest in _parts(noisy, block)]
+    return [rounded(Fraction(own, all_)) if all_ else float("nan") for own, all_ in parts]
+
+
+def share_intervals(noisy: Sequence[int], half_width: int, block: int) -> list[Interval]:
+    """What each share may be if every noise lies within ±half_width."""
+    w, intervals = half_width, []
+    for own, together in _parts(noisy, block):
+        low, high = max(0, own - w), max(0, own + w)
+        rest_high = sum(max(0, value + w) for value in together) - high
+        rest_low = sum(max(0, value - w) for value in together) - low
+        lowest = Fraction(low, low + rest_high) if low else Fraction(0)
+        highest = Fraction(high, high + rest_low) if high and rest_low else Fraction(1)
+        intervals.append((rounded(lowest), rounded(highest)))
+    return intervals
+
+
+def rounded(share: Fraction) -> float:
+    """A share on the public grid."""
+    return float(round(share / SHARE_STEP) * SHARE_STEP)

@@ -1,0 +1,115 @@
+"""Counts of privacy units, and of what truncation drops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ...errors import InternalError
+from ...rows.expressions import EVERY, Chunk, Expression
+from ...rows.facts import kinds
+from ...rows.facts.kinds import Schema
+from ...rows.values.vectors import Mask, as_numbers
+from ..base import Partial, Statistic
+from ..layout import Interval
+from .counts import Count, share_intervals, shares
+
+
+@dataclass(frozen=True)
+class Distinct(Count):
+    """For each cell, how many units have a row in it.
+
+    A unit adds at most 1 to a cell, however many rows it has there: ℓ∞ is 1, and ℓ1 the number of
+    cells that its rows can reach (proof: docs/proofs/units.md).
+    """
+
+    whole_units: ClassVar[bool] = True
+    measured_in: ClassVar = ("units",)
+
+    def counts_rows(self, schema: Schema) -> bool:
+        return False
+
+    def moved(self, rows: int) -> int:
+        return min(rows, len(self.cells))
+
+    def moved_most(self, rows: int) -> int:
+        return 1
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        return self._counted([chunk], [keep])
+
+    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Partial:
+        return self._counted(
+            branches, [None if where is None else where.truth(chunk) for chunk in branches]
+        )
+
+    def _counted(self, branches: Sequence[Chunk], keeps: Sequence[Mask | None]) -> Partial:
+        """Pairs of unit and cell, each once."""
+        cells = len(self.cells)
+        pairs = []
+        for chunk, keep in zip(branches, keeps, strict=True):
+            units = chunk.units
+            if units is None:
+                raise InternalError(
+                    "units are counted in chunks that don't tell whose rows are in."
+                )
+            codes = self.cells.codes(chunk)
+            inside = units >= 0 if keep is None else keep & (units >= 0)
+            if codes is None:
+                codes = np.zeros(chunk.rows, dtype=np.intp)
+            else:
+                inside &= codes < cells
+            pairs.append(units[inside] * cells + codes[inside])
+        found = np.unique(np.concatenate(pairs))
+        return np.bincount(found % cells, minlength=cells).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Truncation(Statistic):
+    """How many rows the bound of max_rows keeps, and how many it drops: for a table of units.
+
+    A unit's rows are counted up to a public number, of which it adds each to one of two integers:
+    ℓ1 is that number (proof: docs/proofs/units.md).
+    """
+
+    rows: Expression = EVERY
+    max_rows: int = 1
+    counted: int = 1
+
+    needs: ClassVar = {"rows": kinds.NUMBERS}
+
+    @property
+    def size(self) -> int:
+        return 2
+
+    @property
+    def l1(self) -> int:
+        return self.counted
+
+    @property
+    def linf(self) -> int:
+        return max(self.max_rows, self.counted - self.max_rows)
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (self.rows,)
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        rows = np.nan_to_num(np.clip(np.rint(as_numbers(self.rows.vector(chunk))), 0, self.counted))
+        if keep is not None:
+            rows = np.where(keep, rows, 0)
+        kept = np.minimum(rows, self.max_rows)
+        return np.array([kept.sum(), (rows - kept).sum()]).astype(np.int64)
+
+    measured_in: ClassVar = ("share",)
+
+    def possible(self, entry: int) -> Interval | None:
+        return 0, 1
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        return shares(noisy, 2)
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        return share_intervals(noisy, half_width, 2)

@@ -1,0 +1,61 @@
+"""How many of some declared keys occur at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...rows.accumulators import Total
+from ...rows.facts.kinds import Schema
+from ..base import Read
+from ..layout import Interval
+from .counts import Count
+
+
+@dataclass(frozen=True)
+class Present(Count):
+    """How many of K declared keys have a row: one integer; or by group, one for each consecutive
+    K cells.
+
+    Adding a unit of m rows can bring at most m cells that had no row, of which K count for one
+    integer, and takes none away (proof: docs/proofs/presence.md).
+    """
+
+    groups: int = 1
+
+    measured_in: ClassVar = ("keys",)
+
+    @property
+    def size(self) -> int:
+        return self.groups
+
+    @property
+    def keys(self) -> int:
+        """How many there are in each group."""
+        return len(self.cells) // self.groups
+
+    def moved(self, rows: int) -> int:
+        return min(rows, len(self.cells))
+
+    def moved_most(self, rows: int) -> int:
+        return min(rows, self.keys)
+
+    def read(self, through: Read) -> list[int]:
+        """From how many rows each key has."""
+        counts = through(self.over, lambda: Total(len(self.cells)))
+        starts = range(0, len(counts), self.keys)
+        return [sum(count > 0 for count in counts[i : i + self.keys]) for i in starts]
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        return [self._possible(value) for value in noisy]
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        w = half_width
+        return [(self._possible(value - w), self._possible(value + w)) for value in noisy]
+
+    def counts_rows(self, schema: Schema) -> bool:
+        return False
+
+    def _possible(self, value: int) -> int:
+        return max(0, min(self.keys, value))

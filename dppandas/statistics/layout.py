@@ -1,0 +1,207 @@
+"""The cells that rows are counted in, and the shape that answers take."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..rows import expressions
+from ..rows.expressions import Chunk, Expression
+from ..rows.facts.keys import Keys
+from ..rows.facts.spans import Ruler
+from ..rows.values import vectors
+
+Codes = npt.NDArray[np.intp]
+Interval = tuple[float, float]
+#: So many columns are told by name.
+LISTED = 4
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Disjoint public cells of rows: one for each key, or a single one for all rows.
+
+    A row lies in at most one cell; rows outside the keys lie in none. With ``missing_cell`` the
+    last cell holds the rows whose label is missing.
+    """
+
+    by: tuple[Expression, ...] = ()
+    keys: Keys | None = None
+    missing_cell: bool = False
+
+    def __len__(self) -> int:
+        return 1 if self.keys is None else len(self.keys) + self.missing_cell
+
+    @property
+    def described(self) -> str:
+        """How many they are, in words."""
+        return "1 key" if len(self) == 1 else f"{len(self)} keys"
+
+    def codes(self, chunk: Chunk) -> Codes | None:
+        """The cell of each row, len(self) for none; None where there is a single cell."""
+        if self.keys is None:
+            return None
+        codes = expressions.places(self.by, self.keys, chunk)
+        if self.missing_cell:
+            codes = codes + (codes == len(self.keys))  # "outside" moves up by one
+            codes[vectors.is_null(self.by[0].vector(chunk))] = len(self.keys)
+        return codes
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a flat list of numbers becomes the object that pandas would have given."""
+
+    integer: bool
+    index: pd.Index | None = field(default=None, compare=False)
+    columns: pd.Index | None = field(default=None, compare=False)
+    name: Any = None
+    order: str | None = None  # "ascending" or "descending"
+    block: int = 0  # sort within consecutive blocks of this length; 0: all together
+    rulers: tuple[Ruler | None, ...] = ()  # of columns of times and durations, one for each column
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.index is None
+
+    def table(
+        self, values: Sequence[float], places: Sequence[int] | None = None, integer: bool = False
+    ) -> Any:
+        """Numbers (or what `told` makes of them) under their labels, at the places that `places`
+        gives."""
+        if self.rulers and not integer:
+            return self._typed(values)
+        array = np.array(values, dtype="int64" if self.integer or integer else "float64")
+        if self.columns is not None:
+            array = array.reshape(-1, len(self.columns))
+            return pd.DataFrame(array, index=self.index, columns=self.columns)
+        series = pd.Series(array, index=self.index, name=self.name)
+        return series if places is None else series.iloc[list(places)]
+
+    def told(
+        self,
+        values: Sequence[float],
+        says: Callable[[int], str],
+        rounded: Callable[[Any], int] = round,
+    ) -> list[Any]:
+        """Numbers as what they mean: those of columns of times as Timestamps and Timedeltas."""
+        if not self.rulers:
+            return list(values)
+        found: list[Any] = []
+        for i, value in enumerate(values):
+            ruler, what = self.rulers[i % len(self.rulers)], says(i)
+            if ruler is None or what == "number":
+                found.append(value)
+            else:
+                found.append((ruler.place if what == "value" else ruler.length)(value, rounded))
+        return found
+
+    @property
+    def ruler(self) -> Ruler | None:
+        """What lengths of all columns are measured by; None for numbers."""
+        return self.rulers[0] if self.rulers and not self.is_mixed else None
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some columns are measured otherwise than others."""
+        return len({None if ruler is None else ruler.tick for ruler in self.rulers}) > 1
+
+    def _typed(self, values: Sequence[Any]) -> Any:
+        """A table whose dtypes follow from the rulers: of times, of durations, numbers or all."""
+        if self.columns is None:
+            return pd.Series(self._array(values, 0), index=self.index, name=self.name)
+        width = len(self.columns)
+        arrays = {c: self._array(values[c::width], c) for c in range(width)}
+        table = pd.DataFrame(arrays, index=self.index)
+        return table.set_axis(self.columns, axis=1)
+
+    def _array(self, values: Sequence[Any], first: int) -> Any:
+        """One column of an answer."""
+        width = 1 if self.columns is None else len(self.columns)
+        places = range(first, first + width * len(values), width)
+        rulers = [self.rulers[i % len(self.rulers)] for i in places]
+        alike = {None if r is None else (r.unit, r.span.zone, r.span.is_time) for r in rulers}
+        kinds = {isinstance(value, int | float) + 2 * isinstance(value, pd.Timedelta)
+                 for value in values}  # fmt: skip
+        if kinds == {1}:
+            return np.array(values, dtype=np.float64)
+        if len(kinds) > 1 or len(alike) > 1 or rulers[0] is None:
+            return pd.array(list(values), dtype=object)
+        return rulers[0].array(values, of_lengths=kinds == {2})
+
+    def flags(self, said: Sequence[bool | None], places: Sequence[int] | None) -> Any:
+        """What is true of numbers, under their labels as in `table`; None where nothing is said."""
+        values = np.array(list(said), dtype=object if None in said else bool)
+        if self.columns is not None:
+            values = values.reshape(-1, len(self.columns))
+            return pd.DataFrame(values, index=self.index, columns=self.columns)
+        series = pd.Series(values, index=self.index, name=self.name)
+        return series if places is None else series.iloc[list(places)]
+
+    def labels(self) -> list[str]:
+        """A name for each number, in declared order."""
+        if self.index is None:
+            return ["answer"]
+        rows = [_label_text(row) for row in self.index]
+        if self.columns is None:
+            return rows
+        columns = [_label_text(column) for column in self.columns]
+        return [f"{row}, {column}" for row in rows for column in columns]
+
+    def places(self, values: Sequence[float]) -> list[int] | None:
+        """The order in which a sorted answer shows its entries; ties in declared order."""
+        if self.order is None:
+            return None
+        sign = -1.0 if self.order == "descending" else 1.0
+
+        def rank(i: int) -> tuple[int, bool, float]:
+            unknown = values[i] != values[i]
+            block = i // self.block if self.block else 0
+            return block, unknown, 0.0 if unknown else sign * values[i]
+
+        return sorted(range(len(values)), key=rank)
+
+
+def _label_text(label: Any) -> str:
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def short(value: float) -> str:
+    """A number for people: thousands apart, four significant digits where it has a fraction."""
+    if value != value or math.isinf(value):
+        return str(value)
+    if isinstance(value, int) or value == int(value) or abs(value) >= 1000:
+        return f"{round(value):,}"
+    return f"{value:.4g}"
+
+
+def spread(errors: Sequence[tuple[float, Any]]) -> str:
+    """Errors and what they mean, as ± the largest, and the smallest where they differ; "" where
+    there is none to tell."""
+    known = sorted((pair for pair in errors if 0 < pair[0] < math.inf), key=operator.itemgetter(0))
+    if not known:
+        return ""
+    least, most = (brief(told) for _, told in (known[0], known[-1]))
+    return f"± {most}" if least == most else f"± {least} to {most}"
+
+
+def brief(value: Any) -> str:
+    """A number in short; a time, a duration or a text, or that nothing was told, as it is."""
+    return short(value) if isinstance(value, int | float) else str(value)
+
+
+def by_name(names: Sequence[Any], said: Sequence[str], of: str = "") -> str:
+    """What is said of columns, once where it is the same of all, and of many the first."""
+    of = of and f" {of}"
+    if len({*said}) == 1:
+        return said[0] + of
+    more = f", … ({len(said)} columns)" if len(said) > LISTED else ""
+    pairs = zip(map(str, names[:LISTED]), said[:LISTED], strict=True)
+    return ", ".join(f"{name} {each}{of}" for name, each in pairs) + more

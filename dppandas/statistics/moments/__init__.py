@@ -1,0 +1,1 @@
+"""Sums, means, variances and covariances of clipped values."""

@@ -1,0 +1,210 @@
+"""Tables of covariances and correlations: what noisy sums say of each two columns."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...privacy.accuracy.weighted_sums import Within
+from ...rows.expressions import Expression
+from ...rows.facts import kinds
+from ...rows.facts.bounds import Bounds
+from ...rows.facts.kinds import Schema
+from ..base import Statistic
+from ..layout import Interval
+from .fieller import Side, Sums, V, correlation_range, covariance_range, side_of, variance_range
+
+#: What one row shares out, or the most that it adds to a sum: a power of two, so that products are
+#: rounded by a shift.
+BITS = 30
+WHOLE: int = 2**BITS
+#: Rows whose parts fit a processor's cache.
+ROWS = 2**13
+#: Answers, as shares of the product of two widths, are rounded to this.
+STEP = Fraction(1, 2**36)
+QUARTER = Fraction(1, 4)
+
+
+@dataclass(frozen=True)
+class CovarianceTable(Statistic, registered=False):
+    """For each cell and pair of columns, the covariance or correlation of values clipped to bounds.
+
+    How rows become integers the statistics below say; what they have in common is that these add up
+    to `Sums` for each pair of columns (proof: docs/proofs/covariances.md).
+    """
+
+    operands: tuple[Expression, ...] = ()
+    bounds: tuple[Bounds, ...] = ()
+    ddof: int = 1
+    correlation: bool = False
+    pair: bool = False  # one number for two columns, not a table
+
+    needs: ClassVar = {"operands": kinds.NUMBERS}
+    not_asked: ClassVar = ("layout", "ddof")
+    reading: ClassVar = 2  # since intervals bound sums together
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return ("share",) if self.correlation else ("product",)
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """A row shares out 2^30, or adds as much to a sum."""
+        return (1 / WHOLE,)
+
+    def possible(self, entry: int) -> Interval | None:
+        """A variance is never below 0, a covariance within a quarter of the product of widths; of
+        values that are all one point, neither says anything."""
+        if self.correlation:
+            return -1, 1
+        i, j = self._entries()[entry % len(self._entries())]
+        most = math.prod(b.upper - b.lower for b in (self.bounds[i], self.bounds[j])) / 4
+        if not most:
+            return None
+        return (0, math.inf) if i == j else (-most, most)
+
+    @property
+    @abstractmethod
+    def states_of_all(self) -> int:
+        """How many integers a cell has."""
+
+    @abstractmethod
+    def sums(self, noisy: Sequence[int], i: int, j: int) -> Sums:
+        """What a cell's integers say of two columns, where both have a value; or of one."""
+
+    @property
+    def same_rows(self) -> bool:
+        """Whether the sums of single columns are about the rows of each pair, and know as much."""
+        return False
+
+    @property
+    def size(self) -> int:
+        return len(self.cells) * self.states_of_all
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.cells.by, *self.operands)
+
+    def _by_cell(self, noisy: Sequence[int]) -> list[Sequence[int]]:
+        return [
+            noisy[start : start + self.states_of_all]
+            for start in range(0, len(noisy), self.states_of_all)
+        ]
+
+    def _entries(self) -> list[tuple[int, int]]:
+        columns = range(len(self.operands))
+        return [(0, 1)] if self.pair else [(i, j) for i in columns for j in columns]
+
+    def means(self, noisy: Sequence[int]) -> list[float]:
+        """Of a single cell, the mean of each column, as a share of its width: from the same
+        integers, at no cost. Where there is not even one row, ½."""
+        found = [self.sums(noisy, i, i) for i in range(len(self.operands))]
+        means = (each.mean() if each.rows >= 1 else Fraction(1, 2) for each in found)
+        return [float(round(min(max(m, Fraction(0)), Fraction(1)) / STEP) * STEP) for m in means]
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        return [value for cell in self._by_cell(noisy) for value in self._estimate(cell)]
+
+    def _estimate(self, noisy: Sequence[int]) -> list[float]:
+        found = {
+            (i, j): self._share(self.sums(noisy, i, j), i == j)
+            for i, j in self._entries()
+            if i <= j
+        }
+        shares = [found[min(i, j), max(i, j)] for i, j in self._entries()]
+        if not self.pair:
+            shares = semidefinite(shares, self.correlation)
+        return [
+            self._shown(share, i, j) for share, (i, j) in zip(shares, self._entries(), strict=True)
+        ]
+
+    def _share(self, sums: Sums, is_one: bool) -> Fraction:
+        """The covariance as a share of both widths, or the correlation."""
+        if self.correlation and is_one:
+            return Fraction(1)
+        if sums.rows < 1:  # not even one row: the middle of what is possible
+            return Fraction(1, 8) if is_one else Fraction(0)
+        if is_one:
+            return self._freed(max(Fraction(0), min(QUARTER, sums.variance())), sums.rows)
+        both = sums.covariance()
+        if not self.correlation:
+            return self._freed(max(-QUARTER, min(QUARTER, both)), sums.rows)
+        spread = sums.variance(), sums.variance(V)
+        if min(spread) <= 0:
+            return Fraction(0)
+        return Fraction(max(-1.0, min(1.0, float(both) / math.sqrt(float(spread[0] * spread[1])))))
+
+    def _freed(self, share: Fraction, rows: Fraction) -> Fraction:
+        """With n/(n - ddof) for n values."""
+        count = max(rows, Fraction(self.ddof + 1))
+        return share * count / (count - self.ddof)
+
+    def _shown(self, share: Fraction, i: int, j: int) -> float:
+        share = round(share / STEP) * STEP
+        if self.correlation:
+            return float(share)
+        widths = (Fraction(b.upper) - Fraction(b.lower) for b in (self.bounds[i], self.bounds[j]))
+        return float(share * math.prod(widths))
+
+    # intervals
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        """What each can be if no noise is larger, and what is released."""
+        return [
+            ends
+            for cell in self._by_cell(noisy)
+            for ends in self._ranges(cell, Within(half_width), 1.0)
+        ]
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        """The tables of all cells share the risk, and so do the numbers of a table."""
+        risk = (1 - confidence) / len(self.cells)
+        return [ends for cell in self._by_cell(noisy) for ends in self._ranges(cell, law, risk)]
+
+    def _ranges(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
+        """An interval for each entry, which holds what is released as well."""
+        asked = [(i, j) for i, j in self._entries() if i < j or (i == j and not self.correlation)]
+        each = risk / max(1, len(asked))
+        columns = range(len(self.operands)) if self.same_rows else ()
+        sides = [side_of(self.sums(noisy, i, i), law, each) for i in columns]
+        found = {
+            (i, j): self._range(
+                self.sums(noisy, i, j), law, each, i == j, [sides[k] for k in (i, j) if sides]
+            )
+            for i, j in asked
+        }
+        intervals = []
+        for value, (i, j) in zip(self._estimate(noisy), self._entries(), strict=True):
+            ends = found.get((min(i, j), max(i, j)), (1.0, 1.0))
+            low, high = (self._shown(Fraction(end), i, j) for end in ends)
+            intervals.append((min(low, value), max(high, value)))
+        return intervals
+
+    def _range(
+        self, sums: Sums, law: Any, risk: float, is_one: bool, sides: Sequence[Side]
+    ) -> tuple[float, float]:
+        if is_one:
+            return variance_range(sums, law, risk, self.ddof)
+        if self.correlation:
+            return correlation_range(sums, law, risk, sides)
+        return covariance_range(sums, law, risk, self.ddof, sides)
+
+
+def semidefinite(entries: Sequence[Fraction], correlation: bool) -> list[Fraction]:
+    """The nearest table with no negative eigenvalue; of correlations, with 1 on the diagonal."""
+    columns = math.isqrt(len(entries))
+    table = np.array([float(x) for x in entries]).reshape(columns, columns)
+    values, vectors = np.linalg.eigh(table)
+    if values.min() >= 0:
+        return list(entries)
+    table = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    table = (table + table.T) / 2
+    if correlation:  # the trace was the number of columns, so no diagonal is 0 by clipping alone
+        scale = np.sqrt(np.maximum(np.diag(table), 2.0**-60))
+        table = table / scale[:, None] / scale[None, :]
+        np.fill_diagonal(table, 1.0)
+    return [Fraction(x) for x in table.reshape(-1).tolist()]

@@ -1,0 +1,368 @@
+"""Means, variances, covariances and correlations of noisy sums, and intervals that bound the sums
+together.
+
+For each parameter there is a linear combination of the sums that is 0 in the rows, whatever they
+are: with p, q the means of u, v and θ their covariance Σ (u-p)(v-q) - θ = 0. Of the noisy sums the
+same combination is a weighted sum of noises, of which `weighted` says how large it may be. What
+fails that is no possible θ (Fieller, "Some problems in interval estimation", J. R. Stat. Soc. B 16,
+1954). The means, of which the weights know little, lie in intervals of their own, made likewise
+(proof: docs/proofs/covariances.md).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...privacy.accuracy.weighted_sums import half_widths_of_weighted
+
+Floats = npt.NDArray[np.float64]
+Range = tuple[float, float]
+#: How much of each function that is summed is in 1, u, v, u², uv and v².
+Design = tuple[tuple[Fraction, ...], ...]
+ONE, U, V, UU, UV, VV = range(6)
+
+#: No number of a row is off by more than 2^-24, by rounding: intervals are wider by this.
+SLACK = 2.0**-22
+#: What of the risk is for the parameters that the weights depend on.
+ASIDE = 0.2
+#: How many these are, at most: two means, the sum and the difference of their errors, and two
+#: variances or how many rows there are.
+PARAMETERS = 6
+#: How often at most a parameter's weights are taken anew from what it was narrowed to, and how much
+#: narrower it must have become.
+ROUNDS, NARROWER = 8, 0.9
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Noisy sums over rows of functions of two columns u, v in [0, 1]; of one column, of u alone.
+
+    Each sum is so many independent noisy integers, over ``share`` times a row's whole.
+    """
+
+    found: tuple[Fraction, ...]
+    design: Design
+    terms: int
+    share: int
+
+    @cached_property
+    def all(self) -> tuple[Fraction, ...]:
+        """The noisy sums of 1, u, v, u², uv and v²."""
+        return tuple(
+            sum((f * x for f, x in zip(column, self.found, strict=True) if f), Fraction(0))
+            for column in zip(*self.design, strict=True)
+        )
+
+    @property
+    def rows(self) -> Fraction:
+        return self.all[ONE]
+
+    def mean(self, which: int = U) -> Fraction:
+        return self.all[which] / self.rows
+
+    def variance(self, which: int = U) -> Fraction:
+        """Of u, or of v."""
+        return self.mean(_squared_of(which)) - self.mean(which) ** 2
+
+    def covariance(self) -> Fraction:
+        return self.mean(UV) - self.mean(U) * self.mean(V)
+
+
+def _squared_of(which: int) -> int:
+    return UU if which == U else VV
+
+
+@lru_cache(maxsize=64)
+def _floats(design: Design) -> Floats:
+    return np.array([[float(x) for x in row] for row in design]).T
+
+
+class Cell(NamedTuple):
+    """Of some values of the means: the least and most of what a noisy covariance (variance) is off
+    by their errors, and the corners of the weights a - θb of a parameter θ, as pairs (a, b)."""
+
+    off: Range
+    corners: Floats
+
+
+@dataclass(frozen=True)
+class Region:
+    """What noise of a law lets be, but for a risk that each parameter has for itself."""
+
+    sums: Sums
+    law: Any
+    risk: float
+
+    @cached_property
+    def design(self) -> Floats:
+        return _floats(self.sums.design)
+
+    @cached_property
+    def rows(self) -> float:
+        return float(self.sums.rows)
+
+    def noise(self, corners: Sequence[Sequence[Floats] | Floats]) -> Floats:
+        """How large Σ weights·noise may be, in rows, for weights between some corners; of several
+        cells, for each."""
+        found = half_widths_of_weighted(self.law, np.array(corners), self.sums.terms, self.risk)
+        return found / self.sums.share
+
+    def least_rows(self) -> float:
+        return self.rows - float(self.noise([[self.design[ONE]]])[0])
+
+    def mean(self, which: int) -> Range:
+        """Σ u - p = 0."""
+        cells = [Cell((0.0, 0.0), np.array([(self.design[which], self.design[ONE])]))]
+        return self._solved((0.0, 1.0), self.sums.mean(which), 0, cells)
+
+    def sum_of_errors(self, p: Range, q: Range, sign: int) -> float:
+        """How large (p̃ - p) ± (q̃ - q) may be, for the noisy means p̃ and q̃."""
+        one, value = self.design[ONE], self.design[U] + sign * self.design[V]
+        corners = [value - (x + sign * y) * one for x in p for y in q]
+        return float(self.noise([corners])[0]) / self.rows
+
+    def variance(self, which: int, p: Range, ddof: int = 0, most: float = 0.25) -> Range:
+        """Σ (u-p)² - s = -ddof·s, for a variance s up to ``most`` and a mean in p."""
+        mean, one = self.sums.mean(which), self.design[ONE]
+        cells = [
+            Cell(
+                _square(_off(x, mean)),
+                np.array([(_squared(self.design, which, *at), one) for at in _squares(x)]),
+            )
+            for x in _halves(p, mean)
+        ]
+        return self._solved((0.0, most), self.sums.variance(which), ddof, cells)
+
+    def covariance(self, p: Range, q: Range, off: Range, ddof: int, most: float) -> Range:
+        """Σ (u-p)(v-q) - θ = -ddof·θ, for means in p and q, and (p-p̃)(q-q̃) in ``off``."""
+        one = self.design[ONE]
+        cells = [
+            Cell(_within(self._products(x, y), off),
+                 np.array([(_product(self.design, a, b), one) for a in x for b in y]))
+            for x in _halves(p, self.sums.mean(U)) for y in _halves(q, self.sums.mean(V))
+        ]  # fmt: skip
+        return self._solved((-most, most), self.sums.covariance(), ddof, cells)
+
+    def _products(self, p: Range, q: Range) -> Range:
+        """The least and most of (p-p̃)(q-q̃), for the noisy means p̃ and q̃."""
+        ends = _off(p, self.sums.mean(U)), _off(q, self.sums.mean(V))
+        products = [x * y for x in ends[0] for y in ends[1]]
+        return min(products), max(products)
+
+    def _solved(
+        self, found: Range, centre: Fraction, ddof: int, cells: list[Cell],
+        divisor: Range = (1.0, 1.0),
+    ) -> Range:  # fmt: skip
+        """The θ for which (rows - ddof)·θ·divisor is rows·(centre + off), but for noise with the
+        weights a - θb, of a cell. A θ above some middle is bounded by the weights of those."""
+        free = self.rows - ddof
+        if free <= 0:
+            return found
+        for _ in range(ROUNDS):
+            middle = min(max(float(centre) * self.rows / free / divisor[0], found[0]), found[1])
+            noises = self.noise(
+                [np.concatenate([cell.corners[:, 0] - x * cell.corners[:, 1]
+                                 for x in (middle, theta)])
+                 for theta in found for cell in cells]
+            )  # fmt: skip
+            ends = [middle], [middle]
+            for k, noise in enumerate(noises.tolist()):
+                side, off = k // len(cells), cells[k % len(cells)].off
+                end = (float(centre) + off[side]) * self.rows + (2 * side - 1) * noise
+                ends[side].append(end / free / divisor[(end > 0) != side])
+            before, found = found, _within((min(ends[0]), max(ends[1])), found)
+            if found[1] - found[0] > NARROWER * (before[1] - before[0]):
+                break
+        return found
+
+    def correlation(self, p: Range, q: Range, off: Range, spreads: tuple[Range, Range]) -> Range:
+        """Σ (u-p)(v-q) - r(κ(u-p)² + (v-q)²/κ)/2 = 0, with variances s, t and κ = √(t/s)."""
+        (s, most_s), (t, most_t) = spreads
+        if min(s, t) <= 0:
+            return -1.0, 1.0
+        k = math.sqrt(t / most_s), math.sqrt(most_t / s)
+        divisor = self._divisor(p, q, k)
+        if divisor[0] <= 0:
+            return -1.0, 1.0
+        cells = [
+            Cell(_within(self._products(x, y), off), self._crossed(x, y, k))
+            for x in _halves(p, self.sums.mean(U)) for y in _halves(q, self.sums.mean(V))
+        ]  # fmt: skip
+        found = self._solved((-1.0, 1.0), self.sums.covariance(), 0, cells, divisor)
+        return _wider(found, _rounding(s, t))
+
+    def _crossed(self, p: Range, q: Range, k: Range) -> Floats:
+        """The corners of the weights of (u-p)(v-q), and of (κ(u-p)² + (v-q)²/κ)/2: all are linear
+        in (p, p²), in (q, q²) and in (κ, 1/κ), which lie in triangles."""
+        middle = 2 / (1 / k[0] + 1 / k[1]), 2 / (k[0] + k[1])
+        factors = [(k[0], 1 / k[0]), (k[1], 1 / k[1]), middle]
+        u, v = (
+            [(at[0], _squared(self.design, which, *at)) for at in _squares(mean)]
+            for which, mean in ((U, p), (V, q))
+        )
+        return np.array([
+            (_product(self.design, x, y), (a * xx + b * yy) / 2)
+            for (x, xx), (y, yy) in itertools.product(u, v) for a, b in factors
+        ])  # fmt: skip
+
+    def _divisor(self, p: Range, q: Range, k: Range) -> Range:
+        """The least and most of (κs' + t'/κ)/2, for s' = Σ(u-p)²/n as noise has it, and t'."""
+        found = [
+            _added(_square(_off(mean, self.sums.mean(which))), float(self.sums.variance(which)))
+            for which, mean in ((U, p), (V, q))
+        ]
+        (s, most_s), (t, most_t) = found
+        if min(s, t) <= 0:
+            return 0.0, math.inf
+        best = min(max(math.sqrt(t / s), k[0]), k[1])
+        return (best * s + t / best) / 2, max((x * most_s + most_t / x) / 2 for x in k)
+
+
+# --- of two columns, and of one -------------------------------------------------------------------
+
+
+class Side(NamedTuple):
+    """The mean and the variance of one of two columns, as far as they are known."""
+
+    mean: Range
+    variance: Range
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What noisy sums say of a pair: what is asked has most of the risk, and each parameter that it
+    hangs on a share of the rest."""
+
+    sums: Sums
+    law: Any
+    risk: float
+
+    @property
+    def main(self) -> Region:
+        return Region(self.sums, self.law, self.risk * (1 - ASIDE))
+
+    @property
+    def aside(self) -> Region:
+        return Region(self.sums, self.law, self.risk * ASIDE / PARAMETERS)
+
+    def most(self, ddof: int) -> float:
+        """The largest variance over n - ddof that there is: rows are more than ddof."""
+        rows = max(self.aside.least_rows(), ddof + 1.0)
+        return 0.25 * rows / (rows - ddof)
+
+    def side(self, which: int) -> Side:
+        """Of u, or of v."""
+        if self.sums.rows <= 0:
+            return Side((0.0, 1.0), (0.0, 0.25))
+        mean = self.aside.mean(which)
+        return Side(mean, self.aside.variance(which, mean))
+
+    def errors(self, p: Range, q: Range) -> Range:
+        """The least and most of the product of the noisy means' errors: a quarter of the difference
+        of the squares of their sum and of their difference."""
+        low, high = (self.aside.sum_of_errors(p, q, sign) ** 2 / 4 for sign in (-1, 1))
+        return -low, high
+
+
+def side_of(sums: Sums, law: Any, risk: float) -> Side:
+    """Of a column, as a side of pairs that each have this risk."""
+    return Seen(sums, law, risk).side(U)
+
+
+def covariance_range(
+    sums: Sums, law: Any, risk: float, ddof: int, sides: Sequence[Side] = ()
+) -> Range:
+    """Of u and v, over n - ddof; ``sides`` where more is known of the same rows."""
+    seen = Seen(sums, law, risk)
+    most = seen.most(ddof)
+    if sums.rows <= 0:
+        return -most, most
+    p, q = (s.mean for s in sides) if sides else (seen.aside.mean(U), seen.aside.mean(V))
+    found = seen.main.covariance(p, q, seen.errors(p, q), ddof, most)
+    return _within(_wider(found, SLACK * (ddof + 1)), (-most, most))
+
+
+def variance_range(sums: Sums, law: Any, risk: float, ddof: int) -> Range:
+    """Of u, over n - ddof."""
+    seen = Seen(sums, law, risk)
+    most = seen.most(ddof)
+    if sums.rows <= 0:
+        return 0.0, most
+    found = seen.main.variance(U, seen.aside.mean(U), ddof, most)
+    return _within(_wider(found, SLACK * (ddof + 1)), (0.0, most))
+
+
+def correlation_range(sums: Sums, law: Any, risk: float, sides: Sequence[Side] = ()) -> Range:
+    """Of u and v."""
+    seen = Seen(sums, law, risk)
+    if sums.rows <= 0:
+        return -1.0, 1.0
+    (p, s), (q, t) = sides or (seen.side(U), seen.side(V))
+    return _within(seen.main.correlation(p, q, seen.errors(p, q), (s, t)), (-1.0, 1.0))
+
+
+# --- ranges ---------------------------------------------------------------------------------------
+
+
+def _within(found: Range, known: Range) -> Range:
+    """What two ranges have in common; where that is nothing, the end of what is known."""
+    low, high = max(found[0], known[0]), min(found[1], known[1])
+    if low > high:
+        low = high = min(low, known[1])
+    return low, high
+
+
+def _wider(found: Range, by: float) -> Range:
+    return found[0] - by, found[1] + by
+
+
+def _added(found: Range, more: float) -> Range:
+    return found[0] + more, found[1] + more
+
+
+def _off(mean: Range, centre: Fraction) -> Range:
+    return mean[0] - float(centre), mean[1] - float(centre)
+
+
+def _halves(p: Range, centre: Fraction) -> list[Range]:
+    """A range below and above a number."""
+    at = min(max(float(centre), p[0]), p[1])
+    return [(p[0], at), (at, p[1])]
+
+
+def _square(off: Range) -> Range:
+    ends = sorted((off[0] ** 2, off[1] ** 2))
+    return (0.0 if off[0] <= 0 <= off[1] else ends[0]), ends[1]
+
+
+def _squares(p: Range) -> list[tuple[float, float]]:
+    """The corners of a triangle that holds (x, x²) for every x in a range: its ends, and where the
+    tangents at these meet."""
+    return [(p[0], p[0] ** 2), (p[1], p[1] ** 2), ((p[0] + p[1]) / 2, p[0] * p[1])]
+
+
+def _product(design: Floats, p: float, q: float) -> Floats:
+    """The weights of (u-p)(v-q)."""
+    found: Floats = p * q * design[ONE] - q * design[U] - p * design[V] + design[UV]
+    return found
+
+
+def _squared(design: Floats, which: int, p: float, square: float) -> Floats:
+    """The weights of (u-p)², with p² for itself."""
+    found: Floats = square * design[ONE] - 2 * p * design[which] + design[_squared_of(which)]
+    return found
+
+
+def _rounding(s: float, t: float) -> float:
+    """What rounding of rows moves a correlation by, for variances of at least s and t."""
+    s, t = max(s - SLACK, 2.0**-60), max(t - SLACK, 2.0**-60)
+    return SLACK / math.sqrt(s * t) + SLACK * (1 / s + 1 / t) / 2 + SLACK**2 / (4 * s * t)

@@ -1,0 +1,166 @@
+"""Sums and means of bounded numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...rows.expressions import EVERY, Chunk, Expression
+from ...rows.facts import kinds
+from ...rows.facts.bounds import Bounds, Grid
+from ...rows.facts.kinds import Schema
+from ...rows.values.vectors import Mask
+from ..base import Partial, masked, sum_by
+from ..layout import Interval
+from .sums import TRUTHS, Clipped, _are_truths, _sum_and_count, on_grid
+
+
+@dataclass(frozen=True)
+class Mean(Clipped):
+    """For each cell and column, the mean of values clipped to bounds, by two sums.
+
+    With t = rint((clip(x)-L)/step) in 0, …, T, a row adds t to one sum and T-t to the other: ℓ1
+    is exactly T a column, however the value changes, and the mean is L + (U-L)·S₊/(S₊+S₋). No
+    part of the loss is spent on a count of its own (Kulesza, Suresh and Wang, "Mean estimation in
+    the add-remove model of differential privacy", ICML 2024; proof: docs/proofs/means.md).
+    Of nothing but truth values the sums are the counts of True and False, T = 1.
+    """
+
+    noise_in_columns: ClassVar[bool] = True
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        is_share = all(bounds == Bounds(0, 1) for bounds in self.bounds)
+        return ("share",) if is_share and _are_truths(self.operands, schema) else self.measured_in
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        pairs = zip(self.operands, self.bounds, strict=True)
+        if all(operand.is_truth and bounds == Bounds(0, 1) for operand, bounds in pairs):
+            return (TRUTHS,) * len(self.bounds)
+        return super().grids
+
+    @property
+    def size(self) -> int:
+        return 2 * len(self.cells) * len(self.operands)
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        cells = len(self.cells)
+        codes = masked(self.cells.codes(chunk), keep, cells)
+        out = np.empty((2, cells, len(self.operands)), dtype=np.int64)
+        for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
+            above, count = _sum_and_count(operand, grid, chunk, codes, keep, cells)
+            out[0, :, column] = above
+            out[1, :, column] = count * grid.high - above
+        return out.reshape(-1)
+
+    def _sums(self, noisy: Sequence[int]) -> list[tuple[int, int, Bounds]]:
+        half, columns = len(noisy) // 2, len(self.bounds)
+        return [(noisy[i], noisy[half + i], self.bounds[i % columns]) for i in range(half)]
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        return [
+            _mean(max(above, 0), max(below, 0), bounds)
+            for above, below, bounds in self._sums(noisy)
+        ]
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        """The extremes of S₊/(S₊+S₋) over the box, sums below 0 taken as 0."""
+        intervals = []
+        for above, below, bounds in self._sums(noisy):
+            a, b = (max(above + s * half_width, 0) for s in (-1, 1))
+            c, d = (max(below + s * half_width, 0) for s in (-1, 1))
+            low = _mean(a, d, bounds) if a + d else bounds.lower
+            high = _mean(b, c, bounds) if b + c else bounds.upper
+            intervals.append((low, high))
+        return intervals
+
+    def per_row(self, half_width: int) -> float | None:
+        return max(self.ratios_by_column(half_width))
+
+    def ratios_by_column(self, half_width: int) -> list[float]:
+        """For n values: noise w in a sum of n·T moves the mean by width·w/(nT)."""
+        widths = zip(self.bounds, self.grids, strict=True)
+        return [(b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths]
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """Of the sum of what values have above the lower bound."""
+        return tuple(grid.step for grid in self.grids)
+
+    def possible(self, entry: int) -> Interval | None:
+        bounds = self.bounds[entry % len(self.bounds)]
+        return (bounds.lower, bounds.upper) if bounds.lower < bounds.upper else None
+
+
+@dataclass(frozen=True)
+class WeightedMean(Mean):
+    """For each cell and column, the mean of values clipped to bounds, each counted by its weight.
+
+    A row of weight u steps, 0 ≤ u ≤ W, adds a = rint(u·t/T) to one sum and u - a to the other: ℓ1
+    is at most W a column, and the mean is L + (U-L)·S₊/(S₊+S₋) (proof: docs/proofs/weights.md).
+    """
+
+    weight: Expression = EVERY
+    weight_grid: Grid = TRUTHS
+
+    needs: ClassVar = {"operands": kinds.NUMBERS, "weight": kinds.NUMBERS}
+
+    @property
+    def l1(self) -> int:
+        return self.weight_grid.high * sum(grid.high > 0 for grid in self.grids)
+
+    @property
+    def linf(self) -> int:
+        return self.weight_grid.high if self.l1 else 0
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*super().expressions(), self.weight)
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        cells = len(self.cells)
+        codes = masked(self.cells.codes(chunk), keep, cells)
+        out = np.zeros((2, cells, len(self.operands)), dtype=np.int64)
+        weights, weighed = on_grid(self.weight, self.weight_grid, chunk, keep)
+        for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
+            steps, there = on_grid(operand, grid, chunk, weighed)
+            if not grid.high:
+                continue
+            weight = np.where(there, weights, 0.0).astype(np.int64)
+            above = _half_up(weight * steps.astype(np.int64), grid.high)
+            for side, part in enumerate((above, weight - above)):
+                out[side, :, column] = sum_by(codes, part.astype(np.float64), cells)
+        return out.reshape(-1)
+
+    def ratios_by_column(self, half_width: int) -> list[float]:
+        """For weights of V in all, in the place of n: noise w moves the mean by width·w/V."""
+        return [(b.upper - b.lower) * half_width * self.weight_grid.step for b in self.bounds]
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """Of the sum of what values have above the lower bound, times their weights."""
+        return tuple((b.upper - b.lower) * self.weight_grid.step for b in self.bounds)
+
+    def expected(self, half_width: int) -> str:
+        return super().expected(half_width).replace("/n", "/weight")
+
+
+def _around(answers: Sequence[float], intervals: Sequence[Interval]) -> list[Interval]:
+    """Intervals that hold their answers: of sums far below 0 an answer is cut off elsewhere."""
+    pairs = zip(answers, intervals, strict=True)
+    return [(min(low, answer), max(high, answer)) for answer, (low, high) in pairs]
+
+
+def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[np.int64]:
+    return (2 * numerator + denominator) // (2 * denominator)
+
+
+def _mean(above: int, below: int, bounds: Bounds) -> float:
+    """L + (U-L)·above/(above+below) on a grid; the middle where nothing is known."""
+    share = Fraction(above, above + below) if above + below else Fraction(1, 2)
+    width = Fraction(bounds.upper) - Fraction(bounds.lower)
+    return Grid.anchored(bounds).number(Fraction(bounds.lower) + width * share)

@@ -1,0 +1,121 @@
+"""Sums of rows that are scaled down to a public norm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import QueryError, shown
+from ...rows.expressions import Chunk
+from ...rows.facts.bounds import Bounds, Grid, sum_step
+from ...rows.facts.kinds import Schema
+from ...rows.values.vectors import Mask
+from ..base import Partial, masked, sum_by
+from .sums import Sum, on_grid
+
+Integers = npt.NDArray[np.int64]
+
+#: A norm of fewer steps than this would be rounded more than anybody means.
+FEWEST_STEPS = 2**10
+
+
+@dataclass(frozen=True)
+class NormedSum(Sum):
+    """For each cell and column, the sum of values of rows that are scaled to a norm.
+
+    All columns are on one grid. A row's integers t are clipped to their bounds; where their norm N
+    (Σ|t|, or √Σt² rounded up) exceeds C, each becomes ⌊|t|·C/N⌋ with the sign of t. So a row's
+    norm is at most C, and ℓ1 is C or less (proof: docs/proofs/sums.md).
+    """
+
+    norm: int = 0
+    order: int = 1  # ℓ1, or ℓ2
+
+    selectable: ClassVar[bool] = True
+
+    @property
+    def l1(self) -> int:
+        most = len(self.operands) * self.norm**2
+        return min(super().l1, self.norm if self.order == 1 else math.isqrt(most))
+
+    @property
+    def linf(self) -> int:
+        return min(super().linf, self.norm)
+
+    def moved_squared(self, rows: int) -> int:
+        known = super().moved_squared(rows)
+        return known if self.order == 1 else min(known, (rows * self.norm) ** 2)
+
+    def is_count(self, schema: Schema) -> bool:
+        """Rows are scaled down."""
+        return False
+
+    def comparable(self) -> NormedSum:
+        """All are on one grid."""
+        return self
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        cells = len(self.cells)
+        codes = masked(self.cells.codes(chunk), keep, cells)
+        pairs = zip(self.operands, self.grids, strict=True)
+        steps = [on_grid(operand, grid, chunk, keep)[0].astype(np.int32) for operand, grid in pairs]
+        norms = self._norms(steps)
+        over = np.flatnonzero(norms > self.norm)
+        norms = norms[over]
+        out = np.empty((cells, len(steps)), dtype=np.int64)
+        for column, t in enumerate(steps):
+            far = t[over].astype(np.int64)
+            t[over] = np.sign(far) * (np.abs(far) * self.norm // norms)
+            out[:, column] = sum_by(codes, t.astype(np.float64), cells)
+        return out.reshape(-1)
+
+    def _norms(self, steps: Sequence[npt.NDArray[np.int32]]) -> Integers:
+        """The norm of each row: of ℓ2 a whole number that is no smaller, and above C only if the
+        norm itself is."""
+        sizes = np.zeros(len(steps[0]), dtype=np.int64)
+        for t in steps:
+            sizes += np.abs(t) if self.order == 1 else t.astype(np.int64) ** 2
+        if self.order == 1:
+            return sizes
+        # a float's square root may be short by a part of a step: two more are never short
+        above = np.sqrt(sizes.astype(np.float64)).astype(np.int64) + 2
+        return np.where(sizes > self.norm**2, above, 0)
+
+
+def grids_of_norm(bounds: Sequence[Bounds], norm: object) -> tuple[tuple[Grid, ...], int, int]:
+    """One grid for all columns, the norm in its steps, and its order: c, ("l1", c) or ("l2", c)."""
+    order, size = _parsed(norm)
+    # so coarse that a row's integers add up to about 2^30: their products stay in int64
+    wider = 2.0 ** math.ceil(math.log2(max(len(bounds), 1)))
+    step = max((sum_step(each) for each in bounds if each.lower or each.upper), default=1.0) * wider
+    grids = tuple(Grid.centred(each, step) for each in bounds)
+    steps = math.floor(Fraction(size) / Fraction(step))
+    most = sum(grid.reach for grid in grids)
+    if steps < min(FEWEST_STEPS, most):
+        raise QueryError(
+            f"norm={shown(norm)} is far smaller than what the bounds allow, a millionth: give "
+            "narrower bounds. Nothing was computed or charged."
+        )
+    return grids, min(steps, most), order
+
+
+def _parsed(norm: object) -> tuple[int, float]:
+    orders = {"l1": 1, "l2": 2}
+    name, size = "l1", norm
+    if isinstance(norm, tuple | list) and len(norm) == 2:
+        name, size = norm
+    is_number = isinstance(size, int | float | np.integer | np.floating)
+    good = is_number and not isinstance(size, bool) and name in ("l1", "l2")
+    if not good or not 0 < float(size) < math.inf:  # type: ignore[arg-type]
+        raise QueryError(
+            f"norm={shown(norm)} must be a number above 0, the most that the sizes of a row's "
+            'values add up to, or ("l2", number) for the root of their squares. Nothing was '
+            "computed or charged."
+        )
+    return orders[name], float(size)  # type: ignore[arg-type]

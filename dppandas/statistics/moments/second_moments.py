@@ -1,0 +1,124 @@
+"""Covariances and correlations of complete rows, by one vector of noisy sums of products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ...rows.expressions import Chunk
+from ...rows.facts.bounds import Grid
+from ...rows.values.vectors import Mask
+from ..base import Partial, sum_by
+from .covariance_tables import BITS, ROWS, WHOLE, CovarianceTable
+from .fieller import Design, Sums
+from .sums import on_grid
+
+Integers = npt.NDArray[np.int64]
+Values = tuple[npt.NDArray[np.float64], Mask]
+
+
+@dataclass(frozen=True)
+class SecondMoments(CovarianceTable):
+    """Of the rows that have all values, the sums of 1, of each x and of each product of two.
+
+    x in [-1, 1] is a value's place between its bounds, in steps of 2^-30; products are rounded to
+    such steps. So a row adds at most 2^30 to each of 1 + d + d(d+1)/2 sums: squared ℓ2 is 2^60
+    times their number, which Gaussian noise pays for (proof: docs/proofs/covariances.md).
+    """
+
+    @property
+    def states_of_all(self) -> int:
+        columns = len(self.operands)
+        return (columns + 1) * (columns + 2) // 2
+
+    @property
+    def same_rows(self) -> bool:
+        return True
+
+    @property
+    def l1(self) -> int:
+        return WHOLE * self.states_of_all
+
+    @property
+    def linf(self) -> int:
+        return WHOLE
+
+    @property
+    def monotone(self) -> bool:
+        return False
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        grids = [Grid.anchored(bounds) for bounds in self.bounds]
+        pairs = zip(self.operands, grids, strict=True)
+        values = complete([on_grid(operand, grid, chunk, keep) for operand, grid in pairs])
+        cells = len(self.cells)
+        codes = self.cells.codes(chunk)  # what isn't kept adds nothing anywhere
+        found = np.zeros((cells, self.states_of_all), dtype=np.int64)
+        for first in range(0, chunk.rows, ROWS):
+            these = slice(first, first + ROWS)
+            there = values[0][1][these]
+            factors = [np.where(there, WHOLE, 0)]
+            factors += [
+                _centred(steps[these], there, grid.high)
+                for (steps, _), grid in zip(values, grids, strict=True)
+            ]
+            of = None if codes is None else codes[these]
+            for k, (i, j) in enumerate(_pairs(len(grids))):
+                product = (factors[i] * factors[j] + WHOLE // 2) >> BITS
+                found[:, k] += sum_by(of, product.astype(np.float64), cells)
+        return found.reshape(-1)
+
+    def sums(self, noisy: Sequence[int], i: int, j: int) -> Sums:
+        """Of 1, x, y, x², xy and y²; for one column of 1, x and x²."""
+        one, two = min(i, j) + 1, max(i, j) + 1
+        wanted = [(0, 0), (0, one), (one, one)]
+        if i != j:
+            wanted = [(0, 0), (0, one), (0, two), (one, one), (one, two), (two, two)]
+        places = _pairs(len(self.operands))
+        found = tuple(Fraction(noisy[places.index(each)], WHOLE) for each in wanted)
+        return Sums(found, _design(i == j), 1, WHOLE)
+
+
+def complete(columns: Sequence[Values]) -> list[Values]:
+    """The values of rows in which none is missing."""
+    there = np.logical_and.reduce([each for _, each in columns])
+    return [(np.where(there, steps, 0.0), there) for steps, _ in columns]
+
+
+def _centred(steps: npt.NDArray[np.float64], there: Mask, most: int) -> Integers:
+    """Grid integers from 0 to ``most`` as x from -2^30 to 2^30; of a single point in the middle."""
+    t = steps.astype(np.int64)
+    x = 2 * ((t * WHOLE + most // 2) // most) - WHOLE if most else t
+    x[~there] = 0
+    return x
+
+
+@lru_cache(maxsize=128)
+def _pairs(columns: int) -> tuple[tuple[int, int], ...]:
+    """The factors of each sum: 0 stands for 1, and a column for itself."""
+    return tuple((i, j) for i in range(columns + 1) for j in range(i, columns + 1))
+
+
+@lru_cache(maxsize=2)
+def _design(is_one: bool) -> Design:
+    """1, u, v, u², uv, v² of u = (1+x)/2 and v = (1+y)/2, in each of 1, x, y, x², xy, y²."""
+    half, quarter, none = Fraction(1, 2), Fraction(1, 4), Fraction(0)
+    if is_one:
+        return (
+            (Fraction(1), half, none, quarter, none, none),
+            (none, half, none, half, none, none),
+            (none, none, none, quarter, none, none),
+        )
+    return (
+        (Fraction(1), half, half, quarter, quarter, quarter),
+        (none, half, none, half, quarter, none),
+        (none, none, half, none, quarter, half),
+        (none, none, none, quarter, none, none),
+        (none, none, none, none, quarter, none),
+        (none, none, none, none, none, quarter),
+    )

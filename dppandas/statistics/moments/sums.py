@@ -1,0 +1,176 @@
+"""Sums of clipped values on a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...rows.expressions import Chunk, Expression
+from ...rows.facts import kinds
+from ...rows.facts.bounds import Bounds, Grid
+from ...rows.facts.kinds import Schema
+from ...rows.values.vectors import Mask, as_numbers
+from ..base import Partial, Statistic, count_by, masked, sum_by
+from ..layout import Codes, Interval
+
+T = TypeVar("T")
+
+#: Of values that are True or False, which no finer step tells apart.
+TRUTHS = Grid(0.0, 1.0, 0, 1)
+
+
+@dataclass(frozen=True)
+class Sum(Statistic):
+    """For each cell and column, the sum of values clipped to bounds.
+
+    In steps of a column's grid a row adds rint(clip(x)/step), at most max(|rint(L/step)|,
+    |rint(U/step)|) in size: ℓ1 is their sum over the columns, ℓ∞ the largest of them
+    (proof: docs/proofs/sums.md).
+    """
+
+    operands: tuple[Expression, ...] = ()
+    grids: tuple[Grid, ...] = ()
+
+    needs: ClassVar = {"operands": kinds.NUMBERS}
+    selectable: ClassVar[bool] = True
+    measured_in: ClassVar = ("column",)
+    noise_in_columns: ClassVar[bool] = True
+
+    @property
+    def size(self) -> int:
+        return len(self.cells) * len(self.operands)
+
+    @property
+    def l1(self) -> int:
+        return sum(grid.reach for grid in self.grids)
+
+    @property
+    def linf(self) -> int:
+        return max(grid.reach for grid in self.grids)
+
+    @property
+    def monotone(self) -> bool:
+        return all(grid.low >= 0 for grid in self.grids)
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.cells.by, *self.operands)
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        cells = len(self.cells)
+        codes = masked(self.cells.codes(chunk), keep, cells)
+        out = np.empty((cells, len(self.operands)), dtype=np.int64)
+        for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
+            out[:, column] = _sum_and_count(operand, grid, chunk, codes, keep, cells)[0]
+        return out.reshape(-1)
+
+    def comparable(self) -> Sum:
+        """All sums on the coarsest of their grids."""
+        step = max(grid.step for grid in self.grids)
+        bounds = (Bounds(grid.low * grid.step, grid.high * grid.step) for grid in self.grids)
+        return replace(self, grids=tuple(Grid.centred(bound, step) for bound in bounds))
+
+    def _grid(self, entry: int) -> Grid:
+        return self.grids[entry % len(self.grids)]
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        return [value * self._grid(i).step for i, value in enumerate(noisy)]
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        steps = (self._grid(i).step for i in range(len(noisy)))
+        pairs = zip(noisy, steps, strict=True)
+        return [((v - half_width) * step, (v + half_width) * step) for v, step in pairs]
+
+    def error(self, half_width: int) -> float | None:
+        return max(self.errors_by_column(half_width))
+
+    def errors_by_column(self, half_width: int) -> list[float]:
+        return [half_width * grid.step for grid in self.grids]
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        return tuple(grid.step for grid in self.grids)
+
+    def possible(self, entry: int) -> Interval | None:
+        """On one side of 0 where all values are."""
+        grid = self._grid(entry)
+        return (0, math.inf) if grid.low >= 0 else (-math.inf, 0) if grid.high <= 0 else None
+
+    def is_count(self, schema: Schema) -> bool:
+        """Of what is True or False, unless clipped to less."""
+        ones = all(grid.reach * grid.step == 1 for grid in self.grids)
+        return ones and _are_truths(self.operands, schema)
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return ("rows",) if self.is_count(schema) else self.measured_in
+
+
+def _are_truths(operands: Sequence[Expression], schema: Schema) -> bool:
+    return all(each.is_truth or each.kind(schema) == kinds.TRUTH for each in operands)
+
+
+@dataclass(frozen=True)
+class Clipped(Statistic, registered=False):
+    """For each cell and column, parts that a row's clipped value is split into: never negative,
+    and T together, whatever the value is. So ℓ1 is T a column."""
+
+    operands: tuple[Expression, ...] = ()
+    bounds: tuple[Bounds, ...] = ()
+
+    needs: ClassVar = {"operands": kinds.NUMBERS}
+    measured_in: ClassVar = ("column",)
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        return tuple(Grid.anchored(bounds) for bounds in self.bounds)
+
+    @property
+    def l1(self) -> int:
+        return sum(grid.high for grid in self.grids)
+
+    @property
+    def linf(self) -> int:
+        return max(grid.high for grid in self.grids)
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.cells.by, *self.operands)
+
+
+def _sum_and_count(
+    operand: Expression,
+    grid: Grid,
+    chunk: Chunk,
+    codes: Codes | None,
+    keep: Mask | None,
+    cells: int,
+) -> tuple[Partial, Partial]:
+    """For each cell the sum of grid integers and the number of values that have one."""
+    values = as_numbers(operand.vector(chunk))
+    integers: npt.NDArray[np.float64] = np.empty_like(values)
+    grid.integers(values, out=integers)
+    mask = keep if codes is None else None
+    if mask is not None:
+        integers[~mask] = 0.0
+    if np.isnan(integers.sum()):  # NaN only where a value is missing: the grid has none
+        missing = np.isnan(integers)
+        integers[missing] = 0.0
+        mask = ~missing if mask is None else mask & ~missing
+    return sum_by(codes, integers, cells), count_by(codes, mask, chunk.rows, cells)
+
+
+def on_grid(
+    operand: Expression, grid: Grid, chunk: Chunk, keep: Mask | None
+) -> tuple[npt.NDArray[np.float64], Mask]:
+    """Grid integers of a chunk's values, 0 where there is none, and where there is one."""
+    values = as_numbers(operand.vector(chunk))
+    integers: npt.NDArray[np.float64] = np.empty_like(values)
+    grid.integers(values, out=integers)
+    there = ~np.isnan(integers)
+    if keep is not None:
+        there &= keep
+    integers[~there] = 0.0
+    return integers, there

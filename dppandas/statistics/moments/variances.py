@@ -1,0 +1,242 @@
+"""Variances and standard deviations, and both with the mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...rows.expressions import Chunk
+from ...rows.facts.bounds import Bounds, Grid
+from ...rows.facts.kinds import Schema
+from ...rows.values.vectors import Mask
+from ..base import Partial, masked, sum_by
+from ..layout import LISTED, Interval, spread
+from .means import _around, _half_up, _mean
+from .sums import Clipped, T, on_grid
+
+
+@dataclass(frozen=True)
+class Variance(Clipped):
+    """For each cell and column, the variance of values clipped to bounds, by three sums.
+
+    With t = rint((clip(x)-L)/step) in 0, …, T, a row adds B2 = rint(t²/T), B0 = rint((T-t)²/T) and
+    B1 = T - B0 - B2, which are not negative and add up to T: ℓ1 is T a column, as for a mean, and
+    the variance is (U-L)²·(B0·B2 - B1²/4)/(B0+B1+B2)² (proof: docs/proofs/variances.md).
+    """
+
+    ddof: int = 1
+    root: bool = False  # the standard deviation
+
+    not_asked: ClassVar = ("layout", "ddof", "root")
+
+    @property
+    def size(self) -> int:
+        return 3 * len(self.cells) * len(self.operands)
+
+    def says(self, entry: int) -> str:
+        return "spread"
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return self.measured_in if self.root else ("square",)
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """A row is shared out in T parts, which differ a little by column."""
+        return (max(1 / (grid.high or 1) for grid in self.grids),)
+
+    def possible(self, entry: int) -> Interval | None:
+        return 0, math.inf
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        cells = len(self.cells)
+        codes = masked(self.cells.codes(chunk), keep, cells)
+        out = np.zeros((3, cells, len(self.operands)), dtype=np.int64)
+        for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
+            steps, there = on_grid(operand, grid, chunk, keep if codes is None else None)
+            if not grid.high:
+                continue
+            t, whole = steps.astype(np.int64), grid.high
+            parts = [_half_up((whole - t) ** 2, whole), t, _half_up(t**2, whole)]
+            parts[1] = whole - parts[0] - parts[2]
+            for i, part in enumerate(parts):
+                part[~there] = 0
+                out[i, :, column] = sum_by(codes, part.astype(np.float64), cells)
+        return out.reshape(-1)
+
+    def _sums(self, noisy: Sequence[int]) -> list[tuple[tuple[int, int, int], Bounds, Grid]]:
+        third, columns = len(noisy) // 3, len(self.operands)
+        return [
+            (
+                (noisy[i], noisy[third + i], noisy[2 * third + i]),
+                self.bounds[i % columns],
+                self.grids[i % columns],
+            )
+            for i in range(third)
+        ]
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        answers = []
+        for sums, bounds, grid in self._sums(noisy):
+            b0, b1, b2 = (max(value, 0) for value in sums)
+            total = b0 + b1 + b2
+            # Nothing is known where there is nothing: the middle of what is possible.
+            share = _spread(b0, b1, b2) if total else Fraction(1, 8)
+            answers.append(self._shown(share, Fraction(total, grid.high or 1), bounds, grid))
+        return answers
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        intervals = []
+        for sums, bounds, grid in self._sums(noisy):
+            low = [max(value - half_width, 0) for value in sums]
+            high = [max(value + half_width, 0) for value in sums]
+            least, most = _spreads(low, high)
+            fewest, all_ = (Fraction(sum(ends), grid.high or 1) for ends in (low, high))
+            intervals.append(
+                (
+                    self._shown(least, all_, bounds, grid),
+                    self._shown(most, fewest, bounds, grid),
+                )
+            )
+        return _around(Variance.estimate(self, noisy), intervals)
+
+    def _shown(self, share: Fraction, values: Fraction, bounds: Bounds, grid: Grid) -> float:
+        """A share of (U-L)² as a variance or deviation of so many values, on the grid."""
+        width = Fraction(bounds.upper) - Fraction(bounds.lower)
+        variance = max(share, Fraction(0)) * width**2
+        if self.ddof:  # of fewer than ddof + 1 values pandas gives NaN; here how many is private
+            count = max(values, Fraction(self.ddof + 1))
+            variance *= count / (count - self.ddof)
+        step = Fraction(grid.step) / 2**10  # finer than values, for a small part of their square
+        if self.root:
+            return float(step * math.isqrt(math.floor(variance / step**2)))
+        step *= _power_of_two(width)
+        return float(round(variance / step) * step)
+
+    def per_row(self, half_width: int) -> float | None:
+        known = self.ratios_by_column(half_width)
+        return None if known is None else max(known)
+
+    def ratios_by_column(self, half_width: int) -> list[float] | None:
+        """For n values, at most; a deviation's depends on the deviation."""
+        if self.root:
+            return None
+        widths = zip(self.bounds, self.grids, strict=True)
+        return [(b.upper - b.lower) ** 2 * half_width / (g.high or 1) for b, g in widths]
+
+
+@dataclass(frozen=True)
+class Moments(Variance):
+    """For each cell and column, the number of values, their mean and their standard deviation.
+
+    All three are told by the sums of a variance, and cost no more than it alone (proof:
+    docs/proofs/variances.md). Cell by cell there is a row for each of the three.
+    """
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        counts, means = [], []
+        for sums, bounds, grid in self._sums(noisy):
+            b0, b1, b2 = (max(value, 0) for value in sums)
+            counts.append(float(max(round(Fraction(sum(sums), grid.high)), 0)))
+            means.append(_mean(2 * b2 + b1, 2 * b0 + b1, bounds))
+        return self._by_cell(counts, means, super().estimate(noisy))
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        counts: list[Interval] = []
+        means: list[Interval] = []
+        for sums, bounds, grid in self._sums(noisy):
+            low = [max(value - half_width, 0) for value in sums]
+            high = [max(value + half_width, 0) for value in sums]
+            ends = Fraction(sum(low), grid.high), Fraction(sum(high), grid.high)
+            counts.append((float(math.ceil(ends[0])), float(math.floor(ends[1]))))
+            # u lies at 0, ½ and 1: what lies at ½ draws the mean towards it
+            least = [_mean(2 * low[2] + b, 2 * high[0] + b, bounds) for b in (low[1], high[1])]
+            most = [_mean(2 * high[2] + b, 2 * low[0] + b, bounds) for b in (low[1], high[1])]
+            known = sum(high) > 0
+            means.append((min(least), max(most)) if known else (bounds.lower, bounds.upper))
+        found = self._by_cell(counts, means, super().intervals(noisy, half_width))
+        return _around(self.estimate(noisy), found)
+
+    def says(self, entry: int) -> str:
+        return ("number", "value", "spread")[entry // len(self.operands) % 3]
+
+    def rows_at_most(
+        self, noisy: Sequence[int], law: Any, confidence: float
+    ) -> Sequence[float] | None:
+        intervals, columns = self.intervals_at(noisy, law, confidence), len(self.operands)
+        return [high for i, (_, high) in enumerate(intervals) if i // columns % 3 == 0]
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return "rows", "column"
+
+    def possible(self, entry: int) -> Interval | None:
+        bounds = self.bounds[entry % len(self.bounds)]
+        return (bounds.lower, bounds.upper) if self.says(entry) == "value" else (0, math.inf)
+
+    def in_words(self, errors: Sequence[float]) -> str:
+        """Of each of the three, in each column."""
+        names = self.asked_columns
+        pairs = list(zip(errors, self.told_errors(errors), strict=True))
+        width, said = len(names), []
+        for column in range(width):
+            three = (spread(pairs[column + row * width :: 3 * width]) for row in range(3))
+            words = zip(("count", "mean", "std"), three, strict=True)
+            said.append(", ".join(f"{word} {each}" for word, each in words if each))
+        if width == 1:
+            return said[0]
+        more = f"; … ({width} columns)" if width > LISTED else ""
+        pairs_of = zip(names[:LISTED], said[:LISTED], strict=True)
+        return "; ".join(f"{name}: {each}" for name, each in pairs_of) + more
+
+    def _by_cell(self, *three: Sequence[T]) -> list[T]:
+        """The rows of the answer, of which a cell has three."""
+        columns = len(self.operands)
+        starts = range(0, len(three[0]), columns)
+        return [x for start in starts for each in three for x in each[start : start + columns]]
+
+    def per_row(self, half_width: int) -> float | None:
+        return None
+
+
+def _power_of_two(width: Fraction) -> Fraction:
+    """The least power of two that is no smaller."""
+    return Fraction(2) ** math.frexp(float(width))[1] if width else Fraction(1)
+
+
+def _spread(b0: int, b1: int, b2: int) -> Fraction:
+    """The variance as a share of (U-L)², 0 to 1/4."""
+    total = b0 + b1 + b2
+    return Fraction(4 * b0 * b2 - b1 * b1, 4 * total * total)
+
+
+def _spreads(low: Sequence[int], high: Sequence[int]) -> tuple[Fraction, Fraction]:
+    """The least and the most of `_spread` over a box, and within what a variance can be.
+
+    It falls in b1. In b0 alone it first rises and then falls, with its top at b1 + b2 + b1²/(2·b2),
+    and likewise in b2: so it is least at a corner, and most at a corner or at the top of an edge;
+    or all over the inside where b1 is 0 and b0 can be b2.
+    """
+    if not sum(high):
+        return Fraction(0), Fraction(1, 4)
+    corners = [(a, high[1], c) for a in (low[0], high[0]) for c in (low[2], high[2])]
+    least = min((_spread(*corner) for corner in corners if sum(corner)), default=Fraction(0))
+    b1 = low[1]
+    tops = [(Fraction(a), Fraction(c)) for a in (low[0], high[0]) for c in (low[2], high[2])]
+    for side, other in ((0, 2), (2, 0)):
+        for fixed in (low[other], high[other]):
+            top = b1 + fixed + (Fraction(b1 * b1, 2 * fixed) if fixed else Fraction(0))
+            at = min(max(top, Fraction(low[side])), Fraction(high[side]))
+            edge = (at, Fraction(fixed))
+            tops.append(edge if side == 0 else (edge[1], edge[0]))
+    if not b1 and max(low[0], low[2], 1) <= min(high[0], high[2]):
+        return max(least, Fraction(0)), Fraction(1, 4)
+    most = max(
+        ((a * c - Fraction(b1 * b1, 4)) / (a + b1 + c) ** 2 for a, c in tops if a + b1 + c),
+        default=Fraction(1, 4),
+    )
+    most = min(max(most, Fraction(0)), Fraction(1, 4))
+    return min(max(least, Fraction(0)), most), most

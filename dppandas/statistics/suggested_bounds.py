@@ -1,0 +1,175 @@
+"""Bounds for a column that nobody knows: a histogram of the powers of two that hold its values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InternalError, QueryError
+from ..privacy.accounting.measures import NOTHING, Asked
+from ..privacy.mechanisms.base import Mechanism, Sensitivity
+from ..privacy.mechanisms.noise import DiscreteLaplace
+from ..rows.expressions import Chunk, Expression
+from ..rows.facts import kinds
+from ..rows.values.vectors import Mask, as_numbers
+from .base import Partial, Statistic
+from .counting.counts import SHARE_STEP
+from .layout import Interval
+
+#: A cell holds the numbers of one sign and 2^(e-1) < |x| ≤ 2^e, for e in this range. Smaller
+#: numbers lie in the cell of 0, larger ones in a last cell at either end.
+SMALLEST, LARGEST = -63, 128
+SIDE = LARGEST - SMALLEST + 1
+CELLS = 2 * (SIDE + 1) + 1
+
+#: An empty cell passes for one with rows in one of so many releases, at most.
+SURE = 0.975
+
+
+@dataclass(frozen=True)
+class SurelyRows(DiscreteLaplace):
+    """Discrete Laplace noise, and how large it gets: the threshold for cells that surely have rows.
+
+    *Guarantee*: that of the noise; the threshold is a public number (docs/proofs/ranges.md).
+    """
+
+    def release(self, integers: Sequence[int]) -> list[int]:
+        """The noisy integers and, last, the threshold."""
+        return [*super().release(integers), self.half_width(SURE, len(integers))]
+
+    def blank(self, size: int) -> list[int]:
+        return [0] * (size + 1)
+
+
+@dataclass(frozen=True)
+class Magnitudes(Statistic):
+    """How many values lie in each cell of a public grid of powers of two, and bounds made of that.
+
+    A row lies in one cell: ℓ1 is 1 (proof: docs/proofs/ranges.md).
+    """
+
+    operand: Expression | None = None
+
+    needs: ClassVar = {"operand": kinds.NUMBERS}
+    measured_in: ClassVar = ("column", "share")
+
+    @property
+    def size(self) -> int:
+        return CELLS
+
+    @property
+    def l1(self) -> int:
+        return 1
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return () if self.operand is None else (self.operand,)
+
+    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+        if asked.epsilon is None or asked.noise != "laplace":
+            raise QueryError(f"bounds are found by Laplace noise: give epsilon=. {NOTHING}")
+        return SurelyRows(DiscreteLaplace.calibrate(moved.l1, asked.epsilon).scale)
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        if self.operand is None:
+            raise InternalError("bounds of no column.")
+        values = as_numbers(self.operand.vector(chunk))
+        there = ~np.isnan(values)
+        if keep is not None:
+            there &= keep
+        cells = cell_of(values[there])
+        return np.bincount(cells, minlength=CELLS).astype(np.int64)
+
+    def _range(self, noisy: Sequence[int]) -> tuple[int, int] | None:
+        """The first and last cell that surely has rows."""
+        *counts, threshold = noisy
+        sure = [i for i in range(1, CELLS - 1) if counts[i] > threshold]
+        return (sure[0], sure[-1]) if sure else None
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        found = self._range(noisy)
+        if found is None:
+            return [math.nan] * 3
+        first, last = found
+        inside, total = sum(noisy[first : last + 1]), sum(noisy[:CELLS])
+        share = _share(total - inside, inside)
+        return [edges(first)[0], edges(last)[1], share]
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        raise InternalError("bounds have intervals by `intervals_at`.")
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        """Of the ends: where those of bounds for all values lie. Of the share: that of the values
+        that these bounds, once chosen, clip. With SURE no cell without rows was taken; what is left
+        of the confidence bounds the noise of every sum that could have been asked for."""
+        found, beta = self._range(noisy), SURE - confidence
+        if found is None or beta < 0:
+            return [(-math.inf, math.inf), (-math.inf, math.inf), (0.0, 1.0)]
+        first, last = found
+        ends = [(-math.inf, edges(first)[0]), (edges(last)[1], math.inf)]
+        if beta == 0:
+            return [*ends, (0.0, 1.0)]
+        size = last + 1 - first
+        inside, total = sum(noisy[first : last + 1]), sum(noisy[:CELLS])
+        sums = (CELLS - 2) * (CELLS - 1)  # inside and outside of each range of cells
+        near, far = (most_noise(law.scale, n, beta / sums) for n in (size, CELLS - size))
+        outside = total - inside
+        share = (
+            _share(max(0, outside - far), inside + near),
+            _share(outside + far, inside - near, nothing=1.0),
+        )
+        return [*ends, share]
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        """How many rows a cell may have and still be left outside."""
+        return f"≤ {2 * law.half_width(SURE, CELLS):,} rows a power of two"
+
+
+def cell_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """The cell of each number, exactly: by its binary exponent."""
+    mantissa, exponent = np.frexp(np.abs(values))
+    power = exponent - (mantissa == 0.5)  # 2^(power-1) < |x| ≤ 2^power
+    power = np.where(np.isinf(values), LARGEST + 1, np.where(values == 0, SMALLEST - 1, power))
+    place = np.clip(power - SMALLEST + 1, 0, SIDE + 1)
+    signed: npt.NDArray[np.int64] = np.where(values < 0, -place, place) + SIDE + 1
+    return signed
+
+
+def edges(cell: int) -> tuple[float, float]:
+    """The bounds of a cell that has some."""
+    place = cell - SIDE - 1
+    if not place:
+        return 0.0, 0.0
+    high = math.ldexp(1.0, SMALLEST + abs(place) - 1)
+    return (high / 2, high) if place > 0 else (-high, -high / 2)
+
+
+def most_noise(scale: Fraction, entries: int, beta: float) -> int:
+    """A bound on the size of the sum of so many noises that fails with probability at most β.
+
+    Chernoff: P[ΣZ ≥ t] ≤ E[exp(sZ)]^n exp(-st) for every s below 1/scale, and
+    E[exp(sZ)] = (1-a)² / ((1-a e^s)(1-a e^-s)).
+    """
+    rate = 1 / float(scale)
+    need = math.log(2 / beta)
+
+    def bound(share: float) -> float:
+        s = share * rate
+        logs = 2 * math.log(-math.expm1(-rate)) - math.log(-math.expm1(s - rate))
+        logs -= math.log(-math.expm1(-s - rate))
+        return (entries * logs + need) / s
+
+    return math.floor(min(bound(i / 64) for i in range(1, 64)) * (1 + 1e-9)) + 1
+
+
+def _share(part: int, rest: int, nothing: float = math.nan) -> float:
+    """What part of the whole; below 0 counts as 0."""
+    part, rest = max(0, part), max(0, rest)
+    if not part + rest:
+        return nothing
+    return float(round(Fraction(part, part + rest) / SHARE_STEP) * SHARE_STEP)
