@@ -145,7 +145,7 @@ MUTANTS = [
            "edges = _between_units(edges, table.codes)", "pass",
            "test_neighbours.py::test_order_and_blocks_never_change_what_units_are_asked"),
     Mutant(3, "means off the grid", "statistics/moments/means.py",
-           "return Grid.anchored(bounds).number(Fraction(bounds.lower) + width * share)",
+           "return bounds.grid.number(Fraction(bounds.lower) + width * share)",
            "return float(Fraction(bounds.lower) + width * share)",
            "test_laws.py::test_every_released_float_lies_on_a_public_power_of_two_grid"),
     Mutant(3, "shares off the grid", "statistics/counting/counts.py",

@@ -29,6 +29,7 @@ from hypothesis import strategies as st
 import dppandas as dp
 from dppandas.engines import truncation
 from dppandas.engines.readers import Columns
+from dppandas.ledger import canonical as canonical_texts
 from dppandas.rows.values import MISSING, Cell, canonical, hashing, key, labels, name, vectors
 from dppandas.rows.values.cells import (
     FAMILIES,
@@ -551,7 +552,7 @@ def test_ledgers_of_the_form_before_go_on_and_replay_nothing(
             part.count(epsilon="0.5")
 
     for form, spent in ((1, 1), (2, 2), (2, 2)):
-        monkeypatch.setattr("dppandas.ledger.canonical.FORM", form)
+        monkeypatch.setattr(canonical_texts, "FORM", form)
         monkeypatch.setattr("dppandas.frames.protect.FORM", form)
         dp.reset()
         dp.session(epsilon=9, store=tmp_path / "a.ledger")

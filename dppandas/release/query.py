@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..ledger import canonical
@@ -92,7 +93,7 @@ class Query:
         asserted = "" if self.source.verified else f" ({self.source.lineage})"
         return f"{self.source.name}{asserted}: {self}"
 
-    @property
+    @cached_property
     def moved(self) -> Sensitivity:
         """What one unit moves, by all rows that it can have or become."""
         return self.statistic.sensitivity(self.source.unit.max_rows * self.branches)

@@ -204,12 +204,17 @@ def _drawn(
             f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
         )
     is_real = recorder.get() is None
-    error = expected.answered_error(each.query, each.mechanism, noisy) if is_real else ""
-    draw, said = _kept(running, entries[0], noisy if is_real else None, error)
-    if said:
+    before = entries[0].error
+    error = (
+        expected.answered_error(each.query.statistic, each.mechanism, noisy, before)
+        if is_real
+        else ""
+    )
+    draw, problem = _kept(running, entries[0], noisy if is_real else None, error)
+    if problem:
         raise ReleaseFailed(
             f"'{each.query}' was charged {entries[0].loss} and not answered, for an answer that is "
-            f"not kept may not be shown: another could be drawn beside it. {said}"
+            f"not kept may not be shown: another could be drawn beside it. {problem}"
         )
     return None if draw is None else Answer(entries[0], noisy, draw)
 
@@ -260,7 +265,7 @@ def _prepared(
     if not query.asked.allows(loss):
         raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
     charged = query.asked.charged(loss)
-    before = expected.expected_error(query, mechanism)
+    before = expected.in_words(query.statistic, mechanism)
     key = query.key if running.replays else ""
     scale = units.scale_in_words(query.statistic, mechanism)
     entry = _draft(query, charged, mechanism.name, scale, before, key)

@@ -291,10 +291,9 @@ class Statistic(ABC):
         """The error in words, before the release, as far as public facts can say."""
         return self.expected(law.half_width(confidence, self.size))
 
-    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> str:
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
         """The error of an answer in words, for each column asked: what it says itself, and where it
         can't, or there is a crowd of numbers, what public facts said before."""
-        before = self.expected_at(law, confidence)
         if len(noisy) > CROWD:
             return before
         try:

@@ -42,7 +42,7 @@ class Spending:
 
     def __init__(self, losses: Mapping[Place, Loss] | None = None) -> None:
         self.losses = dict(losses or {})
-        self._trees = _grown({}, self.losses.items())
+        self._trees = _grown({}, self.losses.items()) if self.losses else {}
 
     def plus(self, charges: Iterable[tuple[Place, Loss]]) -> Spending:
         """With some more charges."""
@@ -50,7 +50,7 @@ class Spending:
         after = Spending()
         after.losses = dict(self.losses)
         for place, loss in more:
-            after.losses[place] = after.losses.get(place, Loss()) + loss
+            after.losses[place] = after.losses[place] + loss if place in after.losses else loss
         after._trees = _grown(self._trees, more)
         return after
 
