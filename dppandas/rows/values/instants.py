@@ -59,23 +59,23 @@ def _days(year: int, month: int, day: int) -> int:
     return datetime.date(year, month, day).toordinal() - _FIRST
 
 
-def micros_of(hour: int, minute: int, second: int, micro: int) -> int:
-    """Microseconds since midnight."""
+def _micros_of(hour: int, minute: int, second: int, micro: int) -> int:
+    """Since midnight."""
     return ((hour * 60 + minute) * 60 + second) * 10**6 + micro
 
 
 def _datetime(cell: datetime.datetime, room: object) -> Cell:
-    wall = _days(*_DAY(cell)) * 86_400 * 10**6 + micros_of(*_CLOCK(cell))
+    wall = _days(*_DAY(cell)) * 86_400 * 10**6 + _micros_of(*_CLOCK(cell))
     zone = _ZONE(cell)
     if zone is None:
         return instant(wall * 1000, None)
-    offset = offset_micros(datetime.datetime.utcoffset(cell))
+    offset = _offset_micros(datetime.datetime.utcoffset(cell))
     if offset is None:
         return instant(wall * 1000, None)
     return instant((wall - offset) * 1000, zone_name(zone, offset))
 
 
-def offset_micros(offset: datetime.timedelta | None) -> int | None:
+def _offset_micros(offset: datetime.timedelta | None) -> int | None:
     """An offset from UTC in microseconds."""
     if offset is None:
         return None
@@ -90,7 +90,7 @@ def zone_name(zone: datetime.tzinfo | None, offset: int = 0) -> str:
         name = zone.key
     elif type(zone).__module__.partition(".")[0] == "pytz":
         name = getattr(zone, "zone", None)
-    if isinstance(name, str) and name not in _UTC and is_known(str.__str__(name)):
+    if isinstance(name, str) and name not in _UTC and _is_known(str.__str__(name)):
         return str.__str__(name)
     if offset == 0:
         return "UTC"
@@ -100,7 +100,7 @@ def zone_name(zone: datetime.tzinfo | None, offset: int = 0) -> str:
 
 
 @lru_cache(maxsize=1024)
-def is_known(name: str) -> bool:
+def _is_known(name: str) -> bool:
     """Whether a name is that of a zone: one from a file may have any."""
     try:
         zoneinfo.ZoneInfo(name)
@@ -115,7 +115,7 @@ def zone_of(zone: datetime.tzinfo) -> str | None:
     if name[0] not in "+-":
         return name
     try:
-        offset = offset_micros(zone.utcoffset(None))
+        offset = _offset_micros(zone.utcoffset(None))
     except Exception:
         return None
     return None if offset is None else zone_name(zone, offset)
@@ -129,7 +129,7 @@ def _timestamp(cell: pd.Timestamp, room: object) -> Cell:
     zone = _ZONE(cell)
     if nanos is None or zone is None:
         return MISSING if nanos is None else instant(nanos, None)
-    offset = offset_micros(_OFFSET_OF_TIME(cell)) or 0
+    offset = _offset_micros(_OFFSET_OF_TIME(cell)) or 0
     return instant(nanos, zone_name(zone, offset))
 
 
@@ -176,8 +176,8 @@ def _timedelta(cell: datetime.timedelta, room: object) -> Cell:
 def _clock(cell: datetime.time, room: object) -> Cell:
     offset = None
     if _ZONE_OF_DAY(cell) is not None:
-        offset = offset_micros(datetime.time.utcoffset(cell))
-    return "clock", (micros_of(*_OF_DAY(cell)), offset)
+        offset = _offset_micros(datetime.time.utcoffset(cell))
+    return "clock", (_micros_of(*_OF_DAY(cell)), offset)
 
 
 #: What reads each type; what else a cell lies in doesn't matter to it.
