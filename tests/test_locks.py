@@ -440,7 +440,7 @@ def test_a_child_that_outlives_its_parent_loses_no_charge(file: Path) -> None:
 def test_no_connection_is_carried_through_a_fork(file: Path) -> None:
     body = """
         import threading
-        from dppandas import connections
+        from dppandas.ledger.storage import connections
         opened, done = threading.Event(), threading.Event()
         threading.Thread(
             target=lambda: (store.count(), opened.set(), done.wait(), store.count(), say("again"))
@@ -489,7 +489,7 @@ BACKED_UP = """
 """
 #: Tries to charge, without patience.
 TRIES = """
-    from dppandas import connections
+    from dppandas.ledger.storage import connections
     connections.PATIENCE = 0.2
     while heard():
         try:
