@@ -28,7 +28,8 @@ from typing import Any
 
 from . import local as local
 from . import models as models
-from .audit.privacy_loss import PrivacyLoss, privacy_loss
+from .audit.loss_curve import PrivacyLoss
+from .audit.privacy_loss import privacy_loss
 from .display.plots.plot import plot
 from .errors import (
     BudgetExceeded,

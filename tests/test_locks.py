@@ -20,7 +20,7 @@ import pytest
 
 import dppandas as dp
 from dppandas import __main__
-from dppandas.ledger.storage import connections, locks
+from dppandas.ledger.storage import connections, locks, paths
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Entry
 from dppandas.ledger.storage.verify import verified
@@ -440,7 +440,7 @@ def test_a_child_that_outlives_its_parent_loses_no_charge(file: Path) -> None:
 def test_no_connection_is_carried_through_a_fork(file: Path) -> None:
     body = """
         import threading
-        from dppandas import connections
+        from dppandas.ledger.storage import connections
         opened, done = threading.Event(), threading.Event()
         threading.Thread(
             target=lambda: (store.count(), opened.set(), done.wait(), store.count(), say("again"))
@@ -462,7 +462,7 @@ def test_the_last_to_close_leaves_one_file(file: Path) -> None:
     first, second = SqliteStore(file), SqliteStore(file)
     first.add([DRAFT], agreed)
     first.close()
-    assert connections.is_shared(file)
+    assert paths.is_shared(file)
     second.close()
     assert [p.name for p in file.parent.iterdir()] == ["a.ledger"]
     assert sqlite3.connect(file).execute("SELECT count(*) FROM events").fetchone()[0] == 2
@@ -489,7 +489,7 @@ BACKED_UP = """
 """
 #: Tries to charge, without patience.
 TRIES = """
-    from dppandas import connections
+    from dppandas.ledger.storage import connections
     connections.PATIENCE = 0.2
     while heard():
         try:

@@ -17,6 +17,7 @@ import pytest
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.ledger.ledger import attribute_to
+from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Token
 from dppandas.release.session import scratch
 
@@ -323,7 +324,7 @@ class TestLedger:
 def test_a_budget_is_set_once() -> None:
     dp.session(epsilon=1)
     with pytest.raises(dp.SessionError, match="has a budget of ε = 1 already"):
-        dp.ledger().limit(dp.budget.Epsilon(50))
+        dp.ledger().limit(Epsilon(50))
     assert dp.ledger().budget == 1
 
 

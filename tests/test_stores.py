@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas.ledger.storage import connections, sqlite
+from dppandas.ledger.storage import connections, schema
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Entry, MemoryStore, Registered, Store
 from dppandas.privacy.accounting.composition import Part
@@ -278,7 +278,7 @@ def test_a_damaged_file_is_told_and_nothing_is_released(tmp_path: Path) -> None:
 def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "a.ledger", TERMS).close()
     db = sqlite3.connect(tmp_path / "a.ledger")
-    db.execute(f"PRAGMA user_version = {sqlite.SCHEMA + 1}")
+    db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     db.close()
     with pytest.raises(dp.StoreError, match="newer dppandas"):
         SqliteStore(tmp_path / "a.ledger", TERMS)
@@ -308,9 +308,7 @@ def test_a_file_that_can_only_be_read_still_replays_and_charges_nothing(
     answer = people().count(epsilon=0.5)
     dp.reset()
     before = file.read_bytes()
-    monkeypatch.setattr(
-        connections, "_is_writable", lambda path: False
-    )  # root may write everywhere
+    monkeypatch.setattr(connections, "is_writable", lambda path: False)  # root may write everywhere
     dp.session(store=file)
     assert people().count(epsilon=0.5) == answer
     with pytest.raises(dp.StoreError, match="can only be read here"):

@@ -22,7 +22,8 @@ import pandas as pd
 
 from ..rows.facts.keys import is_missing
 from ..rows.values import MISSING, canonical, name
-from ..rows.values.cells import OPAQUE, are_small
+from ..rows.values.cells import are_small
+from ..rows.values.families import OPAQUE
 
 #: What was said of parts, by their ids.
 Known = dict[int, tuple[Any, str]]

@@ -19,7 +19,7 @@ from ..privacy.accounting.composition import Spending
 from ..privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ..privacy.accounting.measures import NOTHING, Measure, Terms
 from ..privacy.sampling import entropy
-from . import html, report, statement
+from . import export, html, statement
 from .snapshot import Snapshot
 from .storage.leases import Claim
 from .storage.store import Answer, Entry, MemoryStore, Store
@@ -242,7 +242,7 @@ class Ledger:
         dppandas.errors.QueryError: path='report.txt': its ending says what is written: .html for \
 readers, .json for programs, .csv for a table.
         """
-        report.written(self.snapshot(), path)
+        export.written(self.snapshot(), path)
 
     def limit(self, terms: Terms) -> None:
         """Give an unlimited ledger a budget; what is spent counts."""

@@ -60,20 +60,20 @@ class Session:
         self.experimental = experimental
         self.replays = replays
         self.holdings: dict[str, Holding] = {}
-        self._asked: tuple[tuple[str, Query], ...] = ()
+        #: The latest different queries that this kernel asked, by name, the last first.
+        self.asked: dict[str, Query] = {}
 
     @property
     def is_untouched(self) -> bool:
         """Whether it is a ledger in memory without limit, charge, source or permission."""
-        ledger, said = self.ledger, (self.strict, self.experimental)
-        has_any = ledger.terms.limit is not None or ledger.store.identity or ledger.count()
-        return not (has_any or self.holdings or any(said))
+        ledger, has_any = self.ledger, self.holdings or self.strict or self.experimental
+        return ledger.budget is None and not (has_any or ledger.store.identity or ledger.count())
 
     def remember(self, query: Query) -> None:
         """Keep what is asked, so that a view can tell what more of it would cost: public facts
         only, and none of what a caller's function may hold."""
         name = query.name
-        known = dict(self._asked).get(name)
+        known = self.asked.get(name)
         if known is None:
             try:
                 canonical.text((query.where, query.statistic))
@@ -81,14 +81,9 @@ class Session:
                 return
         else:
             query = replace(known, asked=query.asked)
-        others = (each for each in self._asked if each[0] != name)
+        others = [each for each in self.asked.items() if each[0] != name]
         # in one step, for other threads may be reading it
-        self._asked = ((name, query), *others)[:REMEMBERED]
-
-    @property
-    def asked(self) -> dict[str, Query]:
-        """The latest different queries that this kernel asked, by name, the last first."""
-        return dict(self._asked)
+        self.asked = dict([(name, query), *others][:REMEMBERED])
 
     @property
     def budget(self) -> Epsilon | None:
@@ -117,8 +112,7 @@ class Session:
 
     def holding(self, source_id: str) -> Holding | None:
         """The protected source of an id."""
-        found = (h for h in self.holdings.values() if h.source.id == source_id)
-        return next(found, None)
+        return next((h for h in self.holdings.values() if h.source.id == source_id), None)
 
     def ledger_of(self, source: Source) -> str:
         """A name of the ledger that a source's releases are in; "" where nobody named it."""
@@ -201,8 +195,8 @@ _slot: ContextVar[_Slot] = ContextVar("dppandas session", default=_Slot())  # no
 
 
 def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
-    """With a note of what was refused: what is asked next would go on in another session than was
-    meant, maybe in one without limit. To look at the running one, by no argument, notes nothing."""
+    """Note what was refused: the next question would go on in another session than was meant, maybe
+    in one without limit. A call without arguments only looks at the running session."""
 
     @functools.wraps(opens)
     def opened(*args: P.args, **kwargs: P.kwargs) -> Session:
@@ -252,12 +246,11 @@ def session(
         refused. What was answered is answered again at no cost, after a restart too. Without it
         the ledger lives in memory.
 
-    Called again with the same budget (a cell run again) it returns the running session and resets
-    nothing. A budget given to a session that has none counts what was released before. Another
-    budget raises `SessionError`: end the session with `dp.reset()` first. After any refusal nothing
-    is released, in the running session neither, until a session is opened by a call that is not
-    refused (that of the running one will do, such as its budget again) or `dp.reset()` is said.
-    Without arguments this only looks at the running session, and opens none in this sense.
+    Called again with the same budget, as when a cell is run again, it returns the running session
+    and resets nothing. A budget given to a session without one counts what was released before.
+    Another budget raises `SessionError`: call `dp.reset()` first. After a refusal nothing is
+    released, not even in the running session, until a call with arguments succeeds (the running
+    session's own budget will do) or `dp.reset()` is called.
 
     *Guarantee*: the sum of the losses of all answers never exceeds the budget, so everything
     released in the session together is epsilon-differentially private (sequential composition:
@@ -288,9 +281,8 @@ def _started(
         running = slot.session = None
     if running is None:
         file = None if store is None else sqlite.SqliteStore(store, terms)
-        terms = terms if file is None else file.terms
-        slot.session = running = Session(terms, bool(strict), store=file)
-        return running
+        slot.session = Session(file.terms if file else terms, bool(strict), store=file)
+        return slot.session
     if store is not None and not running.ledger.store.is_at(store):
         raise SessionError(
             "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
@@ -317,9 +309,8 @@ def _started(
 def allow_experimental(allowed: bool = True) -> None:
     """Allow answers whose guarantee isn't fully proven, in the running session; or no more.
 
-    An operation that is experimental says what is not proven where it is refused, which is before
-    anything is charged. `dp.reset()` ends the permission with the session. Where no session runs,
-    one without limit is started.
+    A refusal, before anything is charged, says what is not proven. `dp.reset()` ends the permission
+    with the session. Where no session runs, one without limit is started.
 
     >>> import dppandas as dp
     >>> dp.reset()
@@ -371,14 +362,10 @@ def reset() -> None:
     session answer no more. After a refused `session` this lets releases go on, in a session without
     limit as long as none is opened.
     """
-    _end(_slot.get())
+    with _lock: _end(_slot.get())  # noqa: E701  # fmt: skip
 
 
 def _end(slot: _Slot) -> None:
-    with _lock: _ended(slot)  # noqa: E701  # fmt: skip
-
-
-def _ended(slot: _Slot) -> None:
     ended, slot.session, slot.refused = slot.session, None, ""
     if ended is None:
         return
@@ -404,7 +391,7 @@ def scratch() -> Iterator[Session]:
         yield session()
     finally:
         _slot.reset(token)
-        _end(slot)
+        with _lock: _end(slot)  # noqa: E701  # fmt: skip
         slot.is_over = True
 
 

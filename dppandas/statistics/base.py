@@ -30,8 +30,6 @@ Partial = npt.NDArray[np.int64]
 Over = Callable[[Sequence[Chunk], Expression | None], Any]
 Read = Callable[[Over, Callable[[], Gathering]], Any]
 
-LARGEST_INT = 2**63 - 1
-
 #: So many errors are looked at to tell the range of them.
 CROWD = 2**12
 
@@ -175,11 +173,9 @@ class Statistic(ABC):
         """Likewise how far they may be off."""
         if self.in_ranks:
             return list(errors)
-
-        def says(entry: int) -> str:
-            return "number" if self.says(entry) == "number" else "spread"
-
-        return self.layout.told(errors, says, math.ceil)
+        return self.layout.told(
+            errors, lambda entry: "number" if self.says(entry) == "number" else "spread", math.ceil
+        )
 
     #: Whether noise is told in the units of the columns, and not in rows.
     noise_in_columns: ClassVar[bool] = False
@@ -401,8 +397,3 @@ def sum_by(codes: Codes | None, integers: npt.NDArray[np.float64], cells: int) -
     if codes is None:
         return np.array([integers.sum()], dtype=np.float64).astype(np.int64)
     return np.bincount(codes, weights=integers, minlength=cells + 1)[:cells].astype(np.int64)
-
-
-def clamped(value: int) -> int:
-    """A noisy integer as an int64; noise beyond it is never seen, but must not raise."""
-    return max(-LARGEST_INT, min(LARGEST_INT, value))

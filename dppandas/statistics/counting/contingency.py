@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...rows.facts.kinds import Schema
-from ..base import Read, clamped
+from ..base import Read
 from ..layout import Interval, short
-from .counts import Count, rounded
+from .counts import Count, clamped, rounded
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
 

@@ -21,13 +21,13 @@ from ...rows.facts import kinds
 from ...rows.facts.kinds import Schema
 from ...rows.values import labels
 from ...rows.values.vectors import Mask
-from ..base import Partial, Read, Statistic, clamped
+from ..base import Partial, Read, Statistic
 from ..layout import Cells, Codes, Interval, Layout
 from ..moments.means import Mean
 from ..moments.norms import NormedSum
 from ..moments.sums import Sum
 from ..moments.variances import Variance
-from .counts import Count
+from .counts import Count, clamped
 
 #: What is exact, or a part of it: see `thresholds.Found`.
 Entries = dict[str, tuple[tuple[Any, ...], tuple[int, ...]]]
