@@ -38,13 +38,14 @@ class Token(str):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _token, (str(self), self.payload)
+        return token, (str(self), self.payload)
 
 
-def _token(text: str, payload: Any = None) -> Token:
-    token = Token(text)
-    token.payload = payload
-    return token
+def token(text: str, payload: Any = None) -> Token:
+    """A token, and what it holds."""
+    made = Token(text)
+    made.payload = payload
+    return made
 
 
 @dataclass(frozen=True)
