@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import dppandas as dp
 from dppandas import __main__
 from dppandas.ledger.html import ELSEWHERE
-from dppandas.ledger.storage import chain, connections, sqlite
+from dppandas.ledger.storage import chain, connections, sqlite, verify
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Entry, Registered
 from dppandas.ledger.storage.verify import first_beyond, verified
@@ -577,11 +577,11 @@ def test_a_file_that_changes_meanwhile_is_read_again(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marks = iter([(1,), (2,), (2,), (2,)])
-    monkeypatch.setattr("dppandas.ledger.storage.verify._mark", lambda file: next(marks))
+    monkeypatch.setattr(verify, "_mark", lambda file: next(marks))
     assert verified(file).is_sound
     assert list(marks) == []
     times = iter(range(100))
-    monkeypatch.setattr("dppandas.ledger.storage.verify._mark", lambda file: (next(times),))
+    monkeypatch.setattr(verify, "_mark", lambda file: (next(times),))
     with pytest.raises(dp.StoreError, match="verify a copy"):
         verified(file)
 

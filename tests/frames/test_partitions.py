@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import dppandas as dp
 from dppandas.ledger.ledger import Ledger
+from dppandas.ledger.storage import sqlite
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Entry, MemoryStore, Store
 from dppandas.privacy.accounting.composition import Part, Path, Spending
@@ -211,7 +212,7 @@ def test_a_charge_that_was_rolled_back_is_forgotten(tmp_path: File, monkeypatch:
     ledger = Ledger(TERMS, store)
     ledger.charge(draft(Fraction(1, 2)))
     with monkeypatch.context() as patched:
-        patched.setattr("dppandas.ledger.storage.sqlite._spent_row", lambda *_: 1 / 0)
+        patched.setattr(sqlite, "_spent_row", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             ledger.charge(draft(Fraction(1)))
     assert ledger.spent == Fraction(1, 2)

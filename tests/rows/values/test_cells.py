@@ -23,12 +23,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from elements import objects
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dppandas as dp
 from dppandas.engines import truncation
 from dppandas.engines.readers import Columns
+from dppandas.ledger import canonical as texts
 from dppandas.rows.values import MISSING, Cell, canonical, hashing, key, labels, name, vectors
 from dppandas.rows.values.cells import (
     FAMILIES,
@@ -162,13 +164,6 @@ CELLS = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple),
     max_leaves=6,
 )  # fmt: skip
-
-
-def objects(values: list[Any]) -> pd.Series[Any]:
-    array = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        array[i] = value
-    return pd.Series(array, dtype=object)
 
 
 def meanings(held: vectors.Vector) -> list[Cell]:
@@ -468,14 +463,14 @@ def test_nothing_private_meets_a_table_of_pandas() -> None:
     """pandas' own notions of equality see arrays known to hold one exact base type: `factorize` in
     `values.reading` alone, and after its check."""
     house = Path(dp.__file__).parent
-    banned = {
+    banned = [
         "infer_dtype",
         "get_indexer",
         "get_indexer_for",
         "factorize",
         "isin",
         "drop_duplicates",
-    }
+    ]
     found = {
         (path.relative_to(house).as_posix(), node.func.attr)
         for path in house.rglob("*.py")
@@ -483,9 +478,9 @@ def test_nothing_private_meets_a_table_of_pandas() -> None:
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in banned
-        and path.parts[-2] in ("values", "rows", "engines", "statistics", "dppandas")
+        and path.relative_to(house).parts[0] in ("rows", "engines", "statistics")
     }
-    assert found == {("values/reading.py", "factorize")}
+    assert found == {("rows/values/reading.py", "factorize")}
 
 
 ARROW: dict[str, tuple[str, list[Any]]] = {
@@ -551,7 +546,7 @@ def test_ledgers_of_the_form_before_go_on_and_replay_nothing(
             part.count(epsilon="0.5")
 
     for form, spent in ((1, 1), (2, 2), (2, 2)):
-        monkeypatch.setattr("dppandas.ledger.canonical.FORM", form)
+        monkeypatch.setattr(texts, "FORM", form)
         monkeypatch.setattr("dppandas.frames.protect.FORM", form)
         dp.reset()
         dp.session(epsilon=9, store=tmp_path / "a.ledger")
