@@ -44,6 +44,20 @@ SCHEMA = pd.DataFrame(
     }
 )
 
+
+def schema() -> pd.DataFrame:
+    """Ten days of the schema, two rows to an owner."""
+    rows = range(240)
+    return pd.DataFrame(
+        {
+            "number": [i % 7 - 2.5 for i in rows], "group": ["abx"[i % 3] for i in rows],
+            "code": [i % 4 for i in rows], "yes": [i % 2 == 0 for i in rows],
+            "no": [i % 5 == 0 for i in rows], "owner": [i // 2 for i in rows],
+            "when": pd.date_range("2020-01-01", periods=240, freq="h", tz="UTC"),
+        }
+    )  # fmt: skip
+
+
 LEVELS = pd.DataFrame(
     {"group": ["a", "a", "b"], "code": [1, 2, 1], "grade": ["low", "high", "low"]}
 )

@@ -99,6 +99,19 @@ def test_no_two_modules_of_a_room_share_a_name() -> None:
     assert twice == []
 
 
+TESTS = Path(__file__).parent
+
+
+def test_tests_mirror_the_rooms() -> None:
+    """A folder of tests is named as the room, or the module, that its tests are of. What holds
+    across rooms is tested in the files beside this one."""
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {Path()}
+    assert [folder for folder in folders if not (HOUSE / folder).is_dir()] == []
+    assert {*BELOW} - {folder.parts[0] for folder in folders} == {"errors"}
+    names = Counter(path.name for path in TESTS.rglob("*.py"))
+    assert names.most_common(1)[0][1] == 1  # pytest and mutants.py know them by these
+
+
 def calls(tree: ast.AST) -> Iterator[ast.Call]:
     return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
 
@@ -123,17 +136,47 @@ def test_only_the_engines_and_release_read_rows_for_an_answer() -> None:
     assert reading == {"release.release", "engines.pandas"}
 
 
+_MODULES = {"secrets", "uuid", "random"}
+_NAMES = {"urandom", "getrandom", "getrandbits", "default_rng", "SystemRandom", "RandomState"}
+
+
+def entropy(tree: ast.AST) -> set[str]:
+    """What in a module could read entropy, or a generator."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            names = [f".{node.attr}"]
+        elif isinstance(node, ast.Name):
+            names = [f".{node.id}"]
+        else:
+            continue
+        found |= {name for name in names if {*name.split(".")} & (_NAMES | _MODULES)}
+    return found
+
+
 def test_only_sampling_reads_entropy() -> None:
-    sources = ("urandom", "secrets", "SystemRandom", "default_rng", "np.random", "import random")
-    entropy = re.compile("|".join(map(re.escape, (*sources, "uuid1", "uuid4", "getnode"))))
-    reading = {name for name, path in MODULES.items() if entropy.search(path.read_text("utf-8"))}
-    assert reading == {"privacy.sampling.entropy"}
-
-
-def test_only_the_audit_chooses_by_a_seed_and_it_chooses_pairs_alone() -> None:
-    seeded = {name for name, path in MODULES.items() if "from random" in path.read_text("utf-8")}
-    assert seeded == {"audit.pairs"}
+    reading = {name: found for name, tree in TREES.items() if (found := entropy(tree))}
+    assert reading.pop("privacy.sampling.entropy") == {"secrets", ".secrets", ".urandom"}
+    # the audit chooses made-up rows by a seed, and no noise
+    assert reading.pop("audit.pairs") == {"random.Random", ".random"}
     assert not [name for name in IMPORTS["audit.pairs"] if "sampling" in name]
+    # a type of values
+    assert {"rows.values.cells", "rows.values.objects"} <= reading.keys()
+    assert {name for found in reading.values() for name in found} == {"uuid.UUID"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["import random", "from os import urandom", "import numpy.random as r", "np.random.normal()",
+     "from numpy.random import default_rng", "import uuid", "from secrets import token_hex",
+     "os.urandom(8)", "from numpy import random", "__import__('os').urandom(1)"],
+)  # fmt: skip
+def test_the_house_rule_has_teeth(source: str) -> None:
+    assert entropy(ast.parse(source))
 
 
 def test_extras_are_imported_only_when_they_are_used() -> None:

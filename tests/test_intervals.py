@@ -27,45 +27,52 @@ TELLS = {"interval", "intervals", "intervals_at", "error", "errors_at", "errors_
 TELLS |= {"half_width", "half_width_of_sum", "gap", "rank_errors"}
 DRAWN = "test_intervals.py::test_intervals_hold_in_two_thousand_draws"
 EXACT = "test_coverage.py::test_intervals_and_errors_hold_as_often_as_they_say"
-GAPS = "test_mechanisms.py::test_gap_holds_exactly"
+WIDTHS = "test_noise.py::test_half_width_is_the_smallest_that_holds"
+GAPS = "test_selection.py::test_gap_of_permute_and_flip_holds_exactly"
 
 #: Each class that tells some, and the test of how often they hold.
 COVERED = {
     # laws of noise
-    "mechanisms.DiscreteLaplace": "test_mechanisms.py::test_half_width_is_the_smallest_that_holds",
-    "mechanisms.DiscreteGaussian": "test_gaussian.py::test_half_width_is_the_smallest_that_holds",
-    "mechanisms.PermuteAndFlip": GAPS,
-    "mechanisms.Exponential": "test_gaussian.py::test_gap_holds_exactly",
-    "selection.ExponentialQuantiles": (
-        "test_quantile_errors.py::test_all_errors_hold_together_as_often_as_stated"
+    "privacy.mechanisms.noise.DiscreteLaplace": WIDTHS,
+    "privacy.mechanisms.noise.DiscreteGaussian": WIDTHS,
+    "privacy.mechanisms.selection.PermuteAndFlip": GAPS,
+    "privacy.mechanisms.selection.Exponential": (
+        "test_selection.py::test_gap_of_exponential_selection_holds_exactly"
     ),
-    "joint.Joint": "test_combining.py::test_joined_draws_lie_within_half_widths_as_often_as_stated",
-    "joint.Look": "test_looks.py::test_the_intervals_of_all_looks_hold_together",
-    "conditional.Passed": (
+    "privacy.mechanisms.quantiles.ExponentialQuantiles": (
+        "test_rank_errors.py::test_all_errors_hold_together_as_often_as_stated"
+    ),
+    "privacy.accuracy.combined.Joint": (
+        "test_combine.py::test_joined_draws_lie_within_half_widths_as_often_as_stated"
+    ),
+    "privacy.accuracy.combined.Look": (
+        "test_looks.py::test_the_intervals_of_all_looks_hold_together"
+    ),
+    "privacy.mechanisms.conditional.Passed": (
         "test_conditional.py::test_an_interval_holds_given_that_the_label_is_told"
     ),
     # statistics: of one integer a number, by the law of the noise
-    "statistics.counts.Count": EXACT,
-    "statistics.moments.Sum": EXACT,
-    "statistics.presence.Present": EXACT,
+    "statistics.counting.counts.Count": EXACT,
+    "statistics.moments.sums.Sum": EXACT,
+    "statistics.counting.occurring_keys.Present": EXACT,
     "statistics.distances.Distance": EXACT,
     # what is made of several
-    "statistics.covariance_tables.CovarianceTable": (
+    "statistics.moments.covariance_tables.CovarianceTable": (
         "test_covariance.py::test_intervals_hold_in_two_thousand_draws"
     ),
-    "statistics.moments.Mean": DRAWN,
-    "statistics.moments.Variance": DRAWN,
-    "statistics.moments.Moments": DRAWN,
-    "statistics.ranges.Magnitudes": DRAWN,
-    "statistics.tables.Contingency": DRAWN,
-    "statistics.tables.Popularity": DRAWN,
-    "statistics.units.Truncation": DRAWN,
-    "statistics.unknown.Unknown": DRAWN,
+    "statistics.moments.means.Mean": DRAWN,
+    "statistics.moments.variances.Variance": DRAWN,
+    "statistics.moments.variances.Moments": DRAWN,
+    "statistics.suggested_bounds.Magnitudes": DRAWN,
+    "statistics.counting.contingency.Contingency": DRAWN,
+    "statistics.counting.contingency.Popularity": DRAWN,
+    "statistics.counting.distinct.Truncation": DRAWN,
+    "statistics.counting.unknown_keys.Unknown": DRAWN,
     # selections and ranks
-    "synthetic.fit_scores._Scores": GAPS,
+    "models.synthetic.fit_scores._Scores": GAPS,
     "statistics.scores.Scores": GAPS,
     "statistics.quantiles.Quantiles": (
-        "test_quantile_errors.py::test_all_errors_hold_together_as_often_as_stated"
+        "test_rank_errors.py::test_all_errors_hold_together_as_often_as_stated"
     ),
     # the local model
     "local.estimates.Estimated": (
@@ -73,18 +80,18 @@ COVERED = {
     ),
     "local.sharing.SimulatedSum": "test_local.py::test_the_error_of_a_simulated_sum_holds",
     # what others released beside moves
-    "records.Record": "test_intervals.py::test_figures_in_a_possible_order_hold_as_often",
+    "release.records.Record": "test_intervals.py::test_figures_in_a_possible_order_hold_as_often",
 }  # fmt: skip
 
 #: What passes on the errors of one above, or tells none.
 PASSED_ON = {
     "local.estimates.EstimatedSeries": "of Estimated",
     "local.estimates.EstimatedFloat": "of Estimated",
-    "results._Released": "of its record",
+    "release.results._Released": "of its record",
     "statistics.base.Statistic": "the least and the most of intervals",
     "statistics.distances.Proposed": "none: exact, or not told",
     "statistics.smooth.Smooth": "none: the noise depends on the rows",
-    "statistics.unknown.Unique": "none: labels alone",
+    "statistics.counting.unknown_keys.Unique": "none: labels alone",
 }
 
 
@@ -105,7 +112,7 @@ def test_every_interval_has_a_test_of_how_often_it_holds() -> None:
     assert not COVERED.keys() & PASSED_ON.keys()
     for place in COVERED.values():
         file, _, name = place.partition("::")
-        assert f"\ndef {name}(" in (HERE / file).read_text("utf-8"), place
+        assert f"\ndef {name}(" in next(HERE.rglob(file)).read_text("utf-8"), place
 
 
 #: Of each statistic whose numbers are made of several integers at least one operation.

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
-from mutants import CASES, MUTANTS, ROOT, Mutant
-
-TESTS = Path(__file__).parent
+from mutants import CASES, MUTANTS, ROOT, Mutant, file_of
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
@@ -17,7 +14,7 @@ def test_a_mutant_still_takes_something_away(mutant: Mutant) -> None:
     assert source.count(mutant.old) == 1
     assert mutant.old != mutant.new
     file, _, name = mutant.test.partition("::")
-    assert re.search(rf"def {name.split('::')[-1]}", (TESTS / file).read_text("utf-8"))
+    assert re.search(rf"def {name.split('::')[-1]}", file_of(file).read_text("utf-8"))
 
 
 def test_every_must_pass_case_has_a_mutant() -> None:

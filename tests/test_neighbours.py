@@ -6,7 +6,6 @@ the statistic says; and which rows of a unit count depends on the rows of that u
 
 from __future__ import annotations
 
-import datetime
 import math
 import random
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from elements import NOON, PLAIN, WILD, Odd
 from operations import (
     CODES,
     EXPERIMENTAL,
@@ -88,39 +88,10 @@ from dppandas.statistics.scores import Scorer
 
 KEY = b"0123456789abcdef"
 PAIRS = 800  # for each statistic
-NOON = pd.Timestamp(2020, 1, 1, 12)
 
 
 # --- random rows ----------------------------------------------------------------------------------
 
-
-class Odd:
-    """An element that can't be hashed, compared or printed."""
-
-    def _refuse(self, *args: object) -> Any:
-        raise RuntimeError
-
-    __eq__ = __lt__ = __hash__ = __repr__ = __float__ = __bool__ = _refuse  # type: ignore[assignment]
-
-
-PLAIN: dict[str, list[Any]] = {
-    "number": [0, 1, -5, 10, 2.5, -0.0, 5e-324, 1e308, -1e308, math.nan, math.inf, -math.inf],
-    "other": [0.1, 0.3, 0.2, 1e-30, 7, -(2**63), 2**53, None, True, False],
-    "group": ["a", "b", "c", "", "x", None],
-    "code": [1, 2, 3, 4, 2.0, 1.5, -1, True, None],
-    "when": [NOON, NOON + datetime.timedelta(days=1), pd.NaT],
-}
-#: What only an object column can hold, beside anything plain.
-WILD: list[Any] = [
-    "a", "2", " 1e3 ", "nan", 2, 2.0, 10**400, 2**63 - 1, 2**64 - 1, 1 + 0j, b"a", [1], {}, (1, 2),
-    ("a", math.nan), Decimal("2"), Decimal("0.1"), Decimal("sNaN"), Fraction(1, 3), Odd(), None,
-    pd.NA, pd.NaT, math.nan, NOON, NOON.tz_localize("UTC"), datetime.date(2020, 1, 1),
-    pd.Timestamp.max.tz_localize("UTC"), pd.Timestamp.min.tz_localize("UTC"),
-    np.longdouble("1e4000"),
-    datetime.datetime(1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
-    datetime.datetime(9999, 12, 31, 23, tzinfo=datetime.timezone(-datetime.timedelta(hours=5))),
-    np.float32(2), np.int8(2), np.bool_(True), np.complex128(2j), pd.Timedelta(1, "D"),
-]  # fmt: skip
 
 Row = dict[str, Any]
 

@@ -19,7 +19,7 @@ import pytest
 from exact import laplace_pmf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from operations import OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released
+from operations import OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released, schema
 
 import dppandas as dp
 from dppandas.privacy.accounting import conversions, gaussian
@@ -311,18 +311,6 @@ def test_laplace_and_gaussian_noise_are_joined() -> None:
     assert all(isinstance(x, Fraction) for x in noisy(both))
     low, high = both.interval()
     assert low <= both <= high
-
-
-def schema() -> pd.DataFrame:
-    rows = range(240)
-    return pd.DataFrame(
-        {
-            "number": [i % 7 - 2.5 for i in rows], "group": ["abx"[i % 3] for i in rows],
-            "code": [i % 4 for i in rows], "yes": [i % 2 == 0 for i in rows],
-            "no": [i % 5 == 0 for i in rows], "owner": [i // 2 for i in rows],
-            "when": pd.date_range("2020-01-01", periods=240, freq="h", tz="UTC"),
-        }
-    )  # fmt: skip
 
 
 def ends(record: dp.Record) -> list[tuple[float, float]]:

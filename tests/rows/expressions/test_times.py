@@ -543,7 +543,7 @@ def test_per_unit_takes_text_and_times() -> None:
 
 
 def test_the_first_of_a_unit_is_one_of_its_values_and_never_a_missing_one() -> None:
-    """Of which row is a matter of hashes: tests/test_verbs.py shuffles the rows."""
+    """Of which row is a matter of hashes: tests/columns/test_rowwise.py shuffles the rows."""
     frame = visits()
     made = dp.private(frame, unit="person", max_rows=2).per_unit()
     found = made.agg(text=("text", "first"), when=("when", "first"))

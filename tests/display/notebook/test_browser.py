@@ -27,7 +27,7 @@ pytestmark = [
 ]
 
 #: Screenshots for people; not committed.
-ARTIFACTS = Path(__file__).parent.parent / "artifacts"
+ARTIFACTS = Path(__file__).parents[3] / "artifacts"
 
 CELLS = [
     "%load_ext dppandas\n"
