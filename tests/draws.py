@@ -40,8 +40,8 @@ from dppandas.privacy.accounting.enclosures import DIGITS
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import Selection
+from dppandas.release.context import watching
 from dppandas.release.query import Query
-from dppandas.release.release import recorder
 from dppandas.statistics import Count, Mean, NormedSum, Statistic, Sum, Variance, WeightedMean
 from dppandas.statistics.counting.contingency import Contingency
 from dppandas.statistics.counting.distinct import Distinct
@@ -155,17 +155,13 @@ def parts(name: str, table: str) -> list[Part]:
         found.append(Part(query, law, exact))
         return law.release(exact)
 
-    token = recorder.set(record)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if name in MORE:
-                MORE[name](private)
-            else:
-                _released(name, private)
-    finally:
-        recorder.reset(token)
-        dp.reset()
+    with watching(record), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name in MORE:
+            MORE[name](private)
+        else:
+            _released(name, private)
+    dp.reset()
     return found
 
 

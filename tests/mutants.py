@@ -410,7 +410,7 @@ MUTANTS = [
            "test_session.py::TestRefusedSessions::test_nothing_is_released_after_one"),
     Mutant(22, "looking opens a session", "release/session.py",
            "            return opens(*args, **kwargs)\n        slot",
-           "            _slot.get().refused = \"\"\n        slot",
+           "            here().slot.refused = \"\"\n        slot",
            "test_session.py::TestRefusedSessions::test_nothing_is_released_after_one"),
     Mutant(22, "only what was understood is refused", "release/session.py",
            "except BaseException as error:\n            slot",

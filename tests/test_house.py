@@ -194,7 +194,7 @@ def test_only_the_audit_watches_releases() -> None:
             if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]
         }
 
-    assert named("recorder") == named("scratch") == {"audit.sensitivity"}
+    assert named("watching") == named("scratch") == {"audit.sensitivity"}
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -18,7 +18,7 @@ from ..privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from ..release import results
 from ..release.query import Query
 from ..release.records import Record
-from ..release.session import session
+from ..release.session import current
 from ..release.unreleased import Unreleased
 from ..rows.facts.units import whole_number
 from .dominating_pairs import (  # fmt: skip
@@ -87,7 +87,7 @@ def privacy_loss(
     if isinstance(of, Unreleased):
         _only(said, ("epsilon", "delta", "rho", "mechanism"), "an answer that is not released yet")
         more: Any = {name: value for name, value in said.items() if name != "epsilon"}
-        asked = session().terms.asked(epsilon, **of._completed(more))
+        asked = current().terms.asked(epsilon, **of._completed(more))
         query, _, _ = of._query(asked, of._selects)
         return _asked(query, query.mechanism())
     _only(said, (), "a released answer")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +24,7 @@ from ..rows.expressions import Chunk
 from ..statistics.base import Over
 from .accuracy import expected, units
 from .blocks import preview
+from .context import here
 from .query import Query
 from .records import Record, record_of
 from .session import Session, releasing
@@ -33,11 +33,6 @@ from .session import Session, releasing
 Prices = Callable[[Sequence[tuple[Query, Mechanism]]], list[Loss]]
 #: Asked of each new charge, and of no replay: it raises where that may not be made.
 Allowed = Callable[[Loss], None]
-Recorder = Callable[[Query, Mechanism, Any], Sequence[int]]
-
-#: Set by dppandas.audit only, to look at sensitivities. It is handed the exact integers, and what
-#: it returns stands in for the noisy ones: constants, so that no answer shows anything exact.
-recorder: ContextVar[Recorder | None] = ContextVar("dppandas recorder", default=None)
 
 
 def release(
@@ -203,7 +198,7 @@ def _drawn(
             f"reading the data for '{each.query}' failed. Its charge of {entries[0].loss} stays. "
             f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
         )
-    is_real = recorder.get() is None
+    is_real = here().watch is None
     before = entries[0].error
     error = (
         expected.answered_error(each.query.statistic, each.mechanism, noisy, before)
@@ -307,7 +302,5 @@ def _answered(query: Query, mechanism: Mechanism, engine: Engine, process: int) 
 
     exact = statistic.exact(through, mechanism)
     _refuse_fork(process)
-    watching = recorder.get()
-    if watching is not None:
-        return watching(query, mechanism, exact)
-    return mechanism.release(exact)
+    watch = here().watch
+    return mechanism.release(exact) if watch is None else watch(query, mechanism, exact)

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec
 from weakref import WeakValueDictionary
@@ -23,6 +22,7 @@ from ..privacy.accounting.losses import Epsilon
 from ..privacy.accounting.measures import Measure, Terms
 from ..rows.facts.declared import Facts
 from ..rows.facts.kinds import Kind
+from .context import Slot, here, within
 from .query import UNNAMED, Query, Source
 
 P = ParamSpec("P")
@@ -180,20 +180,6 @@ made_tables: WeakValueDictionary[tuple[str, str], Engine] = WeakValueDictionary(
 _lock = threading.RLock()
 
 
-@dataclass
-class _Slot:
-    """Where the running session stands."""
-
-    session: Session | None = None
-    passing: bool = False  # whether what is protected here is forgotten with the session
-    is_over: bool = False  # a context that outlived its scratch session can't open another
-    refused: str = ""  # why the last `session` asked for was not given; "" where it was
-
-
-#: One slot for the whole process; a context inside `scratch` has its own.
-_slot: ContextVar[_Slot] = ContextVar("dppandas session", default=_Slot())  # noqa: B039
-
-
 def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
     """Note what was refused: the next question would go on in another session than was meant, maybe
     in one without limit. A call without arguments only looks at the running session."""
@@ -202,7 +188,7 @@ def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
     def opened(*args: P.args, **kwargs: P.kwargs) -> Session:
         if all(value is None for value in (*args, *kwargs.values())):
             return opens(*args, **kwargs)
-        slot = _slot.get()
+        slot = here().slot
         try:
             found = opens(*args, **kwargs)
         except BaseException as error:
@@ -262,7 +248,7 @@ def session(
     >>> dp.session(epsilon=2).remaining
     2
     """
-    slot = _slot.get()
+    slot = here().slot
     if slot.is_over:
         raise SessionError("this context belonged to an audit that has ended; nothing was charged.")
     if strict is not None and not isinstance(strict, bool):
@@ -273,16 +259,16 @@ def session(
 
 
 def _started(
-    slot: _Slot, terms: Terms | None, strict: bool | None, store: str | os.PathLike[str] | None
+    slot: Slot, terms: Terms | None, strict: bool | None, store: str | os.PathLike[str] | None
 ) -> Session:
-    running = slot.session
+    running: Session | None = slot.session
     if running is not None and store is not None and running.is_untouched:
         running.ledger.close()  # made by looking at the ledger, say: nothing is lost with it
         running = slot.session = None
     if running is None:
         file = None if store is None else sqlite.SqliteStore(store, terms)
-        slot.session = Session(file.terms if file else terms, bool(strict), store=file)
-        return slot.session
+        opened = slot.session = Session(file.terms if file else terms, bool(strict), store=file)
+        return opened
     if store is not None and not running.ledger.store.is_at(store):
         raise SessionError(
             "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
@@ -321,12 +307,12 @@ def allow_experimental(allowed: bool = True) -> None:
     """
     if not isinstance(allowed, bool):
         raise QueryError(f"allow_experimental({shown(allowed)}) must be True or False.")
-    session().experimental = allowed
+    current().experimental = allowed
 
 
 def releasing() -> Session:
     """The session that a release is charged to. After a refusal of another there is none."""
-    slot, found = _slot.get(), session()
+    slot, found = here().slot, current()
     if slot.refused:
         runs = "" if found.budget is None else f", such as the running one's ({found.terms})"
         raise SessionError(
@@ -338,9 +324,15 @@ def releasing() -> Session:
     return found
 
 
+def current() -> Session:
+    """The running session; one without limit where none runs."""
+    return running() or session()
+
+
 def running() -> Session | None:
     """The running session, if there is one; none is started."""
-    return _slot.get().session
+    found: Session | None = here().slot.session
+    return found
 
 
 def ledger() -> Ledger:
@@ -351,7 +343,7 @@ def ledger() -> Ledger:
     >>> dp.ledger().budget is None
     True
     """
-    return session().ledger
+    return current().ledger
 
 
 def reset() -> None:
@@ -362,10 +354,10 @@ def reset() -> None:
     session answer no more. After a refused `session` this lets releases go on, in a session without
     limit as long as none is opened.
     """
-    with _lock: _end(_slot.get())  # noqa: E701  # fmt: skip
+    with _lock: _end(here().slot)  # noqa: E701  # fmt: skip
 
 
-def _end(slot: _Slot) -> None:
+def _end(slot: Slot) -> None:
     ended, slot.session, slot.refused = slot.session, None, ""
     if ended is None:
         return
@@ -385,16 +377,15 @@ def scratch() -> Iterator[Session]:
     was protected here is forgotten, however the block ends. What is experimental may be audited.
     """
     terms = Terms(Measure.APPROXIMATE)
-    slot = _Slot(Session(terms, experimental=True, replays=False), passing=True)
-    token = _slot.set(slot)
+    slot = Slot(Session(terms, experimental=True, replays=False), passing=True)
     try:
-        yield session()
+        with within(slot=slot):
+            yield session()
     finally:
-        _slot.reset(token)
         with _lock: _end(slot)  # noqa: E701  # fmt: skip
         slot.is_over = True
 
 
 def is_passing() -> bool:
     """Whether this runs in a session that is thrown away: then nothing may be left behind."""
-    return _slot.get().passing
+    return here().slot.passing

@@ -22,7 +22,7 @@ from .private import Private, Root
 from .query import Query
 from .records import Record, among
 from .release import release
-from .session import session
+from .session import current
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +55,7 @@ class Unreleased(Private):
             epsilon, more, self._statistic, self._what, self._root.source.schema
         )
         if goal is None:
-            return release(*self._query(session().terms.asked(epsilon, **rest), select))
+            return release(*self._query(current().terms.asked(epsilon, **rest), select))
 
         def query(asked: Asked) -> Query:
             return self._query(asked, select)[0]
@@ -144,7 +144,7 @@ class Unreleased(Private):
         """
         confidence = expected.parse_confidence(confidence)
         rows = expected.parse_rows(expected_rows)
-        asked = session().terms.asked(epsilon, **self._completed(cast(More, more)))
+        asked = current().terms.asked(epsilon, **self._completed(cast(More, more)))
         query, _, _ = self._query(asked, self._selects)
         error = expected.error_before(query, confidence, rows)
         return expected.told_error(query.statistic, error)

@@ -28,7 +28,7 @@ from dppandas.privacy.accounting.conversions import delta_for_group
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from dppandas.privacy.accounting.measures import Terms
 from dppandas.privacy.sampling import entropy
-from dppandas.release.release import recorder
+from dppandas.release.context import watching
 
 # --- what a unit pays, against all ways in which its rows can lie ---------------------------------
 #
@@ -624,11 +624,8 @@ def answering(answers: list[int]) -> Iterator[list[float]]:
         logs.append(norm - rate * abs(answer - int(exact[0])))
         return [answer]
 
-    token = recorder.set(law)
-    try:
+    with watching(law):
         yield logs
-    finally:
-        recorder.reset(token)
 
 
 def interrogate(rows: pd.DataFrame, answers: list[int]) -> tuple[list[float], Fraction]:

@@ -14,7 +14,7 @@ import dppandas as dp
 from dppandas.models import LinearRegression, LogisticRegression, Perceptron
 from dppandas.models.linear import Level
 from dppandas.privacy.accounting.losses import Loss
-from dppandas.release.release import recorder
+from dppandas.release.context import watching
 
 #: So much loss that no noise is seen.
 ALL = 64
@@ -321,15 +321,12 @@ def test_equal_answers_lead_to_equal_questions(number: int, name: str, answers: 
         return [answers(i) for i in range(query.statistic.size)]
 
     asked, learnt = [], []
-    token = recorder.set(fixed)
-    try:
+    with watching(fixed):
         for rows in (HOSTILE[name].astype(object), table(30).astype(object)):
             model, target = models()[number]
             fitted(model, rows, target)
             asked.append([(r.scale, r.loss, r.query) for r in model.releases_])
             learnt.append((model.coef_.tolist(), np.ravel(model.intercept_).tolist()))
-    finally:
-        recorder.reset(token)
     assert asked[0] == asked[1]
     assert learnt[0] == learnt[1]
 

@@ -18,8 +18,8 @@ from operations import OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released, sche
 import dppandas as dp
 from dppandas.ledger import canonical
 from dppandas.privacy.accounting.losses import Epsilon
+from dppandas.release.context import watching
 from dppandas.release.query import Query
-from dppandas.release.release import recorder
 from dppandas.rows.expressions import And, Column, Compare, Literal, Or
 
 
@@ -210,9 +210,8 @@ def test_an_audit_draws_each_time() -> None:
         for _ in range(2):
             people().count(epsilon=1)
         assert [e.status for e in audit.ledger.entries()] == ["released"] * 2
-        token = recorder.set(lambda query, mechanism, exact: mechanism.blank(1))
-        people().count(epsilon=1)
-        recorder.reset(token)
+        with watching(lambda query, mechanism, exact: mechanism.blank(1)):
+            people().count(epsilon=1)
 
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile")

@@ -27,7 +27,7 @@ from ..accuracy import possible
 from ..private import Private
 from ..records import Record, counted
 from ..release import release_all
-from ..session import session
+from ..session import current
 from ..unreleased import Unreleased
 from . import split as splits
 
@@ -112,7 +112,7 @@ def _title(name: Name) -> str:
 def split(shares: Sequence[Fraction], epsilon: object, **more: Unpack[More]) -> list[Asked]:
     """What each part may cost: exact shares, of which the last is all that is left."""
     delta, rho = more.get("delta"), more.get("rho")
-    terms = session().terms
+    terms = current().terms
     terms.asked(epsilon, **more)  # what can't be asked at all is refused in the caller's words
     whole: dict[str, Fraction] = {}
     if epsilon is not None:

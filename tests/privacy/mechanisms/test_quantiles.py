@@ -29,7 +29,7 @@ from dppandas.privacy.mechanisms.quantile_plans import Slots, Weights, plan
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.ranks import Ranks, losses
 from dppandas.privacy.sampling import samplers
-from dppandas.release.release import recorder
+from dppandas.release.context import watching
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.statistics import Cells, Layout, Quantiles
@@ -316,11 +316,8 @@ def recorded(private: Any, epsilon: object = 1) -> tuple[Any, Any]:
         seen.extend([mechanism, exact])
         return mechanism.blank(query.statistic.size)
 
-    token = recorder.set(watch)
-    try:
+    with watching(watch):
         private.release(epsilon=epsilon)
-    finally:
-        recorder.reset(token)
     return seen[0], seen[1]
 
 
