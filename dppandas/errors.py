@@ -30,6 +30,7 @@ import functools
 import inspect
 import numbers
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Collection
 from fractions import Fraction
@@ -160,7 +161,7 @@ class _UnseenByName(dict[str, Any]):
 
 def quiet(
     function: Callable[P, R],
-    checked: Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]] | None = None,
+    prepare: Callable[[Any, Any], tuple[Callable[..., Any], dict[str, Any]]] | None = None,
     takes: str = "",
 ) -> Callable[P, R]:
     """A public function whose refusals and interrupts come without the frames they come from.
@@ -169,23 +170,27 @@ def quiet(
     its line, and what is refused, such as a plain frame, may hold rows. Arguments that the function
     doesn't take are refused as other wrong ones are.
 
-    checked : what refuses others, and returns the arguments by name that the function gets.
+    prepare : what refuses others, and says what is called in place of the function, and with which
+        arguments by name.
     takes : what the function takes, if not its own parameters alone.
     """
     names = takes or ", ".join(parameters(function)) or "nothing"
+    code = inspect.unwrap(function).__code__
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> R:
         args, kwargs = _Unseen(args), _UnseenByName(kwargs)
         try:
-            if checked is not None:
-                kwargs = _UnseenByName(checked(args, kwargs))
-            return function(*args, **kwargs)
+            if prepare is None:
+                return function(*args, **kwargs)
+            call, given = prepare(args, kwargs)
+            kwargs = _UnseenByName(given)
+            return call(*args, **kwargs)  # type: ignore[no-any-return]
         except (DPError, KeyboardInterrupt) as error:
             raised: BaseException = error
         except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise  # from within the function; what doesn't fit never gets there
+            if any(frame.f_code is code for frame, _ in traceback.walk_tb(error.__traceback__)):
+                raise  # from within the function, which arguments that don't fit never reach
             wrong = str(error).rpartition("() ")[2]
             raised = QueryError(
                 f"{function.__name__}: {wrong}. It takes {names}. Nothing was computed or charged."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -55,7 +54,7 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
     by_name = " and ".join(name for name in ("epsilon", "keys", "bounds") if name in own)
     takes = ", ".join([*own, *ways]) + (f": {by_name} by name" if by_name else "")
 
-    def checked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def prepare(args: Any, kwargs: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
         given = {k: v for k, v in kwargs.items() if k in own or not _is_harmless(k, v)}
         for name in given:
             if ways and name not in own and name not in ways:
@@ -71,12 +70,9 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
                     f"{flag}={shown(said[flag])} must be True or False; labels are given by name, "
                     "as in keys=[…]. Nothing was computed or charged."
                 )
-        return given
+        return (method if split.running() is None else in_split), given
 
-    @functools.wraps(method)
-    def answered(*args: P.args, **kwargs: P.kwargs) -> R:
-        if split.running() is None:
-            return method(*args, **kwargs)
+    def in_split(*args: P.args, **kwargs: P.kwargs) -> R:
         with split.inside() as is_outermost:
             answer: Any = method(*args, **kwargs)
         if is_outermost and isinstance(answer, Private) and answer._is_answer:
@@ -84,7 +80,7 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
             return answer.release(**{k: v for k, v in kwargs.items() if k in ways})  # type: ignore[attr-defined, no-any-return]
         return answer  # type: ignore[no-any-return]
 
-    public = quiet(answered, checked, takes)
+    public = quiet(method, prepare, takes)
     public.__signature__ = _with_ways(inspect.signature(method))  # type: ignore[attr-defined]
     return public
 
