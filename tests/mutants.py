@@ -212,9 +212,9 @@ MUTANTS = [
            "    running.admit(query.source, row_level_declared)\n", "",
            "test_laws.py::test_a_refusal_touches_neither_ledger_nor_data"),
     Mutant(10, "data read before the charge", "release/release.py",
-           "    before = expected.expected_error",
+           "    before = expected.in_words",
            "    _answered(query, mechanism, engine, os.getpid())\n"
-           "    before = expected.expected_error",
+           "    before = expected.in_words",
            "test_laws.py::test_the_charge_is_committed_when_rows_are_first_read"),
     Mutant(11, "no lock", "ledger/storage/store.py",
            "with self._lock: return self._added(drafts, check, claim)",
