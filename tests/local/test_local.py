@@ -26,7 +26,7 @@ from dppandas.errors import MissingArgument, PrivateValueError, QueryError
 from dppandas.local import designs, estimates, lost, tails
 from dppandas.local.designs import Design
 from dppandas.privacy.accounting.losses import Epsilon
-from dppandas.privacy.sampling import samplers
+from dppandas.privacy.sampling import entropy, samplers
 
 NEAR = 1e-12
 KEYS = tuple("abcdefgh")
@@ -180,7 +180,7 @@ def test_the_truth_is_told_with_the_exact_probability() -> None:
 
 
 def test_one_response_uses_the_system_s_entropy_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samplers.os, "urandom", lambda n: b"\0" * n)  # below every cut: the truth
+    monkeypatch.setattr(entropy.os, "urandom", lambda n: b"\0" * n)  # below every cut: the truth
     for seed in (0, 1):
         np.random.seed(seed)
         said = local.randomized_response([True, False, True] * 50, epsilon=1)
