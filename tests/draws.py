@@ -20,6 +20,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
+from ledgers import anew
 from operations import (
     BOUNDS,
     CODES,
@@ -31,6 +32,7 @@ from operations import (
     SELECTIONS,
     UNKNOWN,
     VOUCHED,
+    answered_by,
 )
 from operations import released as _released
 
@@ -41,7 +43,6 @@ from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import Selection
 from dppandas.release.query import Query
-from dppandas.release.release import recorder
 from dppandas.statistics import Count, Mean, NormedSum, Statistic, Sum, Variance, WeightedMean
 from dppandas.statistics.counting.contingency import Contingency
 from dppandas.statistics.counting.distinct import Distinct
@@ -144,8 +145,7 @@ class Part:
 
 def parts(name: str, table: str) -> list[Part]:
     """The releases of an operation over a table, read once."""
-    dp.reset()
-    dp.session(epsilon=1000, delta="0.01")
+    anew(epsilon=1000, delta="0.01")
     dp.allow_experimental()
     frame, found = tables()[table].copy(), list[Part]()
     of_units = name in OF_UNITS
@@ -155,17 +155,10 @@ def parts(name: str, table: str) -> list[Part]:
         found.append(Part(query, law, exact))
         return law.release(exact)
 
-    token = recorder.set(record)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if name in MORE:
-                MORE[name](private)
-            else:
-                _released(name, private)
-    finally:
-        recorder.reset(token)
-        dp.reset()
+    with answered_by(record), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        MORE[name](private) if name in MORE else _released(name, private)
+    dp.reset()
     return found
 
 

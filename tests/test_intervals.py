@@ -14,11 +14,11 @@ from typing import Any
 import pandas as pd
 import pytest
 from draws import ALARM, CONFIDENCE, NEAR, Part, at_most, held, parts
+from operations import answered_by
 
 import dppandas as dp
 from dppandas.release.accuracy import possible
 from dppandas.release.records import Record
-from dppandas.release.release import recorder
 
 HERE = Path(__file__).parent
 HOUSE = Path(dp.__file__).parent
@@ -171,12 +171,9 @@ def asked(ages: pd.Series[Any]) -> tuple[Mapping[str, Record], list[Part]]:
         found.append(Part(query, law, exact))
         return law.release(exact)
 
-    token = recorder.set(record)
-    try:
+    with answered_by(record):
         told = ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")
-        return dp.records(told), found
-    finally:
-        recorder.reset(token)
+    return dp.records(told), found
 
 
 @pytest.mark.statistical

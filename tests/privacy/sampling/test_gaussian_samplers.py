@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from exact import Script, assert_brackets, exp, exp_interval, law
 
-from dppandas.privacy.sampling import inverse_cdf, samplers
+from dppandas.privacy.sampling import samplers
 
 TOP = 2**64 - 1
 
@@ -153,7 +153,7 @@ def test_vectors_are_the_first_that_are_kept(monkeypatch: pytest.MonkeyPatch) ->
             rounds.append(n)
             return np.array([next(proposals) for _ in range(n)])
 
-    monkeypatch.setattr(inverse_cdf, "laplace_tables", lambda scale: Tables())
+    monkeypatch.setattr(samplers, "laplace_tables", lambda scale: Tables())
     monkeypatch.setattr(samplers, "_kept", lambda z, *_: z % 5 == 0)
     values = samplers.discrete_gaussian_vector(Fraction(10), 200)
     assert values.tolist() == [5 * i for i in range(200)]
