@@ -28,7 +28,8 @@ from typing import Any
 
 from . import local as local
 from . import models as models
-from .audit.privacy_loss import PrivacyLoss, privacy_loss
+from .audit.loss_curve import PrivacyLoss
+from .audit.privacy_loss import privacy_loss
 from .display.plots.plot import plot
 from .errors import (
     BudgetExceeded,
@@ -62,12 +63,14 @@ from .release.blocks.preview import Preview, preview
 from .release.blocks.split import Split, split
 from .release.combining.combine import combine, refine
 from .release.combining.consistency import consistent
+from .release.pickles import register_all as _register_all
 from .release.records import Record
 from .release.results import TestedValue, record, records
 from .release.session import Session, allow_experimental, ledger, reset, session
 from .release.unreleased import Unreleased
 
 __version__ = "0.1.0"
+_register_all()
 
 __all__ = [
     "Batch",

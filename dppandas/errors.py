@@ -158,26 +158,38 @@ class _UnseenByName(dict[str, Any]):
         return "…"
 
 
-def quiet(function: Callable[P, R]) -> Callable[P, R]:
+def quiet(
+    function: Callable[P, R],
+    checked: Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]] | None = None,
+    takes: str = "",
+) -> Callable[P, R]:
     """A public function whose refusals and interrupts come without the frames they come from.
 
     IPython's Verbose mode prints the arguments of each frame of a traceback and the variables of
     its line, and what is refused, such as a plain frame, may hold rows. Arguments that the function
     doesn't take are refused as other wrong ones are.
+
+    checked : what refuses others, and returns the arguments by name that the function gets.
+    takes : what the function takes, if not its own parameters alone.
     """
+    names = takes or ", ".join(parameters(function)) or "nothing"
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> R:
         args, kwargs = _Unseen(args), _UnseenByName(kwargs)
         try:
+            if checked is not None:
+                kwargs = _UnseenByName(checked(args, kwargs))
             return function(*args, **kwargs)
         except (DPError, KeyboardInterrupt) as error:
             raised: BaseException = error
-        except TypeError:
-            wrong = _misfit(function, args, kwargs)
-            if not wrong:
-                raise
-            raised = QueryError(wrong)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise  # from within the function; what doesn't fit never gets there
+            wrong = str(error).rpartition("() ")[2]
+            raised = QueryError(
+                f"{function.__name__}: {wrong}. It takes {names}. Nothing was computed or charged."
+            )
         try:
             raise raised.with_traceback(None)
         finally:
@@ -186,18 +198,11 @@ def quiet(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-def _misfit(function: Callable[..., Any], args: Any, kwargs: Any) -> str:
-    """Why arguments don't fit a function, so that it was never entered; "" where they do."""
-    signature = inspect.signature(function)
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        takes = ", ".join(name for name in signature.parameters if name != "self")
-        return (
-            f"{function.__name__}: {error}. It takes {takes or 'nothing'}. Nothing was computed or "
-            "charged."
-        )
-    return ""
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """What a function takes by name, but for ``self``."""
+    code = inspect.unwrap(function).__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return tuple(name for name in names if name != "self")
 
 
 def caution(message: str) -> None:

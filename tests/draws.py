@@ -32,7 +32,6 @@ from operations import (
     SELECTIONS,
     UNKNOWN,
     VOUCHED,
-    answered_by,
 )
 from operations import released as _released
 
@@ -42,6 +41,7 @@ from dppandas.privacy.accounting.enclosures import DIGITS
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import Selection
+from dppandas.release.context import watching
 from dppandas.release.query import Query
 from dppandas.statistics import Count, Mean, NormedSum, Statistic, Sum, Variance, WeightedMean
 from dppandas.statistics.counting.contingency import Contingency
@@ -155,9 +155,12 @@ def parts(name: str, table: str) -> list[Part]:
         found.append(Part(query, law, exact))
         return law.release(exact)
 
-    with answered_by(record), warnings.catch_warnings():
+    with watching(record), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        MORE[name](private) if name in MORE else _released(name, private)
+        if name in MORE:
+            MORE[name](private)
+        else:
+            _released(name, private)
     dp.reset()
     return found
 

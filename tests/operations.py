@@ -5,8 +5,7 @@ Columns: number, group (text), code (whole numbers), yes and no (truth values), 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,7 +17,6 @@ import dppandas as dp
 from dppandas.models.synthetic.domains import domain_of, marginals_of
 from dppandas.models.synthetic.small_database import database
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
-from dppandas.release.release import recorder
 
 COLUMNS = ("number", "group", "code", "yes", "no", "when")
 BOUNDS = (-5, 10)
@@ -83,16 +81,6 @@ def people(**terms: Any) -> Any:
     """A hundred of them, protected."""
     domain = {"g": list("abcd"), "a": (0, 100)}
     return dp.protect(letters(), name="people", domain=domain, **terms)
-
-
-@contextmanager
-def answered_by(law: Callable[..., Any]) -> Iterator[None]:
-    """Each release of the block hands its query, mechanism and integers to a law, which answers."""
-    token = recorder.set(law)
-    try:
-        yield
-    finally:
-        recorder.reset(token)
 
 
 def spent() -> Fraction:

@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 import pytest
 from draws import ALARM, CONFIDENCE, NEAR, Part, at_most, held, parts
-from operations import answered_by
 
 import dppandas as dp
 from dppandas.release.accuracy import possible
+from dppandas.release.context import watching
 from dppandas.release.records import Record
 
 HERE = Path(__file__).parent
@@ -171,9 +171,9 @@ def asked(ages: pd.Series[Any]) -> tuple[Mapping[str, Record], list[Part]]:
         found.append(Part(query, law, exact))
         return law.release(exact)
 
-    with answered_by(record):
+    with watching(record):
         told = ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")
-    return dp.records(told), found
+        return dp.records(told), found
 
 
 @pytest.mark.statistical

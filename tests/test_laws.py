@@ -53,6 +53,7 @@ from dppandas.privacy.accounting.measures import Terms
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import PermuteAndFlip
+from dppandas.release import results
 from dppandas.rows.accumulators import Total
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds, Grid
@@ -799,7 +800,7 @@ def test_results_and_records_hold_no_rows(name: str) -> None:
     private = dp.protect(df, name="people", unit="owner", max_rows=2, kinds=SCHEMA)
     result = released(name, private)
     held = [result]
-    if isinstance(result, dp.results._Released) or name in OPERATIONS:
+    if isinstance(result, results._Released) or name in OPERATIONS:
         held.append(dp.record(result))
     for each in held:
         assert not any(mark in pickle.dumps(each) for mark in MARKS)

@@ -5,8 +5,10 @@
 * `neighbours` makes pairs of data sets that differ by one unit, hostile ones among them.
 * `check_sensitivity` compares what one unit moves with what an operation declares. No statistics.
 
-They find bugs; passing them proves nothing. Use made-up data: docs/auditing.md says why. Nothing
-here is imported by ``import dppandas``; `audit` needs scipy (``pip install dppandas[audit]``).
+They find bugs; passing them proves nothing. Use made-up data: docs/auditing.md says why. `audit`
+needs scipy (``pip install dppandas[audit]``), which ``import dppandas`` doesn't import.
+
+`dppandas.privacy_loss` lives here too: what a loss means between two neighbours, as a curve.
 """
 
 from .blackbox import AuditResult, audit

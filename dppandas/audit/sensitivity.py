@@ -16,8 +16,8 @@ from ..frames.frame import PrivateFrame
 from ..frames.protect import protect
 from ..privacy.mechanisms.base import Mechanism
 from ..privacy.sampling import entropy
+from ..release.context import watching
 from ..release.query import Query
-from ..release.release import recorder
 from ..release.session import scratch
 from ..rows.facts.domain import parse_domain
 from ..rows.facts.kinds import Schema, of_columns, parse
@@ -160,9 +160,8 @@ def _run(
         return mechanism.blank(query.statistic.size)
 
     error, result = "", ""
-    with warnings.catch_warnings(record=True) as warned, scratch() as session:
+    with warnings.catch_warnings(record=True) as warned, scratch() as session, watching(watch):
         warnings.simplefilter("always")
-        token = recorder.set(watch)
         try:
             people = protect(frame, "audited", unit.column, unit.max_rows, **terms)
             people = _of_schema(people, schema)
@@ -172,8 +171,6 @@ def _run(
             result = _shown(op(people))
         except Exception as raised:
             error = _plain(f"{type(raised).__name__}: {raised}")
-        finally:
-            recorder.reset(token)
     told = tuple(_plain(f"{w.category.__name__}: {w.message}") for w in warned)
     return Run(tuple(releases), error, result, told)
 

@@ -43,6 +43,7 @@ class _Part(Private, Generic[C]):
     def _operand(self) -> Expression:
         return self._column._expression
 
+    @quiet
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._column!r}>"
 
@@ -87,6 +88,7 @@ class TextMethods(_Part[C]):
     <private column city.str.strip(None).str.lower().str.startswith('r') of unnamed (asserted)>
     """
 
+    @quiet
     def __getattr__(self, name: str) -> Any:
         if name in _PLAIN_TESTS:
             return self._plain(name, TextTest)
@@ -105,14 +107,17 @@ class TextMethods(_Part[C]):
         method.__name__ = name
         return quiet(method)
 
+    @quiet
     def __dir__(self) -> list[str]:
         return sorted({*MAPS, *TESTS})
 
+    @quiet
     def __getitem__(self, key: Any) -> C:
         if isinstance(key, slice):
             return self.slice(key.start, key.stop, key.step)
         return self.get(key)
 
+    @quiet
     def get(self, i: int) -> C:
         """Character i, or element i of a list; missing where there is none."""
         position = _whole(i, "i")
@@ -120,6 +125,7 @@ class TextMethods(_Part[C]):
             raise QueryError("i= must be a whole number.")
         return self._new(TextMap(self._operand, "get", (position,)))
 
+    @quiet
     def slice(self, start: Any = None, stop: Any = None, step: Any = None) -> C:
         """A part of each text."""
         if step == 0:
@@ -127,14 +133,17 @@ class TextMethods(_Part[C]):
         ends = (_whole(start, "start"), _whole(stop, "stop"), _whole(step, "step"))
         return self._new(TextMap(self._operand, "slice", ends))
 
+    @quiet
     def strip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at both ends."""
         return self._stripped("strip", to_strip)
 
+    @quiet
     def lstrip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at the start."""
         return self._stripped("lstrip", to_strip)
 
+    @quiet
     def rstrip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at the end."""
         return self._stripped("rstrip", to_strip)
@@ -143,26 +152,32 @@ class TextMethods(_Part[C]):
         characters = None if to_strip is None else _text(to_strip, "to_strip")
         return self._new(TextMap(self._operand, method, (characters,)))
 
+    @quiet
     def removeprefix(self, prefix: str) -> C:
         """Without a start."""
         return self._new(TextMap(self._operand, "removeprefix", (_text(prefix, "prefix"),)))
 
+    @quiet
     def removesuffix(self, suffix: str) -> C:
         """Without an end."""
         return self._new(TextMap(self._operand, "removesuffix", (_text(suffix, "suffix"),)))
 
+    @quiet
     def zfill(self, width: int) -> C:
         """With zeros in front, up to a width of at most 1,000."""
         return self._new(TextMap(self._operand, "zfill", (_width(width),)))
 
+    @quiet
     def center(self, width: int, fillchar: str = " ") -> C:
         """Filled up at both ends, to a width of at most 1,000."""
         return self._filled("center", width, fillchar)
 
+    @quiet
     def ljust(self, width: int, fillchar: str = " ") -> C:
         """Filled up at the end, to a width of at most 1,000."""
         return self._filled("ljust", width, fillchar)
 
+    @quiet
     def rjust(self, width: int, fillchar: str = " ") -> C:
         """Filled up at the start, to a width of at most 1,000."""
         return self._filled("rjust", width, fillchar)
@@ -172,14 +187,17 @@ class TextMethods(_Part[C]):
             raise QueryError(f"fillchar={shown(fillchar)} must be one character.")
         return self._new(TextMap(self._operand, method, (_width(width), fillchar)))
 
+    @quiet
     def find(self, sub: str) -> C:
         """Where another text begins in it, -1 for nowhere."""
         return self._new(TextMap(self._operand, "find", (_text(sub, "sub"),)))
 
+    @quiet
     def count(self, pat: str) -> C:
         """How often a regular expression matches."""
         return self._new(TextMap(self._operand, "count", (_pattern(pat),)))
 
+    @quiet
     def replace(self, pat: str, repl: str, *, regex: bool = False) -> C:
         """With one text in the place of another (of a regular expression's matches)."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
@@ -190,12 +208,14 @@ class TextMethods(_Part[C]):
             raise QueryError(f"repl={shown(repl)} does not fit pat=: {error}.") from None
         return self._new(TextMap(self._operand, "replace", (pattern, by, bool(regex))))
 
+    @quiet
     def extract(self, pat: str) -> C:
         """The first group of a regular expression's first match; missing where there is none."""
         if re.compile(_pattern(pat)).groups != 1:
             raise QueryError("pat= must have one group, such as r'(\\d+)'.")
         return self._new(TextMap(self._operand, "extract", (pat,)))
 
+    @quiet
     def split(self, pat: str | None = None, n: int = -1, *, regex: bool | None = None) -> C:
         """Lists of parts, for explode or ``.str[0]``; never columns, whose number is data.
 
@@ -208,23 +228,28 @@ class TextMethods(_Part[C]):
         most = _whole(n, "n") or -1
         return self._new(TextMap(self._operand, "split", (separator, most, is_regex)))
 
+    @quiet
     def startswith(self, pat: str | tuple[str, ...]) -> C:
         """A mask: which texts start so."""
         return self._new(TextTest(self._operand, "startswith", (_texts(pat),)))
 
+    @quiet
     def endswith(self, pat: str | tuple[str, ...]) -> C:
         """A mask: which texts end so."""
         return self._new(TextTest(self._operand, "endswith", (_texts(pat),)))
 
+    @quiet
     def contains(self, pat: str, case: bool = True, *, regex: bool = True) -> C:
         """A mask: in which texts a regular expression (or a text) is found."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
         return self._new(TextTest(self._operand, "contains", (pattern, not case, bool(regex))))
 
+    @quiet
     def match(self, pat: str, case: bool = True) -> C:
         """A mask: which texts start with a regular expression."""
         return self._new(TextTest(self._operand, "match", (_pattern(pat), not case, True)))
 
+    @quiet
     def fullmatch(self, pat: str, case: bool = True) -> C:
         """A mask: which texts a regular expression matches as a whole."""
         return self._new(TextTest(self._operand, "fullmatch", (_pattern(pat), not case, True)))
@@ -270,6 +295,7 @@ class TimeMethods(_Part[C]):
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
     """
 
+    @quiet
     def __getattr__(self, name: str) -> Any:
         if name in PARTS or (name in DURATIONS and name != "total_seconds"):
             return self._new(TimePart(self._operand, name))
@@ -278,21 +304,26 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         offered = [*PARTS, *DURATIONS, *_OF_TIMES]
         raise refusals.refuse("private times", name, ", ".join(offered))
 
+    @quiet
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *PARTS, *DURATIONS})
 
+    @quiet
     def day_name(self) -> C:
         """The English name of the day."""
         return self._new(TimePart(self._operand, "day_name"))
 
+    @quiet
     def month_name(self) -> C:
         """The English name of the month."""
         return self._new(TimePart(self._operand, "month_name"))
 
+    @quiet
     def total_seconds(self) -> C:
         """The length of a duration."""
         return self._new(TimePart(self._operand, "total_seconds"))
 
+    @quiet
     def normalize(self) -> C:
         """Midnight of the day."""
         return self._new(TimePart(self._operand, "normalize"))
@@ -302,23 +333,28 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         """The day, as a time at midnight without a zone."""
         return self._new(TimePart(self._operand, "date"))
 
+    @quiet
     def floor(self, freq: str) -> C:
         """Rounded down to a fixed frequency such as "h"."""
         return self._rounded("floor", freq)
 
+    @quiet
     def ceil(self, freq: str) -> C:
         """Rounded up to a fixed frequency such as "h"."""
         return self._rounded("ceil", freq)
 
+    @quiet
     def round(self, freq: str) -> C:
         """Rounded to a fixed frequency such as "h"."""
         return self._rounded("round", freq)
 
+    @quiet
     def tz_convert(self, tz: Any) -> C:
         """Zoned times by the clocks of another zone, such as "Europe/Berlin"; None: in UTC and
         without a zone. Times without one are missing."""
         return self._new(InZone(self._operand, None if tz is None else _zone(tz)))
 
+    @quiet
     def strftime(self, date_format: str) -> C:
         """As text, such as "%Y-%m-%d": the same on every machine, with English names. What the
         locale decides (%c, %x, %X) is refused, and so is what not every system knows."""
@@ -333,6 +369,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             )
         return self._new(TimeText(self._operand, form))
 
+    @quiet
     def to_period(self, freq: str) -> C:
         """The period that a time lies in, by the clock on its wall: for freq="M" its month. Keys
         are periods, such as ``pd.period_range("2020-01", "2020-12", freq="M")``."""

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ..errors import QueryError, is_one_of, shown
+from ..errors import QueryError, is_one_of, quiet, shown
 from ..release.asking import asks
 from ..release.private import Private
 from ..rows import expressions, query_string
@@ -25,24 +25,29 @@ from .rowwise import cast, clipped_to, edges_of, mapped, number, truth
 class PrivateColumn(ColumnOperators):
     """An expression over one private row, evaluated for each."""
 
+    @quiet
     def __getitem__(self, key: Any) -> Self:
         if not isinstance(key, PrivateColumn):
             raise QueryError("index a private column by a private mask: rows have no position.")
         return type(self)(self._root, self.name, self._expression, kept(self, key))
 
+    @quiet
     def isna(self) -> Self:
         """A mask: which values are missing."""
         return self._new(expressions.IsMissing(self._expression))
 
+    @quiet
     def notna(self) -> Self:
         """A mask: which values are not missing."""
         return self._new(expressions.Not(expressions.IsMissing(self._expression)))
 
     isnull, notnull = isna, notna
 
+    @quiet
     def __round__(self, decimals: int = 0) -> Self:
         return self.round(decimals)
 
+    @quiet
     def abs(self) -> Self:
         """Without the sign. *Stability*: 1, row by row."""
         return self._new(Function("absolute", self._expression))
@@ -196,16 +201,19 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             Cut(self._expression, edges, named, bool(right), bool(include_lowest and right))
         )
 
+    @quiet
     def rename(self, name: Any) -> Self:
         """Under another name. *Stability*: 1."""
         if not is_hashable(name):
             raise QueryError(f"{shown(name)} can't name a column. Nothing was computed or charged.")
         return type(self)(self._root, name, self._expression, self._where)
 
+    @quiet
     def copy(self, deep: bool = True) -> Self:
         """Itself: private columns are never changed in place."""
         return self
 
+    @quiet
     def pipe(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         """``func(self, …)``."""
         return func(self, *args, **kwargs)
@@ -220,6 +228,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         """Times row by row: see `TimeMethods`."""
         return TimeMethods(self)
 
+    @quiet
     def isin(self, values: Sequence[Any]) -> Self:
         """A mask: which values equal one of some plain ones."""
         if isinstance(values, builtins.str | Private) or not isinstance(
@@ -234,6 +243,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         labels = tuple(query_string.literal(value).value for value in values)
         return self._new(expressions.IsIn(self._expression, labels))
 
+    @quiet
     def between(self, left: Any, right: Any, inclusive: builtins.str = "both") -> Self:
         """A mask: which values lie between two; inclusive as in Series.between."""
         if not is_one_of(inclusive, ("both", "neither", "left", "right")):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from ..errors import LineageError, QueryError
+from ..errors import LineageError, QueryError, quiet
 from ..release.private import Private, Root
 from ..rows import expressions, query_string
 from ..rows.expressions import FUNCTIONS, Expression, Function, Literal
@@ -37,6 +37,31 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "bitwise_or": operator.or_,
     "bitwise_xor": operator.xor,
 }
+
+
+C = TypeVar("C", bound="ColumnOperators")
+
+
+def _comparison(symbol: str) -> Callable[[C, Any], C]:
+    @quiet
+    def compared(self: C, other: Any) -> C:
+        return self._new(expressions.Compare(symbol, self._expression, self._other(other)))
+
+    return compared
+
+
+def _arithmetic(symbol: str) -> tuple[Callable[[C, Any], C], Callable[[C, Any], C]]:
+    """The operator, and its reflected form."""
+
+    @quiet
+    def computed(self: C, other: Any) -> C:
+        return self._computed(symbol, self._expression, self._other(other))
+
+    @quiet
+    def reflected(self: C, other: Any) -> C:
+        return self._computed(symbol, self._other(other), self._expression)
+
+    return computed, reflected
 
 
 class ColumnOperators(Rows):
@@ -71,38 +96,6 @@ class ColumnOperators(Rows):
     def _new(self, expression: Expression) -> Self:
         return type(self)(self._root, self.name, expression, self._where)
 
-    def _compared(self, operation: str, other: Any) -> Self:
-        return self._new(expressions.Compare(operation, self._expression, self._other(other)))
-
-    def __eq__(self, other: Any) -> Self:  # type: ignore[override]
-        return self._compared("==", other)
-
-    def __ne__(self, other: Any) -> Self:  # type: ignore[override]
-        return self._compared("!=", other)
-
-    def __lt__(self, other: Any) -> Self:
-        return self._compared("<", other)
-
-    def __le__(self, other: Any) -> Self:
-        return self._compared("<=", other)
-
-    def __gt__(self, other: Any) -> Self:
-        return self._compared(">", other)
-
-    def __ge__(self, other: Any) -> Self:
-        return self._compared(">=", other)
-
-    def __and__(self, other: Any) -> Self:
-        return self._new(expressions.And(truth(self._expression), truth(self._other(other))))
-
-    def __or__(self, other: Any) -> Self:
-        return self._new(expressions.Or(truth(self._expression), truth(self._other(other))))
-
-    __rand__, __ror__ = __and__, __or__
-
-    def __invert__(self) -> Self:
-        return self._new(expressions.Not(truth(self._expression)))
-
     def _computed(self, operation: str, left: Expression, right: Expression) -> Self:
         for side in (left, right):
             if isinstance(side, Literal) and not isinstance(side.value, (*NUMBERS, *TIMES)):
@@ -115,54 +108,52 @@ class ColumnOperators(Rows):
                 query_string.operand(side)
         return self._new(expressions.Arithmetic(operation, left, right))
 
-    def __add__(self, other: Any) -> Self:
-        return self._computed("+", self._expression, self._other(other))
+    __eq__ = _comparison("==")  # type: ignore[assignment]
+    __ne__ = _comparison("!=")  # type: ignore[assignment]
+    __lt__ = _comparison("<")
+    __le__ = _comparison("<=")
+    __gt__ = _comparison(">")
+    __ge__ = _comparison(">=")
+    __add__, __radd__ = _arithmetic("+")
+    __sub__, __rsub__ = _arithmetic("-")
+    __mul__, __rmul__ = _arithmetic("*")
+    __truediv__, __rtruediv__ = _arithmetic("/")
+    __floordiv__, __rfloordiv__ = _arithmetic("//")
+    __mod__, __rmod__ = _arithmetic("%")
+    __pow__, __rpow__ = _arithmetic("**")
 
-    def __radd__(self, other: Any) -> Self:
-        return self._computed("+", self._other(other), self._expression)
+    @quiet
+    def __and__(self, other: Any) -> Self:
+        return self._new(expressions.And(truth(self._expression), truth(self._other(other))))
 
-    def __sub__(self, other: Any) -> Self:
-        return self._computed("-", self._expression, self._other(other))
+    @quiet
+    def __or__(self, other: Any) -> Self:
+        return self._new(expressions.Or(truth(self._expression), truth(self._other(other))))
 
-    def __rsub__(self, other: Any) -> Self:
-        return self._computed("-", self._other(other), self._expression)
+    @quiet
+    def __xor__(self, other: Any) -> Self:
+        either: Self = (self | other) & ~(self & other)
+        return either
 
-    def __mul__(self, other: Any) -> Self:
-        return self._computed("*", self._expression, self._other(other))
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    def __rmul__(self, other: Any) -> Self:
-        return self._computed("*", self._other(other), self._expression)
+    @quiet
+    def __invert__(self) -> Self:
+        return self._new(expressions.Not(truth(self._expression)))
 
-    def __truediv__(self, other: Any) -> Self:
-        return self._computed("/", self._expression, self._other(other))
-
-    def __rtruediv__(self, other: Any) -> Self:
-        return self._computed("/", self._other(other), self._expression)
-
-    def __floordiv__(self, other: Any) -> Self:
-        return self._computed("//", self._expression, self._other(other))
-
-    def __mod__(self, other: Any) -> Self:
-        return self._computed("%", self._expression, self._other(other))
-
-    def __rfloordiv__(self, other: Any) -> Self:
-        return self._computed("//", self._other(other), self._expression)
-
-    def __rmod__(self, other: Any) -> Self:
-        return self._computed("%", self._other(other), self._expression)
-
-    def __pow__(self, other: Any) -> Self:
-        return self._computed("**", self._expression, self._other(other))
-
-    def __rpow__(self, other: Any) -> Self:
-        return self._computed("**", self._other(other), self._expression)
-
+    @quiet
     def __pos__(self) -> Self:
         return self._new(Function("positive", self._expression))
 
+    @quiet
     def __neg__(self) -> Self:
         return self._new(expressions.Negative(self._expression))
 
+    @quiet
+    def __abs__(self) -> Self:
+        return self._new(Function("absolute", self._expression))
+
+    @quiet
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         """numpy's operators, which a numpy scalar on the left calls before ours."""
         if ufunc.__name__ in FUNCTIONS and method == "__call__" and not kwargs:
@@ -175,12 +166,3 @@ class ColumnOperators(Rows):
             return function(left, right)
         first = type(self)(self._root, self.name, self._other(left), self._where)
         return function(first, self)
-
-    def __abs__(self) -> Self:
-        return self._new(Function("absolute", self._expression))
-
-    def __xor__(self, other: Any) -> Self:
-        either: Self = (self | other) & ~(self & other)
-        return either
-
-    __rxor__ = __xor__

@@ -19,7 +19,6 @@ _FILTER = 'keep rows by their own values, as in query("age > 30")'
 _SAMPLE = "keep a share of the units with sample(frac=0.1)"
 _PUBLIC = "take the threshold from public knowledge or from a released answer"
 _BINS = "give public edges, as in cut([0, 18, 65, 120])"
-_SELECT = 'choose columns by name, as in frame[["a", "b"]]; which rows exist is private'
 _NEVER = "The original DataFrame can do it, on your responsibility"
 
 #: Verb: why not, and what to do instead.

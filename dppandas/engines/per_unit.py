@@ -12,8 +12,8 @@ import numpy.typing as npt
 from ..rows.expressions import Expression
 from ..rows.facts.units import Unit
 from ..rows.values import hashing, vectors
-from ..rows.values.cells import MISSING, order
 from ..rows.values.equality import key
+from ..rows.values.families import MISSING, order
 from ..rows.values.forms import Levels, Numbers, Vector, joined
 from . import truncation
 from .readers import Made

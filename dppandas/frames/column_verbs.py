@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..columns.private_rows import Rows, once, same_rows
-from ..errors import LineageError, QueryError, UnsupportedVerb, caller, shown
+from ..errors import LineageError, QueryError, UnsupportedVerb, caller, quiet, shown
 from ..release.asking import asks
 from ..release.private import Root
 from ..rows import expressions, query_string
@@ -45,6 +45,7 @@ class ColumnVerbs(Rows):
         frame._selected = self._selected
         return frame
 
+    @quiet
     def assign(self, **columns: Any) -> Self:
         """With new columns: private columns, functions of this frame, plain values, or strings in
         the grammar of `query` (a plain text is written in quotes of its own: "'text'").

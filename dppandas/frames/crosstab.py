@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, Unpack
 
 import pandas as pd
 
 from ..columns.private_rows import Rows, listed
-from ..errors import QueryError, is_one_of, shown
+from ..errors import QueryError, is_one_of, parameters, quiet, shown
 from ..privacy.accounting.losses import More
 from ..release.asking import asks
 from ..release.private import Private
@@ -196,6 +195,7 @@ class Pivot(PrivateGroupBy):
     def _by_group(self, what: str) -> str:
         return f"pivot table: {super()._by_group(what)}"
 
+    @quiet
     def of(self, aggfunc: object, bounds: object, epsilon: object, **more: Unpack[More]) -> Any:
         """The answer of one aggregate."""
         offered = [name for name in AGGREGATES if hasattr(PrivateGroupBy, name)]
@@ -205,7 +205,7 @@ class Pivot(PrivateGroupBy):
                 "Nothing was computed or charged."
             )
         method = getattr(self, str(aggfunc))
-        if "bounds" in inspect.signature(method).parameters:
+        if "bounds" in parameters(method):
             return method(bounds=bounds, epsilon=epsilon, **more)
         if bounds is not None:
             raise QueryError(f"{aggfunc} takes no bounds=. Nothing was computed or charged.")

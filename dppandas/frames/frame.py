@@ -66,6 +66,7 @@ class PrivateFrame(FrameAnswers):
             index=pd.Index(list(self._columns), name="column", tupleize_cols=False),
         )
 
+    @quiet
     def declare(self, facts: object = None, /, **columns: object) -> Self:
         """A new frame that knows more public facts: bounds or keys of columns that had none.
 
@@ -114,6 +115,7 @@ ask .release(epsilon=…)>
                 raise QueryError(f"declare says two things of column {shown(name)}. {NOTHING}")
         return found
 
+    @quiet
     def __repr__(self) -> str:
         source = self._root.source
         rows_kept = "" if self._where is None else f"\nrows where {self._where}"
@@ -128,12 +130,15 @@ ask .release(epsilon=…)>
         head = f"private frame of {source.name} ({source.lineage}), protecting {source.unit}"
         return f"<div><p>{escape(head + rows_kept)}</p>{self.describe().to_html()}</div>"
 
+    @quiet
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 
+    @quiet
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(c for c in self._columns if isinstance(c, str))]
 
+    @quiet
     def __getattr__(self, name: str) -> PrivateSeries:
         if not name.startswith("_") and name in self._columns and name not in refusals.VERBS:
             return PrivateSeries(self._root, name, self._columns[name], self._where)
@@ -148,6 +153,7 @@ ask .release(epsilon=…)>
 
     # units
 
+    @quiet
     def per_unit(self) -> PerUnit[PrivateFrame]:
         """One row for each unit: ``per_unit().agg(spend=("amount", "sum"))``. See `PerUnit`."""
         if self._root.source.unit.column is None:

@@ -36,9 +36,11 @@ class PrivateGroupBy(Summaries):
         self._by = cells
         self._selected = selected  # None: all other columns; a list; or one name
 
+    @quiet
     def __repr__(self) -> str:
         return f"<private groups of {listed(self._names)}, {self._groups.described}>"
 
+    @quiet
     def __getitem__(self, key: Any) -> PrivateGroupBy:
         selected = list(key) if isinstance(key, list | pd.Index) else key
         for name in selected if isinstance(selected, list) else [selected]:
@@ -46,6 +48,7 @@ class PrivateGroupBy(Summaries):
         once(selected if isinstance(selected, list) else [])
         return type(self)(self, self._names, self._groups, selected)
 
+    @quiet
     def __getattr__(self, name: str) -> PrivateGroupBy:
         if not name.startswith("_") and name in self._columns:
             return self[name]
@@ -343,6 +346,7 @@ class UnknownGroups(PrivateGroupBy):
         what = self._by_group("size")
         return super(PrivateGroupBy, self)._answer(statistic, what, epsilon, UnreleasedKeys, **more)
 
+    @quiet
     def agg(self, *args: Any, **more: Any) -> NoReturn:
         """Refused: ask for each statistic.
 
@@ -350,6 +354,7 @@ class UnknownGroups(PrivateGroupBy):
         """
         raise QueryError(f"by keys that nobody declared ask for each statistic apart. {NOTHING}")
 
+    @quiet
     def value_counts(self, *args: Any, **more: Any) -> NoReturn:
         """Refused: count by both columns, ``value_counts`` of a frame.
 

@@ -17,7 +17,7 @@ from ..ledger.storage.store import Registered
 from ..privacy.sampling import entropy
 from ..release.private import Root
 from ..release.query import UNNAMED, Source, Token
-from ..release.session import Holding, Known, Session, is_passing, known_sources, session
+from ..release.session import Holding, Known, Session, current, is_passing, known_sources
 from ..rows.expressions import Column, Declared, Expression
 from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import SOURCE_ATTR
@@ -83,7 +83,7 @@ ask .release(epsilon=…)>
     _once(columns)
     owner = Unit.parse(unit, max_rows, columns)
     declared, meant = parse_domain(domain, columns), parse_kinds(kinds, columns)
-    running = session()
+    running = current()
     token = df.attrs.get(SOURCE_ATTR)
     before = known_sources.get(str(token))
     _check_owner(owner, unit, token, before, running)
@@ -364,7 +364,7 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
             f"within reach here: keep it in the frame and select afterwards, as in "
             f"df.dp['income']. Nothing was computed or charged."
         )
-    if session().holding(source.id) is None:  # its session has ended; its unit has not
+    if current().holding(source.id) is None:  # its session has ended; its unit has not
         return Source("", unit=source.unit), ""
     return Source(source.id, source.name, source.unit, {}, source.version), ""
 

@@ -28,11 +28,13 @@ LONGEST = 60
 class PrivateSeries(Frequencies):
     """One column of private rows, or a mask made from them."""
 
+    @quiet
     def __repr__(self) -> builtins.str:
         source = self._root.source
         filtered = "" if self._where is None else f" where {self._where}"
         return f"<private column {self._expression} of {source.name} ({source.lineage}){filtered}>"
 
+    @quiet
     def __getattr__(self, name: builtins.str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)

@@ -57,9 +57,11 @@ class PerUnit(Private, Generic[V]):
     def __init__(self, frame: V) -> None:
         self._frame = frame
 
+    @quiet
     def __repr__(self) -> str:
         return f"<one row for each {self._frame._root.source.unit.column!r} of {self._frame!r}>"
 
+    @quiet
     def agg(self, *unnamed: Any, **columns: Any) -> V:
         """A private frame of one row a unit: each column a (column, how) pair, or "size".
 
@@ -124,6 +126,7 @@ charged; ask .release(epsilon=…)>
         )  # fmt: skip
         return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
 
+    @quiet
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)

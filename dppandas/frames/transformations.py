@@ -13,7 +13,7 @@ import pandas as pd
 from ..columns.columns import kept
 from ..columns.private_rows import once
 from ..columns.rowwise import present
-from ..errors import LineageError, QueryError, caller, is_one_of, shown
+from ..errors import LineageError, QueryError, caller, is_one_of, quiet, shown
 from ..privacy.accounting.composition import Path
 from ..release.asking import asks
 from ..release.private import Private
@@ -28,6 +28,7 @@ from .series import PrivateSeries
 class Verbs(ColumnVerbs):
     """Private rows of which others are made."""
 
+    @quiet
     def query(self, expr: str) -> Self:
         """Keep the rows for which a query string is true, in the grammar of DataFrame.query.
 
@@ -44,6 +45,7 @@ class Verbs(ColumnVerbs):
         condition = query_string.parse(expr, self._columns, variables_of(caller(sys._getframe())))
         return self._with(self._columns, expressions.both(self._where, condition), self._selected)
 
+    @quiet
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, PrivateSeries):
             return self._with(self._columns, kept(self, key), self._selected)
@@ -210,10 +212,12 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         chosen = expressions.Sampled(float(frac), tuple(names), expressions.samples(self._where))
         return self._with(self._columns, expressions.both(self._where, chosen), self._selected)
 
+    @quiet
     def copy(self, deep: bool = True) -> Self:
         """Itself: private frames are never changed in place."""
         return self
 
+    @quiet
     def pipe(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         """``func(self, …)``, for method chains."""
         return func(self, *args, **kwargs)

@@ -22,7 +22,8 @@ import pandas as pd
 
 from ..rows.facts.keys import is_missing
 from ..rows.values import MISSING, canonical, name
-from ..rows.values.cells import OPAQUE, are_small
+from ..rows.values.cells import are_small
+from ..rows.values.families import OPAQUE
 
 #: What was said of parts, by their ids.
 Known = dict[int, tuple[Any, str]]
@@ -33,6 +34,13 @@ FORM = 2
 
 #: Of so many whole numbers the text is made by a shorter way.
 MANY = 100
+
+
+def canonical_name(kind: type) -> str:
+    """The name of a class in keys and pickles. A class that was renamed states its old one, as
+    ``canonical_name: ClassVar[str]``; those that inherit from it have their own."""
+    name: str = vars(kind).get("canonical_name", kind.__name__)
+    return name
 
 
 class NoText(TypeError):
@@ -52,7 +60,7 @@ def text(value: Any, known: Known | None = None) -> str:
     """
     known = {} if known is None else known
     if isinstance(value, enum.Enum):
-        return f"{type(value).__name__}.{value.name}"
+        return f"{canonical_name(type(value))}.{value.name}"
     if isinstance(value, _CELLS):  # ε, δ and ρ too, which are fractions
         return _cell(value)
     if isinstance(value, slice):
@@ -79,7 +87,7 @@ def text(value: Any, known: Known | None = None) -> str:
 def _fields(value: Any, known: Known) -> str:
     """A dataclass by its name and the fields that tell it from others; parts in any order where
     the order means nothing."""
-    name = type(value).__name__
+    name = canonical_name(type(value))
     if (reading := getattr(value, "reading", 1)) > 1:
         name = f"{name}@{reading}"
     hidden = getattr(value, "not_asked", ())

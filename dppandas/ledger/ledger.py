@@ -19,7 +19,7 @@ from ..privacy.accounting.composition import Spending
 from ..privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ..privacy.accounting.measures import NOTHING, Measure, Terms
 from ..privacy.sampling import entropy
-from . import html, report, statement
+from . import export, html, statement
 from .snapshot import Snapshot
 from .storage.leases import Claim
 from .storage.store import Answer, Entry, MemoryStore, Store
@@ -242,7 +242,7 @@ class Ledger:
         dppandas.errors.QueryError: path='report.txt': its ending says what is written: .html for \
 readers, .json for programs, .csv for a table.
         """
-        report.written(self.snapshot(), path)
+        export.written(self.snapshot(), path)
 
     def limit(self, terms: Terms) -> None:
         """Give an unlimited ledger a budget; what is spent counts."""
@@ -269,10 +269,7 @@ readers, .json for programs, .csv for a table.
         """Append charges, or raise and leave all as it was: all of them or none. Only `release`
         calls this. With a claim, `Taken` where an equal query is being answered, or was."""
         self._refuse_if_closed()
-        charges = [((draft.source, draft.path), draft.loss) for draft in drafts]
-        asked = Spending().plus(charges).total
-        is_one = len({place for place, _ in charges}) == 1
-        entries = self._store.add(drafts, lambda _, after: self._check(asked, after, is_one), claim)
+        entries = self._store.add(drafts, lambda _, after: self._check(drafts, after), claim)
         self._notify()
         return entries
 
@@ -323,11 +320,15 @@ readers, .json for programs, .csv for a table.
                 "charged. Start again with dp.session(epsilon=…)."
             )
 
-    def _check(self, asked: Loss, after: Loss, is_one: bool) -> None:
+    def _check(self, drafts: Sequence[Entry], after: Loss) -> None:
         self._refuse_if_closed()
         limit = self._terms.limit
-        if limit is None or after.within(limit):
-            return
+        if limit is not None and not after.within(limit):
+            self._refuse(drafts, after, limit)
+
+    def _refuse(self, drafts: Sequence[Entry], after: Loss, limit: Loss) -> NoReturn:
+        charges = [((draft.source, draft.path), draft.loss) for draft in drafts]
+        asked = Spending().plus(charges).total
         # What this could have asked at most. In a part of a source that is more than what is left
         # of the sum if other parts have spent more, for only what goes beyond theirs was added.
         rest = asked - (after - limit)
@@ -336,7 +337,7 @@ readers, .json for programs, .csv for a table.
         symbol = parts[name]
         wanted, left, whole = (getattr(each, name) for each in (asked, rest, limit))
         count = self._store.count()
-        if is_one:
+        if len({place for place, _ in charges}) == 1:
             way_out = f"Lower {name}= to at most {left}" if left else "Nothing more can be released"
         else:  # of several places at once; how much of each depends on what of the others
             way_out = f"Lower {name}=, or ask for less at once"

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from html import escape
-from pathlib import Path as File
 
-from ..errors import QueryError, StoreError
-from ..errors import shown as quoted
 from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
 from ..privacy.accounting.measures import Measure
-from .snapshot import Snapshot
-from .statement import Statement, as_csv, as_json, moment, part, table, version
-from .storage import locks
+from .statement import Statement, moment, part, version
 from .storage.store import Entry
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
@@ -93,43 +87,6 @@ def _opening(said: Statement) -> list[str]:
             "lead",
         ),
     ]
-
-
-def written(ledger: Snapshot, path: object) -> None:
-    """See `Ledger.export`."""
-    file = _checked(ledger, path)
-    if file.suffix.lower() == ".html":
-        text = html(Statement.of(ledger))
-    elif file.suffix.lower() == ".json":
-        text = as_json(Statement.of(ledger))
-    else:
-        text = as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
-    try:
-        # A label may hold half a sign, which no file can: told as JSON writes it.
-        file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-    except OSError as error:
-        told = StoreError(f"{str(file)!r} can't be written: {error.strerror or error}.")
-    else:
-        return
-    raise told
-
-
-def _checked(ledger: Snapshot, path: object) -> File:
-    if not isinstance(path, str | os.PathLike) or not str(path).strip():
-        raise QueryError(f"path={quoted(path)} must be the path of a file.")
-    file = File(path).expanduser()
-    if file.suffix.lower() not in (".html", ".json", ".csv"):
-        raise QueryError(
-            f"path={quoted(str(path))}: its ending says what is written: .html for readers, .json "
-            "for programs, .csv for a table."
-        )
-    if file.is_dir():
-        raise StoreError(f"path={str(file)!r} is a folder: name a file in it.")
-    if not file.parent.is_dir():
-        raise StoreError(f"path={str(file)!r}: there is no folder {str(file.parent)!r}.")
-    if locks.is_held(locks.identity(file)) or ledger.store.is_at(file):
-        raise StoreError(f"path={str(file)!r} is the ledger itself: choose another file.")
-    return file
 
 
 # --- what is promised -----------------------------------------------------------------------------

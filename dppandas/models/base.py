@@ -7,7 +7,6 @@ its own to the rows, and so no proof of its own: its loss is the sum of its rele
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import pandas as pd
 
 from ..columns.private_rows import same_rows
 from ..columns.ranges import bounds_of
-from ..errors import LineageError, MissingArgument, QueryError, quiet, shown
+from ..errors import LineageError, MissingArgument, QueryError, parameters, quiet, shown
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..privacy.accounting.losses import More
@@ -244,7 +243,7 @@ class Model(ABC):
 
     @classmethod
     def _parameters(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+        return list(parameters(cls.__init__))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments that it was made with, by name. There is nothing below them."""
@@ -263,11 +262,14 @@ class Model(ABC):
         return self
 
     def __repr__(self) -> str:
-        parameters = inspect.signature(type(self).__init__).parameters
+        made = type(self).__init__
+        positional = made.__code__.co_varnames[1 : made.__code__.co_argcount]
+        defaults = {**dict(zip(positional, made.__defaults__ or (), strict=True))}
+        defaults.update(made.__kwdefaults__ or {})
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if value is not parameters[name].default
+            if value is not defaults[name]
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 

@@ -32,6 +32,7 @@ class UnreleasedProposal(Unreleased):
             more["delta"] = known
         return super()._ask(epsilon, select, **more)
 
+    @quiet
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> TestedValue:
         """The value if it is far from changing: see `TestedValue`.
 

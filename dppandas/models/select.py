@@ -33,6 +33,7 @@ MOST_SENSITIVE = 2**64
 class UnreleasedChoice(UnreleasedMode):
     """A candidate that is not selected yet."""
 
+    @quiet
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The candidate selected, with ``.error()`` if its type lets it.
 

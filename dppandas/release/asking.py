@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ..errors import QueryError, shown
+from ..errors import QueryError, parameters, quiet, shown
 from ..privacy.accounting.losses import More
 from .blocks import split
 from .private import Private
@@ -38,59 +38,68 @@ _HARMLESS = {
 
 _FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
 
+_NAMED = ". Named aggregation is not supported: ask agg({'x': 'mean'}), and rename what it returns"
+
 
 def asks(method: Callable[P, R]) -> Callable[P, R]:
-    """A method that says what to do about arguments that it does not take, as pandas' does."""
-    signature = inspect.signature(method)
-    takes_more = "more" in signature.parameters
-    known = [name for name in signature.parameters if name != "more"]
-    known += list(More.__annotations__) if takes_more else []
+    """A public method of a private object: it says what to do about arguments that it doesn't take,
+    as pandas' does, and answers what is asked in a split without a loss.
 
-    @functools.wraps(method)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = {
-            k: v for k, v in kwargs.items() if k in signature.parameters or not _is_harmless(k, v)
-        }
-        unknown: list[str] = []
-        try:
-            unknown = [name for name in given if takes_more and name not in known]
-            if unknown:
-                raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
-            bound = signature.bind(*args, **given).arguments
-        except TypeError as error:
-            takes = ", ".join(name for name in list(known)[1:])
-            named = [n for n in ("epsilon", "keys", "bounds") if n in signature.parameters]
-            by_name = f": {' and '.join(named)} by name" if named else ""
-            if "func" in known and unknown and isinstance(given[unknown[0]], tuple):
-                by_name += (
-                    ". Named aggregation is not supported: ask agg({'x': 'mean'}), and rename what "
-                    "it returns"
-                )
-            raise QueryError(
-                f"{method.__name__}: {error}. It takes {takes}{by_name}. "
-                "Nothing was computed or charged."
-            ) from None
-        flags = (n for n in _FLAGS & bound.keys() if signature.parameters[n].annotation == "bool")
-        for flag in flags:
-            if not isinstance(bound[flag], bool | np.bool_):
+    Its signature names the ways to ask, which it takes as ``**more``.
+    """
+    code = method.__code__
+    own = parameters(method)
+    ways = tuple(More.__annotations__) if code.co_flags & inspect.CO_VARKEYWORDS else ()
+    positional = code.co_varnames[1 : code.co_argcount]
+    flags = [name for name in own if name in _FLAGS and method.__annotations__[name] == "bool"]
+    by_name = " and ".join(name for name in ("epsilon", "keys", "bounds") if name in own)
+    takes = ", ".join([*own, *ways]) + (f": {by_name} by name" if by_name else "")
+
+    def checked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        given = {k: v for k, v in kwargs.items() if k in own or not _is_harmless(k, v)}
+        for name in given:
+            if ways and name not in own and name not in ways:
+                advice = _NAMED if "func" in own and isinstance(given[name], tuple) else ""
                 raise QueryError(
-                    f"{flag}={shown(bound[flag])} must be True or False; labels are given by name, "
+                    f"{method.__name__}: got an unexpected keyword argument {name!r}. It takes "
+                    f"{takes}{advice}. Nothing was computed or charged."
+                )
+        said = {**dict(zip(positional, args[1:], strict=False)), **given}
+        for flag in flags:
+            if flag in said and not isinstance(said[flag], bool | np.bool_):
+                raise QueryError(
+                    f"{flag}={shown(said[flag])} must be True or False; labels are given by name, "
                     "as in keys=[…]. Nothing was computed or charged."
                 )
-        if split.running() is None:
-            return method(*args, **given)  # type: ignore[arg-type]
-        with split.inside() as is_outermost:
-            answer: Any = method(*args, **given)  # type: ignore[arg-type]
-        if not (is_outermost and isinstance(answer, Private) and answer._is_answer):
-            return answer  # type: ignore[no-any-return]
-        said = {
-            name: given[name]
-            for name in More.__annotations__
-            if name in given and name not in signature.parameters  # what is asked is said already
-        }
-        return answer.release(**said)  # type: ignore[attr-defined, no-any-return]
+        return given
 
-    return checked
+    @functools.wraps(method)
+    def answered(*args: P.args, **kwargs: P.kwargs) -> R:
+        if split.running() is None:
+            return method(*args, **kwargs)
+        with split.inside() as is_outermost:
+            answer: Any = method(*args, **kwargs)
+        if is_outermost and isinstance(answer, Private) and answer._is_answer:
+            # what is asked is said already
+            return answer.release(**{k: v for k, v in kwargs.items() if k in ways})  # type: ignore[attr-defined, no-any-return]
+        return answer  # type: ignore[no-any-return]
+
+    public = quiet(answered, checked, takes)
+    public.__signature__ = _with_ways(inspect.signature(method))  # type: ignore[attr-defined]
+    return public
+
+
+def _with_ways(signature: inspect.Signature) -> inspect.Signature:
+    """With the ways to ask by name in the place of ``**more``."""
+    kinds = inspect.Parameter
+    named: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        if parameter.kind is not kinds.VAR_KEYWORD:
+            named.append(parameter)
+            continue
+        for way in (w for w in More.__annotations__ if w not in signature.parameters):
+            named.append(kinds(way, kinds.KEYWORD_ONLY, default=None, annotation="object"))
+    return signature.replace(parameters=named)
 
 
 def _is_harmless(option: str, value: object) -> bool:

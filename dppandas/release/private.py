@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import FunctionType
 from typing import Any, ClassVar, NoReturn
 
 from ..engines.base import Engine
@@ -51,11 +49,17 @@ class Root:
         return replace(self, source=replace(self.source, domain=domain))
 
 
-def _quiet_all(kind: type) -> None:
-    for name, method in list(vars(kind).items()):
-        is_public = not name.startswith("_") or name.endswith("__")
-        if is_public and isinstance(method, FunctionType):
-            setattr(kind, name, quiet(method))
+_INSTEAD = dict.fromkeys(
+    ("[…]=", "del"), "it is never changed in place; frame.assign(…) and .drop(…) give new frames"
+)
+
+
+def _refusing(symbol: str) -> Callable[..., Any]:
+    @quiet
+    def refuse(self: Private, *args: object) -> NoReturn:
+        self._no_operator(symbol)
+
+    return refuse
 
 
 class Private:
@@ -67,17 +71,13 @@ class Private:
     #: Whether it is an answer that `release` gives.
     _is_answer: ClassVar[bool] = False
 
-    def __init_subclass__(cls) -> None:
-        """Whatever a caller can call is quiet."""
-        super().__init_subclass__()  # of Generic, for kinds that have parameters
-        _quiet_all(cls)
-
     def _refuse(self, what: str) -> NoReturn:
         raise PrivateValueError(
             f"{what} of private data would show it. Ask for a released answer instead, such as "
             ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1)."
         )
 
+    @quiet
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_") or name == "name":
             object.__setattr__(self, name, value)
@@ -86,33 +86,43 @@ class Private:
                 f"private objects can't be changed: {name} was not set. Nothing was charged."
             )
 
+    @quiet
     def __len__(self) -> int:
         self._refuse("the length")
 
+    @quiet
     def __bool__(self) -> bool:
         self._refuse("the truth value")
 
+    @quiet
     def __iter__(self) -> Iterator[Any]:
         self._refuse("iteration over the values")
 
+    @quiet
     def __array__(self, *args: object, **kwargs: object) -> NoReturn:
         self._refuse("an array")
 
+    @quiet
     def __array_ufunc__(self, ufunc: Any, method: str, *args: object, **kwargs: object) -> NoReturn:
         self._refuse(f"numpy's {ufunc.__name__}")
 
+    @quiet
     def __array_function__(self, func: Any, *args: object) -> NoReturn:
         self._refuse(f"numpy's {func.__name__}")
 
+    @quiet
     def __dataframe__(self, *args: object, **kwargs: object) -> NoReturn:
         self._refuse("an interchange object")
 
+    @quiet
     def __arrow_c_stream__(self, *args: object) -> NoReturn:
         self._refuse("an Arrow stream")
 
+    @quiet
     def __reduce__(self) -> NoReturn:
         self._refuse("pickling or copying")
 
+    @quiet
     def __format__(self, spec: str) -> str:
         if spec:
             self._refuse("formatting")
@@ -126,27 +136,34 @@ class Private:
             f"{symbol} of a private object: {instead}. Nothing was computed or charged."
         )
 
-
-def _refusing(symbol: str) -> Callable[..., NoReturn]:
-    def refuse(self: Private, *args: object) -> NoReturn:
-        self._no_operator(symbol)
-
-    return refuse
-
-
-_INSTEAD = dict.fromkeys(
-    ("[…]=", "del"), "it is never changed in place; frame.assign(…) and .drop(…) give new frames"
-)
-
-#: Without these, Python's own errors would not say what to do, and == would quietly be False.
-_SYMBOLS = """
-    == eq != ne < lt <= le > gt >= ge + add - sub * mul / truediv // floordiv % mod ** pow & and
-    | or ^ xor ~ invert @ matmul […] getitem […]= setitem del delitem in contains -… neg +… pos
-    abs abs round round int int float float complex complex
-""".split()  # noqa: SIM905
-for _symbol, _name in zip(_SYMBOLS[::2], _SYMBOLS[1::2], strict=True):
-    for _method in (_name, f"r{_name}"):
-        if _method == _name or hasattr(operator, f"i{_name}"):  # those with a reflected form
-            setattr(Private, f"__{_method}__", _refusing(_symbol))
-_quiet_all(Private)
-Private.__hash__ = object.__hash__  # type: ignore[method-assign]
+    # Without these, Python's own errors would not say what to do, and == would quietly be False.
+    __hash__ = object.__hash__
+    __eq__ = _refusing("==")
+    __ne__ = _refusing("!=")
+    __lt__ = _refusing("<")
+    __le__ = _refusing("<=")
+    __gt__ = _refusing(">")
+    __ge__ = _refusing(">=")
+    __add__ = __radd__ = _refusing("+")
+    __sub__ = __rsub__ = _refusing("-")
+    __mul__ = __rmul__ = _refusing("*")
+    __truediv__ = __rtruediv__ = _refusing("/")
+    __floordiv__ = __rfloordiv__ = _refusing("//")
+    __mod__ = __rmod__ = _refusing("%")
+    __pow__ = __rpow__ = _refusing("**")
+    __and__ = __rand__ = _refusing("&")
+    __or__ = __ror__ = _refusing("|")
+    __xor__ = __rxor__ = _refusing("^")
+    __invert__ = _refusing("~")
+    __matmul__ = __rmatmul__ = _refusing("@")
+    __getitem__ = _refusing("[…]")
+    __setitem__ = _refusing("[…]=")
+    __delitem__ = _refusing("del")
+    __contains__ = _refusing("in")
+    __neg__ = _refusing("-…")
+    __pos__ = _refusing("+…")
+    __abs__ = _refusing("abs")
+    __round__ = _refusing("round")
+    __int__ = _refusing("int")
+    __float__ = _refusing("float")
+    __complex__ = _refusing("complex")

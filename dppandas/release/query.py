@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..ledger import canonical
@@ -37,13 +38,14 @@ class Token(str):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _token, (str(self), self.payload)
+        return token, (str(self), self.payload)
 
 
-def _token(text: str, payload: Any = None) -> Token:
-    token = Token(text)
-    token.payload = payload
-    return token
+def token(text: str, payload: Any = None) -> Token:
+    """A token, and what it holds."""
+    made = Token(text)
+    made.payload = payload
+    return made
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Query:
         asserted = "" if self.source.verified else f" ({self.source.lineage})"
         return f"{self.source.name}{asserted}: {self}"
 
-    @property
+    @cached_property
     def moved(self) -> Sensitivity:
         """What one unit moves, by all rows that it can have or become."""
         return self.statistic.sensitivity(self.source.unit.max_rows * self.branches)

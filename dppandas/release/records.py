@@ -260,7 +260,7 @@ class Record:
             return self.expected
         if any(each is not None for each in (self._shown, self._counts, self._rows)):
             return self.statistic.in_words(self._errors(CONFIDENCE)) or self.expected
-        return self.statistic.answered_at(self._noisy, self._law, CONFIDENCE)
+        return self.statistic.answered_at(self._noisy, self._law, CONFIDENCE, self.expected)
 
     def _ends(self, confidence: float) -> tuple[list[Any], list[Any]]:
         """The ends of all intervals; of times rounded outwards."""

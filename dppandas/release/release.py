@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +24,7 @@ from ..rows.expressions import Chunk
 from ..statistics.base import Over
 from .accuracy import expected, units
 from .blocks import preview
+from .context import here
 from .query import Query
 from .records import Record, record_of
 from .session import Session, releasing
@@ -33,11 +33,6 @@ from .session import Session, releasing
 Prices = Callable[[Sequence[tuple[Query, Mechanism]]], list[Loss]]
 #: Asked of each new charge, and of no replay: it raises where that may not be made.
 Allowed = Callable[[Loss], None]
-Recorder = Callable[[Query, Mechanism, Any], Sequence[int]]
-
-#: Set by dppandas.audit only, to look at sensitivities. It is handed the exact integers, and what
-#: it returns stands in for the noisy ones: constants, so that no answer shows anything exact.
-recorder: ContextVar[Recorder | None] = ContextVar("dppandas recorder", default=None)
 
 
 def release(
@@ -203,13 +198,18 @@ def _drawn(
             f"reading the data for '{each.query}' failed. Its charge of {entries[0].loss} stays. "
             f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
         )
-    is_real = recorder.get() is None
-    error = expected.answered_error(each.query, each.mechanism, noisy) if is_real else ""
-    draw, said = _kept(running, entries[0], noisy if is_real else None, error)
-    if said:
+    is_real = here().watch is None
+    before = entries[0].error
+    error = (
+        expected.answered_error(each.query.statistic, each.mechanism, noisy, before)
+        if is_real
+        else ""
+    )
+    draw, problem = _kept(running, entries[0], noisy if is_real else None, error)
+    if problem:
         raise ReleaseFailed(
             f"'{each.query}' was charged {entries[0].loss} and not answered, for an answer that is "
-            f"not kept may not be shown: another could be drawn beside it. {said}"
+            f"not kept may not be shown: another could be drawn beside it. {problem}"
         )
     return None if draw is None else Answer(entries[0], noisy, draw)
 
@@ -260,7 +260,7 @@ def _prepared(
     if not query.asked.allows(loss):
         raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
     charged = query.asked.charged(loss)
-    before = expected.expected_error(query, mechanism)
+    before = expected.in_words(query.statistic, mechanism)
     key = query.key if running.replays else ""
     scale = units.scale_in_words(query.statistic, mechanism)
     entry = _draft(query, charged, mechanism.name, scale, before, key)
@@ -302,7 +302,5 @@ def _answered(query: Query, mechanism: Mechanism, engine: Engine, process: int) 
 
     exact = statistic.exact(through, mechanism)
     _refuse_fork(process)
-    watching = recorder.get()
-    if watching is not None:
-        return watching(query, mechanism, exact)
-    return mechanism.release(exact)
+    watch = here().watch
+    return mechanism.release(exact) if watch is None else watch(query, mechanism, exact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Unpack, cast
 
 import pandas as pd
@@ -15,7 +16,8 @@ from ..rows.values import canonical
 from ..rows.values.objects import value_of
 from ..statistics.layout import brief
 from .accuracy.expected import CONFIDENCE, with_error
-from .query import Token
+from .pickles import register
+from .query import Token, token
 from .records import DROWNED, Record, by_id, refined
 
 #: Of what may fail this part is for how many rows there are, where an error follows from that.
@@ -59,7 +61,7 @@ class _Released:
         return type(self).__mro__[2](self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _carrying, (type(self), self._plainly(), self._record)
+        return type(self), (self._plainly(), self._record)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         if self._record.preview:
@@ -115,7 +117,7 @@ class ReleasedLabel(ReleasedInt):
         printer.text(f"{said} ({self._record.expected}, 95 %)")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _carrying, (type(self), int(self), self._record)
+        return type(self), (int(self), self._record)
 
 
 class TestedValue:
@@ -136,6 +138,9 @@ class TestedValue:
     def __repr__(self) -> str:
         return f"TestedValue(released={self.released}, value={self.value!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._record,)
+
 
 def tested(record: Record) -> TestedValue:
     """The outcome of a test, carrying its record."""
@@ -152,6 +157,13 @@ def _carrying(kind: Any, value: Any, record: Record) -> Any:
         result = kind(value)
     result._record = record
     return result
+
+
+for _kind in (
+    ReleasedInt, ReleasedFloat, ReleasedTime, ReleasedDuration, ReleasedText, ReleasedLabel,
+):  # fmt: skip
+    register(_kind, partial(_carrying, _kind))
+register(TestedValue, tested)
 
 
 def answer(record: Record) -> Any:
@@ -180,17 +192,13 @@ def _selection(record: Record) -> pd.Series[Any]:
 
 
 def _marked(value: Any, record: Record) -> Any:
-    token = Token(record.id)
-    token.payload = record
-    value.attrs[_ATTR] = token
+    value.attrs[_ATTR] = token(record.id, record)
     return value
 
 
 def gathered(value: Any, records: dict[str, Record]) -> Any:
     """What was made of several answers, carrying their records."""
-    token = Token(entropy.identifier())
-    token.payload = (records, value.copy())
-    value.attrs[_PARTS] = token
+    value.attrs[_PARTS] = token(entropy.identifier(), (records, value.copy()))
     return value
 
 
@@ -207,13 +215,13 @@ def records(result: Any) -> dict[str, Record]:
     >>> sorted(dp.records(both)), dp.records(both)["count"].epsilon
     (['count', 'mean'], 0.5)
     """
-    token = _parts_of(result)
-    if not isinstance(token, Token) or token.payload is None:
+    kept = _parts_of(result)
+    if not isinstance(kept, Token) or kept.payload is None:
         raise RecordError(
             f"no release records belong to this {type(result).__name__}. dp.record() is for one "
             "answer; dp.ledger() lists every release."
         )
-    found, released = token.payload
+    found, released = kept.payload
     if not (type(released) is type(result) and released.equals(result)):
         raise RecordError("this was computed from releases; ask dp.records of the result itself.")
     return dict(found)
@@ -273,10 +281,10 @@ def record(result: Any) -> Record:
 def _found(result: Any) -> Record | None:
     if not isinstance(result, pd.Series | pd.DataFrame):
         return None
-    token = result.attrs.get(_ATTR)
-    if isinstance(token, Token) and isinstance(token.payload, Record):
-        return token.payload
-    return by_id(token) if isinstance(token, str) else None
+    kept = result.attrs.get(_ATTR)
+    if isinstance(kept, Token) and isinstance(kept.payload, Record):
+        return kept.payload
+    return by_id(kept) if isinstance(kept, str) else None
 
 
 def _pairs(table: pd.Series | pd.DataFrame, record: Record) -> set[tuple[Any, ...]]:

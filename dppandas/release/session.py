@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec
 from weakref import WeakValueDictionary
@@ -23,6 +22,7 @@ from ..privacy.accounting.losses import Epsilon
 from ..privacy.accounting.measures import Measure, Terms
 from ..rows.facts.declared import Facts
 from ..rows.facts.kinds import Kind
+from .context import Slot, here, within
 from .query import UNNAMED, Query, Source
 
 P = ParamSpec("P")
@@ -60,20 +60,20 @@ class Session:
         self.experimental = experimental
         self.replays = replays
         self.holdings: dict[str, Holding] = {}
-        self._asked: tuple[tuple[str, Query], ...] = ()
+        #: The latest different queries that this kernel asked, by name, the last first.
+        self.asked: dict[str, Query] = {}
 
     @property
     def is_untouched(self) -> bool:
         """Whether it is a ledger in memory without limit, charge, source or permission."""
-        ledger, said = self.ledger, (self.strict, self.experimental)
-        has_any = ledger.terms.limit is not None or ledger.store.identity or ledger.count()
-        return not (has_any or self.holdings or any(said))
+        ledger, has_any = self.ledger, self.holdings or self.strict or self.experimental
+        return ledger.budget is None and not (has_any or ledger.store.identity or ledger.count())
 
     def remember(self, query: Query) -> None:
         """Keep what is asked, so that a view can tell what more of it would cost: public facts
         only, and none of what a caller's function may hold."""
         name = query.name
-        known = dict(self._asked).get(name)
+        known = self.asked.get(name)
         if known is None:
             try:
                 canonical.text((query.where, query.statistic))
@@ -81,14 +81,9 @@ class Session:
                 return
         else:
             query = replace(known, asked=query.asked)
-        others = (each for each in self._asked if each[0] != name)
+        others = [each for each in self.asked.items() if each[0] != name]
         # in one step, for other threads may be reading it
-        self._asked = ((name, query), *others)[:REMEMBERED]
-
-    @property
-    def asked(self) -> dict[str, Query]:
-        """The latest different queries that this kernel asked, by name, the last first."""
-        return dict(self._asked)
+        self.asked = dict([(name, query), *others][:REMEMBERED])
 
     @property
     def budget(self) -> Epsilon | None:
@@ -117,8 +112,7 @@ class Session:
 
     def holding(self, source_id: str) -> Holding | None:
         """The protected source of an id."""
-        found = (h for h in self.holdings.values() if h.source.id == source_id)
-        return next(found, None)
+        return next((h for h in self.holdings.values() if h.source.id == source_id), None)
 
     def ledger_of(self, source: Source) -> str:
         """A name of the ledger that a source's releases are in; "" where nobody named it."""
@@ -186,29 +180,15 @@ made_tables: WeakValueDictionary[tuple[str, str], Engine] = WeakValueDictionary(
 _lock = threading.RLock()
 
 
-@dataclass
-class _Slot:
-    """Where the running session stands."""
-
-    session: Session | None = None
-    passing: bool = False  # whether what is protected here is forgotten with the session
-    is_over: bool = False  # a context that outlived its scratch session can't open another
-    refused: str = ""  # why the last `session` asked for was not given; "" where it was
-
-
-#: One slot for the whole process; a context inside `scratch` has its own.
-_slot: ContextVar[_Slot] = ContextVar("dppandas session", default=_Slot())  # noqa: B039
-
-
 def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
-    """With a note of what was refused: what is asked next would go on in another session than was
-    meant, maybe in one without limit. To look at the running one, by no argument, notes nothing."""
+    """Note what was refused: the next question would go on in another session than was meant, maybe
+    in one without limit. A call without arguments only looks at the running session."""
 
     @functools.wraps(opens)
     def opened(*args: P.args, **kwargs: P.kwargs) -> Session:
         if all(value is None for value in (*args, *kwargs.values())):
             return opens(*args, **kwargs)
-        slot = _slot.get()
+        slot = here().slot
         try:
             found = opens(*args, **kwargs)
         except BaseException as error:
@@ -252,12 +232,11 @@ def session(
         refused. What was answered is answered again at no cost, after a restart too. Without it
         the ledger lives in memory.
 
-    Called again with the same budget (a cell run again) it returns the running session and resets
-    nothing. A budget given to a session that has none counts what was released before. Another
-    budget raises `SessionError`: end the session with `dp.reset()` first. After any refusal nothing
-    is released, in the running session neither, until a session is opened by a call that is not
-    refused (that of the running one will do, such as its budget again) or `dp.reset()` is said.
-    Without arguments this only looks at the running session, and opens none in this sense.
+    Called again with the same budget, as when a cell is run again, it returns the running session
+    and resets nothing. A budget given to a session without one counts what was released before.
+    Another budget raises `SessionError`: call `dp.reset()` first. After a refusal nothing is
+    released, not even in the running session, until a call with arguments succeeds (the running
+    session's own budget will do) or `dp.reset()` is called.
 
     *Guarantee*: the sum of the losses of all answers never exceeds the budget, so everything
     released in the session together is epsilon-differentially private (sequential composition:
@@ -269,7 +248,7 @@ def session(
     >>> dp.session(epsilon=2).remaining
     2
     """
-    slot = _slot.get()
+    slot = here().slot
     if slot.is_over:
         raise SessionError("this context belonged to an audit that has ended; nothing was charged.")
     if strict is not None and not isinstance(strict, bool):
@@ -280,17 +259,16 @@ def session(
 
 
 def _started(
-    slot: _Slot, terms: Terms | None, strict: bool | None, store: str | os.PathLike[str] | None
+    slot: Slot, terms: Terms | None, strict: bool | None, store: str | os.PathLike[str] | None
 ) -> Session:
-    running = slot.session
+    running: Session | None = slot.session
     if running is not None and store is not None and running.is_untouched:
         running.ledger.close()  # made by looking at the ledger, say: nothing is lost with it
         running = slot.session = None
     if running is None:
         file = None if store is None else sqlite.SqliteStore(store, terms)
-        terms = terms if file is None else file.terms
-        slot.session = running = Session(terms, bool(strict), store=file)
-        return running
+        opened = slot.session = Session(file.terms if file else terms, bool(strict), store=file)
+        return opened
     if store is not None and not running.ledger.store.is_at(store):
         raise SessionError(
             "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
@@ -317,9 +295,8 @@ def _started(
 def allow_experimental(allowed: bool = True) -> None:
     """Allow answers whose guarantee isn't fully proven, in the running session; or no more.
 
-    An operation that is experimental says what is not proven where it is refused, which is before
-    anything is charged. `dp.reset()` ends the permission with the session. Where no session runs,
-    one without limit is started.
+    A refusal, before anything is charged, says what is not proven. `dp.reset()` ends the permission
+    with the session. Where no session runs, one without limit is started.
 
     >>> import dppandas as dp
     >>> dp.reset()
@@ -330,12 +307,12 @@ def allow_experimental(allowed: bool = True) -> None:
     """
     if not isinstance(allowed, bool):
         raise QueryError(f"allow_experimental({shown(allowed)}) must be True or False.")
-    session().experimental = allowed
+    current().experimental = allowed
 
 
 def releasing() -> Session:
     """The session that a release is charged to. After a refusal of another there is none."""
-    slot, found = _slot.get(), session()
+    slot, found = here().slot, current()
     if slot.refused:
         runs = "" if found.budget is None else f", such as the running one's ({found.terms})"
         raise SessionError(
@@ -347,9 +324,15 @@ def releasing() -> Session:
     return found
 
 
+def current() -> Session:
+    """The running session; one without limit where none runs."""
+    return running() or session()
+
+
 def running() -> Session | None:
     """The running session, if there is one; none is started."""
-    return _slot.get().session
+    found: Session | None = here().slot.session
+    return found
 
 
 def ledger() -> Ledger:
@@ -360,7 +343,7 @@ def ledger() -> Ledger:
     >>> dp.ledger().budget is None
     True
     """
-    return session().ledger
+    return current().ledger
 
 
 def reset() -> None:
@@ -371,14 +354,10 @@ def reset() -> None:
     session answer no more. After a refused `session` this lets releases go on, in a session without
     limit as long as none is opened.
     """
-    _end(_slot.get())
+    with _lock: _end(here().slot)  # noqa: E701  # fmt: skip
 
 
-def _end(slot: _Slot) -> None:
-    with _lock: _ended(slot)  # noqa: E701  # fmt: skip
-
-
-def _ended(slot: _Slot) -> None:
+def _end(slot: Slot) -> None:
     ended, slot.session, slot.refused = slot.session, None, ""
     if ended is None:
         return
@@ -398,16 +377,15 @@ def scratch() -> Iterator[Session]:
     was protected here is forgotten, however the block ends. What is experimental may be audited.
     """
     terms = Terms(Measure.APPROXIMATE)
-    slot = _Slot(Session(terms, experimental=True, replays=False), passing=True)
-    token = _slot.set(slot)
+    slot = Slot(Session(terms, experimental=True, replays=False), passing=True)
     try:
-        yield session()
+        with within(slot=slot):
+            yield session()
     finally:
-        _slot.reset(token)
-        _end(slot)
+        with _lock: _end(slot)  # noqa: E701  # fmt: skip
         slot.is_over = True
 
 
 def is_passing() -> bool:
     """Whether this runs in a session that is thrown away: then nothing may be left behind."""
-    return _slot.get().passing
+    return here().slot.passing

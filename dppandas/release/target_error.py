@@ -29,7 +29,7 @@ from ..rows.values import canonical
 from ..statistics import Statistic
 from .accuracy import expected
 from .query import Query
-from .session import session
+from .session import current
 
 #: Losses of three digits, at most 1 % above what would be enough: so many lie between a power of
 #: ten and the next.
@@ -75,7 +75,7 @@ class Goal:
         Where ρ is counted that is a ρ, for Gaussian noise; or an ε if the answer, or mechanism=,
         asks for Laplace noise, which is charged its own ρ.
         """
-        terms = session().terms
+        terms = current().terms
         ways = ["epsilon"]
         if terms.measure is Measure.ZCDP and more.get("mechanism") != "laplace":
             ways = ["rho"] if more.get("mechanism") is not None else ["rho", "epsilon"]

@@ -9,7 +9,15 @@ import numpy as np
 import pandas as pd
 
 from ..engines.base import Engine
-from ..errors import BudgetExceeded, LineageError, PrivateValueError, QueryError, caution, shown
+from ..errors import (
+    BudgetExceeded,
+    LineageError,
+    PrivateValueError,
+    QueryError,
+    caution,
+    quiet,
+    shown,
+)
 from ..privacy.accounting.losses import Cost, More
 from ..privacy.accounting.measures import NOTHING, Asked
 from ..rows import expressions
@@ -22,7 +30,7 @@ from .private import Private, Root
 from .query import Query
 from .records import Record, among
 from .release import release
-from .session import session
+from .session import current
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +63,7 @@ class Unreleased(Private):
             epsilon, more, self._statistic, self._what, self._root.source.schema
         )
         if goal is None:
-            return release(*self._query(session().terms.asked(epsilon, **rest), select))
+            return release(*self._query(current().terms.asked(epsilon, **rest), select))
 
         def query(asked: Asked) -> Query:
             return self._query(asked, select)[0]
@@ -92,6 +100,7 @@ class Unreleased(Private):
     def _no_operator(self, symbol: str) -> NoReturn:
         self._refuse(symbol)
 
+    @quiet
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -100,6 +109,7 @@ class Unreleased(Private):
             f".release(epsilon=0.1).{name}. Nothing was computed or charged. {self!r}"
         )
 
+    @quiet
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The noisy answer, shaped as pandas would shape the exact one.
 
@@ -118,6 +128,7 @@ class Unreleased(Private):
     #: What to warn of with the answer, whatever it is.
     _caution: ClassVar[str] = ""
 
+    @quiet
     def expected_error(
         self,
         *,
@@ -144,7 +155,7 @@ class Unreleased(Private):
         """
         confidence = expected.parse_confidence(confidence)
         rows = expected.parse_rows(expected_rows)
-        asked = session().terms.asked(epsilon, **self._completed(cast(More, more)))
+        asked = current().terms.asked(epsilon, **self._completed(cast(More, more)))
         query, _, _ = self._query(asked, self._selects)
         error = expected.error_before(query, confidence, rows)
         return expected.told_error(query.statistic, error)
@@ -168,6 +179,7 @@ class Unreleased(Private):
             epsilon, k, **more
         )
 
+    @quiet
     def idxmax(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The label of the largest entry, selected by permute-and-flip: no number is told.
 
@@ -181,6 +193,7 @@ class Unreleased(Private):
         record = self._select(epsilon, 1, "idxmax", **more)
         return results.label(record, record.estimate()[0])
 
+    @quiet
     def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The n largest entries.
 
@@ -200,6 +213,7 @@ class Unreleased(Private):
             raise QueryError("nlargest needs a Series of entries; select one column first.")
         return self.release(epsilon=epsilon, **more).nlargest(int(n))
 
+    @quiet
     def __repr__(self) -> str:
         asked = self._what if self._where is None else f"{self._what} where {self._where}"
         return (
@@ -227,6 +241,7 @@ class UnreleasedMode(Unreleased):
 
     _selects: ClassVar[int] = 1
 
+    @quiet
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The key selected, as a Series of one, like Series.mode.
 
@@ -241,6 +256,7 @@ class UnreleasedMode(Unreleased):
     def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> Record:
         raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
 
+    @quiet
     def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """Refused: a mode is one label."""
         return self._select(epsilon, n, "nlargest")
@@ -266,6 +282,7 @@ class UnreleasedKeys(Unreleased):
             f"no more. {NOTHING} {self!r}"
         )
 
+    @quiet
     def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """Refused: release the answer, and take its nlargest."""
         return self._select(epsilon, n, "nlargest")
@@ -274,6 +291,7 @@ class UnreleasedKeys(Unreleased):
 class UnreleasedLabels(UnreleasedKeys):
     """The labels of a column, none of them told yet."""
 
+    @quiet
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The labels told, as an Index of objects in the order of labels.
 

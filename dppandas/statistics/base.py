@@ -30,8 +30,6 @@ Partial = npt.NDArray[np.int64]
 Over = Callable[[Sequence[Chunk], Expression | None], Any]
 Read = Callable[[Over, Callable[[], Gathering]], Any]
 
-LARGEST_INT = 2**63 - 1
-
 #: So many errors are looked at to tell the range of them.
 CROWD = 2**12
 
@@ -175,11 +173,9 @@ class Statistic(ABC):
         """Likewise how far they may be off."""
         if self.in_ranks:
             return list(errors)
-
-        def says(entry: int) -> str:
-            return "number" if self.says(entry) == "number" else "spread"
-
-        return self.layout.told(errors, says, math.ceil)
+        return self.layout.told(
+            errors, lambda entry: "number" if self.says(entry) == "number" else "spread", math.ceil
+        )
 
     #: Whether noise is told in the units of the columns, and not in rows.
     noise_in_columns: ClassVar[bool] = False
@@ -291,10 +287,9 @@ class Statistic(ABC):
         """The error in words, before the release, as far as public facts can say."""
         return self.expected(law.half_width(confidence, self.size))
 
-    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> str:
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
         """The error of an answer in words, for each column asked: what it says itself, and where it
         can't, or there is a crowd of numbers, what public facts said before."""
-        before = self.expected_at(law, confidence)
         if len(noisy) > CROWD:
             return before
         try:
@@ -402,8 +397,3 @@ def sum_by(codes: Codes | None, integers: npt.NDArray[np.float64], cells: int) -
     if codes is None:
         return np.array([integers.sum()], dtype=np.float64).astype(np.int64)
     return np.bincount(codes, weights=integers, minlength=cells + 1)[:cells].astype(np.int64)
-
-
-def clamped(value: int) -> int:
-    """A noisy integer as an int64; noise beyond it is never seen, but must not raise."""
-    return max(-LARGEST_INT, min(LARGEST_INT, value))

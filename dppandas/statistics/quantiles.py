@@ -53,7 +53,7 @@ class Quantiles(Statistic):
     @property
     def grids(self) -> tuple[Grid, ...]:
         if self.step is None:
-            return tuple(Grid.anchored(bounds) for bounds in self.bounds)
+            return tuple(bounds.grid for bounds in self.bounds)
         return tuple(
             Grid(b.lower, self.step, 0, int((b.upper - b.lower) / self.step)) for b in self.bounds
         )

@@ -19,12 +19,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import anew, limit
-from operations import answered_by, spent
+from operations import spent
 from refusals import refusal
 
 import dppandas as dp
 from dppandas.ledger.ledger import Ledger
-from dppandas.ledger.storage import sqlite
+from dppandas.ledger.storage import schema
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Entry, MemoryStore, Store
 from dppandas.privacy.accounting.composition import Part, Path, Spending
@@ -32,6 +32,7 @@ from dppandas.privacy.accounting.conversions import delta_for_group
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from dppandas.privacy.accounting.measures import Terms
 from dppandas.privacy.sampling import entropy
+from dppandas.release.context import watching
 
 # --- what a unit pays, against all ways in which its rows can lie ---------------------------------
 #
@@ -211,7 +212,7 @@ def test_a_charge_that_was_rolled_back_is_forgotten(tmp_path: File, monkeypatch:
     ledger = Ledger(TERMS, store)
     ledger.charge(draft(Fraction(1, 2)))
     with monkeypatch.context() as patched:
-        patched.setattr(sqlite, "_spent_row", lambda *_: 1 / 0)
+        patched.setattr(schema, "spent_row", lambda *_: 1 / 0)
         refusal(lambda: ledger.charge(draft(Fraction(1))), error=ZeroDivisionError)
     assert ledger.spent == Fraction(1, 2)
     ledger.charge(draft(Fraction(1, 2)))
@@ -612,7 +613,7 @@ def answering(answers: list[int]) -> Iterator[list[float]]:
         logs.append(norm - rate * abs(answer - int(exact[0])))
         return [answer]
 
-    with answered_by(law):
+    with watching(law):
         yield logs
 
 

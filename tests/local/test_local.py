@@ -27,6 +27,7 @@ from dppandas import local
 from dppandas.errors import MissingArgument, PrivateValueError, QueryError
 from dppandas.local import designs, estimates, lost, tails
 from dppandas.local.designs import Design
+from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.privacy.sampling import samplers
 
 NEAR = 1e-12
@@ -171,7 +172,7 @@ def test_a_uniform_number_is_exact(k: int) -> None:
 def test_the_truth_is_told_with_the_exact_probability() -> None:
     """To 60 digits, for the smallest and the largest ε too, against exponentials by fractions."""
     for epsilon, k in ((Fraction(1), 2), (Fraction(1, 2**20), 7), (Fraction(64), 3)):
-        design = designs.KAry(KEYS[:k], dp.budget.Epsilon(epsilon))
+        design = designs.KAry(KEYS[:k], Epsilon(epsilon))
         a = exp(epsilon)
         found = design._truth(100)
         truth = (1 - a) / (1 + (k - 1) * a)

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from ledgers import anew
-from operations import answered_by
 from refusals import refusal
 from sklearn import base, linear_model, pipeline
 
@@ -17,6 +16,7 @@ import dppandas as dp
 from dppandas.models import LinearRegression, LogisticRegression, Perceptron
 from dppandas.models.linear import Level
 from dppandas.privacy.accounting.losses import Loss
+from dppandas.release.context import watching
 
 #: So much loss that no noise is seen.
 ALL = 64
@@ -314,12 +314,12 @@ def test_equal_answers_lead_to_equal_questions(number: int, name: str, answers: 
         return [answers(i) for i in range(query.statistic.size)]
 
     asked, learnt = [], []
-    for rows in (HOSTILE[name].astype(object), table(30).astype(object)):
-        model, target = models()[number]
-        with answered_by(fixed):
+    with watching(fixed):
+        for rows in (HOSTILE[name].astype(object), table(30).astype(object)):
+            model, target = models()[number]
             fitted(model, rows, target)
-        asked.append([(r.scale, r.loss, r.query) for r in model.releases_])
-        learnt.append((model.coef_.tolist(), np.ravel(model.intercept_).tolist()))
+            asked.append([(r.scale, r.loss, r.query) for r in model.releases_])
+            learnt.append((model.coef_.tolist(), np.ravel(model.intercept_).tolist()))
     assert asked[0] == asked[1]
     assert learnt[0] == learnt[1]
 

@@ -19,7 +19,6 @@ from operations import (
     OPERATIONS,
     SELECTIONS,
     UNKNOWN,
-    answered_by,
     letters,
     people,
     released,
@@ -31,6 +30,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.ledger import canonical
 from dppandas.privacy.accounting.losses import Epsilon
+from dppandas.release.context import watching
 from dppandas.release.query import Query
 from dppandas.rows.expressions import And, Column, Compare, Literal, Or
 
@@ -203,7 +203,7 @@ def test_an_audit_draws_each_time() -> None:
         for _ in range(2):
             people().count(epsilon=1)
         assert [e.status for e in audit.ledger.entries()] == ["released"] * 2
-        with answered_by(lambda query, mechanism, exact: mechanism.blank(1)):
+        with watching(lambda query, mechanism, exact: mechanism.blank(1)):
             people().count(epsilon=1)
 
 

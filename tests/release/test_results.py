@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import copy
+import io
 import math
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
-from operations import OPERATIONS, SELECTIONS, released
+from operations import (
+    EVERY,
+    EXPERIMENTAL,
+    GAUSSIAN,
+    OF_UNITS,
+    OPERATIONS,
+    SCHEMA,
+    SELECTIONS,
+    UNKNOWN,
+    released,
+)
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.ledger import canonical
+from dppandas.ledger.canonical import canonical_name
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.release import pickles
 from dppandas.release.results import ReleasedFloat, ReleasedInt
+from dppandas.rows.expressions.logic import Every
 from dppandas.statistics.layout import short
 
 KEYS = ["a", "b", "c"]
@@ -250,6 +266,56 @@ def test_results_and_records_survive_pickling(name: str) -> None:
         assert (again.id, str(again)) == (record.id, str(record))
         assert str(again.error()) == str(record.error())
     assert str(pickle.loads(pickle.dumps(record))) == str(record)
+
+
+class Watched(pickle.Unpickler):
+    """Notes what a pickle names of dppandas as Python does."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__(io.BytesIO(pickle.dumps(result)))
+        self.named: set[str] = set()
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.partition(".")[0] == "dppandas":
+            self.named.add(f"{module}.{name}")
+        return super().find_class(module, name)
+
+
+@pytest.mark.parametrize("name", [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL])
+def test_pickles_name_nothing_of_ours_but_the_registry(name: str) -> None:
+    dp.session(epsilon=100, delta="0.001")
+    dp.allow_experimental()
+    result = released(name, dp.protect(SCHEMA.copy(), "people", unit="owner", max_rows=3))
+    watched = Watched(result)
+    assert str(watched.load()) == str(result)
+    assert watched.named <= {"dppandas.release.pickles.restored"}
+
+
+def test_classes_of_the_registry_have_names_of_their_own() -> None:
+    kinds = list(pickles._families(pickles._KEPT))
+    ours = {kind for kind in kinds if kind.__module__.startswith("dppandas.")}
+    assert len({canonical_name(kind) for kind in ours}) == len(ours) > 100
+    assert {*map(canonical_name, ours)} < {*pickles._makers}
+
+
+def test_a_renamed_class_is_read_and_keeps_its_keys() -> None:
+    @dataclass(frozen=True)
+    class Everybody:
+        canonical_name: ClassVar[str] = "Every"
+
+    class Heir(Everybody):
+        pass
+
+    assert canonical.key(Everybody()) == canonical.key(Every())
+    assert canonical.key(Heir()) != canonical.key(Every())
+    assert type(pickles.restored(*pickles._reduced(Everybody())[1])) is Every
+
+
+@pytest.mark.parametrize("name", ["Popen", "dppandas.errors.DPError", "__class__", ""])
+def test_a_pickle_names_nothing_beyond_the_registry(name: str) -> None:
+    with pytest.raises(dp.RecordError, match="no release is made of"):
+        pickles.restored(name, {})
+    assert "secret" not in vars(pickles.restored("Unit", {"column": "owner", "secret": 1}))
 
 
 FRESH = """

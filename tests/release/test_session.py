@@ -18,6 +18,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.ledger.ledger import attribute_to
+from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Token
 from dppandas.release.session import scratch
 
@@ -303,7 +304,7 @@ class TestLedger:
 def test_a_budget_is_set_once() -> None:
     dp.session(epsilon=1)
     with pytest.raises(dp.SessionError, match="has a budget of ε = 1 already"):
-        dp.ledger().limit(dp.budget.Epsilon(50))
+        dp.ledger().limit(Epsilon(50))
     assert dp.ledger().budget == 1
 
 

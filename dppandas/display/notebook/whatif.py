@@ -17,7 +17,7 @@ from ...ledger import html
 from ...ledger.ledger import Ledger
 from ...privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, Loss, parse_epsilon, parse_rho
 from ...privacy.accounting.measures import Asked, Measure
-from ...release.accuracy.expected import CONFIDENCE, expected_error
+from ...release.accuracy.expected import CONFIDENCE, in_words
 from ...release.blocks import split
 from ...release.private import Root
 from ...release.query import Query
@@ -95,7 +95,7 @@ def told(ledger: Ledger, query: Query, value: object, rows: float) -> str:
         query = replace(query, asked=asked)
         mechanism = query.mechanism()
         cost = asked.charged(query.loss(mechanism))
-        error = expected_error(query, mechanism)
+        error = in_words(query.statistic, mechanism)
         if takes_rows(query):
             found = query.statistic.error_before(mechanism, CONFIDENCE, rows)
             error = query.statistic.in_short(found)

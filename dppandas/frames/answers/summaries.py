@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Unpack
 
-from ...errors import QueryError, is_one_of, shown
+from ...errors import QueryError, is_one_of, parameters, shown
 from ...privacy.accounting.losses import More, gives_loss
 from ...release.asking import asks
 from ...release.blocks.bundle import Name, shares_of, together
@@ -155,6 +154,5 @@ class Summaries(Answers):
 def _asked(face: Queryable, method: str, bounds: object) -> Unreleased:
     """An unreleased answer, given bounds where it takes them."""
     ask = getattr(face, method)
-    takes_bounds = "bounds" in inspect.signature(ask).parameters
-    asked: Unreleased = ask(bounds=bounds) if takes_bounds else ask()
+    asked: Unreleased = ask(bounds=bounds) if "bounds" in parameters(ask) else ask()
     return asked

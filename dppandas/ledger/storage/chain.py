@@ -118,7 +118,7 @@ def _is_followed(db: sqlite3.Connection) -> bool:
     rest = _table(db)
     for place, losses in since.items():
         pairs = zip(rest[place], losses, strict=True)
-        rest[place] = tuple(_text(exact(told) - loss) for told, loss in pairs)
+        rest[place] = tuple(exact_text(exact(told) - loss) for told, loss in pairs)
     return digest(rest.items()) == counted
 
 
@@ -156,5 +156,6 @@ def exact(told: str) -> Fraction:
     return Fraction(told)
 
 
-def _text(value: Fraction) -> str:
+def exact_text(value: Fraction) -> str:
+    """A fraction as `exact` reads it: no float is precise enough."""
     return f"{value.numerator}/{value.denominator}"

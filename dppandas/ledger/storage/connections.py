@@ -12,9 +12,10 @@ from pathlib import Path as File
 from typing import Any, TypeVar
 from weakref import WeakSet
 
-from ...errors import SessionError, StoreError, shown
+from ...errors import StoreError
 from . import locks
 from .locks import NOTHING, Hold, identity, registry
+from .paths import checked_path, is_shared, is_writable, stamp
 
 T = TypeVar("T")
 
@@ -146,7 +147,7 @@ class Connected:
         return db
 
     def _connected(self) -> Connection:
-        if self._reading or not _is_writable(self.path):
+        if self._reading or not is_writable(self.path):
             db = opened_to_read(self.path)
             db.in_turn(lambda: self._refuse_other_databases(db))
             return db
@@ -292,9 +293,9 @@ def _opened_to_read(path: File) -> Connection | None:
 
 def _copied(path: File) -> Connection | None:
     """The file in memory; None if somebody began to write while it was read."""
-    before = _stamp(path)
+    before = stamp(path)
     whole = bytearray(path.read_bytes())
-    if is_shared(path) or _stamp(path) != before:
+    if is_shared(path) or stamp(path) != before:
         return None
     db = _connection_to("file::memory:")
     db.is_copy = True
@@ -303,11 +304,6 @@ def _copied(path: File) -> Connection | None:
     if whole:
         db.deserialize(bytes(whole))
     return db
-
-
-def _stamp(path: File) -> tuple[int, int, int]:
-    now = path.stat()
-    return now.st_mtime_ns, now.st_size, now.st_ino
 
 
 def _taken_from(waiting: list[Connection]) -> Iterator[Connection]:
@@ -355,49 +351,7 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-# --- paths ----------------------------------------------------------------------------------------
-
-
-def checked_path(path: object) -> File:
-    """A path that may hold a ledger."""
-    if not isinstance(path, str | os.PathLike) or not str(path).strip():
-        raise SessionError(f"store={shown(path)} must be the path of a file. {NOTHING}")
-    if not str(path).isprintable() or str(path).startswith((":memory:", "file:")):
-        raise SessionError(
-            f"store={shown(str(path))} must be the path of a file on a disk, in letters that "
-            f"print; without store= the ledger lives in memory. {NOTHING}"
-        )
-    try:
-        file = File(path).expanduser()
-        is_folder, has_folder = file.is_dir(), file.parent.is_dir()
-        is_strange = file.exists() and not file.is_file()
-    except (OSError, ValueError, RuntimeError) as error:  # too long a name, or nobody's home
-        said = str(error)
-    else:
-        said = ""
-    if said:
-        raise StoreError(f"store={shown(str(path))} can't be a path here: {said}. {NOTHING}")
-    if is_folder:
-        raise StoreError(f"store={str(file)!r} is a folder: name a file in it. {NOTHING}")
-    if is_strange:  # a device, a pipe, a socket
-        raise StoreError(f"store={str(file)!r} is no regular file: name one on a disk. {NOTHING}")
-    if not has_folder:
-        raise StoreError(
-            f"store={str(file)!r}: there is no folder {str(file.parent)!r}. Make it first. "
-            f"{NOTHING}"
-        )
-    return file.absolute()
-
-
-def _is_writable(path: File) -> bool:
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-
-
-def is_shared(path: File) -> bool:
-    """Whether others have written what isn't in the file itself yet, but in the log beside it."""
-    path = path.resolve()  # SQLite keeps it beside the file itself
-    log = path.with_name(f"{path.name}-wal")
-    return log.exists() and log.stat().st_size > 0
+# --- waiting, and errors --------------------------------------------------------------------------
 
 
 def _patiently(action: Callable[[], Any]) -> Any:

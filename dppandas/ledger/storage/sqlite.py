@@ -17,58 +17,27 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 from ...errors import SessionError, StoreError
-from ...privacy.accounting.composition import Part, Place, Spending
-from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
-from ...privacy.accounting.measures import Measure, Terms
-from ...privacy.sampling import entropy
+from ...privacy.accounting.composition import Spending
+from ...privacy.accounting.losses import Loss
+from ...privacy.accounting.measures import Terms
 from .. import canonical
-from .chain import EVERY, append, is_followed
-from .chain import count as count_spent
-from .chain import source as told_source
-from .connections import APPLICATION, Connected, Connection
+from . import chain, schema
+from .connections import Connected, Connection
 from .leases import Claim, Taken
 from .locks import NOTHING
 from .store import Answer, Check, Entry, Registered, refuse_own, refuse_second
 
 T = TypeVar("T")
 
-SCHEMA = 3
-#: Files of this schema and later can be read as they are.
-READABLE = 2
-
-_EVENTS = """
-CREATE TABLE events (
-    number INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL,      -- opened, source, charge, outcome
-    release INTEGER,         -- of charge and outcome
-    key TEXT,                -- of a source its name, of an answer that of its query
-    body TEXT NOT NULL,
-    hash TEXT NOT NULL
-);
-CREATE UNIQUE INDEX charges ON events (release) WHERE kind = 'charge';
-CREATE UNIQUE INDEX outcomes ON events (release) WHERE kind = 'outcome';
-CREATE INDEX answers ON events (key, number) WHERE kind = 'outcome' AND key IS NOT NULL;
-CREATE UNIQUE INDEX sources ON events (key) WHERE kind = 'source';
-"""
-_SPENDING = """
-CREATE TABLE spending (
-    source TEXT NOT NULL, path TEXT NOT NULL,
-    epsilon TEXT NOT NULL, delta TEXT NOT NULL, rho TEXT NOT NULL,
-    PRIMARY KEY (source, path)
-);
-"""
-#: Who is answering which draw of which key; no event, for it passes.
-_LEASES = """
-CREATE TABLE leases (
-    key TEXT NOT NULL, draw INTEGER NOT NULL, release INTEGER NOT NULL UNIQUE,
-    PRIMARY KEY (key, draw)
-);
-"""
+_PAGE = "AND c.release > ? AND c.release <= ?"
+_KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
+_SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
+#: Until schema 2 the first outcome of a key was its first draw, and so on; now each says which.
+_UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
 
 
 class SqliteStore(Connected):
@@ -107,13 +76,15 @@ class SqliteStore(Connected):
             after = before.plus(((each.source, each.path), each.loss) for each in drafts)
             check(before.total, after.total)
             for entry in entries:
-                append(db, "charge", charge_body(entry), entry.number, None)
+                chain.append(db, "charge", schema.charge_body(entry), entry.number, None)
             self._known = _last_charge(db), after
             changed = {(each.source, each.path) for each in entries}
-            db.executemany(_PUT, [_spent_row(place, after.losses[place]) for place in changed])
-            if (first - 1) // EVERY != (first - 1 + len(entries)) // EVERY:
+            db.executemany(
+                schema.PUT, [schema.spent_row(place, after.losses[place]) for place in changed]
+            )
+            if (first - 1) // chain.EVERY != (first - 1 + len(entries)) // chain.EVERY:
                 self._refuse_unfollowed(db)  # or the count would vouch for an edit
-                count_spent(db)
+                chain.count(db)
             if claim is not None:
                 _announce(db, entries, claim)
             return entries
@@ -121,7 +92,9 @@ class SqliteStore(Connected):
         return self._write(added)
 
     def is_taken(self, key: str, draw: int) -> bool:
-        return self._read(lambda db: _is_kept_up(db) and _is_taken(db, key, draw))
+        return self._read(
+            lambda db: schema.version_of(db) == schema.VERSION and _is_taken(db, key, draw)
+        )
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         self._write(lambda db: action(self._spending_of(db).total))
@@ -131,9 +104,11 @@ class SqliteStore(Connected):
         told: str = "",
     ) -> int | None:  # fmt: skip
         def settled(db: Connection) -> int | None:
-            body = _one(db, "SELECT body FROM events WHERE kind = 'charge' AND release = ?", number)
+            body = schema.one(
+                db, "SELECT body FROM events WHERE kind = 'charge' AND release = ?", number
+            )
             key = json.loads(body)["key"] or None
-            refuse_second(number, _one(db, _SETTLED, number))
+            refuse_second(number, schema.one(db, _SETTLED, number))
             lease = db.execute("SELECT draw FROM leases WHERE release = ?", (number,)).fetchone()
             if leased and key and lease is None:
                 return None
@@ -147,7 +122,7 @@ class SqliteStore(Connected):
                     said["draw"] = lease[0] if lease else _next_draw(db, key)
             db.execute("DELETE FROM leases WHERE release = ?", (number,))
             draw: int = said.get("draw", 0)
-            append(db, "outcome", said, number, key if draw else None)
+            chain.append(db, "outcome", said, number, key if draw else None)
             return draw
 
         draw = self._write(settled)
@@ -162,7 +137,7 @@ class SqliteStore(Connected):
             row = _kept(db, key, draw)
             if row is None:
                 return None
-            (entry,) = _entries(db, "AND c.release = ?", row[0])
+            (entry,) = schema.entries(db, "AND c.release = ?", row[0])
             return Answer(entry, canonical.from_json(json.loads(row[1])["answer"]), draw)
 
         return self._read(found) if draw >= 1 else None
@@ -173,7 +148,7 @@ class SqliteStore(Connected):
             if known is None:
                 body = {"name": source.name, "unit": source.unit, "key": source.key.hex(),
                         "kinds": source.kinds}  # fmt: skip
-                append(db, "source", body, None, source.name)
+                chain.append(db, "source", body, None, source.name)
             return known or source
 
         return self.registered(source.name) or self._write(registered)
@@ -183,16 +158,18 @@ class SqliteStore(Connected):
 
     def _known_source(self, db: sqlite3.Connection, name: str) -> Registered | None:
         try:
-            return _registered(db, name)
+            return schema.source(db, name)
         except ValueError:
             raise self._damaged() from None
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         def listed(db: Connection) -> list[Entry]:
             if last is None and before is None:
-                return _entries(db)
+                return schema.entries(db)
             end = _count(db) if before is None else before - 1
-            return _entries(db, _PAGE, 0 if last is None else min(end, _count(db)) - last, end)
+            return schema.entries(
+                db, _PAGE, 0 if last is None else min(end, _count(db)) - last, end
+            )
 
         return self._read(listed)
 
@@ -201,7 +178,7 @@ class SqliteStore(Connected):
 
     def sealed(self) -> tuple[list[Entry], str]:
         head = "SELECT hash FROM events ORDER BY number DESC"
-        return self._at_one_moment(lambda db: (_entries(db), _one(db, head)))
+        return self._at_one_moment(lambda db: (schema.entries(db), schema.one(db, head)))
 
     def counted(self) -> tuple[int, Spending]:
         return self._at_one_moment(lambda db: (_count(db), self._spending_of(db)))
@@ -216,7 +193,7 @@ class SqliteStore(Connected):
         last, known = _last_charge(db), self._known
         if known is None or known[0] != last:
             try:
-                known = self._known = last, spending_kept(db)
+                known = self._known = last, schema.spending_kept(db)
             except ValueError:
                 raise self._damaged() from None
         return known[1]
@@ -224,10 +201,10 @@ class SqliteStore(Connected):
     @property
     def identity(self) -> str:
         """What tells this ledger from all others."""
-        return str(json.loads(self._read(lambda db: _one(db, _OPENED)))["id"])
+        return str(json.loads(self._read(lambda db: schema.one(db, schema.OPENED)))["id"])
 
     def has_changed(self) -> bool:
-        now: int = self._read(lambda db: _one(db, "SELECT max(number) FROM events"))
+        now: int = self._read(lambda db: schema.one(db, "SELECT max(number) FROM events"))
         changed, self._seen = self._seen is not None and now != self._seen, now
         return changed
 
@@ -236,22 +213,22 @@ class SqliteStore(Connected):
         if not self.path.exists():
             with self._told():
                 self.path.touch(exist_ok=True)
-        found = self._read(_schema)
-        if self._reading and found < READABLE:
+        found = self._read(schema.version_of)
+        if self._reading and found < schema.READABLE:
             raise StoreError(
                 f"the ledger {str(self.path)!r} was written by an older dppandas (schema {found}; "
-                f"this one keeps {SCHEMA}): dp.session(store=…) brings it up to date."
+                f"this one keeps {schema.VERSION}): dp.session(store=…) brings it up to date."
             )
-        if found < READABLE:
+        if found < schema.READABLE:
             self._write(lambda db: None, terms)
-        elif found > SCHEMA:
+        elif found > schema.VERSION:
             self._refuse_newer(found)
         return self._at_one_moment(self._checked)
 
     def _checked(self, db: Connection) -> Terms:
         self._refuse_unfollowed(db)
         self._spending_of(db)
-        return _terms(db)
+        return schema.terms(db)
 
     def _at_one_moment(self, action: Callable[[Connection], T]) -> T:
         """Read without seeing what others write in the meantime."""
@@ -266,7 +243,7 @@ class SqliteStore(Connected):
         return self._read(read)
 
     def _refuse_unfollowed(self, db: Connection) -> None:
-        if not is_followed(db):
+        if not chain.is_followed(db):
             raise self._damaged()
 
     def _damaged(self) -> StoreError:
@@ -279,68 +256,41 @@ class SqliteStore(Connected):
     def _refuse_newer(self, version: int) -> None:
         raise StoreError(
             f"the ledger {str(self.path)!r} was written by a newer dppandas (schema {version}, and "
-            f"this one knows up to {SCHEMA}): update dppandas. {NOTHING}"
+            f"this one knows up to {schema.VERSION}): update dppandas. {NOTHING}"
         )
 
     def _write(self, action: Callable[[Connection], T], terms: Terms | None = None) -> T:
         """In a file that is up to date: an older one stays as it is until it is written to."""
 
         def written(db: Connection) -> T:
-            version = _schema(db)
-            if version != SCHEMA:
+            version = schema.version_of(db)
+            if version != schema.VERSION:
                 self._bring_up_to_date(db, version, terms)
             return action(db)
 
         return super()._write(written)
 
     def _bring_up_to_date(self, db: Connection, version: int, terms: Terms | None) -> None:
-        if version > SCHEMA:
+        if version > schema.VERSION:
             self._refuse_newer(version)
         if version:
-            for old in range(version, SCHEMA):
-                MIGRATIONS[old](db)
-                db.execute(f"PRAGMA user_version = {old + 1}")
+            schema.migrate(db, version)
             self._refuse_unfollowed(db)
-            count_spent(db)
+            chain.count(db)
         elif terms is None:
             raise SessionError(
                 f"{str(self.path)!r} is empty, and a new ledger needs a budget: "
                 f"dp.session(epsilon=2, store=…). {NOTHING}"
             )
         else:
-            _create(db, terms)
+            schema.create(db, terms)
 
 
-#: Where a place is known, its row stays where it is: sources are told in the order of first use.
-_PUT = (
-    "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
-    "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
-)
-_OPENED = "SELECT body FROM events WHERE number = 1"
-_PAGE = "AND c.release > ? AND c.release <= ?"
-_KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
-_SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
-#: Until schema 2 the first outcome of a key was its first draw, and so on; now each says which.
-_UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
-
-
-# --- what is in the file --------------------------------------------------------------------------
-
-
-def _one(db: sqlite3.Connection, sql: str, *values: Any) -> Any:
-    return db.execute(sql, values).fetchone()[0]
+# --- releases, leases and draws -------------------------------------------------------------------
 
 
 def _count(db: sqlite3.Connection) -> int:
-    return _one(db, "SELECT max(release) FROM events WHERE kind = 'charge'") or 0
-
-
-def _schema(db: sqlite3.Connection) -> int:
-    return int(_one(db, "PRAGMA user_version"))
-
-
-def _is_kept_up(db: sqlite3.Connection) -> bool:
-    return _schema(db) == SCHEMA
+    return schema.one(db, "SELECT max(release) FROM events WHERE kind = 'charge'") or 0
 
 
 def _last_charge(db: sqlite3.Connection) -> str:
@@ -349,122 +299,6 @@ def _last_charge(db: sqlite3.Connection) -> str:
         "SELECT hash FROM events WHERE kind = 'charge' ORDER BY release DESC LIMIT 1"
     ).fetchone()
     return found[0] if found else ""
-
-
-def _create(db: sqlite3.Connection, terms: Terms | None) -> None:
-    create_tables(db)
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
-    db.execute(f"PRAGMA user_version = {SCHEMA}")
-    body = {**terms_body(terms or Terms()), "id": entropy.identifier()}
-    append(db, "opened", body, None, None)
-
-
-def create_tables(db: sqlite3.Connection) -> None:
-    """All that a ledger's file holds, empty."""
-    for statement in f"{_EVENTS}{_SPENDING}{_LEASES}".split(";\n"):
-        db.execute(statement)
-
-
-def spending_kept(db: sqlite3.Connection) -> Spending:
-    """The table of what is spent. ValueError where a place isn't written as it is here, or stands
-    there twice: the later row would hide what the other says."""
-    losses: dict[Place, Loss] = {}
-    rows = db.execute("SELECT source, path, epsilon, delta, rho FROM spending ORDER BY rowid")
-    for source, path, *parts in rows:
-        place = source, _path(json.loads(path))
-        if json.dumps(place[1]) != path or place in losses:
-            raise ValueError("a place is written otherwise, or twice")
-        losses[place] = _loss(*parts)
-    return Spending(losses)
-
-
-def spent_rows(spent: Spending) -> list[tuple[tuple[str, str], tuple[str, ...]]]:
-    """A table of what is spent, as it stands in the file."""
-    rows = [_spent_row(*each) for each in spent.losses.items()]
-    return [((source, path), tuple(told)) for source, path, *told in rows]
-
-
-def _spent_row(place: tuple[str, Sequence[Part]], loss: Loss) -> tuple[str, ...]:
-    source, path = place
-    return source, json.dumps(path), *_exact(loss)
-
-
-def _exact(loss: Loss) -> list[str]:
-    """As fractions in text: no float is precise enough."""
-    parts: tuple[Fraction, ...] = (loss.epsilon, loss.delta, loss.rho)
-    return [f"{part.numerator}/{part.denominator}" for part in parts]
-
-
-@lru_cache(maxsize=1024)
-def _loss(epsilon: str, delta: str, rho: str) -> Loss:
-    return Loss(Epsilon(epsilon), Delta(delta), Rho(rho))
-
-
-def _path(said: Any) -> tuple[Part, ...]:
-    return tuple(Part(*part) for part in said)
-
-
-def charge_body(entry: Entry) -> dict[str, Any]:
-    """All that a charge says, as JSON has it."""
-    return {
-        "time": entry.time, "source": entry.source, "version": entry.version, "unit": entry.unit,
-        "lineage": entry.lineage, "query": entry.what, "loss": _exact(entry.loss),
-        "mechanism": entry.mechanism, "scale": entry.scale, "error": entry.error,
-        "cell": entry.cell, "path": list(entry.path), "key": entry.key, "kernel": entry.kernel,
-    }  # fmt: skip
-
-
-def entry_of(number: int, body: dict[str, Any], status: str, told: str = "") -> Entry:
-    """See `charge_body`."""
-    return Entry(
-        number=number, time=body["time"], source=body["source"], lineage=body["lineage"],
-        what=body["query"], loss=_loss(*body["loss"]), mechanism=body["mechanism"],
-        scale=body["scale"], error=body["error"], cell=body["cell"], status=status,
-        version=body["version"], unit=body["unit"], path=_path(body["path"]), key=body["key"],
-        kernel=body["kernel"], told=told,
-    )  # fmt: skip
-
-
-def _entries(db: sqlite3.Connection, where: str = "", *values: Any) -> list[Entry]:
-    rows = db.execute(
-        "SELECT c.release, c.body, json_extract(o.body, '$.status'), "
-        "json_extract(o.body, '$.error') FROM events c "
-        "LEFT JOIN events o ON o.kind = 'outcome' AND o.release = c.release "
-        f"WHERE c.kind = 'charge' {where} ORDER BY c.release", values,
-    )  # fmt: skip
-    return [
-        entry_of(number, json.loads(body), status or "charged", told or "")
-        for number, body, status, told in rows
-    ]
-
-
-def _registered(db: sqlite3.Connection, name: str) -> Registered | None:
-    said = told_source(db, name)
-    if said is None:
-        return None
-    body = json.loads(said)
-    kinds = tuple((name, kind, declared) for name, kind, declared in body.get("kinds", ()))
-    return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]), kinds)
-
-
-def terms_body(terms: Terms) -> dict[str, Any]:
-    """What a ledger promises, as JSON has it."""
-    limit = None if terms.limit is None else _exact(terms.limit)
-    delta = f"{terms.delta.numerator}/{terms.delta.denominator}"
-    return {"measure": terms.measure.value, "limit": limit, "delta": delta}
-
-
-def _terms(db: sqlite3.Connection) -> Terms:
-    return terms_of(json.loads(_one(db, _OPENED)))
-
-
-def terms_of(body: dict[str, Any]) -> Terms:
-    """See `terms_body`."""
-    limit = None if body["limit"] is None else _loss(*body["limit"])
-    return Terms(Measure(body["measure"]), limit, Delta(body["delta"]))
-
-
-# --- leases and draws -----------------------------------------------------------------------------
 
 
 def _kept(db: sqlite3.Connection, key: str, draw: int) -> Any:
@@ -481,9 +315,9 @@ def _kept(db: sqlite3.Connection, key: str, draw: int) -> Any:
 
 def _next_draw(db: sqlite3.Connection, key: str) -> int:
     """The draw after all that are kept, or being made."""
-    unsaid = _one(db, f"SELECT count(*) {_KEPT} AND {_UNSAID}", key)
-    said = _one(db, f"SELECT max(json_extract(body, '$.draw')) {_KEPT}", key)
-    leased = _one(db, "SELECT max(draw) FROM leases WHERE key = ?", key)
+    unsaid = schema.one(db, f"SELECT count(*) {_KEPT} AND {_UNSAID}", key)
+    said = schema.one(db, f"SELECT max(json_extract(body, '$.draw')) {_KEPT}", key)
+    leased = schema.one(db, "SELECT max(draw) FROM leases WHERE key = ?", key)
     return int(max(unsaid, said or 0, leased or 0)) + 1
 
 
@@ -520,26 +354,3 @@ def _announce(db: Connection, entries: Sequence[Entry], claim: Claim) -> None:
         if entry.key and hold is not None:
             claim.at_end(partial(hold.answered, entry.number))
             hold.answer(entry.number, claim)
-
-
-# --- older files ----------------------------------------------------------------------------------
-
-
-def _to_2(db: sqlite3.Connection) -> None:
-    """Schema 1 had no table of what is spent: each charge added up all before it."""
-    db.execute(_SPENDING.rstrip().rstrip(";"))
-    db.executemany(_PUT, [_spent_row(*each) for each in spent_by_events(db).losses.items()])
-
-
-def spent_by_events(db: sqlite3.Connection) -> Spending:
-    """What is spent at each place, from the charges themselves."""
-    return Spending().plus(((e.source, e.path), e.loss) for e in _entries(db))
-
-
-def _to_3(db: sqlite3.Connection) -> None:
-    """Schema 2 had no leases, and never noted what it had counted."""
-    db.execute(_LEASES.rstrip().rstrip(";"))
-
-
-#: From a schema to the next.
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _to_2, 2: _to_3}

@@ -11,17 +11,18 @@ import math
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
 from ...errors import QueryError, StoreError, shown
-from ...privacy.accounting.composition import Path, Place, Spending
+from ...privacy.accounting.composition import Place, Spending, first_beyond
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import Terms
 from .. import canonical
-from . import chain, connections, sqlite
+from . import chain, connections, schema
+from .paths import checked_path, is_shared, stamp
 from .store import Entry
 
 #: What reading something else than was written may raise.
@@ -79,20 +80,15 @@ def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
     """
     if noted is not None and not re.fullmatch("[0-9a-f]{64}", noted):
         raise QueryError(f"head={shown(noted)} must be a hash of 64 hexadecimal digits.")
-    file = connections.checked_path(path)
+    file = checked_path(path)
     if not file.exists():
         raise StoreError(f"there is no ledger at {str(file)!r}.")
     for _ in range(10):
-        is_shared, before = connections.is_shared(file), _mark(file)
+        was_shared, before = is_shared(file), stamp(file)
         verdict = _read(file, noted)
-        if is_shared or _mark(file) == before:  # else somebody began to write while it was read
+        if was_shared or stamp(file) == before:  # else somebody began to write while it was read
             return verdict
     raise StoreError(f"the ledger {str(file)!r} is being written all the time: verify a copy.")
-
-
-def _mark(file: File) -> tuple[int, ...]:
-    now = file.stat()
-    return now.st_mtime_ns, now.st_size, now.st_ino
 
 
 def _read(file: File, noted: str | None) -> Verdict:
@@ -156,10 +152,10 @@ class _Reader:
             raise StoreError("this is a database, but no ledger of dppandas.")
         if mark != connections.APPLICATION:
             self.note(None, "the file is not marked as a ledger of dppandas")
-        if self.schema > sqlite.SCHEMA:
+        if self.schema > schema.VERSION:
             raise StoreError(
                 f"the ledger was written by a newer dppandas (schema {self.schema}, and this one "
-                f"knows up to {sqlite.SCHEMA}): update dppandas."
+                f"knows up to {schema.VERSION}): update dppandas."
             )
         if self.schema < 1:
             self.note(None, f"schema {self.schema} is none of dppandas")
@@ -170,7 +166,9 @@ class _Reader:
                 self.note(None, f"the database is damaged: {said}")
 
     def _tables(self, db: sqlite3.Connection) -> None:
-        should, there = _tables(sqlite.create_tables), _tables(db)
+        empty = sqlite3.connect(":memory:")
+        schema.create_tables(empty)
+        should, there = schema.tables(empty), schema.tables(db)
         if self.schema == 1:  # it had no table of what is spent: that is made when it is opened
             should = {key: sql for key, sql in should.items() if key[2] != "spending"}
         if self.schema < 3:
@@ -231,7 +229,7 @@ class _Reader:
             self.note(number, f"what it says of the {_WORDS[kind]} can't be read")
 
     def _opened(self, number: int, release: int | None, key: str | None, body: Any) -> None:
-        terms = sqlite.terms_of(body)
+        terms = schema.terms_of(body)
         _unless(number == 1, "a ledger is opened once, by its first event")
         _unless(release is None and key is None, "an opening has neither number nor key")
         _unless(terms.limit is None or _is_loss(terms.limit), "its budget is negative")
@@ -245,7 +243,7 @@ class _Reader:
         self.sources.append(body["name"])
 
     def _charge(self, number: int, release: int | None, key: str | None, body: Any) -> None:
-        entry = sqlite.entry_of(release or 0, body, "charged")
+        entry = schema.entry_of(release or 0, body, "charged")
         _readable(entry)
         expected = self.last + 1
         self.last = entry.number
@@ -280,7 +278,7 @@ class _Reader:
 
     def _counted(self, number: int, release: int | None, key: str | None, body: Any) -> None:
         _unless(release is None and key is None, "a count has neither number nor key")
-        follows = sqlite.spent_rows(Spending().plus(map(_charge, self.charges.values())))
+        follows = schema.spent_rows(Spending().plus(map(_charge, self.charges.values())))
         is_right = not self.is_whole or body["spent"] == chain.digest(follows)
         _unless(is_right, "what it says was spent doesn't follow from the charges before it")
         fixed = chain.sealed(self.fixed)
@@ -306,7 +304,7 @@ class _Reader:
         if self.schema >= 3:
             self._leases(db)
         if self.schema >= 2:
-            self._kept(sqlite.spending_kept(db).losses, Spending().plus(charges).losses)
+            self._kept(schema.spending_kept(db).losses, Spending().plus(charges).losses)
 
     def _leases(self, db: sqlite3.Connection) -> None:
         for key, draw, release in db.execute("SELECT key, draw, release FROM leases"):
@@ -384,51 +382,3 @@ def _charge(entry: Entry) -> tuple[Place, Loss]:
 def _named(place: Place) -> str:
     source, path = place
     return f"{source!r}" + "".join(f", {part.partition} = {part.key}" for part in path)
-
-
-def _tables(
-    of: sqlite3.Connection | Callable[[sqlite3.Connection], None],
-) -> dict[tuple[str, str, str], str]:
-    """The SQL of all that a database holds, or of what a function makes in an empty one."""
-    if not isinstance(of, sqlite3.Connection):
-        empty = sqlite3.connect(":memory:")
-        of(empty)
-        of = empty
-    rows = of.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
-    return {(kind, name, table): " ".join((sql or "").split()) for kind, name, table, sql in rows}
-
-
-def first_beyond(charges: Sequence[tuple[Place, Loss]], limit: Loss) -> int | None:
-    """The first charge with which all before it cost more than a limit; None if none does.
-
-    No charge makes the others cheaper, so that the whole decides, and halves find the first. That
-    holds where a partition divides the same number of rows each time; else each is looked at.
-    """
-
-    def is_within(count: int) -> bool:
-        return Spending().plus(charges[:count]).total.within(limit)
-
-    if not _divides_alike(path for (_, path), _ in charges):
-        spent = Spending()
-        for i, charge in enumerate(charges):
-            spent = spent.plus([charge])
-            if not spent.total.within(limit):
-                return i
-        return None
-    if is_within(len(charges)):
-        return None
-    within, beyond = 0, len(charges)
-    while beyond - within > 1:
-        middle = (within + beyond) // 2
-        within, beyond = (middle, beyond) if is_within(middle) else (within, middle)
-    return beyond - 1
-
-
-def _divides_alike(paths: Any) -> bool:
-    seen: dict[Path, int] = {}
-    for path in set(paths):
-        for depth, part in enumerate(path):
-            where = (*path[:depth], part._replace(key="", rows=0))
-            if seen.setdefault(where, part.rows) != part.rows:
-                return False
-    return True

@@ -15,7 +15,7 @@ from ...privacy.accounting.measures import NOTHING, Asked, Measure
 from ...release.blocks import preview
 from ...release.records import Record
 from ...release.results import record
-from ...release.session import session
+from ...release.session import current
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class Purse:
     def __init__(
         self, frame: PrivateFrame, epsilon: object, more: More, records: dict[str, Record]
     ) -> None:
-        asked: Asked = session().terms.asked(epsilon, **more)
+        asked: Asked = current().terms.asked(epsilon, **more)
         if more.get("mechanism") is not None:
             raise QueryError(
                 "mechanism= is decided by the loss here: Laplace noise for epsilon=, Gaussian for "
@@ -55,7 +55,7 @@ class Purse:
         """Refuse, before anything is charged, a program whose cheapest release would be refused."""
         said = self._said(least)
         try:
-            session().terms.asked(said.pop("epsilon", None), **said)
+            current().terms.asked(said.pop("epsilon", None), **said)
         except QueryError as error:
             raise QueryError(
                 f"of {self.whole} its cheapest release would get {float(least):.3g}, and that is "
@@ -97,7 +97,7 @@ class Purse:
         """What parts of all that is left may cost more than one count for it: of an ε in a session
         that counts ρ, for choices cost ε²/8, and others up to ε tanh(ε/2). Both by ε rise with ε,
         so that no parts cost more than the larger of both for all."""
-        if self.by_rho or session().terms.measure is not Measure.ZCDP:
+        if self.by_rho or current().terms.measure is not Measure.ZCDP:
             return Loss()
         choice, other = conversions.rho_of_selection(self.left), conversions.rho_of_pure(self.left)
         return Loss(rho=Rho(max(choice, other, loss.rho) - loss.rho))
@@ -114,7 +114,7 @@ class Purse:
 
 
 def _too_dear(wanted: Loss, left: Loss) -> BudgetExceeded:
-    by_rho = session().terms.measure is Measure.ZCDP
+    by_rho = current().terms.measure is Measure.ZCDP
     symbol, name = ("ρ", "rho") if by_rho else ("ε", "epsilon")
     asked, rest = (wanted.rho, left.rho) if by_rho else (wanted.epsilon, left.epsilon)
     return BudgetExceeded(

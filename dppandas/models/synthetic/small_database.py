@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from ...errors import QueryError
+from ...errors import QueryError, quiet
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting.losses import More
 from ...privacy.accounting.measures import NOTHING
@@ -32,6 +32,7 @@ MOST_ROWS = 2**40
 class UnreleasedDatabase(UnreleasedMode):
     """A database that is not selected yet."""
 
+    @quiet
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The number of the database selected, with ``.error()``.
 

@@ -34,6 +34,7 @@ MOST = 2**50
 class UnreleasedMisfit(UnreleasedMode):
     """The table that fits worst, not selected yet."""
 
+    @quiet
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """The position of the table selected, with ``.error()``.
 

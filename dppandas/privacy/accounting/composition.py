@@ -42,7 +42,7 @@ class Spending:
 
     def __init__(self, losses: Mapping[Place, Loss] | None = None) -> None:
         self.losses = dict(losses or {})
-        self._trees = _grown({}, self.losses.items())
+        self._trees = _grown({}, self.losses.items()) if self.losses else {}
 
     def plus(self, charges: Iterable[tuple[Place, Loss]]) -> Spending:
         """With some more charges."""
@@ -50,7 +50,7 @@ class Spending:
         after = Spending()
         after.losses = dict(self.losses)
         for place, loss in more:
-            after.losses[place] = after.losses.get(place, Loss()) + loss
+            after.losses[place] = after.losses[place] + loss if place in after.losses else loss
         after._trees = _grown(self._trees, more)
         return after
 
@@ -144,3 +144,39 @@ def _dearest(found: Steps, rows: int, at_once: int) -> Steps:
 
 
 _NOWHERE = _Node(Loss(), {})
+
+
+def first_beyond(charges: Sequence[tuple[Place, Loss]], limit: Loss) -> int | None:
+    """The first charge with which all before it cost more than a limit; None if none does.
+
+    No charge makes the others cheaper, so that the whole decides, and halves find the first. That
+    holds where a partition divides the same number of rows each time; else each is looked at.
+    """
+
+    def is_within(count: int) -> bool:
+        return Spending().plus(charges[:count]).total.within(limit)
+
+    if not _divides_alike(path for (_, path), _ in charges):
+        spent = Spending()
+        for i, charge in enumerate(charges):
+            spent = spent.plus([charge])
+            if not spent.total.within(limit):
+                return i
+        return None
+    if is_within(len(charges)):
+        return None
+    within, beyond = 0, len(charges)
+    while beyond - within > 1:
+        middle = (within + beyond) // 2
+        within, beyond = (middle, beyond) if is_within(middle) else (within, middle)
+    return beyond - 1
+
+
+def _divides_alike(paths: Iterable[Path]) -> bool:
+    seen: dict[Path, int] = {}
+    for path in set(paths):
+        for depth, part in enumerate(path):
+            where = (*path[:depth], part._replace(key="", rows=0))
+            if seen.setdefault(where, part.rows) != part.rows:
+                return False
+    return True

@@ -59,24 +59,21 @@ def told_error(statistic: Statistic, error: float) -> Any:
     return error if ruler is None or statistic.in_ranks else ruler.length(error, math.ceil)
 
 
-def expected_error(query: Query, mechanism: Mechanism) -> str:
-    """The error at 95 % that public facts decide, in words; "" where they can't say."""
-    return in_words(query.statistic, mechanism)
-
-
 def in_words(statistic: Statistic, mechanism: Mechanism | Joint) -> str:
-    """The same of a statistic and what answers it."""
+    """The error at 95 % that public facts decide; "" where they can't say."""
     if isinstance(mechanism, Selection):
         gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
         return "" if gap is None else f"gap ≤ {statistic.in_short(gap)}"
     return statistic.expected_at(mechanism, CONFIDENCE)
 
 
-def answered_error(query: Query, mechanism: Mechanism, noisy: Sequence[Any]) -> str:
-    """The error at 95 % in words, as the answer has it."""
+def answered_error(
+    statistic: Statistic, mechanism: Mechanism, noisy: Sequence[Any], before: str
+) -> str:
+    """The same as the answer has it; where it doesn't tell, as it was expected before."""
     if isinstance(mechanism, Selection):
-        return expected_error(query, mechanism)
-    return query.statistic.answered_at(noisy, mechanism, CONFIDENCE)
+        return before
+    return statistic.answered_at(noisy, mechanism, CONFIDENCE, before)
 
 
 def with_error(value: Any, error: Any) -> str:

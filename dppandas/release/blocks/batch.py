@@ -28,7 +28,7 @@ from ...privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from ..query import Query
 from ..records import Record
 from ..release import release_all
-from ..session import session
+from ..session import current
 from ..unreleased import Unreleased
 from . import split
 
@@ -118,7 +118,7 @@ class Batch:
 
     def _query(self, promised: Promised, each: Epsilon | None) -> tuple[Query, Engine, bool]:
         epsilon = promised._epsilon if each is None else each
-        asked = session().terms.asked(epsilon, **promised._more)
+        asked = current().terms.asked(epsilon, **promised._more)
         return promised._asked._query(asked, promised._asked._selects)
 
     def _largest(self) -> Epsilon:
@@ -181,7 +181,7 @@ def batch(*, epsilon: object = None, delta: object = None) -> Batch:
     """
     if split.running() is not None:
         raise QueryError(f"a batch has a loss of its own: start it outside of the split. {NOTHING}")
-    terms = session().terms
+    terms = current().terms
     if terms.measure is not Measure.APPROXIMATE:
         way = "dp.session(epsilon=2, delta=1e-5)"
         raise QueryError(

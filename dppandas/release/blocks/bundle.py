@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn, Unpack
 
 import pandas as pd
 
-from ...errors import MissingArgument, QueryError, UnsupportedVerb, caution, shown
+from ...errors import MissingArgument, QueryError, UnsupportedVerb, caution, quiet, shown
 from ...privacy.accounting.losses import (
     Delta,
     Epsilon,
@@ -27,7 +27,7 @@ from ..accuracy import possible
 from ..private import Private
 from ..records import Record, counted
 from ..release import release_all
-from ..session import session
+from ..session import current
 from ..unreleased import Unreleased
 from . import split as splits
 
@@ -50,6 +50,7 @@ class Together(Private):
 
     _is_answer: ClassVar[bool] = True
 
+    @quiet
     def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
         """All answers, in one table. Each has its own entry in the ledger and its own record.
 
@@ -67,6 +68,7 @@ class Together(Private):
                 caution(warned)
         return results.gathered(combined, {_title(name): each for name, each in records.items()})
 
+    @quiet
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -76,6 +78,7 @@ class Together(Private):
             f"each alone, which has an .{name} if it can. Nothing was computed or charged. {self!r}"
         )
 
+    @quiet
     def __repr__(self) -> str:
         asked = ", ".join(part._what for part in self._parts.values())
         return f"<unreleased {asked}: nothing computed or charged; ask .release(epsilon=…)>"
@@ -112,7 +115,7 @@ def _title(name: Name) -> str:
 def split(shares: Sequence[Fraction], epsilon: object, **more: Unpack[More]) -> list[Asked]:
     """What each part may cost: exact shares, of which the last is all that is left."""
     delta, rho = more.get("delta"), more.get("rho")
-    terms = session().terms
+    terms = current().terms
     terms.asked(epsilon, **more)  # what can't be asked at all is refused in the caller's words
     whole: dict[str, Fraction] = {}
     if epsilon is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
@@ -20,6 +19,7 @@ from ...privacy.accounting.composition import Spending
 from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ...privacy.accounting.measures import NOTHING
 from ...privacy.mechanisms.base import Mechanism
+from .. import context
 from ..query import Query
 from ..records import PREVIEW, Record, record_of
 from . import split
@@ -46,23 +46,21 @@ class Preview:
         self._entries: list[Entry] = []
         self._bought: Counter[str] = Counter()  # draws of each query that the block would pay for
         self._account: _Account | None = None
-        self._tokens: tuple[Token[Preview | None], Token[split.Split | None]] | None = None
+        self._outside: dict[str, object] | None = None  # what was around its block
         self._is_over = False
 
     @quiet
     def __enter__(self) -> Preview:
-        if self._tokens is not None:
+        if self._outside is not None:
             raise SessionError(f"a preview is for one block; make another: dp.preview(). {NOTHING}")
         shared = split.running()
         own = None if shared is None else shared.copy()
-        self._tokens = _current.set(self), split.current.set(own)
+        self._outside = context.put(preview=self, split=own)
         return self
 
     def __exit__(self, *raised: object) -> None:
         self._is_over = True
-        if self._tokens is not None:
-            _current.reset(self._tokens[0])
-            split.current.reset(self._tokens[1])
+        context.put(**self._outside or {})
 
     def add(
         self, ledger: Ledger, query: Query, mechanism: Mechanism, draft: Entry, name: str
@@ -202,12 +200,10 @@ class Preview:
         )
 
 
-_current: ContextVar[Preview | None] = ContextVar("dppandas preview", default=None)
-
-
 def running() -> Preview | None:
     """The preview that this runs in."""
-    return _current.get()
+    found: Preview | None = context.here().preview
+    return found
 
 
 def all_or_none(program: Callable[[], R]) -> R:

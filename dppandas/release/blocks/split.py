@@ -6,7 +6,6 @@ import bisect
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
@@ -37,7 +36,8 @@ from ...privacy.accounting.losses import (
 )
 from ...privacy.accounting.measures import NOTHING, Measure
 from ...rows.facts.units import whole_number
-from ..session import session
+from .. import context
+from ..session import current
 
 #: More shares than this nobody asks for by hand.
 MOST = 100_000
@@ -75,8 +75,8 @@ class Split:
         self._parts = tuple(parts)
         self._free = list(range(len(parts)))
         self._lock = threading.Lock()
-        self._token: Token[Split | None] | None = None
-        self._was_entered = self._is_over = False
+        self._outside: dict[str, object] | None = None  # what was around its block
+        self._is_over = False
 
     @property
     def shares(self) -> tuple[Loss, ...]:
@@ -96,21 +96,19 @@ class Split:
 
     @quiet
     def __enter__(self) -> Split:
-        if self._was_entered:
+        if self._outside is not None:
             raise SessionError(f"a split is for one block; make another: dp.split(…). {NOTHING}")
         if running() is not None:
             raise SessionError(
                 "a split is running, and its releases can't be split again: end that block first, "
                 f"or weigh its shares by weights=[…]. {NOTHING}"
             )
-        self._was_entered = True
-        self._token = current.set(self)
+        self._outside = context.put(split=self)
         return self
 
     def __exit__(self, *raised: object) -> None:
         self._is_over = True
-        if self._token is not None:
-            current.reset(self._token)
+        context.put(**self._outside or {})
 
     def take(self) -> int:
         """The number of the next share, which is taken by this."""
@@ -142,7 +140,7 @@ class Split:
     def _joined(self, parts: Sequence[Fraction]) -> Fraction:
         """One part that costs as much as some, or hardly less."""
         epsilon = self._whole.epsilon
-        if epsilon is None or len(parts) == 1 or session().terms.measure is not Measure.ZCDP:
+        if epsilon is None or len(parts) == 1 or current().terms.measure is not Measure.ZCDP:
             return sum(parts, Fraction(0))
         rho = sum((conversions.rho_of_fine_laplace(epsilon * part) for part in parts), Fraction(0))
         return conversions.fine_laplace_epsilon_for(rho) / epsilon
@@ -170,32 +168,24 @@ class Split:
         return f"<split of {self._whole} into {len(self._parts)}, {self.left} left>"
 
 
-current: ContextVar[Split | None] = ContextVar("dppandas split", default=None)
-#: How many calls of dppandas deep this runs.
-_depth: ContextVar[int] = ContextVar("dppandas depth in a split", default=0)
-
-
 def running() -> Split | None:
     """The split of the block that this runs in; of no block that has ended."""
-    found = current.get()
+    found: Split | None = context.here().split
     return None if found is None or found._is_over else found
 
 
 def answers(depth: int = 0) -> bool:
     """Whether a call without a loss is answered now: one that a block makes, not dppandas itself.
     ``depth``: 1 within a method that counts itself as `inside`."""
-    return running() is not None and _depth.get() <= depth
+    return running() is not None and context.here().depth <= depth
 
 
 @contextmanager
 def inside() -> Iterator[bool]:
     """A call of dppandas; says whether nobody of dppandas made it."""
-    depth = _depth.get()
-    token = _depth.set(depth + 1)
-    try:
+    depth = context.here().depth
+    with context.within(depth=depth + 1):
         yield not depth
-    finally:
-        _depth.reset(token)
 
 
 @contextmanager
@@ -232,15 +222,13 @@ def program(
     no split runs, and once it has begun it keeps its share, whatever stops it."""
     stopped: DPError | None = None
     with share(epsilon, more) as said:
-        token = current.set(None)
         try:
-            yield said
+            with context.within(split=None):
+                yield said
         except DPError as error:
             if not has_begun():
                 raise
             stopped = error
-        finally:
-            current.reset(token)
     if stopped is not None:  # raised here, for within the share it would be given back
         raise stopped
 
@@ -296,7 +284,7 @@ def split(
         None if rho is None else parse_rho(rho),
     )
     for part in map(whole.part, (min(parts), max(parts))):
-        session().terms.asked(part.epsilon, rho=part.rho, delta=part.delta)
+        current().terms.asked(part.epsilon, rho=part.rho, delta=part.delta)
     return Split(whole, parts)
 
 

@@ -17,7 +17,7 @@ from ..blocks import split
 from ..query import Query
 from ..records import Record, refine_by
 from ..release import release
-from ..session import made_tables, session
+from ..session import current, made_tables
 from . import same_rows
 from .looks import bought, joined, was_stopped
 
@@ -124,7 +124,7 @@ def refine(
     _check([before])
     query, engine = _again(before._query, before.ledger)
     if until is None:
-        asked = session().terms.asked(epsilon, **more)
+        asked = current().terms.asked(epsilon, **more)
         return results.answer(_once_more(before, query, engine, asked))
     return results.answer(bought(before, query, engine, until, looks, more))
 
@@ -239,7 +239,7 @@ def _check_known(part: Record) -> None:
 def _again(query: Query, ledger: str) -> tuple[Query, Engine]:
     """The query on what the running session holds of its source, and the engine that reads it."""
     source = query.source
-    holding = session().holdings.get(source.name)
+    holding = current().holdings.get(source.name)
     instead = f"Or ask the query again with fresh=True, and dp.combine the two. {NOTHING}"
     if holding is None or not holding.source.verified:
         raise SourceError(

@@ -131,10 +131,6 @@ class Expression:
         """Operands that are compared with plain values, and these."""
         return iter(())
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is remembered."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
     def at(self: E_, branch: int) -> E_:
         """What this says in one branch of its rows."""
         changed: dict[str, Any] = {}

@@ -21,10 +21,11 @@ from ..facts.domain import Declaration
 from ..facts.kinds import Kind, Schema
 from ..facts.spans import Ruler, Span
 from ..values import vectors
-from ..values.cells import Cell, canonical, instant
-from ..values.forms import Levels, of_cells, wall
+from ..values.cells import canonical
+from ..values.families import Cell
+from ..values.forms import Levels, of_cells, wall, wall_nanos
+from ..values.instants import instant
 from ..values.vectors import Coded, Durations, Instants, Integers, Mask, Numbers, Vector
-from ..values.wall_clock import wall_nanos
 from .base import Chunk, Domain, Expression
 
 #: Whole microseconds, the nanoseconds beyond them, and which elements are none.

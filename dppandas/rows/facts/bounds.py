@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ class Bounds:
 
     lower: float
     upper: float
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Steps above the lower bound: for means, variances and quantiles."""
+        return Grid.anchored(self)
 
     @classmethod
     def parse(cls, value: object, column: str) -> Bounds:

@@ -2,8 +2,9 @@
 and the closed forms in which whole columns of them are kept.
 """
 
-from .cells import FAMILIES, MISSING, Cell, are_small, canonical, order
+from .cells import are_small, canonical
 from .equality import distinct, key, name, readings, time_of
+from .families import FAMILIES, MISSING, Cell, order
 
 __all__ = [
     "FAMILIES", "MISSING", "Cell", "are_small", "canonical", "distinct", "key", "name", "order",

@@ -35,12 +35,9 @@ nanosecond. So each cell costs bounded time and memory, and none raises.
 
 from __future__ import annotations
 
-import datetime
 import decimal
-import zoneinfo
 from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction
-from functools import lru_cache
 from math import inf
 from typing import Any
 from uuid import UUID
@@ -48,23 +45,18 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 
-#: A family and an exact value.
-Cell = tuple[str, Any]
-
-MISSING: Cell = ("missing", None)
-OPAQUE: Cell = ("opaque", None)
-
-MOST_BITS = 4096
-MOST_CHARACTERS = 2**20
-MOST_DEPTH = 16
-MOST_ELEMENTS = 2**16
-#: Of microseconds: instants are kept as these.
-MOST_MICROS = 2**63 - 1
-
-FAMILIES = (
-    "missing", "truth", "number", "text", "time", "zoned", "duration", "list", "set", "mapping",
-    "bytes", "clock", "uuid", "period", "interval", "complex", "opaque",
-)  # fmt: skip
+from . import instants
+from .families import (
+    MISSING,
+    MOST_BITS,
+    MOST_CHARACTERS,
+    MOST_DEPTH,
+    MOST_ELEMENTS,
+    OPAQUE,
+    Cell,
+    order,
+    own,
+)
 
 
 def canonical(cell: Any) -> Cell:
@@ -106,13 +98,6 @@ def _canonical(cell: Any, room: _Room) -> Cell:
 
 
 _MRO: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
-
-
-def own(kind: type, name: str) -> Callable[[Any], Any]:
-    """What reads an attribute by the type's own descriptor, whatever a subclass says."""
-    holder = next(base for base in kind.__mro__ if name in base.__dict__)
-    read: Callable[[Any], Any] = holder.__dict__[name].__get__
-    return read
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -233,174 +218,6 @@ def _bytearray(cell: bytearray, room: _Room) -> Cell:
     return _bytes(bytes(memoryview(cell)), room)
 
 
-# --- times ----------------------------------------------------------------------------------------
-
-_FIRST = datetime.date(1970, 1, 1).toordinal()
-#: Of every unit that datetime64 counts in, as a fraction of nanoseconds.
-UNITS: dict[str, Fraction] = {
-    "W": Fraction(7 * 86_400 * 10**9), "D": Fraction(86_400 * 10**9),
-    "h": Fraction(3_600 * 10**9), "m": Fraction(60 * 10**9), "s": Fraction(10**9),
-    "ms": Fraction(10**6), "us": Fraction(1000), "ns": Fraction(1), "ps": Fraction(1, 1000),
-    "fs": Fraction(1, 10**6), "as": Fraction(1, 10**9),
-}  # fmt: skip
-
-
-def instant(nanos: int | Fraction, zone: str | None) -> Cell:
-    """The meaning of an instant, by its nanoseconds since 1970: of its own clock without a zone."""
-    if nanos.denominator != 1 or not -MOST_MICROS <= nanos // 1000 <= MOST_MICROS:
-        return MISSING
-    return ("time", int(nanos)) if zone is None else ("zoned", (int(nanos), zone))
-
-
-def duration(nanos: int | Fraction) -> Cell:
-    """The meaning of a span of time."""
-    if nanos.denominator != 1 or not -MOST_MICROS <= nanos // 1000 <= MOST_MICROS:
-        return MISSING
-    return "duration", int(nanos)
-
-
-def _of(kind: type, *names: str) -> Callable[[Any], tuple[int, ...]]:
-    """What reads some attributes by a type's own descriptors."""
-    read = [own(kind, name) for name in names]
-    return lambda cell: tuple(get(cell) for get in read)
-
-
-_DAY = _of(datetime.date, "year", "month", "day")
-_CLOCK = _of(datetime.datetime, "hour", "minute", "second", "microsecond")
-_OF_DAY = _of(datetime.time, "hour", "minute", "second", "microsecond")
-_ZONE, _ZONE_OF_DAY = own(datetime.datetime, "tzinfo"), own(datetime.time, "tzinfo")
-_SPAN = _of(datetime.timedelta, "days", "seconds", "microseconds")
-
-
-def _date(cell: datetime.date, room: _Room) -> Cell:
-    return instant(_days(*_DAY(cell)) * 86_400 * 10**9, None)
-
-
-def _days(year: int, month: int, day: int) -> int:
-    return datetime.date(year, month, day).toordinal() - _FIRST
-
-
-def micros_of(hour: int, minute: int, second: int, micro: int) -> int:
-    """Microseconds since midnight."""
-    return ((hour * 60 + minute) * 60 + second) * 10**6 + micro
-
-
-def _datetime(cell: datetime.datetime, room: _Room) -> Cell:
-    wall = _days(*_DAY(cell)) * 86_400 * 10**6 + micros_of(*_CLOCK(cell))
-    zone = _ZONE(cell)
-    if zone is None:
-        return instant(wall * 1000, None)
-    offset = offset_micros(datetime.datetime.utcoffset(cell))
-    if offset is None:
-        return instant(wall * 1000, None)
-    return instant((wall - offset) * 1000, zone_name(zone, offset))
-
-
-def offset_micros(offset: datetime.timedelta | None) -> int | None:
-    """An offset from UTC in microseconds."""
-    if offset is None:
-        return None
-    days, seconds, micros = _SPAN(offset)
-    return (days * 86_400 + seconds) * 10**6 + micros
-
-
-def zone_name(zone: datetime.tzinfo | None, offset: int = 0) -> str:
-    """A zone by its name, where it has one that anybody knows; else the offset that it has now."""
-    name = None
-    if type(zone) is zoneinfo.ZoneInfo:
-        name = zone.key
-    elif type(zone).__module__.partition(".")[0] == "pytz":
-        name = getattr(zone, "zone", None)
-    if isinstance(name, str) and name not in _UTC and is_known(str.__str__(name)):
-        return str.__str__(name)
-    if offset == 0:
-        return "UTC"
-    minutes, rest = divmod(abs(offset), 60 * 10**6)
-    seconds = f":{rest / 10**6:g}" if rest else ""
-    return f"{'-' if offset < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}{seconds}"
-
-
-@lru_cache(maxsize=1024)
-def is_known(name: str) -> bool:
-    """Whether a name is that of a zone: one from a file may have any."""
-    try:
-        zoneinfo.ZoneInfo(name)
-    except Exception:
-        return False
-    return True
-
-
-def zone_of(zone: datetime.tzinfo) -> str | None:
-    """The name of a zone for all times; None for one that has neither a name nor one offset."""
-    name = zone_name(zone, 1)
-    if name[0] not in "+-":
-        return name
-    try:
-        offset = offset_micros(zone.utcoffset(None))
-    except Exception:
-        return None
-    return None if offset is None else zone_name(zone, offset)
-
-
-_UTC = ("UTC", "Etc/UTC", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT", "Universal", "Etc/Universal")
-
-
-def _timestamp(cell: pd.Timestamp, room: _Room) -> Cell:
-    nanos = _counted(_ASM8_OF_TIME(cell))
-    zone = _ZONE(cell)
-    if nanos is None or zone is None:
-        return MISSING if nanos is None else instant(nanos, None)
-    offset = offset_micros(_OFFSET_OF_TIME(cell)) or 0
-    return instant(nanos, zone_name(zone, offset))
-
-
-_OFFSET_OF_TIME = pd.Timestamp.utcoffset
-_ASM8_OF_TIME = own(pd.Timestamp, "asm8")
-_COUNT, _UNIT = own(pd.Timedelta, "_value"), own(pd.Timedelta, "unit")
-
-
-def _counted(stamp: Any) -> int | Fraction | None:
-    """The nanoseconds of a datetime64 or timedelta64 whose unit is a fixed time."""
-    if np.isnat(stamp):
-        return None
-    unit, step = np.datetime_data(stamp.dtype)
-    if unit not in UNITS:
-        return None
-    return int(stamp.view("i8")) * step * UNITS[unit]
-
-
-def _datetime64(cell: np.datetime64, room: _Room) -> Cell:
-    stamp: Any = np.asarray(cell)[()]
-    if np.datetime_data(stamp.dtype)[0] in ("Y", "M") and not np.isnat(stamp):
-        months = int(stamp.astype("M8[M]").view("i8"))
-        if not -(2**23) < months < 2**23:
-            return MISSING
-        stamp = stamp.astype("M8[D]")
-    nanos = _counted(stamp)
-    return MISSING if nanos is None else instant(nanos, None)
-
-
-def _timedelta64(cell: np.timedelta64, room: _Room) -> Cell:
-    nanos = _counted(np.asarray(cell)[()])
-    return MISSING if nanos is None else duration(nanos)
-
-
-def _pandas_timedelta(cell: pd.Timedelta, room: _Room) -> Cell:
-    return duration(int(_COUNT(cell)) * UNITS[str(_UNIT(cell))])
-
-
-def _timedelta(cell: datetime.timedelta, room: _Room) -> Cell:
-    days, seconds, micros = _SPAN(cell)
-    return duration(((days * 86_400 + seconds) * 10**6 + micros) * 1000)
-
-
-def _clock(cell: datetime.time, room: _Room) -> Cell:
-    offset = None
-    if _ZONE_OF_DAY(cell) is not None:
-        offset = offset_micros(datetime.time.utcoffset(cell))
-    return "clock", (micros_of(*_OF_DAY(cell)), offset)
-
-
 # --- what holds others ----------------------------------------------------------------------------
 
 
@@ -481,19 +298,6 @@ def _interval(cell: Any, room: _Room) -> Cell:
     return "interval", (str(_CLOSED(cell)), *ends)
 
 
-def order(cell: Cell) -> tuple[Any, ...]:
-    """A total order of cells: by family, then by size, text, or the order of their elements."""
-    family, exact = cell
-    at = FAMILIES.index(family)
-    if family in ("list", "set", "mapping"):
-        return at, tuple(order(each) for each in exact)
-    if family == "interval":
-        return at, exact[0], order(exact[1]), order(exact[2])
-    if family == "clock":
-        return at, exact[0], exact[1] is not None, exact[1] or 0
-    return (at,) if exact is None else (at, exact)
-
-
 def _missing(cell: Any, room: _Room) -> Cell:
     return MISSING
 
@@ -522,14 +326,7 @@ _READ: dict[type, Callable[[Any, _Room], Cell]] = {
     str: _text,
     bytes: _bytes,
     bytearray: _bytearray,
-    pd.Timestamp: _timestamp,
-    datetime.datetime: _datetime,
-    datetime.date: _date,
-    np.datetime64: _datetime64,
-    pd.Timedelta: _pandas_timedelta,
-    datetime.timedelta: _timedelta,
-    np.timedelta64: _timedelta64,
-    datetime.time: _clock,
+    **instants.READERS,
     UUID: lambda cell, room: ("uuid", int.__int__(_UUID_INT(cell))),
     pd.Period: _period,
     pd.Interval: _interval,

@@ -14,10 +14,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .cells import Cell, canonical
+from .cells import canonical
 from .equality import key, time_of
-from .forms import Array, Coded, Durations, Instants, Levels, Mask, Numbers, Truths, Vector, wall
-from .wall_clock import wall_nanos
+from .families import Cell
+from .forms import (
+    Array,
+    Coded,
+    Durations,
+    Instants,
+    Levels,
+    Mask,
+    Numbers,
+    Truths,
+    Vector,
+    wall,
+    wall_nanos,
+)
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from .cells import Cell, canonical
+from .cells import canonical
+from .families import Cell
 
 T = TypeVar("T")
 

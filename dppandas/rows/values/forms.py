@@ -17,13 +17,16 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .cells import MISSING, MOST_CHARACTERS, MOST_MICROS, Cell, canonical, duration, instant
+from .cells import canonical
+from .families import MISSING, MOST_CHARACTERS, MOST_MICROS, Cell
+from .instants import duration, instant
 
 Mask = npt.NDArray[np.bool_]
 Array = npt.NDArray[Any]
@@ -355,6 +358,16 @@ _KNOWN_FROM, _KNOWN_TO = (
 def wall(v: Instants) -> tuple[Integers, Mask]:
     """Microseconds by the clock on the wall of the zone, and which elements have none."""
     return (v.micros, v.null()) if v.zone is None else clock(v.micros, v.null(), tzinfo(v.zone))
+
+
+@lru_cache(maxsize=2**16)
+def wall_nanos(cell: Cell) -> int | None:
+    """What the clock on the wall shows at a zoned instant, as nanoseconds since 1970: as `wall`
+    says of a whole column of them."""
+    nanos, zone = cell[1]
+    micros, rest = divmod(nanos, 1000)
+    local, null = clock(np.array([micros]), np.zeros(1, dtype=bool), tzinfo(zone))
+    return None if null[0] else int(local[0]) * 1000 + rest
 
 
 def clock(micros: Integers, null: Mask, zone: Any) -> tuple[Integers, Mask]:

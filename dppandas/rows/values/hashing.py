@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import equality
-from .cells import Cell, canonical
+from .cells import canonical
+from .families import Cell
 from .forms import Coded, Durations, Instants, Levels, Numbers, Truths, Vector
 
 Hashes = npt.NDArray[np.uint64]

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import equality, objects
-from .cells import Cell, canonical, order
+from .cells import canonical
+from .families import Cell, order
 from .forms import Levels, Vector
 
 Codes = npt.NDArray[np.intp]

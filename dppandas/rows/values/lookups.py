@@ -23,8 +23,8 @@ from .forms import (
     Truths,
     Vector,
     wall,
+    wall_nanos,
 )
-from .wall_clock import wall_nanos
 
 
 class Labels:

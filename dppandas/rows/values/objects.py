@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pandas as pd
 
-from .cells import Cell
+from .families import Cell
 from .forms import tzinfo
 
 

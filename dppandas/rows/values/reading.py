@@ -14,8 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from . import forms
-from .cells import canonical, zone_of
+from .cells import canonical
 from .forms import Array, Coded, Durations, Instants, Vector
+from .instants import zone_of
 
 #: Of objects that are missing whatever they hold, of the types that pandas uses.
 _NOTHING = {type(None), type(pd.NA), type(pd.NaT)}

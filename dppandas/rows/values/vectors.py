@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import comparisons, equality, forms, lookups, objects, reading
-from .cells import MISSING, Cell, canonical
+from .cells import canonical
+from .families import MISSING, Cell
 from .forms import Array, Coded, Durations, Instants, Levels, Mask, Numbers, Truths, Vector
 
 COMPARE, FLIPPED = comparisons.COMPARE, comparisons.FLIPPED

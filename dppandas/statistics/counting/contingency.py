@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...rows.facts.kinds import Schema
-from ..base import Read, clamped
+from ..base import Read
 from ..layout import Interval, short
-from .counts import Count, rounded
+from .counts import Count, clamped, rounded
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
 
@@ -134,10 +134,8 @@ class Contingency(Count):
     def possible(self, entry: int) -> Interval | None:
         return (0, 1) if self.share else (0, math.inf)
 
-    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> str:
-        if self.share:
-            return super().answered_at(noisy, law, confidence)
-        return self.expected_at(law, confidence)
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
+        return super().answered_at(noisy, law, confidence, before) if self.share else before
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         if self.share or not self.margins:

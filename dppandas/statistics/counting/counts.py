@@ -14,13 +14,14 @@ from ...rows.expressions import EVERY, Chunk, Column, Expression
 from ...rows.facts.kinds import Schema
 from ...rows.values import hashing
 from ...rows.values.vectors import Mask
-from ..base import Partial, Statistic, clamped, count_by, masked
+from ..base import Partial, Statistic, count_by, masked
 from ..layout import Interval
 
 #: Shares are rounded to this public grid.
 SHARE_STEP = Fraction(1, 2**30)
 
 _LAST = np.uint64(2**64 - 1)
+_LARGEST_INT = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -143,3 +144,8 @@ def share_intervals(noisy: Sequence[int], half_width: int, block: int) -> list[I
 def rounded(share: Fraction) -> float:
     """A share on the public grid."""
     return float(round(share / SHARE_STEP) * SHARE_STEP)
+
+
+def clamped(value: int) -> int:
+    """A noisy integer as an int64; noise beyond it is never seen, but must not raise."""
+    return max(-_LARGEST_INT, min(_LARGEST_INT, value))

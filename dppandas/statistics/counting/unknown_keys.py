@@ -21,13 +21,13 @@ from ...rows.facts import kinds
 from ...rows.facts.kinds import Schema
 from ...rows.values import labels
 from ...rows.values.vectors import Mask
-from ..base import Partial, Read, Statistic, clamped
+from ..base import Partial, Read, Statistic
 from ..layout import Cells, Codes, Interval, Layout
 from ..moments.means import Mean
 from ..moments.norms import NormedSum
 from ..moments.sums import Sum
 from ..moments.variances import Variance
-from .counts import Count
+from .counts import Count, clamped
 
 #: What is exact, or a part of it: see `thresholds.Found`.
 Entries = dict[str, tuple[tuple[Any, ...], tuple[int, ...]]]
@@ -348,8 +348,8 @@ class Unique(Sparse):
     def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
         return [0] * len(noisy)
 
-    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> str:
-        return self.expected_at(law, confidence)
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
+        return before
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         raise QueryError(f"labels told without numbers have no error. {NOTHING}")

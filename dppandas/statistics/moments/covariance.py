@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from ...privacy.accounting.measures import Asked
 from ...rows.expressions import Chunk
-from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
 from ..base import Partial, sum_by
 from .covariance_tables import BITS, ROWS, WHOLE, CovarianceTable
@@ -87,7 +86,7 @@ class Covariance(CovarianceTable):
     # from rows to integers
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        grids = [Grid.anchored(bounds) for bounds in self.bounds]
+        grids = [bounds.grid for bounds in self.bounds]
         pairs = zip(self.operands, grids, strict=True)
         values = [on_grid(operand, grid, chunk, keep) for operand, grid in pairs]
         if self.complete:

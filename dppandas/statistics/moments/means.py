@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -37,7 +38,7 @@ class Mean(Clipped):
         is_share = all(bounds == Bounds(0, 1) for bounds in self.bounds)
         return ("share",) if is_share and _are_truths(self.operands, schema) else self.measured_in
 
-    @property
+    @cached_property
     def grids(self) -> tuple[Grid, ...]:
         pairs = zip(self.operands, self.bounds, strict=True)
         if all(operand.is_truth and bounds == Bounds(0, 1) for operand, bounds in pairs):
@@ -163,4 +164,4 @@ def _mean(above: int, below: int, bounds: Bounds) -> float:
     """L + (U-L)·above/(above+below) on a grid; the middle where nothing is known."""
     share = Fraction(above, above + below) if above + below else Fraction(1, 2)
     width = Fraction(bounds.upper) - Fraction(bounds.lower)
-    return Grid.anchored(bounds).number(Fraction(bounds.lower) + width * share)
+    return bounds.grid.number(Fraction(bounds.lower) + width * share)

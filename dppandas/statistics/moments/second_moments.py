@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ...rows.expressions import Chunk
-from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
 from ..base import Partial, sum_by
 from .covariance_tables import BITS, ROWS, WHOLE, CovarianceTable
@@ -53,7 +52,7 @@ class SecondMoments(CovarianceTable):
         return False
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        grids = [Grid.anchored(bounds) for bounds in self.bounds]
+        grids = [bounds.grid for bounds in self.bounds]
         pairs = zip(self.operands, grids, strict=True)
         values = complete([on_grid(operand, grid, chunk, keep) for operand, grid in pairs])
         cells = len(self.cells)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -124,9 +125,9 @@ class Clipped(Statistic, registered=False):
     needs: ClassVar = {"operands": kinds.NUMBERS}
     measured_in: ClassVar = ("column",)
 
-    @property
+    @cached_property
     def grids(self) -> tuple[Grid, ...]:
-        return tuple(Grid.anchored(bounds) for bounds in self.bounds)
+        return tuple(bounds.grid for bounds in self.bounds)
 
     @property
     def l1(self) -> int:

@@ -31,6 +31,7 @@ from dppandas.display.notebook.view import View
 from dppandas.ledger import charts
 from dppandas.ledger import html as views
 from dppandas.ledger.ledger import Ledger, attribute_to, kernel
+from dppandas.ledger.storage import schema as file_schema
 from dppandas.ledger.storage import sqlite
 from dppandas.ledger.storage.store import MemoryStore
 from dppandas.privacy.accounting.composition import Part, Spending
@@ -388,8 +389,8 @@ def test_an_update_reads_no_more_of_a_long_ledger_than_of_a_short_one(
     for _ in range(6):
         store.add([DRAFT] * 500, agreed)
     ledger, read = Ledger(store.terms, store), []
-    whole = sqlite.entry_of
-    monkeypatch.setattr(sqlite, "entry_of", lambda *a: read.append(a[0]) or whole(*a))
+    whole = file_schema.entry_of
+    monkeypatch.setattr(file_schema, "entry_of", lambda *a: read.append(a[0]) or whole(*a))
     view = View(ledger)
     assert len(read) <= views.SHOWN + 2 * charts.FIRST
     read.clear()

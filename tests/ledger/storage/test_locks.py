@@ -19,7 +19,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas import __main__
-from dppandas.ledger.storage import connections, locks
+from dppandas.ledger.storage import connections, locks, paths
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.losses import Loss
@@ -401,7 +401,7 @@ def test_the_last_to_close_leaves_one_file(file: Path) -> None:
     first, second = SqliteStore(file), SqliteStore(file)
     first.add([DRAFT], agreed)
     first.close()
-    assert connections.is_shared(file)
+    assert paths.is_shared(file)
     second.close()
     assert [p.name for p in file.parent.iterdir()] == ["a.ledger"]
     assert sqlite3.connect(file).execute("SELECT count(*) FROM events").fetchone()[0] == 2

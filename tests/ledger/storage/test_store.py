@@ -23,7 +23,7 @@ from ledgers import PRELUDE, agreed, anew, limit
 from refusals import refusal
 
 import dppandas as dp
-from dppandas.ledger.storage import connections, sqlite
+from dppandas.ledger.storage import connections, schema
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Registered, Store
 from dppandas.privacy.accounting.composition import Part
@@ -261,7 +261,7 @@ def test_a_damaged_file_is_told_and_nothing_is_released(tmp_path: Path) -> None:
 def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "a.ledger", TERMS).close()
     db = sqlite3.connect(tmp_path / "a.ledger")
-    db.execute(f"PRAGMA user_version = {sqlite.SCHEMA + 1}")
+    db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     db.close()
     refusal(lambda: SqliteStore(tmp_path / "a.ledger", TERMS), "newer dppandas", dp.StoreError)
 
@@ -290,9 +290,7 @@ def test_a_file_that_can_only_be_read_still_replays_and_charges_nothing(
     answer = people().count(epsilon=0.5)
     dp.reset()
     before = file.read_bytes()
-    monkeypatch.setattr(
-        connections, "_is_writable", lambda path: False
-    )  # root may write everywhere
+    monkeypatch.setattr(connections, "is_writable", lambda path: False)  # root may write everywhere
     dp.session(store=file)
     assert people().count(epsilon=0.5) == answer
     refusal(lambda: people().size(epsilon=0.1), "can only be read here", dp.StoreError)

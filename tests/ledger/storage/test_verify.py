@@ -24,11 +24,11 @@ from refusals import refusal
 import dppandas as dp
 from dppandas import __main__
 from dppandas.ledger.html import ELSEWHERE
-from dppandas.ledger.storage import chain, connections, sqlite, verify
+from dppandas.ledger.storage import chain, paths, schema, verify
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Registered
-from dppandas.ledger.storage.verify import first_beyond, verified
-from dppandas.privacy.accounting.composition import Part, Place, Spending
+from dppandas.ledger.storage.verify import verified
+from dppandas.privacy.accounting.composition import Part, Place, Spending, first_beyond
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
 
 TERMS = limit(2)
@@ -84,7 +84,7 @@ def told(file: Path, head: str | None = None) -> str:
 def test_a_file_as_it_was_written_is_sound(file: Path) -> None:
     verdict = verified(file)
     assert verdict.is_sound, told(file)
-    assert (verdict.events, verdict.schema, len(verdict.entries)) == (12, sqlite.SCHEMA, 6)
+    assert (verdict.events, verdict.schema, len(verdict.entries)) == (12, schema.VERSION, 6)
     assert (verdict.sources, verdict.terms) == (("people",), TERMS)
     store = SqliteStore(file)
     assert verdict.spent == store.spending.total == Loss(Epsilon(1, 2))
@@ -447,7 +447,7 @@ def test_a_file_of_schema_2_replays_as_it_is_and_is_brought_up_to_date_by_a_char
     assert answer is not None
     assert list(answer.noisy) == [5]
     store.close()
-    assert (told(file), verified(file).schema) == ("", sqlite.SCHEMA)
+    assert (told(file), verified(file).schema) == ("", schema.VERSION)
     SqliteStore(file)
 
 
@@ -551,7 +551,7 @@ def test_a_file_stays_as_it_is_byte_by_byte(file: Path, capsys: Any) -> None:
 def test_a_file_in_use_is_verified_with_what_is_in_its_log(file: Path) -> None:
     store = SqliteStore(file)
     store.add([DRAFT], agreed)
-    assert connections.is_shared(file)
+    assert paths.is_shared(file)
     verdict = verified(file)
     assert (verdict.events, verdict.is_sound) == (13, True)
     store.add([DRAFT], agreed)
@@ -562,11 +562,11 @@ def test_a_file_that_changes_meanwhile_is_read_again(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marks = iter([(1,), (2,), (2,), (2,)])
-    monkeypatch.setattr(verify, "_mark", lambda file: next(marks))
+    monkeypatch.setattr(verify, "stamp", lambda file: next(marks))
     assert verified(file).is_sound
     assert list(marks) == []
     times = iter(range(100))
-    monkeypatch.setattr(verify, "_mark", lambda file: (next(times),))
+    monkeypatch.setattr(verify, "stamp", lambda file: (next(times),))
     refusal(lambda: verified(file), "verify a copy", dp.StoreError)
 
 
@@ -574,8 +574,8 @@ def test_no_ledger_is_refused(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "text").write_text("not a database\n" * 100)
     change(tmp_path / "other.db", "CREATE TABLE t (x)")
     change(
-        tmp_path / "new", *sqlite._EVENTS.split(";\n")[:-1], "PRAGMA application_id = 1685087334",
-        f"PRAGMA user_version = {sqlite.SCHEMA + 1}",
+        tmp_path / "new", *schema.EVENTS.split(";\n")[:-1], "PRAGMA application_id = 1685087334",
+        f"PRAGMA user_version = {schema.VERSION + 1}",
     )  # fmt: skip
     for name, said in {
         ".": "is a folder", "none": "there is no ledger at", "no/file": "there is no folder",

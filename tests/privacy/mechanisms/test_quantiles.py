@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ledgers import anew
-from operations import answered_by, integers
+from operations import integers
 from refusals import refusal
 
 import dppandas as dp
@@ -31,6 +31,7 @@ from dppandas.privacy.mechanisms.quantile_plans import Slots, Weights, plan
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.ranks import Ranks, losses
 from dppandas.privacy.sampling import samplers
+from dppandas.release.context import watching
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.statistics import Cells, Layout, Quantiles
@@ -317,7 +318,7 @@ def recorded(private: Any, epsilon: object = 1) -> tuple[Any, Any]:
         seen.extend([mechanism, exact])
         return mechanism.blank(query.statistic.size)
 
-    with answered_by(watch):
+    with watching(watch):
         private.release(epsilon=epsilon)
     return seen[0], seen[1]
 

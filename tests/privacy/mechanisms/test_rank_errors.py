@@ -20,6 +20,7 @@ from dppandas.privacy.mechanisms import quantiles, rank_errors
 from dppandas.privacy.mechanisms.quantile_plans import Slots, plan
 from dppandas.privacy.mechanisms.rank_errors import Tails, joint_errors
 from dppandas.privacy.mechanisms.ranks import Ranks
+from dppandas.rows.facts.bounds import Bounds, Grid
 
 QUARTILES = tuple(Fraction(i, 4) for i in (1, 2, 3))
 DECILES = tuple(Fraction(i, 10) for i in range(1, 10))
@@ -285,7 +286,7 @@ def tables(n: int, rng: Any) -> Iterator[tuple[npt.NDArray[np.float64], tuple[fl
 
 def by_rank(values: Any, bounds: tuple[float, float]) -> npt.NDArray[np.float64]:
     """How many points of the grid have 0, 1, 2, … values above them."""
-    grid = dp.domain.Grid.anchored(dp.domain.Bounds(*bounds))
+    grid = Grid.anchored(Bounds(*bounds))
     points = np.array(values, dtype=float)
     grid.integers(points, out=points)
     edges = np.concatenate([[grid.high + 1], np.sort(points)[::-1], [0]])

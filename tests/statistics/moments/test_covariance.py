@@ -18,6 +18,7 @@ import dppandas as dp
 from dppandas.privacy.accuracy.combined import Joint
 from dppandas.privacy.accuracy.weighted_sums import Within, half_widths_of_weighted
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from dppandas.release import results
 from dppandas.statistics import Covariance, SecondMoments
 from dppandas.statistics.moments.covariance import _design, _split, cover
 from dppandas.statistics.moments.covariance_tables import WHOLE
@@ -117,7 +118,7 @@ def test_two_columns_give_a_number() -> None:
     assert a.cov(e, bounds=LIMITS, epsilon=1) == pytest.approx(frame["a"].cov(frame["e"]), abs=1e-7)
     found = a.corr(c["b"], bounds=LIMITS, epsilon=1)
     assert found == pytest.approx(frame["a"].corr(frame["b"]), rel=1e-6)
-    assert type(found) is dp.results.ReleasedFloat
+    assert type(found) is results.ReleasedFloat
     low, high = found.interval()
     assert low <= found <= high
 

@@ -11,6 +11,7 @@ from operations import integers
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 
 WITHIN = {"weight_bounds": (0, 5)}
@@ -143,6 +144,6 @@ def test_two_counts_have_no_more_noise_than_two_sums_on_a_grid() -> None:
     for epsilon in (0.1, 1.0, 4.0):
         a = np.exp(-epsilon)
         assert 2 * a / (1 - a) ** 2 < 2 / epsilon**2
-    counts = DiscreteLaplace.calibrate(1, dp.budget.Epsilon("4"))
-    sums = DiscreteLaplace.calibrate(2**30, dp.budget.Epsilon("4"))
+    counts = DiscreteLaplace.calibrate(1, Epsilon("4"))
+    sums = DiscreteLaplace.calibrate(2**30, Epsilon("4"))
     assert counts.half_width(0.95) <= sums.half_width(0.95) / 2**30 + 1

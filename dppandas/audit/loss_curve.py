@@ -1,0 +1,203 @@
+"""Privacy loss: its distribution between neighbours, and the δ that it means at every ε.
+
+For neighbours with output laws P and Q the loss of an output y is L = ln P(y)/Q(y), with y drawn by
+P. What (ε, δ) a mechanism has is δ(ε) = max over events S of P(S) - e^ε Q(S) = E[max(0, 1 -
+e^(ε-L))]. Not P[L > ε]: that is never less, and P[L > ε'] ≤ δ(ε) / (1 - e^(ε-ε')) for ε' > ε.
+
+Here the neighbours are the worst ones, or bound all (docs/proofs/privacy_loss.md): each law says
+which. All is a function of public facts; figures are enclosed by decimals and rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..display.plots.base import FILL, plain, pyplot, write_below
+from ..errors import QueryError, RecordError, quiet, shown
+from ..privacy.accounting.measures import NOTHING
+from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw
+
+#: A grid of ε has so many points.
+POINTS = 121
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyLoss:
+    """A privacy loss between neighbours as data and as a picture: see `privacy_loss`.
+
+    ``what`` says of what, ``neighbours`` between which; ``exact`` whether neighbours attain it that
+    a unit can make, or it bounds them all.
+    """
+
+    what: str
+    neighbours: str
+    exact: bool
+    _law: Law = field(repr=False)
+
+    @quiet
+    def delta(self, epsilon: object) -> float:
+        """δ(ε): the least δ for which (ε, δ)-differential privacy holds, rounded up."""
+        at = real(epsilon, "epsilon")
+        return self._law.above(self._law.delta, at)
+
+    @quiet
+    def beyond(self, epsilon: object) -> float:
+        """P[loss > ε], rounded up; never less than δ(ε). NaN where only δ is bounded."""
+        at = real(epsilon, "epsilon")
+        if isinstance(self._law, ConcentratedLaw):
+            return math.nan
+        return self._law.above(self._law.beyond, at)
+
+    @quiet
+    def epsilon(self, delta: object) -> float:
+        """The least ε ≥ 0, to 12 digits and rounded up, with δ(ε) ≤ δ; infinite where none has."""
+        wanted = float(real(delta, "delta"))
+        if not 0 <= wanted <= 1:
+            raise QueryError(f"delta={shown(delta)} must lie between 0 and 1. {NOTHING}")
+        if self.delta(0) <= wanted:
+            return 0.0
+        known = self._law.epsilon
+        high = 1.0
+        if known is not None:
+            high = math.nextafter(float(known), math.inf)
+        while self.delta(high) > wanted:
+            if high > 2.0**16:
+                return math.inf
+            high *= 2
+        low = 0.0
+        while high - low > 1e-12 * high:
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+            low, high = (low, middle) if self.delta(middle) <= wanted else (middle, high)
+        return high
+
+    @cached_property
+    def curve(self) -> pd.DataFrame:
+        """δ(ε), and beside it P[loss > ε], over a grid of ε: as `over` gives them."""
+        return self.over(_grid(self._law))
+
+    @quiet
+    def over(self, epsilons: Iterable[Any]) -> pd.DataFrame:
+        """The same for an ε of the caller's own choice: columns delta and beyond."""
+        at = [float(real(each, "epsilon")) for each in epsilons]
+        return pd.DataFrame(
+            {"delta": [self.delta(e) for e in at], "beyond": [self.beyond(e) for e in at]},
+            index=pd.Index(at, name="epsilon", dtype="float64"),
+        )
+
+    @cached_property
+    def distribution(self) -> pd.Series[float]:
+        """Probability by loss, under one of the two neighbours: a Series, losses rising.
+
+        Its values are the law's own to float precision where they are few; of an endless tail what
+        is below 1e-15 is left out. Else losses are rounded up to a grid, so that it has no smaller
+        δ than the law.
+        """
+        if isinstance(self._law, ConcentratedLaw):
+            raise RecordError(
+                "only δ is bounded here: noise on several numbers at once has no one pair of "
+                "neighbours that is proven to be the worst. .curve and .delta() say what is known."
+            )
+        atoms = self._law.atoms()
+        found = atoms if atoms is not None else _lumped(self._law)
+        series = pd.Series(found, dtype="float64", name="probability").sort_index()
+        return series.rename_axis("loss")
+
+    @quiet
+    def plot(self, ax: Any = None) -> Any:
+        """δ(ε) as a curve, the (ε, δ) that hold shaded, and P[loss > ε] beside it: the Axes.
+
+        ax : matplotlib Axes to draw on; else a new figure. δ is on a logarithmic scale unless
+        the loss has a bound. It takes matplotlib: ``dppandas[plots]``.
+
+        *Guarantee*: a function of public facts; no row is read and nothing charged.
+        """
+        plt = pyplot()
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+        elif not hasattr(ax, "fill_between"):
+            raise QueryError(f"ax={shown(ax)} must be matplotlib Axes. {NOTHING}")
+        _draw(ax, self)
+        return ax
+
+    def __repr__(self) -> str:
+        kind = "exact" if self.exact else "a bound"
+        return f"<privacy loss of {self.what}: {self.neighbours} ({kind})>"
+
+
+def real(value: object, name: str) -> Fraction:
+    """A finite number, as it prints: 0.1 is one tenth."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        raise QueryError(f"{name}={shown(value)} must be a number. {NOTHING}")
+    if not math.isfinite(value):
+        raise QueryError(f"{name}={shown(value)} must be finite. {NOTHING}")
+    return Fraction(str(value))
+
+
+def _grid(law: Law) -> list[float]:
+    """From 0 to a little more than the largest loss, or to where δ is about 1e-12."""
+    known = law.most if isinstance(law, ResponseLaw) else law.epsilon
+    if known is None:
+        return [float(x) for x in np.linspace(0, law.reach(), POINTS)]
+    end = math.nextafter(float(known), math.inf)
+    inside = [float(x) for x in np.linspace(0, end, POINTS - 11)]
+    return inside + [float(x) for x in np.linspace(end, 1.2 * end, 12)[1:]]
+
+
+def _lumped(law: Law) -> dict[float, float]:
+    """Losses rounded up to a grid from -reach to reach; above it they count as infinite."""
+    reach = law.reach()
+    losses = [float(x) for x in np.linspace(-reach, reach, ATOMS + 1)]
+    tails = law.tails(losses)
+    found = {losses[0]: 1.0 - tails[0], math.inf: tails[-1]}
+    for loss, before, after in zip(losses[1:], tails, tails[1:], strict=False):
+        found[loss] = max(0.0, before - after)
+    return {loss: probability for loss, probability in found.items() if probability > 0}
+
+
+def _draw(ax: Any, loss: PrivacyLoss) -> None:
+    curve = loss.curve
+    at, delta = curve.index.to_numpy(), curve["delta"].to_numpy()
+    is_bounded = loss._law.epsilon is not None
+    low = 0.0 if is_bounded else 1e-12
+    top = 1.0 if not is_bounded else min(1.0, 1.25 * float(np.nanmax([*curve["beyond"], *delta])))
+    ax.fill_between(at, np.maximum(delta, low), top, color=FILL, alpha=0.16, linewidth=0,
+                    label="(ε, δ) that hold")  # fmt: skip
+    ax.plot(at, np.where(delta > 0, delta, low), color=FILL, linewidth=2, label="δ(ε)", zorder=3)
+    if not curve["beyond"].isna().all():
+        beyond = curve["beyond"].to_numpy()
+        style = "default" if loss._law.atoms() is None else "steps-post"  # it jumps at atoms alone
+        ax.plot(at, np.where(beyond > 0, beyond, low), color="#c2571a", linestyle="--",
+                linewidth=1.5, drawstyle=style, label="P[loss > ε]")  # fmt: skip
+    if not is_bounded:
+        ax.set_yscale("log")
+    ax.set_ylim(low, top)
+    ax.set_xlim(0, at[-1])
+    ax.set_xlabel("ε")
+    ax.set_ylabel("δ")
+    ax.grid(alpha=0.3)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.legend(frameon=True, fontsize=9, loc="upper right")
+    title = "\n".join(textwrap.wrap(f"privacy loss of {loss.what}", 70))
+    ax.set_title(plain(title), fontsize="medium")
+    kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
+    more = (
+        " P[loss > ε] is never less than δ(ε): that (ε, δ) holds doesn't say that the loss is "
+        "within ε but for a probability of δ."
+    )
+    said = f"{loss.neighbours[0].upper()}{loss.neighbours[1:]}. {kind}, rounded up. Shaded: "
+    told = "" if curve["beyond"].isna().all() else more
+    write_below(ax, f"{said}(ε, δ)-differential privacy holds.{told}")

@@ -1,0 +1,49 @@
+"""A ledger in a file for others: a page, JSON, or a table."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path as File
+
+from ..errors import QueryError, StoreError, shown
+from . import report
+from .snapshot import Snapshot
+from .statement import Statement, as_csv, as_json, table
+from .storage import locks
+
+
+def written(ledger: Snapshot, path: object) -> None:
+    """See `Ledger.export`."""
+    file = _checked(ledger, path)
+    if file.suffix.lower() == ".html":
+        text = report.html(Statement.of(ledger))
+    elif file.suffix.lower() == ".json":
+        text = as_json(Statement.of(ledger))
+    else:
+        text = as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
+    try:
+        # A label may hold half a sign, which no file can: told as JSON writes it.
+        file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+    except OSError as error:
+        told = StoreError(f"{str(file)!r} can't be written: {error.strerror or error}.")
+    else:
+        return
+    raise told
+
+
+def _checked(ledger: Snapshot, path: object) -> File:
+    if not isinstance(path, str | os.PathLike) or not str(path).strip():
+        raise QueryError(f"path={shown(path)} must be the path of a file.")
+    file = File(path).expanduser()
+    if file.suffix.lower() not in (".html", ".json", ".csv"):
+        raise QueryError(
+            f"path={shown(str(path))}: its ending says what is written: .html for readers, .json "
+            "for programs, .csv for a table."
+        )
+    if file.is_dir():
+        raise StoreError(f"path={str(file)!r} is a folder: name a file in it.")
+    if not file.parent.is_dir():
+        raise StoreError(f"path={str(file)!r}: there is no folder {str(file.parent)!r}.")
+    if locks.is_held(locks.identity(file)) or ledger.store.is_at(file):
+        raise StoreError(f"path={str(file)!r} is the ledger itself: choose another file.")
+    return file

@@ -1,0 +1,218 @@
+"""What stands in a ledger's file: its tables, how entries are written in them, older schemas."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from ...privacy.accounting.composition import Part, Place, Spending
+from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
+from ...privacy.accounting.measures import Measure, Terms
+from ...privacy.sampling import entropy
+from . import chain
+from .connections import APPLICATION
+from .store import Entry, Registered
+
+#: The schema that is written.
+VERSION = 3
+#: Files of this schema and later can be read as they are.
+READABLE = 2
+
+EVENTS = """
+CREATE TABLE events (
+    number INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,      -- opened, source, charge, outcome
+    release INTEGER,         -- of charge and outcome
+    key TEXT,                -- of a source its name, of an answer that of its query
+    body TEXT NOT NULL,
+    hash TEXT NOT NULL
+);
+CREATE UNIQUE INDEX charges ON events (release) WHERE kind = 'charge';
+CREATE UNIQUE INDEX outcomes ON events (release) WHERE kind = 'outcome';
+CREATE INDEX answers ON events (key, number) WHERE kind = 'outcome' AND key IS NOT NULL;
+CREATE UNIQUE INDEX sources ON events (key) WHERE kind = 'source';
+"""
+_SPENDING = """
+CREATE TABLE spending (
+    source TEXT NOT NULL, path TEXT NOT NULL,
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL, rho TEXT NOT NULL,
+    PRIMARY KEY (source, path)
+);
+"""
+#: Who is answering which draw of which key; no event, for it passes.
+_LEASES = """
+CREATE TABLE leases (
+    key TEXT NOT NULL, draw INTEGER NOT NULL, release INTEGER NOT NULL UNIQUE,
+    PRIMARY KEY (key, draw)
+);
+"""
+#: Where a place is known, its row stays where it is: sources are told in the order of first use.
+PUT = (
+    "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
+    "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
+)
+OPENED = "SELECT body FROM events WHERE number = 1"
+
+
+def one(db: sqlite3.Connection, sql: str, *values: Any) -> Any:
+    """The one value that a query finds."""
+    return db.execute(sql, values).fetchone()[0]
+
+
+def version_of(db: sqlite3.Connection) -> int:
+    """The schema of a file; 0 where it is empty."""
+    return int(one(db, "PRAGMA user_version"))
+
+
+def create(db: sqlite3.Connection, terms: Terms) -> None:
+    """Make an empty file a ledger."""
+    create_tables(db)
+    db.execute(f"PRAGMA application_id = {APPLICATION}")
+    db.execute(f"PRAGMA user_version = {VERSION}")
+    body = {**terms_body(terms), "id": entropy.identifier()}
+    chain.append(db, "opened", body, None, None)
+
+
+def create_tables(db: sqlite3.Connection) -> None:
+    """All that a ledger's file holds, empty."""
+    for statement in f"{EVENTS}{_SPENDING}{_LEASES}".split(";\n"):
+        db.execute(statement)
+
+
+def tables(db: sqlite3.Connection) -> dict[tuple[str, str, str], str]:
+    """The SQL of all that a database holds, by type, name and table."""
+    rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
+    return {(kind, name, table): " ".join((sql or "").split()) for kind, name, table, sql in rows}
+
+
+# --- what is spent, charges, sources and the budget -----------------------------------------------
+
+
+def spending_kept(db: sqlite3.Connection) -> Spending:
+    """The table of what is spent. ValueError where a place isn't written as it is here, or stands
+    there twice: the later row would hide what the other says."""
+    losses: dict[Place, Loss] = {}
+    rows = db.execute("SELECT source, path, epsilon, delta, rho FROM spending ORDER BY rowid")
+    for source, path, *parts in rows:
+        place = source, _path(json.loads(path))
+        if json.dumps(place[1]) != path or place in losses:
+            raise ValueError("a place is written otherwise, or twice")
+        losses[place] = _loss(*parts)
+    return Spending(losses)
+
+
+def spent_rows(spent: Spending) -> list[tuple[tuple[str, str], tuple[str, ...]]]:
+    """The whole table, as `chain.digest` hashes it."""
+    rows = [spent_row(*each) for each in spent.losses.items()]
+    return [((source, path), tuple(told)) for source, path, *told in rows]
+
+
+def spent_row(place: tuple[str, Sequence[Part]], loss: Loss) -> tuple[str, ...]:
+    """A row of the table of what is spent."""
+    source, path = place
+    return source, json.dumps(path), *_told(loss)
+
+
+def _told(loss: Loss) -> list[str]:
+    """As fractions in text: no float is precise enough."""
+    return [chain.exact_text(part) for part in (loss.epsilon, loss.delta, loss.rho)]
+
+
+@lru_cache(maxsize=1024)
+def _loss(epsilon: str, delta: str, rho: str) -> Loss:
+    return Loss(Epsilon(epsilon), Delta(delta), Rho(rho))
+
+
+def _path(said: Any) -> tuple[Part, ...]:
+    return tuple(Part(*part) for part in said)
+
+
+def charge_body(entry: Entry) -> dict[str, Any]:
+    """All that a charge says, as JSON has it."""
+    return {
+        "time": entry.time, "source": entry.source, "version": entry.version, "unit": entry.unit,
+        "lineage": entry.lineage, "query": entry.what, "loss": _told(entry.loss),
+        "mechanism": entry.mechanism, "scale": entry.scale, "error": entry.error,
+        "cell": entry.cell, "path": list(entry.path), "key": entry.key, "kernel": entry.kernel,
+    }  # fmt: skip
+
+
+def entry_of(number: int, body: dict[str, Any], status: str, told: str = "") -> Entry:
+    """See `charge_body`."""
+    return Entry(
+        number=number, time=body["time"], source=body["source"], lineage=body["lineage"],
+        what=body["query"], loss=_loss(*body["loss"]), mechanism=body["mechanism"],
+        scale=body["scale"], error=body["error"], cell=body["cell"], status=status,
+        version=body["version"], unit=body["unit"], path=_path(body["path"]), key=body["key"],
+        kernel=body["kernel"], told=told,
+    )  # fmt: skip
+
+
+def entries(db: sqlite3.Connection, where: str = "", *values: Any) -> list[Entry]:
+    """The charges that a condition holds of, each with its outcome as far as there is one."""
+    rows = db.execute(
+        "SELECT c.release, c.body, json_extract(o.body, '$.status'), "
+        "json_extract(o.body, '$.error') FROM events c "
+        "LEFT JOIN events o ON o.kind = 'outcome' AND o.release = c.release "
+        f"WHERE c.kind = 'charge' {where} ORDER BY c.release", values,
+    )  # fmt: skip
+    return [
+        entry_of(number, json.loads(body), status or "charged", told or "")
+        for number, body, status, told in rows
+    ]
+
+
+def source(db: sqlite3.Connection, name: str) -> Registered | None:
+    """A source by its name, None where it is unknown. ValueError where its event was changed."""
+    said = chain.source(db, name)
+    if said is None:
+        return None
+    body = json.loads(said)
+    kinds = tuple((name, kind, declared) for name, kind, declared in body.get("kinds", ()))
+    return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]), kinds)
+
+
+def terms_body(terms: Terms) -> dict[str, Any]:
+    """What a ledger promises, as JSON has it."""
+    limit = None if terms.limit is None else _told(terms.limit)
+    return {"measure": terms.measure.value, "limit": limit, "delta": chain.exact_text(terms.delta)}
+
+
+def terms(db: sqlite3.Connection) -> Terms:
+    """What the ledger was opened with."""
+    return terms_of(json.loads(one(db, OPENED)))
+
+
+def terms_of(body: dict[str, Any]) -> Terms:
+    """See `terms_body`."""
+    limit = None if body["limit"] is None else _loss(*body["limit"])
+    return Terms(Measure(body["measure"]), limit, Delta(body["delta"]))
+
+
+# --- older files ----------------------------------------------------------------------------------
+
+
+def _to_2(db: sqlite3.Connection) -> None:
+    """Schema 1 had no table of what is spent: each charge added up all before it."""
+    db.execute(_SPENDING.rstrip().rstrip(";"))
+    spent = Spending().plus(((e.source, e.path), e.loss) for e in entries(db))
+    db.executemany(PUT, [spent_row(*each) for each in spent.losses.items()])
+
+
+def _to_3(db: sqlite3.Connection) -> None:
+    """Schema 2 had no leases, and never noted what it had counted."""
+    db.execute(_LEASES.rstrip().rstrip(";"))
+
+
+#: From a schema to the next.
+_MIGRATIONS = {1: _to_2, 2: _to_3}
+
+
+def migrate(db: sqlite3.Connection, version: int) -> None:
+    """Bring an older file up to this schema."""
+    for old in range(version, VERSION):
+        _MIGRATIONS[old](db)
+        db.execute(f"PRAGMA user_version = {old + 1}")

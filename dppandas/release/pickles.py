@@ -1,0 +1,108 @@
+"""Pickles of answers and records: they name classes of a closed registry, wherever these live.
+
+`restored` is all of dppandas that such a pickle names as Python does. The rest goes by canonical
+names, so that it can be read after a class was moved or renamed, and names nothing else of ours.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import partial
+from typing import Any
+
+from ..errors import RecordError, shown
+from ..ledger.canonical import canonical_name
+from ..ledger.storage.store import Entry
+from ..privacy.accounting.composition import Part
+from ..privacy.accounting.losses import Delta, Epsilon, Loss
+from ..privacy.accounting.measures import Asked, Measure
+from ..privacy.accuracy.combined import Joint
+from ..privacy.mechanisms import (
+    base,
+    conditional,
+    noise,
+    partition_selection,
+    quantile_plans,
+    quantiles,
+    selection,
+    smooth,
+    thresholds,
+)
+from ..rows.expressions import Expression
+from ..rows.expressions.periods import Calendar
+from ..rows.facts.bounds import Bounds, Grid
+from ..rows.facts.keys import Keys
+from ..rows.facts.spans import Ruler, Span
+from ..rows.facts.units import Unit
+from ..statistics import Layout, Statistic
+from ..statistics.layout import Cells
+from ..statistics.scores import Caller
+from .query import Query, Source, Token, token
+from .records import Record
+
+#: What records are made of; with each class, those that inherit from it.
+_KEPT: tuple[type, ...] = (
+    Record, Query, Source, Entry, Loss, Epsilon, Delta, Asked, Measure, Part, Unit,
+    Statistic, Cells, Layout, Caller, Expression, Calendar, Keys, Bounds, Grid, Span, Ruler,
+    base.Sensitivity, conditional.Passed, noise.DiscreteLaplace, noise.DiscreteGaussian,
+    partition_selection.PartitionSelection, quantile_plans.Node, quantiles.ExponentialQuantiles,
+    selection.PermuteAndFlip, selection.Exponential, smooth.PolyPlace, smooth.AtRank,
+    smooth.Trimmed, thresholds.Threshold, thresholds.KeyedNoise, thresholds.ProposeTestRelease,
+    Joint,
+)  # fmt: skip
+#: How each class is made of what a pickle holds, by canonical name.
+_makers: dict[str, Callable[..., Any]] = {}
+
+
+def restored(name: str, *said: Any) -> Any:
+    """What a pickle holds, by its name in the registry."""
+    if name not in _makers:
+        raise RecordError(f"this pickle names {shown(name)}, which no release is made of.")
+    return _makers[name](*said)
+
+
+def register(kind: type, make: Callable[..., Any]) -> None:
+    """Enter a class, and what makes it of what a pickle holds."""
+    _makers[canonical_name(kind)] = make
+    copyreg.pickle(kind, _reduced)
+
+
+def register_all() -> None:
+    """Enter what records are made of, once all classes are there."""
+    for kind in _families(_KEPT):
+        if issubclass(kind, Enum):
+            register(kind, partial(getattr, kind))
+        else:
+            register(kind, partial(_filled, kind) if is_dataclass(kind) else kind)
+
+
+def _families(kinds: Iterable[type]) -> Iterator[type]:
+    for kind in kinds:
+        yield kind
+        yield from _families(kind.__subclasses__())
+
+
+def _reduced(value: Any) -> tuple[Any, ...]:
+    """Dataclasses by their fields, without what they remember; others by what makes them."""
+    kind = type(value)
+    if is_dataclass(kind):
+        said: tuple[Any, ...] = ({each.name: getattr(value, each.name) for each in fields(kind)},)
+    elif isinstance(value, Enum):
+        said = (value.name,)
+    else:
+        said = tuple(value) if isinstance(value, tuple) else value.__reduce__()[1]
+    return restored, (canonical_name(kind), *said)
+
+
+def _filled(kind: Any, said: dict[str, Any]) -> Any:
+    """An instance with these fields, and nothing else that a pickle says."""
+    value = object.__new__(kind)
+    for name in {each.name for each in fields(kind)} & set(said):
+        object.__setattr__(value, name, said[name])
+    return value
+
+
+register(Token, token)

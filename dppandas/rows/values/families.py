@@ -1,0 +1,44 @@
+"""The families of what cells mean, their limits and their order: the table is that of `cells`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+#: A family and an exact value.
+Cell = tuple[str, Any]
+
+MISSING: Cell = ("missing", None)
+OPAQUE: Cell = ("opaque", None)
+
+MOST_BITS = 4096
+MOST_CHARACTERS = 2**20
+MOST_DEPTH = 16
+MOST_ELEMENTS = 2**16
+#: Of microseconds: instants are kept as these.
+MOST_MICROS = 2**63 - 1
+
+FAMILIES = (
+    "missing", "truth", "number", "text", "time", "zoned", "duration", "list", "set", "mapping",
+    "bytes", "clock", "uuid", "period", "interval", "complex", "opaque",
+)  # fmt: skip
+
+
+def own(kind: type, name: str) -> Callable[[Any], Any]:
+    """What reads an attribute by the type's own descriptor, whatever a subclass says."""
+    holder = next(base for base in kind.__mro__ if name in base.__dict__)
+    read: Callable[[Any], Any] = holder.__dict__[name].__get__
+    return read
+
+
+def order(cell: Cell) -> tuple[Any, ...]:
+    """A total order of cells: by family, then by size, text, or the order of their elements."""
+    family, exact = cell
+    at = FAMILIES.index(family)
+    if family in ("list", "set", "mapping"):
+        return at, tuple(order(each) for each in exact)
+    if family == "interval":
+        return at, exact[0], order(exact[1]), order(exact[2])
+    if family == "clock":
+        return at, exact[0], exact[1] is not None, exact[1] or 0
+    return (at,) if exact is None else (at, exact)
