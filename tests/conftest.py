@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import settings
+from ledgers import limit
 
 import dppandas as dp
+from dppandas.ledger.storage.sqlite import SqliteStore
+from dppandas.ledger.storage.store import MemoryStore, Store
 from dppandas.privacy.sampling import samplers
 from dppandas.release.session import known_sources
 
@@ -82,6 +86,14 @@ def alike(exact: None, monkeypatch: pytest.MonkeyPatch) -> None:
         return [1000 - i for i in range(len(blank))] if is_noise else blank
 
     monkeypatch.setattr(release, "_answered", same)
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """Each kind of store, empty."""
+    return (
+        MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "a.ledger", limit(2))
+    )
 
 
 @pytest.fixture(scope="session")

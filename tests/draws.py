@@ -20,6 +20,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
+from ledgers import anew
 from operations import (
     BOUNDS,
     CODES,
@@ -144,8 +145,7 @@ class Part:
 
 def parts(name: str, table: str) -> list[Part]:
     """The releases of an operation over a table, read once."""
-    dp.reset()
-    dp.session(epsilon=1000, delta="0.01")
+    anew(epsilon=1000, delta="0.01")
     dp.allow_experimental()
     frame, found = tables()[table].copy(), list[Part]()
     of_units = name in OF_UNITS

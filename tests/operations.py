@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,38 @@ def schema() -> pd.DataFrame:
             "when": pd.date_range("2020-01-01", periods=240, freq="h", tz="UTC"),
         }
     )  # fmt: skip
+
+
+def sixty(rows: int = 60) -> pd.DataFrame:
+    """The schema with few values: each group and each code in a third of the rows."""
+    return pd.DataFrame(
+        {
+            "number": np.arange(rows) % 10, "group": list("abc") * (rows // 3),
+            "code": [1, 2, 3] * (rows // 3), "yes": True, "no": False,
+            "when": pd.Timestamp("2020-01-02", tz="UTC"), "owner": range(rows),
+        }
+    )  # fmt: skip
+
+
+def letters(rows: int = 100) -> pd.DataFrame:
+    """Numbers, four groups of one size, and units of two rows."""
+    halves = [i // 2 for i in range(rows)]
+    groups = list("abcd") * (rows // 4)
+    return pd.DataFrame({"a": range(rows), "b": range(0, 2 * rows, 2), "g": groups, "u": halves})
+
+
+def people(**terms: Any) -> Any:
+    """A hundred of them, protected."""
+    domain = {"g": list("abcd"), "a": (0, 100)}
+    return dp.protect(letters(), name="people", domain=domain, **terms)
+
+
+def spent() -> Fraction:
+    return dp.ledger().spent
+
+
+def statuses() -> list[str]:
+    return [entry.status for entry in dp.ledger().entries()]
 
 
 LEVELS = pd.DataFrame(

@@ -68,6 +68,12 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_tests_that_are_named_are_there(page: Path) -> None:
+    named = re.findall(r"\btests/[\w/]+\.py", page.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_pages_name_no_machine() -> None:
     for page in PAGES:
         assert not re.search(r"(/work|/root|/home|/tmp)/|pypi\.org|debian\.org", page.read_text())

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ledgers import anew
 from operations import EVERY, EXPERIMENTAL, GAUSSIAN, OF_UNITS, SCHEMA, UNKNOWN, released
 
 import dppandas as dp
@@ -36,8 +37,7 @@ def keys(name: str, session: str) -> list[str]:
         found.append(query.key)
         return prepared(running, query, *more)
 
-    dp.reset()
-    dp.session(**SESSIONS[session])
+    anew(**SESSIONS[session])
     dp.allow_experimental()
     people = dp.protect(SCHEMA.copy(), "golden", unit="owner", max_rows=3, version="1")
     release._prepared = spied

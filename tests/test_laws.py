@@ -19,7 +19,7 @@ import time
 import traceback
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
@@ -42,6 +42,7 @@ from operations import (
     integers,
     released,
 )
+from refusals import chain, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, Table
@@ -256,12 +257,6 @@ def test_the_charge_is_committed_when_rows_are_first_read(monkeypatch: pytest.Mo
     assert [e.status for e in dp.ledger().entries()] == ["released"]
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 @pytest.mark.parametrize("name", EVERY)
 def test_a_failing_read_stays_charged_and_quotes_no_data(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -276,7 +271,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(
     df = people().assign(group=CANARY)
     with pytest.raises(dp.ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
         released(name, df.dp, 0.5)
-    assert list(_chain(caught.value)) == [caught.value]  # no cause, no context: nothing to quote
+    assert list(chain(caught.value)) == [caught.value]  # no cause, no context: nothing to quote
     assert CANARY not in "".join(traceback.format_exception(caught.value))
     # nor what the most talkative tools print: the locals of every frame of the package
     inside = [f for f in traceback.walk_tb(caught.tb) if "/dppandas/" in f[0].f_code.co_filename]
@@ -777,8 +772,7 @@ def test_three_times_a_tenth_fits_in_three_tenths() -> None:
         people().dp.count(epsilon=0.1)
     assert dp.ledger().remaining == 0
     assert isinstance(dp.ledger().spent, Fraction)
-    with pytest.raises(dp.BudgetExceeded):
-        people().dp.count(epsilon=2.0**-20)
+    refusal(lambda: people().dp.count(epsilon=2.0**-20), error=dp.BudgetExceeded)
 
 
 # --- 7: no rows in what leaves --------------------------------------------------------------------
@@ -849,8 +843,7 @@ PRIVATE: list[Callable[[Any], Any]] = [
 def test_private_objects_refuse_pickling_and_copying(
     make: Callable[[Any], Any], duplicate: Callable[[Any], Any]
 ) -> None:
-    with pytest.raises(dp.PrivateValueError, match="pickling or copying"):
-        duplicate(make(people().dp))
+    refusal(lambda: duplicate(make(people().dp)), "pickling or copying", dp.PrivateValueError)
 
 
 @pytest.mark.parametrize("make", PRIVATE)

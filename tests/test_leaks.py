@@ -31,6 +31,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from ledgers import anew
+from refusals import chain, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -110,14 +112,6 @@ ASKED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _chain(error: BaseException | None) -> list[BaseException]:
-    chain = []
-    while error is not None:
-        chain.append(error)
-        error = error.__cause__ or error.__context__
-    return chain
-
-
 def _shown(value: Any) -> str:
     try:
         return repr(value)
@@ -129,7 +123,7 @@ def _told(error: BaseException) -> str:
     """The locals of every frame of the package that an error leads to, as debuggers print them."""
     return "\n".join(
         f"{frame.f_code.co_name}.{name} = {_shown(value)}"
-        for each in _chain(error)
+        for each in chain(error)
         for frame, _ in traceback.walk_tb(each.__traceback__)
         if frame.f_code.co_filename.startswith(str(HOUSE))
         for name, value in frame.f_locals.items()
@@ -941,8 +935,7 @@ def test_a_strict_session_refuses_every_asserted_road(road: str) -> None:
     session = dp.session(epsilon=1, strict=True)
     df = visits(8)
     private = dp.protect(df, "visits", unit="person", max_rows=2)
-    with pytest.raises(dp.LineageError, match="strict"):
-        _asserted_roads(df)[road]()
+    refusal(lambda: _asserted_roads(df)[road](), "strict", dp.LineageError)
     assert session.ledger.entries() == []
     private.count(epsilon=1)
 
@@ -979,13 +972,10 @@ def test_the_ledger_tells_asserted_from_verified() -> None:
 def test_strictness_is_set_once_and_outlives_nothing() -> None:
     df = visits(8)
     dp.protect(df, "visits", unit="person", max_rows=1)
-    with pytest.raises(dp.SessionError, match="strict=False is running"):
-        dp.session(epsilon=1, strict=True)
-    dp.reset()
-    session = dp.session(epsilon=1, strict=True)
+    refusal(lambda: dp.session(epsilon=1, strict=True), "strict=False is running", dp.SessionError)
+    session = anew(epsilon=1, strict=True)
     assert dp.session() is dp.session(epsilon=1) is session
-    with pytest.raises(dp.SessionError, match="strict=True is running"):
-        dp.session(epsilon=1, strict=False)
+    refusal(lambda: dp.session(epsilon=1, strict=False), "strict=True is running", dp.SessionError)
     dp.session(epsilon=1)  # after a refusal nothing is released before
     # a token of the session before tells that pandas was at work since
     with pytest.raises(dp.LineageError, match="strict"):
@@ -1054,8 +1044,7 @@ def test_a_plain_value_is_never_shown_what_it_is_compared_with(road: str, value:
     df = pd.DataFrame({"s": ["a", "b", None], "x": [1.0, 17017.25, 5], "l": [["a"], ["z"], []]})
     mixed = df.assign(s=pd.Series(["a", 17017.25, "CANARY"], dtype=object))
     for each in (df, mixed):
-        dp.reset()
-        dp.session(epsilon=9, strict=True)
+        anew(epsilon=9, strict=True)
         private = dp.protect(each.copy(), name="people")
         SpyText.seen.clear()
         with contextlib.suppress(dp.DPError):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from draws import EVERY, parts
+from ledgers import anew
 
 import dppandas as dp
 from dppandas import local, models
@@ -77,8 +78,7 @@ def asked() -> tuple[dict[str, Any], set[str]]:
             if not inspect.isclass(getattr(where, name)):
                 patch.setattr(where, name, noting(getattr(where, name), name, called))
         for name, operation in OPERATIONS.items():
-            dp.reset()
-            dp.session(epsilon=1000, delta="0.001")
+            anew(epsilon=1000, delta="0.001")
             df = rows(600)
             answer = operation.ask(operation.of(df), {"epsilon": 1})
             record = answer

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from ledgers import anew
 
 import dppandas as dp
 from dppandas.frames import fingerprints
@@ -22,8 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def protect(file: Path, data: Any = DATA, version: str = "1", name: str = "people") -> Any:
-    dp.reset()
-    dp.session(epsilon=9, store=file)
+    anew(epsilon=9, store=file)
     return dp.protect(pd.DataFrame(data), name=name, version=version)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from operations import integers
+from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
@@ -215,9 +216,7 @@ def test_neighbours_can_not_be_told_by_what_groups_answer() -> None:
     ],
 )
 def test_what_groups_do_not_answer_is_refused_with_the_reason(ask: Any, words: str) -> None:
-    with pytest.raises(dp.DPError, match=words):
-        ask(people().dp.groupby("group", keys=KEYS))
-    assert dp.ledger().entries() == []
+    refusal(lambda: ask(people().dp.groupby("group", keys=KEYS)), words, dp.DPError)
 
 
 @pytest.mark.parametrize(
@@ -231,6 +230,4 @@ def test_what_groups_do_not_answer_is_refused_with_the_reason(ask: Any, words: s
 )
 def test_groups_that_nobody_declared_refuse_what_needs_keys(ask: Any) -> None:
     dp.session(epsilon=1, delta=1e-6)
-    with pytest.raises(dp.QueryError, match="declare"):
-        ask(people().dp.groupby("group", delta=1e-7))
-    assert dp.ledger().entries() == []
+    refusal(lambda: ask(people().dp.groupby("group", delta=1e-7)), "declare")

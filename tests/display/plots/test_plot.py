@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from operations import EXPERIMENTAL, OF_UNITS, OPERATIONS, SCHEMA, SELECTIONS, UNKNOWN, released
+from refusals import refusal
 
 import dppandas as dp
 from dppandas.display.plots import quantile_plots
@@ -198,8 +199,7 @@ def test_several_answers_have_a_panel_each(people: Any) -> None:
     assert len(dp.plot(people["x"].describe(epsilon=1))) == 4
     _, given = plt.subplots(2)
     assert dp.plot(both, ax=given)[0] is given[0]
-    with pytest.raises(dp.QueryError, match="this takes 2 Axes, and ax= has 1"):
-        dp.plot(both, ax=given[0])
+    refusal(lambda: dp.plot(both, ax=given[0]), "this takes 2 Axes, and ax= has 1")
 
 
 def test_given_axes_are_drawn_on(people: Any) -> None:
@@ -262,23 +262,18 @@ def test_what_has_no_record_or_no_error_is_refused(name: str, people: Any) -> No
         "unreleased": lambda: people["g"].value_counts(),
         "bounds": lambda: people["x"].suggest_bounds(epsilon=1),
     }.get(made, lambda: made)()
-    with pytest.raises(dp.RecordError, match=said):
-        dp.plot(made)
+    refusal(lambda: dp.plot(made), said, dp.RecordError)
     assert plt.get_fignums() == []
 
 
 def test_arguments_are_checked(people: Any) -> None:
     counts = people["g"].value_counts(epsilon=1)
-    with pytest.raises(dp.QueryError, match="confidence="):
-        dp.plot(counts, confidence=95)
-    with pytest.raises(dp.QueryError, match="expected_rows= is for quantiles"):
-        dp.plot(counts, expected_rows=200)
-    with pytest.raises(dp.QueryError, match="must be matplotlib Axes"):
-        dp.plot(counts, ax="here")
+    refusal(lambda: dp.plot(counts, confidence=95), "confidence=")
+    refusal(lambda: dp.plot(counts, expected_rows=200), "expected_rows= is for quantiles")
+    refusal(lambda: dp.plot(counts, ax="here"), "must be matplotlib Axes")
     with dp.preview():
         blank = people.count(epsilon=1)
-    with pytest.raises(dp.RecordError, match="a preview has no answer to draw"):
-        dp.plot(blank)
+    refusal(lambda: dp.plot(blank), "a preview has no answer to draw", dp.RecordError)
 
 
 @pytest.mark.parametrize("name", [*OPERATIONS, *UNKNOWN, *OF_UNITS, *SELECTIONS, *EXPERIMENTAL])
@@ -292,8 +287,7 @@ def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
         told = released(name, dp.protect(frame, name="all", **unit), 1)
     spent = dp.ledger().spent
     if (name in UNDRAWN and name not in DRAWN_SELECTIONS) or name in INDEXES:
-        with pytest.raises(dp.RecordError):
-            dp.plot(told)
+        refusal(lambda: dp.plot(told), error=dp.RecordError)
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -307,8 +301,7 @@ def test_matplotlib_missing_gives_advice(people: Any, monkeypatch: pytest.Monkey
     counts = people["g"].value_counts(epsilon=1)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     for draw in (lambda: dp.plot(counts), dp.privacy_loss("laplace", epsilon=1).plot):
-        with pytest.raises(dp.QueryError, match=r'pip install "dppandas\[plots\]"'):
-            draw()
+        refusal(draw, r'pip install "dppandas\[plots\]"')
 
 
 def test_matplotlib_is_imported_when_something_is_drawn() -> None:

@@ -18,33 +18,17 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from ledgers import DRAFT, Process, agreed, linux
+from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.ledger.storage.leases import Claim, Taken
 from dppandas.ledger.storage.sqlite import SqliteStore
-from dppandas.ledger.storage.store import Entry, MemoryStore, Store
+from dppandas.ledger.storage.store import Store
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.losses import Epsilon, Loss
-from dppandas.privacy.accounting.measures import Terms
 from dppandas.release import release
-
-TERMS = Terms(limit=Loss(Epsilon(100)))
-DRAFT = Entry(
-    number=0, time=0.0, source="people", lineage="verified", what="count",
-    loss=Loss(Epsilon(1, 10)), mechanism="m", scale="1", error="", cell=None, key="k",
-)  # fmt: skip
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="the locks are Linux's")
-
-
-def agreed(before: Loss, after: Loss) -> None:
-    pass
-
-
-@pytest.fixture(params=["memory", "file"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "a.ledger", TERMS)
 
 
 def elsewhere(action: Callable[[], Any]) -> Any:
@@ -120,7 +104,7 @@ def elsewhere_leased(store: Store) -> int:
 
 
 def test_a_batch_takes_all_leases_or_none(store: Store) -> None:
-    other = Entry(**{**vars(DRAFT), "key": "j"})
+    other = replace(DRAFT, key="j")
     with Claim([1]) as mine:
         store.add([DRAFT], agreed, mine)
         with Claim([1, 1]) as batch:
@@ -135,8 +119,7 @@ def test_what_is_refused_leases_nothing(store: Store) -> None:
         raise ValueError("no")
 
     with Claim([1]) as mine:
-        with pytest.raises(ValueError, match="no"):
-            store.add([DRAFT], refuse, mine)
+        refusal(lambda: store.add([DRAFT], refuse, mine), "no", ValueError)
         assert elsewhere(lambda: store.is_taken("k", 1)) is False
 
 
@@ -164,7 +147,7 @@ def test_a_thread_never_waits_for_itself(store: Store) -> None:
 
 
 def test_queries_without_a_key_lease_nothing(store: Store) -> None:
-    plain = Entry(**{**vars(DRAFT), "key": ""})
+    plain = replace(DRAFT, key="")
     with Claim([1]) as one, Claim([1]) as other:
         store.add([plain], agreed, one)
         (entry,) = store.add([plain], agreed, other)
@@ -443,40 +426,15 @@ ASKS = """
     PandasEngine.gather = held
     print("ready", flush=True)
     sys.stdin.readline()
-    print(repr(p["a"].sum(epsilon="0.01")), dp.record, flush=True)
+    print(repr(p["a"].sum(epsilon="0.01")), flush=True)
 """
 
 
-class Asks:
+def asks(file: Path, *how: str) -> Process:
     """A kernel that asks when it is told to; if held it stops in the scan until told to go on."""
-
-    def __init__(self, file: Path, *how: str) -> None:
-        command = [sys.executable, "-c", textwrap.dedent(ASKS), str(file), *how]
-        self.ran = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        assert self.says() == "ready"
-
-    def says(self) -> str:
-        assert self.ran.stdout is not None
-        return self.ran.stdout.readline().split(" <")[0].strip()
-
-    def tell(self) -> None:
-        assert self.ran.stdin is not None
-        self.ran.stdin.write("\n")
-        self.ran.stdin.flush()
-
-    def __enter__(self) -> Asks:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        if self.ran.poll() is None:
-            self.ran.send_signal(signal.SIGCONT) if os.name == "posix" else None
-            self.ran.kill()
-        self.ran.wait(timeout=60)
-        for pipe in (self.ran.stdin, self.ran.stdout):
-            if pipe is not None:
-                pipe.close()
+    kernel = Process(textwrap.dedent(ASKS), file, *how)
+    assert kernel.first == "ready"
+    return kernel
 
 
 @pytest.fixture
@@ -494,8 +452,8 @@ def charges(file: Path) -> list[str]:
 @linux
 def test_processes_that_ask_the_same_at_once_share_one_draw(file: Path) -> None:
     with ExitStack() as stack:
-        first = stack.enter_context(Asks(file, "held"))
-        others = [stack.enter_context(Asks(file)) for _ in range(2)]
+        first = stack.enter_context(asks(file, "held"))
+        others = [stack.enter_context(asks(file)) for _ in range(2)]
         first.tell()
         assert first.says() == "scans"
         [other.tell() for other in others]
@@ -509,7 +467,7 @@ def test_processes_that_ask_the_same_at_once_share_one_draw(file: Path) -> None:
 
 @linux
 def test_who_is_killed_in_a_scan_is_taken_over(file: Path) -> None:
-    with Asks(file, "held") as first, Asks(file) as second:
+    with asks(file, "held") as first, asks(file) as second:
         first.tell()
         assert first.says() == "scans"
         second.tell()
@@ -526,7 +484,7 @@ def test_who_is_killed_in_a_scan_is_taken_over(file: Path) -> None:
 @linux
 def test_who_is_only_stopped_is_not_taken_over(file: Path) -> None:
     """It is waited for, however long that is."""
-    with Asks(file, "held") as first:
+    with asks(file, "held") as first:
         first.tell()
         assert first.says() == "scans"
         first.ran.send_signal(signal.SIGSTOP)
@@ -535,7 +493,7 @@ def test_who_is_only_stopped_is_not_taken_over(file: Path) -> None:
         for _ in range(200):
             assert store.is_taken(key, 1)
             with Claim([1]) as mine, pytest.raises(Taken):
-                store.add([Entry(**{**vars(DRAFT), "key": key})], agreed, mine)
+                store.add([replace(DRAFT, key=key)], agreed, mine)
         first.ran.send_signal(signal.SIGCONT)
         first.tell()
         answer = first.says()

@@ -8,44 +8,26 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import textwrap
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ledgers import DRAFT, Process, agreed, limit, linux, process
+from refusals import refusal
 
 import dppandas as dp
 from dppandas import __main__
 from dppandas.ledger.storage import connections, locks, paths
 from dppandas.ledger.storage.sqlite import SqliteStore
-from dppandas.ledger.storage.store import Entry
 from dppandas.ledger.storage.verify import verified
-from dppandas.privacy.accounting.losses import Epsilon, Loss
-from dppandas.privacy.accounting.measures import Terms
+from dppandas.privacy.accounting.losses import Loss
 
-TERMS = Terms(limit=Loss(Epsilon(1)))
-DRAFT = Entry(
-    number=0, time=0.0, source="people", lineage="verified", what="count",
-    loss=Loss(Epsilon(1, 10)), mechanism="m", scale="1", error="", cell=None,
-)  # fmt: skip
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="the locks are Linux's")
+TERMS = limit(1)
 
 #: A kernel of its own: it opens, says so, and does what it is told by lines.
 KERNEL = """
-    import os, sys
-    import dppandas as dp
-    from dppandas.ledger.storage.store import Entry
-    from dppandas.privacy.accounting.losses import Epsilon, Loss
-    from dppandas.ledger.storage.sqlite import SqliteStore
-
-    def entry(loss="1/10"):
-        return Entry(0, 0.0, "people", "verified", "count", Loss(Epsilon(loss)), "m", "1", "", None)
-
     def say(*words):
         print(*words, flush=True)
 
@@ -65,44 +47,8 @@ KERNEL = """
 """
 
 
-class Kernel:
-    """Another process that has a ledger open."""
-
-    def __init__(self, file: Path, body: str = "heard()") -> None:
-        self.ran = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(KERNEL) + textwrap.dedent(body), str(file)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        self.first = self.says()
-
-    def says(self) -> str:
-        return self.ran.stdout.readline().strip() if self.ran.stdout else ""
-
-    def told(self, line: str = "") -> str:
-        """Tell it a line, and hear its answer."""
-        if self.ran.stdin:
-            self.ran.stdin.write(line + "\n")
-            self.ran.stdin.flush()
-        return self.says()
-
-    def end(self) -> int:
-        if self.ran.stdin:
-            self.ran.stdin.close()
-        code = self.ran.wait(timeout=60)
-        if self.ran.stdout:
-            self.ran.stdout.close()
-        return code
-
-
-@contextmanager
-def kernel(file: Path, body: str = "heard()") -> Iterator[Kernel]:
-    other = Kernel(file, body)
-    try:
-        yield other
-    finally:
-        if other.ran.poll() is None:
-            other.ran.kill()
-        other.end()
+def kernel(file: Path, body: str = "heard()") -> Process:
+    return process(file, KERNEL, body)
 
 
 @pytest.fixture
@@ -110,10 +56,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "a.ledger"
     SqliteStore(path, TERMS).close()
     return path
-
-
-def agreed(before: Loss, after: Loss) -> None:
-    pass
 
 
 def is_free(file: Path) -> bool:
@@ -160,10 +102,8 @@ def test_a_file_that_was_moved_while_open_is_refused_by_its_new_name(file: Path)
     with kernel(file) as other:
         assert other.first == "open"
         file.rename(moved)
-        with pytest.raises(dp.StoreError, match="is open by another name"):
-            SqliteStore(moved)
-        with pytest.raises(dp.StoreError, match="is open by another name"):
-            dp.session(store=moved)
+        refusal(lambda: SqliteStore(moved), "is open by another name", dp.StoreError)
+        refusal(lambda: dp.session(store=moved), "is open by another name", dp.StoreError)
     assert SqliteStore(moved).count() == 0
 
 
@@ -363,8 +303,7 @@ def test_without_such_locks_a_ledger_works_as_before(
     store.add([DRAFT], agreed)
     assert store.count() == 1
     os.link(file, file.with_name("b.ledger"))
-    with pytest.raises(dp.StoreError, match="has 2 names"):
-        SqliteStore(file.with_name("b.ledger"))
+    refusal(lambda: SqliteStore(file.with_name("b.ledger")), "has 2 names", dp.StoreError)
     monkeypatch.undo()
 
 
@@ -505,9 +444,7 @@ def test_no_charge_is_lost_though_the_map_of_the_log_is_read(file: Path) -> None
     """It was: 171 answers were shown, and 170 charges kept. Or the file was destroyed."""
     with kernel(file, BACKED_UP) as first, kernel(file, BACKED_UP) as second:
         for each, line in ((first, "back up"), (second, "only charge")):
-            assert each.ran.stdin
-            each.ran.stdin.write(line + "\n")
-            each.ran.stdin.flush()
+            each.tell(line)
         assert (first.says(), second.says()) == ("done", "done")
         assert SqliteStore(file).count() == 120
     assert verified(file).is_sound
@@ -556,8 +493,7 @@ def test_who_only_reads_waits_for_who_writes(file: Path, monkeypatch: pytest.Mon
         look = SqliteStore(file, reading=True)
         assert other.told() == "in"
         monkeypatch.setattr(connections, "PATIENCE", 0.2)
-        with pytest.raises(dp.StoreError, match="another process holds it"):
-            look.count()
+        refusal(lambda: look.count(), "another process holds it", dp.StoreError)
         assert other.told() == "out"
         assert look.count() == 1
 
@@ -580,8 +516,7 @@ def test_a_fork_neither_ends_a_turn_nor_keeps_it(
         child = int(other.says().split()[1])
         try:
             monkeypatch.setattr(connections, "PATIENCE", 0.2)
-            with pytest.raises(dp.StoreError, match="another process holds it"):
-                SqliteStore(file)
+            refusal(lambda: SqliteStore(file), "another process holds it", dp.StoreError)
             monkeypatch.undo()
             other.ran.kill()
             other.ran.wait(timeout=60)

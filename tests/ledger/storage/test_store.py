@@ -16,32 +16,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import ledgers
 import pandas as pd
 import pytest
+from ledgers import PRELUDE, agreed, anew, limit
+from refusals import refusal
 
 import dppandas as dp
 from dppandas.ledger.storage import connections, schema
 from dppandas.ledger.storage.sqlite import SqliteStore
-from dppandas.ledger.storage.store import Entry, MemoryStore, Registered, Store
+from dppandas.ledger.storage.store import Registered, Store
 from dppandas.privacy.accounting.composition import Part
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
-from dppandas.privacy.accounting.measures import Terms
 
-TERMS = Terms(limit=Loss(Epsilon(2)))
-DRAFT = Entry(
-    number=0, time=1.5, source="people", lineage="verified", what="count",
-    loss=Loss(Epsilon(1, 10)), mechanism="discrete Laplace", scale="10", error="± 30",
-    cell=3, version="1", unit="each row", path=(Part("sex", "f", 1),), key="k", kernel="here",
-)  # fmt: skip
-
-
-@pytest.fixture(params=["memory", "file"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "a.ledger", TERMS)
-
-
-def agreed(before: Loss, after: Loss) -> None:
-    pass
+TERMS = limit(2)
+DRAFT = replace(ledgers.DRAFT, path=(Part("sex", "f", 1),))
 
 
 def test_entries_are_numbered_and_given_back_as_they_were(store: Store) -> None:
@@ -78,8 +67,7 @@ def test_a_check_that_raises_leaves_all_as_it_was(store: Store) -> None:
     def refuse(before: Loss, after: Loss) -> None:
         raise ValueError("no")
 
-    with pytest.raises(ValueError, match="no"):
-        store.add([DRAFT, DRAFT], refuse)
+    refusal(lambda: store.add([DRAFT, DRAFT], refuse), "no", ValueError)
     count, spending = store.counted()
     assert (count, spending.total) == (store.count(), store.spending.total) == (1, DRAFT.loss)
     assert [e.number for e in store.add([DRAFT], agreed)] == [2]
@@ -174,8 +162,7 @@ def test_another_budget_is_refused_and_changes_nothing(tmp_path: Path, other: An
     dp.session(epsilon=1, store=file)
     dp.reset()
     before = file.read_bytes()
-    with pytest.raises(dp.SessionError, match="has a budget of ε = 1, not"):
-        dp.session(store=file, **other)
+    refusal(lambda: dp.session(store=file, **other), "has a budget of ε = 1, not", dp.SessionError)
     assert file.read_bytes() == before
     assert dp.session(epsilon=1, store=file).budget == 1
 
@@ -183,8 +170,7 @@ def test_another_budget_is_refused_and_changes_nothing(tmp_path: Path, other: An
 def test_another_unit_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     people(unit="u", max_rows=2)
-    dp.reset()
-    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    anew(epsilon=1, store=tmp_path / "a.ledger")
     for other in ({"unit": "u", "max_rows": 3}, {}):
         with pytest.raises(dp.SourceError, match="the ledger knows 'people' as protecting"):
             people(**other)
@@ -200,8 +186,7 @@ def test_a_store_needs_versions(tmp_path: Path) -> None:
 def test_a_new_version_is_asked_anew_and_inherits_what_is_spent(tmp_path: Path) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     people().count(epsilon=0.5)
-    dp.reset()
-    dp.session(store=tmp_path / "a.ledger")
+    anew(store=tmp_path / "a.ledger")
     people(version="2").count(epsilon=0.25)
     assert dp.ledger().by_source() == {"people": Fraction(3, 4)}
 
@@ -221,8 +206,7 @@ def test_a_running_session_is_gone_on_with_where_its_ledger_is_kept(tmp_path: Pa
     assert dp.session() is running
     with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
         dp.session(store=tmp_path / "b.ledger")
-    dp.reset()
-    dp.session(epsilon=1)
+    anew(epsilon=1)
     with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
         dp.session(store=tmp_path / "a.ledger")
 
@@ -271,8 +255,7 @@ def test_a_damaged_file_is_told_and_nothing_is_released(tmp_path: Path) -> None:
     people().count(epsilon=0.5)
     dp.reset()
     corrupt(tmp_path / "a.ledger")
-    with pytest.raises(dp.StoreError, match="damaged"):
-        dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    refusal(lambda: dp.session(epsilon=1, store=tmp_path / "a.ledger"), "damaged", dp.StoreError)
 
 
 def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
@@ -280,8 +263,7 @@ def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
     db = sqlite3.connect(tmp_path / "a.ledger")
     db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     db.close()
-    with pytest.raises(dp.StoreError, match="newer dppandas"):
-        SqliteStore(tmp_path / "a.ledger", TERMS)
+    refusal(lambda: SqliteStore(tmp_path / "a.ledger", TERMS), "newer dppandas", dp.StoreError)
 
 
 def test_a_file_of_schema_1_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -311,8 +293,7 @@ def test_a_file_that_can_only_be_read_still_replays_and_charges_nothing(
     monkeypatch.setattr(connections, "is_writable", lambda path: False)  # root may write everywhere
     dp.session(store=file)
     assert people().count(epsilon=0.5) == answer
-    with pytest.raises(dp.StoreError, match="can only be read here"):
-        people().size(epsilon=0.1)
+    refusal(lambda: people().size(epsilon=0.1), "can only be read here", dp.StoreError)
     with pytest.raises(dp.StoreError, match="can only be read here"):
         dp.protect(pd.DataFrame({"a": [1]}), name="new", version="1")
     dp.reset()
@@ -336,8 +317,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(
             with contextlib.suppress(dp.ReleaseFailed):  # a charge may fit, and its answer not
                 frame.size(epsilon="0.001", fresh=True)
 
-    with pytest.raises(dp.StoreError, match="no room left"):
-        fill()
+    refusal(fill, "no room left", dp.StoreError)
     spent = dp.ledger().spent
     assert spent == sum(e.epsilon for e in dp.ledger().entries())
     db.execute("PRAGMA max_page_count = 1000000")
@@ -357,8 +337,7 @@ def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_asks_for_it_ag
     monkeypatch.setattr(SqliteStore, "settle", fails)
     with pytest.raises(dp.ReleaseFailed, match=r"charged ε = 0.5 and not answered.*no room left"):
         frame.count(epsilon=0.5)
-    dp.reset()
-    dp.session(store=tmp_path / "a.ledger")
+    anew(store=tmp_path / "a.ledger")
     with pytest.warns(RuntimeWarning, match="could not be kept: no room left"):
         assert isinstance(pd.DataFrame({"a": [1]}).dp.count(epsilon=0.5), int)
 
@@ -378,15 +357,7 @@ def test_an_interrupted_charge_leaves_the_store_usable(tmp_path: Path) -> None:
 
 #: What a process of its own does; children are forked after the import.
 WORK = """
-    import os, sys
-    import dppandas as dp
-    from dppandas.ledger.storage.store import Entry
-    from dppandas.privacy.accounting.losses import Epsilon, Loss
     from dppandas.ledger.ledger import Ledger
-    from dppandas.ledger.storage.sqlite import SqliteStore
-
-    def entry(loss="1/100"):
-        return Entry(0, 0.0, "people", "verified", "count", Loss(Epsilon(loss)), "m", "1", "", None)
 
     def ledger():
         store = SqliteStore(sys.argv[1])
@@ -395,7 +366,7 @@ WORK = """
 
 
 def script(body: str) -> str:
-    return textwrap.dedent(WORK) + textwrap.dedent(body)
+    return "".join(map(textwrap.dedent, (PRELUDE, WORK, body)))
 
 
 def run(body: str, file: Path, *more: str) -> subprocess.Popen[str]:
@@ -409,7 +380,7 @@ def test_no_acknowledged_charge_is_lost_when_processes_are_killed_at_any_moment(
 ) -> None:
     """200 children, forked after the import, each killed while it charges."""
     file = tmp_path / "a.ledger"
-    SqliteStore(file, Terms(limit=Loss(Epsilon(10**6)))).close()
+    SqliteStore(file, limit(10**6)).close()
     parent = run(
         """
         import random, signal, time
@@ -453,7 +424,7 @@ def test_no_acknowledged_charge_is_lost_when_processes_are_killed_at_any_moment(
 
 def test_eight_processes_are_granted_exactly_what_is_affordable(tmp_path: Path) -> None:
     file = tmp_path / "a.ledger"
-    SqliteStore(file, Terms(limit=Loss(Epsilon(1)))).close()
+    SqliteStore(file, limit(1)).close()
     body = """
         mine, granted = ledger(), 0
         try:
@@ -517,7 +488,7 @@ def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
 def test_two_kernels_may_open_a_new_file_at_once(tmp_path: Path) -> None:
     body = """
         from dppandas.privacy.accounting.measures import Terms
-        store = SqliteStore(sys.argv[1], Terms(limit=Loss(Epsilon(1))))
+        store = SqliteStore(sys.argv[1], limit(1))
         Ledger(store.terms, store).charge(entry())
     """
     running = [run(body, tmp_path / "a.ledger") for _ in range(6)]
@@ -534,7 +505,7 @@ def test_a_file_that_is_gone_is_charged_no_more(tmp_path: Path, how: str) -> Non
     for left in tmp_path.glob("a.ledger*"):
         left.unlink()
     if how == "replaced":
-        SqliteStore(file, Terms(limit=Loss(Epsilon(2)))).close()
+        SqliteStore(file, limit(2)).close()
     with pytest.raises(dp.StoreError, match="removed or replaced while it was open"):
         frame.count(epsilon=1, fresh=True)
     told: list[str] = []
@@ -556,8 +527,7 @@ def test_a_file_that_is_gone_is_charged_no_more(tmp_path: Path, how: str) -> Non
 
 def test_an_empty_file_is_no_ledger_without_limit(tmp_path: Path) -> None:
     (tmp_path / "a.ledger").write_bytes(b"")
-    with pytest.raises(dp.SessionError, match="needs a budget"):
-        dp.session(store=tmp_path / "a.ledger")
+    refusal(lambda: dp.session(store=tmp_path / "a.ledger"), "needs a budget", dp.SessionError)
     assert dp.session(epsilon=1, store=tmp_path / "a.ledger").budget == 1
 
 
@@ -566,8 +536,7 @@ def test_what_was_answered_is_in_the_file_itself(tmp_path: Path) -> None:
     dp.session(epsilon=2, store=tmp_path / "a.ledger")
     answer = people().count(epsilon=1)
     (tmp_path / "copy.ledger").write_bytes((tmp_path / "a.ledger").read_bytes())
-    dp.reset()
-    dp.session(store=tmp_path / "copy.ledger")
+    anew(store=tmp_path / "copy.ledger")
     assert people().count(epsilon=1) == answer
     assert dp.ledger().spent == 1
 
@@ -584,13 +553,11 @@ def test_a_session_that_looking_has_started_gives_way_to_a_store(tmp_path: Path)
 @pytest.mark.parametrize("path", ["x" * 300, "a\0b", "a\nb", ":memory:", "file:x?mode=memory"])
 def test_what_can_be_no_path_is_told(path: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(dp.SessionError, match="store="):
-        dp.session(epsilon=1, store=path)
+    refusal(lambda: dp.session(epsilon=1, store=path), "store=", dp.SessionError)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("version", [None, "", " "])
 def test_a_version_says_something(tmp_path: Path, version: Any) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
-    with pytest.raises(dp.SourceError, match="version= is needed"):
-        people(version)
+    refusal(lambda: people(version), "version= is needed", dp.SourceError)

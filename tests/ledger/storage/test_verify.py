@@ -18,24 +18,20 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledgers import DRAFT, agreed, limit
+from refusals import refusal
 
 import dppandas as dp
 from dppandas import __main__
 from dppandas.ledger.html import ELSEWHERE
 from dppandas.ledger.storage import chain, paths, schema, verify
 from dppandas.ledger.storage.sqlite import SqliteStore
-from dppandas.ledger.storage.store import Entry, Registered
+from dppandas.ledger.storage.store import Registered
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.composition import Part, Place, Spending, first_beyond
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
-from dppandas.privacy.accounting.measures import Terms
 
-TERMS = Terms(limit=Loss(Epsilon(2)))
-DRAFT = Entry(
-    number=0, time=1.5, source="people", lineage="verified", what="count",
-    loss=Loss(Epsilon(1, 10)), mechanism="discrete Laplace", scale="10", error="± 30",
-    cell=3, version="1", unit="each row", key="k", kernel="here",
-)  # fmt: skip
+TERMS = limit(2)
 
 
 @pytest.fixture
@@ -46,10 +42,10 @@ def file(tmp_path: Path) -> Path:
     store = SqliteStore(path, TERMS)
     store.register(Registered("people", "each row", b"1"))
     for i in range(4):
-        (entry,) = store.add([DRAFT], lambda before, after: None)
+        (entry,) = store.add([DRAFT], agreed)
         store.settle(entry.number, "failed" if i == 1 else "released", None if i == 1 else [3, -4])
     parts = [replace(DRAFT, path=(Part("sex", key, 1),)) for key in "fm"]
-    store.add(parts, lambda before, after: None)
+    store.add(parts, agreed)
     store.close()
     return path
 
@@ -347,13 +343,8 @@ def test_what_is_spent_is_checked_against_the_events_when_a_file_is_opened(
         lambda: SqliteStore(file, reading=True),
         lambda: SqliteStore(file),
     ):
-        with pytest.raises(dp.StoreError, match="what it says is spent doesn't follow from its"):
-            opened()
+        refusal(opened, "what it says is spent doesn't follow from its", dp.StoreError)
     assert file.read_bytes() == before
-
-
-def agreed(before: Loss, after: Loss) -> None:
-    pass
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -370,8 +361,7 @@ def test_the_budget_and_the_sources_are_those_that_were_counted(file: Path, numb
     row = db.execute(f"SELECT {said} FROM events WHERE number = ?", (number,)).fetchone()
     db.execute("UPDATE events SET hash = ? WHERE number = ?", (chain.linked(before, *row), number))
     db.close()
-    with pytest.raises(dp.StoreError, match="its budget or a source was changed"):
-        SqliteStore(file)
+    refusal(lambda: SqliteStore(file), "its budget or a source was changed", dp.StoreError)
     assert "was another when it was counted" in told(file)
 
 
@@ -400,15 +390,13 @@ def test_no_count_vouches_for_an_edit(file: Path) -> None:
         store.add([draft] * chain.EVERY, agreed)
     assert store.count() == 6
     store.close()
-    with pytest.raises(dp.StoreError, match="doesn't follow from its charges"):
-        SqliteStore(file)
+    refusal(lambda: SqliteStore(file), "doesn't follow from its charges", dp.StoreError)
 
 
 def test_a_source_that_was_changed_is_not_used(file: Path) -> None:
     store = SqliteStore(file)
     edit(file, 2, key="32")
-    with pytest.raises(dp.StoreError, match="a source was changed"):
-        store.registered("people")
+    refusal(lambda: store.registered("people"), "a source was changed", dp.StoreError)
 
 
 def test_a_place_in_other_words_is_not_read(file: Path) -> None:
@@ -429,14 +417,12 @@ def test_a_count_is_believed_by_no_hash_of_its_own(file: Path) -> None:
     db = sqlite3.connect(file, isolation_level=None)
     (number,) = db.execute("SELECT max(number) FROM events WHERE kind = 'counted'").fetchone()
     db.execute("UPDATE spending SET epsilon = '1/10' WHERE path = '[]'")
-    with pytest.raises(dp.StoreError, match="doesn't follow"):
-        SqliteStore(file)
+    refusal(lambda: SqliteStore(file), "doesn't follow", dp.StoreError)
     db.execute("DELETE FROM events WHERE number > ?", (number,))
     (rows,) = [chain._table(db)]
     db.close()
     edit(file, number, spent=chain.digest(rows.items()))
-    with pytest.raises(dp.StoreError, match="doesn't follow"):
-        SqliteStore(file)
+    refusal(lambda: SqliteStore(file), "doesn't follow", dp.StoreError)
 
 
 def test_a_file_of_schema_2_replays_as_it_is_and_is_brought_up_to_date_by_a_charge(
@@ -503,8 +489,7 @@ def test_a_file_written_anew_or_cut_off_is_told_by_a_hash_noted_elsewhere(file: 
     forge(file)
     assert told(file) == ""
     assert "no event has the hash that was noted" in told(file, earlier)
-    with pytest.raises(dp.QueryError, match="64 hexadecimal digits"):
-        verified(file, "abc")
+    refusal(lambda: verified(file, "abc"), "64 hexadecimal digits")
 
 
 def test_damaged_pages_are_told(file: Path) -> None:
@@ -565,11 +550,11 @@ def test_a_file_stays_as_it_is_byte_by_byte(file: Path, capsys: Any) -> None:
 
 def test_a_file_in_use_is_verified_with_what_is_in_its_log(file: Path) -> None:
     store = SqliteStore(file)
-    store.add([DRAFT], lambda before, after: None)
+    store.add([DRAFT], agreed)
     assert paths.is_shared(file)
     verdict = verified(file)
     assert (verdict.events, verdict.is_sound) == (13, True)
-    store.add([DRAFT], lambda before, after: None)
+    store.add([DRAFT], agreed)
     assert verified(file, verdict.head).noted == 13
 
 
@@ -582,8 +567,7 @@ def test_a_file_that_changes_meanwhile_is_read_again(
     assert list(marks) == []
     times = iter(range(100))
     monkeypatch.setattr(verify, "stamp", lambda file: (next(times),))
-    with pytest.raises(dp.StoreError, match="verify a copy"):
-        verified(file)
+    refusal(lambda: verified(file), "verify a copy", dp.StoreError)
 
 
 def test_no_ledger_is_refused(tmp_path: Path, capsys: Any) -> None:
@@ -646,7 +630,7 @@ def test_show_shows_what_the_notebook_does(file: Path, capsys: Any) -> None:
 
 def test_show_obeys_nothing_that_a_ledger_says(tmp_path: Path, capsys: Any) -> None:
     store = SqliteStore(tmp_path / "a.ledger", TERMS)
-    store.add([replace(DRAFT, what="\x1b[2J\u202e count")], lambda before, after: None)
+    store.add([replace(DRAFT, what="\x1b[2J\u202e count")], agreed)
     store.close()
     assert __main__.main(["show", str(tmp_path / "a.ledger")]) == 0
     out = capsys.readouterr().out
@@ -680,7 +664,7 @@ def test_the_module_runs_in_a_terminal_without_greek(file: Path) -> None:
 def test_sources_are_told_in_the_order_of_first_use(file: Path) -> None:
     store = SqliteStore(file)
     for source in ("first", "second", "first"):
-        store.add([replace(DRAFT, source=source)], lambda before, after: None)
+        store.add([replace(DRAFT, source=source)], agreed)
     assert list(store.spending.by_source()) == ["people", "first", "second"]
     assert told(file) == ""
 
@@ -724,7 +708,7 @@ def test_charges_opening_and_verifying_stay_fast_in_a_long_ledger(tmp_path: Path
     """benchmarks/ledger.py measures; here an order of magnitude would be noticed, no weather: what
     is counted is the processor's time of this process."""
     file = tmp_path / "a.ledger"
-    wide = Terms(limit=Loss(Epsilon(10**6)))
+    wide = limit(10**6)
     store = SqliteStore(file, wide)
 
     def seconds(action: Callable[[], object], times: int = 1) -> float:
@@ -734,10 +718,10 @@ def test_charges_opening_and_verifying_stay_fast_in_a_long_ledger(tmp_path: Path
         return (time.process_time() - start) / times
 
     def charge() -> None:
-        store.add([DRAFT], lambda before, after: None)
+        store.add([DRAFT], agreed)
 
     first = seconds(charge, 100)
-    store.add([DRAFT] * 20_000, lambda before, after: None)
+    store.add([DRAFT] * 20_000, agreed)
     assert seconds(charge, 100) < 5 * first + 0.002
     assert store.spending.total == Loss(Epsilon(Fraction(20_200, 10)))
     store.close()

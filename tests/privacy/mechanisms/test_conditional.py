@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from ledgers import anew
 
 import dppandas as dp
 from dppandas.ledger import canonical
@@ -181,8 +182,7 @@ def test_other_labels_widen_no_interval(name: str) -> None:
     """How many are told is private: a label's interval and error are those that it has alone."""
     found = []
     for labels in (1, 12):
-        dp.reset()
-        dp.session(epsilon=100, delta=0.01)
+        anew(epsilon=100, delta=0.01)
         df = pd.DataFrame({"x": [*range(labels)] * 60}).assign(y=0.5, z=1.0)
         asked = GROUPED[name](dp.private(df, unit="row").groupby("x", delta=DELTA))
         record = dp.record(asked.release(epsilon=1))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from refusals import refusal
 from test_quantiles import em, exactly, law, loss_by_definition, ranks
 
 import dppandas as dp
@@ -192,8 +193,7 @@ def test_cells_are_ranks_one_after_the_other() -> None:
     assert cells[-1] == tables[2]
     assert cells == tables
     assert RanksByCell.of(cells) is cells
-    with pytest.raises(IndexError):
-        cells[3]
+    refusal(lambda: cells[3], error=IndexError)
     assert isinstance(cells[1], Ranks)
 
 
@@ -239,6 +239,5 @@ def test_many_whole_numbers_have_the_text_of_each() -> None:
 
 @pytest.mark.parametrize("twice", [[*range(200), 5], [*range(200), True], [*range(200), 5.0]])
 def test_many_keys_are_checked_as_few_are(twice: list[Any]) -> None:
-    with pytest.raises(dp.QueryError, match="one label twice"):
-        Keys.parse(twice, ["g"])
+    refusal(lambda: Keys.parse(twice, ["g"]), "one label twice")
     assert Keys.parse(np.arange(200), ["g"]).labels == tuple(range(200))

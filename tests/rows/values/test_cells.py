@@ -26,6 +26,8 @@ import pytest
 from elements import objects
 from hypothesis import example, given
 from hypothesis import strategies as st
+from ledgers import anew
+from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines import truncation
@@ -551,8 +553,7 @@ def test_ledgers_of_the_form_before_go_on_and_replay_nothing(
     for form, spent in ((1, 1), (2, 2), (2, 2)):
         monkeypatch.setattr(canonical_text, "FORM", form)
         monkeypatch.setattr("dppandas.frames.protect.FORM", form)
-        dp.reset()
-        dp.session(epsilon=9, store=tmp_path / "a.ledger")
+        anew(epsilon=9, store=tmp_path / "a.ledger")
         asked()
         assert dp.ledger().spent == spent
 
@@ -635,8 +636,7 @@ def test_no_cell_makes_a_warning(recwarn: pytest.WarningsRecorder) -> None:
     people = dp.protect(frame, name="odd", kinds={"p": "unknown"})
     people[people["p"].str.len() == 3].count(epsilon=1)
     people[people["p"].dt.floor("h") > "2019"].count(epsilon=1)
-    with pytest.raises(dp.QueryError, match="no frequency of periods"):
-        people["p"].dt.to_period("B")
+    refusal(lambda: people["p"].dt.to_period("B"), "no frequency of periods")
     assert not recwarn.list
 
 
@@ -657,14 +657,6 @@ def test_protect_never_raises_on_a_cell_and_copies_by_the_base() -> None:
     found = meanings(people._root.engine.read["x"])
     assert found == [canonical(cell) for cell in cells_held]
     assert canonical(Copies([1])) == ("list", (("number", 1),))
-
-
-def test_lists_that_change_after_protect_change_nothing() -> None:
-    frame = pd.DataFrame({"x": objects([[1], [2]])})
-    people = dp.protect(frame, name="lists")
-    frame["x"].iloc[0].append(5)
-    assert meanings(people._root.engine.read["x"])[0] == ("list", (("number", 1),))
-    assert people._root.engine.read.plain(["x"], slice(None))["x"].tolist() == [[1], [2]]
 
 
 def test_a_class_that_changes_its_mind_is_not_asked() -> None:

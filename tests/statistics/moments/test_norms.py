@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from ledgers import anew
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -82,24 +83,21 @@ def test_sums_of_rows_don_t_depend_on_chunks() -> None:
 
 
 def test_the_noise_is_that_of_the_norm() -> None:
-    dp.reset()
-    dp.session(epsilon=10)
+    anew(epsilon=10)
     df = pd.DataFrame({name: [0.1] * 10 for name in "abcdefgh"})
     plain, normed = (
         df.dp.sum(bounds=(-1, 1), epsilon=1),
         df.dp.sum(bounds=(-1, 1), norm=0.5, epsilon=1),
     )
     assert 15.9 < error(plain) / error(normed) < 16.1
-    dp.reset()
-    dp.session(rho=1, delta=1e-6)
+    anew(rho=1, delta=1e-6)
     euclid = df.dp.sum(bounds=(-1, 1), norm=("l2", 0.5), rho=0.1)
     plain = df.dp.sum(bounds=(-1, 1), rho=0.1)
     assert 2 * math.sqrt(8) - 0.1 < error(plain) / error(euclid) < 2 * math.sqrt(8) + 0.1
 
 
 def test_the_declared_domain_has_the_bounds() -> None:
-    dp.reset()
-    dp.session(epsilon=64)
+    anew(epsilon=64)
     df = pd.DataFrame({"a": [1.0] * 1000, "b": [3.0] * 1000, "g": ["x", "y"] * 500})
     people = dp.protect(df, name="rows", domain={"a": (0, 4), "b": (0, 4), "g": ["x", "y"]})
     found = people.groupby("g")[["a", "b"]].sum(norm=2, epsilon=32)
@@ -112,8 +110,7 @@ def test_the_declared_domain_has_the_bounds() -> None:
     [0, -1, True, "1", math.nan, math.inf, ("l3", 1), (1, "l1"), ("l2", 0), [1], (1, 2, 3), 1e-9],
 )
 def test_what_is_no_norm_is_refused_before_anything(norm: Any) -> None:
-    dp.reset()
-    session = dp.session(epsilon=1)
+    session = anew(epsilon=1)
     df = pd.DataFrame({"a": [1.0], "b": [2.0]})
     with pytest.raises(dp.QueryError, match=r"norm=.*Nothing was computed or charged\."):
         df.dp.sum(bounds=(-1, 1), norm=norm, epsilon=1)

@@ -1,0 +1,90 @@
+"""Sessions begun anew, entries of ledgers, and other processes that have a ledger open."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+
+import dppandas as dp
+from dppandas.ledger.storage.store import Entry
+from dppandas.privacy.accounting.losses import Epsilon, Loss
+from dppandas.privacy.accounting.measures import Terms
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the locks are Linux's")
+
+DRAFT = Entry(
+    number=0, time=1.5, source="people", lineage="verified", what="count",
+    loss=Loss(Epsilon(1, 10)), mechanism="discrete Laplace", scale="10", error="± 30",
+    cell=3, version="1", unit="each row", key="k", kernel="here",
+)  # fmt: skip
+
+
+def anew(**terms: Any) -> dp.Session:
+    """A new session in the place of the running one."""
+    dp.reset()
+    return dp.session(**terms)
+
+
+def limit(epsilon: int) -> Terms:
+    return Terms(limit=Loss(Epsilon(epsilon)))
+
+
+def agreed(before: Loss, after: Loss) -> None:
+    """The check of a charge that anybody may make."""
+
+
+#: What every process needs to charge.
+PRELUDE = """
+    import os, sys
+    import dppandas as dp
+    from dppandas.ledger.storage.store import Entry
+    from dppandas.privacy.accounting.losses import Epsilon, Loss
+    from dppandas.ledger.storage.sqlite import SqliteStore
+
+    def entry(loss="1/10"):
+        return Entry(0, 0.0, "people", "verified", "count", Loss(Epsilon(loss)), "m", "1", "", None)
+"""
+
+
+class Process:
+    """Another Python that runs some code, is told lines, and says lines."""
+
+    def __init__(self, code: str, *arguments: object) -> None:
+        self.ran: Any = subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.first = self.says()
+
+    def says(self) -> str:
+        return self.ran.stdout.readline().strip()
+
+    def tell(self, line: str = "") -> None:
+        self.ran.stdin.write(line + "\n")
+        self.ran.stdin.flush()
+
+    def told(self, line: str = "") -> str:
+        """Tell it a line, and hear its answer."""
+        self.tell(line)
+        return self.says()
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.ran.poll() is None:
+            self.ran.send_signal(signal.SIGCONT)
+            self.ran.kill()
+        self.ran.wait(timeout=60)
+        self.ran.stdin.close()
+        self.ran.stdout.close()
+
+
+def process(file: object, *code: str) -> Process:
+    """A process that may charge to this file."""
+    return Process("".join(map(textwrap.dedent, (PRELUDE, *code))), file)

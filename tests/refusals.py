@@ -1,0 +1,36 @@
+"""What is refused: in which words, and that nothing was charged for it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import dppandas as dp
+from dppandas.release.session import running
+
+
+def charges() -> int:
+    """How many releases the running session has charged; none is opened to look."""
+    session = running()
+    with contextlib.suppress(dp.StoreError):  # a file that is damaged, or no ledger
+        return session.ledger.store.count() if session else 0
+    return 0
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and those that it came from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def refusal(ask: Any, match: str | None = None, error: Any = dp.QueryError) -> str:
+    """The message of a refusal that charges nothing."""
+    before = charges()
+    with pytest.raises(error, match=match) as raised:
+        ask()
+    assert charges() == before
+    return str(raised.value)
