@@ -48,7 +48,8 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
     """
     code = method.__code__
     own = parameters(method)
-    ways = tuple(More.__annotations__) if code.co_flags & inspect.CO_VARKEYWORDS else ()
+    takes_ways = code.co_flags & inspect.CO_VARKEYWORDS
+    ways = [way for way in More.__annotations__ if takes_ways and way not in own]
     positional = code.co_varnames[1 : code.co_argcount]
     flags = [name for name in own if name in _FLAGS and method.__annotations__[name] == "bool"]
     by_name = " and ".join(name for name in ("epsilon", "keys", "bounds") if name in own)
