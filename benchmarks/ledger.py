@@ -27,7 +27,7 @@ from dppandas.ledger.storage.store import Entry  # noqa: E402
 from dppandas.ledger.storage.verify import verified  # noqa: E402
 from dppandas.privacy.accounting.composition import Part  # noqa: E402
 from dppandas.privacy.accounting.losses import Epsilon, Loss  # noqa: E402
-from dppandas.privacy.accounting.measures import Terms  # noqa: E402
+from dppandas.privacy.accounting.measures import PrivacyBudget  # noqa: E402
 
 CALLS = 300
 PARTS = 20
@@ -96,7 +96,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         file = Path(folder) / "a.ledger"
-        store = SqliteStore(file, Terms(limit=Loss(Epsilon(10**6))))
+        store = SqliteStore(file, PrivacyBudget(limit=Loss(Epsilon(10**6))))
         print(f"{'entries':>10} {'charge ms':>10} {'outcome ms':>11} {'disk alone ms':>14}")
         for size in (10, 1000, options.entries):
             fill(store, size)

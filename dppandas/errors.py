@@ -43,14 +43,14 @@ R = TypeVar("R")
 _PLAIN = (str, bytes, numbers.Number, datetime.date, datetime.timedelta, type(None))
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """An argument as an error may quote it: plain values alone, for a larger one may hold rows."""
     try:
         if isinstance(value, _PLAIN):
             text = repr(value)
             return text if len(text) <= 60 else text[:57] + "…"
         if isinstance(value, tuple | list) and len(value) <= 3:
-            inside = ", ".join(map(shown, value))
+            inside = ", ".join(map(quoted, value))
             return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
     except Exception:  # an integer of more digits than Python prints, or a broken object
         pass
@@ -159,7 +159,7 @@ class _UnseenByName(dict[str, Any]):
         return "…"
 
 
-def quiet(
+def hide_internals(
     function: Callable[P, R],
     prepare: Callable[[Any, Any], tuple[Callable[..., Any], dict[str, Any]]] | None = None,
     takes: str = "",
@@ -210,7 +210,7 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(name for name in names if name != "self")
 
 
-def caution(message: str) -> None:
+def warn_user(message: str) -> None:
     """A `UserWarning` at the line that called into the package.
 
     It comes with an answer that is paid for, which no filter that raises may take away.
@@ -226,7 +226,7 @@ def _is_ours(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
 
 
-_CALLED = quiet(quiet).__code__
+_CALLED = hide_internals(hide_internals).__code__
 
 
 def caller(frame: FrameType) -> FrameType:

@@ -17,7 +17,7 @@ import dppandas as dp
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import MemoryStore, Store
 from dppandas.privacy.sampling import samplers
-from dppandas.release.session import known_sources
+from dppandas.release.session import identities
 
 # The first look at Arrow or at a time zone takes longer than any deadline.
 settings.register_profile("dppandas", deadline=None)
@@ -34,10 +34,10 @@ def own_configuration(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any
 def fresh_session() -> Iterator[None]:
     """No test inherits a budget, or a token that pandas kept in some frame's attrs."""
     dp.reset()
-    known_sources.clear()
+    identities.clear()
     yield
     dp.reset()
-    known_sources.clear()
+    identities.clear()
 
 
 @pytest.fixture
@@ -81,9 +81,9 @@ def alike(exact: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def same(query: Any, mechanism: Any, *more: Any) -> Any:
         answered(query, mechanism, *more)
-        blank = mechanism.blank(query.statistic.size)
+        dummy = mechanism.dummy_output(query.statistic.size)
         is_noise = mechanism.name in ("discrete Laplace", "discrete Gaussian")
-        return [1000 - i for i in range(len(blank))] if is_noise else blank
+        return [1000 - i for i in range(len(dummy))] if is_noise else dummy
 
     monkeypatch.setattr(release, "_answered", same)
 

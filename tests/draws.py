@@ -46,12 +46,12 @@ from dppandas.release.query import Query
 from dppandas.statistics import Count, Mean, NormedSum, Statistic, Sum, Variance, WeightedMean
 from dppandas.statistics.counting.contingency import Contingency
 from dppandas.statistics.counting.distinct import Distinct
-from dppandas.statistics.counting.occurring_keys import Present
-from dppandas.statistics.counting.unknown_keys import Sparse, Unique, Unknown
+from dppandas.statistics.counting.occurring_keys import OccurringKeys
+from dppandas.statistics.counting.unknown_keys import Sparse, UndeclaredKeys, Unique
 from dppandas.statistics.distances import Distance
 from dppandas.statistics.moments.covariance_tables import CovarianceTable
 from dppandas.statistics.quantiles import Quantiles
-from dppandas.statistics.suggested_bounds import CELLS, Magnitudes, edges
+from dppandas.statistics.suggested_bounds import CELLS, BoundsHistogram, edges
 
 CONFIDENCE = 0.95
 #: A test fails where what is seen has less probability than this.
@@ -130,8 +130,8 @@ class Part:
 
     def gaussian(self) -> Part:
         """The same with Gaussian noise."""
-        moved = self.query.moved.l2squared
-        return Part(self.query, DiscreteGaussian.calibrate(moved, Fraction(1, 2)), self.exact)
+        sensitivity = self.query.unit_sensitivity.l2_squared
+        return Part(self.query, DiscreteGaussian.calibrate(sensitivity, Fraction(1, 2)), self.exact)
 
     def draws(self, number: int) -> Iterator[Any]:
         """So many answers, of fresh noise."""
@@ -174,7 +174,7 @@ def exact_answer(part: Part, noisy: Any) -> list[float]:
     if isinstance(statistic, Sparse):
         known = {repr(label): (label, integers) for label, integers in exact.values()}
         return list(statistic.estimate([known[repr(label)] for label, _ in noisy]))
-    if isinstance(statistic, Magnitudes):
+    if isinstance(statistic, BoundsHistogram):
         return _bounds_answer(exact, statistic._range(noisy))
     return list(statistic.estimate(exact))
 
@@ -324,7 +324,7 @@ class Held:
 
 
 #: Answers of which each number is one integer, whose interval hangs on no other.
-ONE_BY_ONE = Count | Sum | NormedSum | Distinct | Present | Distance | Contingency
+ONE_BY_ONE = Count | Sum | NormedSum | Distinct | OccurringKeys | Distance | Contingency
 
 
 def number_of_draws(part: Part) -> int:
@@ -361,7 +361,7 @@ def _numbers(found: Held, part: Part) -> Held | None:
         return None  # labels alone
     others = in_pandas(found.name, found.table)
     # intervals of counts are cut at 0, and answers are not; of nothing the answer is the middle
-    outright = not isinstance(statistic, ONE_BY_ONE | Sparse | Magnitudes)
+    outright = not isinstance(statistic, ONE_BY_ONE | Sparse | BoundsHistogram)
     outright &= found.table in ("ordinary", "ends") and len(statistic.cells) == 1
     counts, told = np.zeros(3, dtype=int), 0
     for noisy in part.draws(found.draws):
@@ -379,9 +379,12 @@ def _numbers(found: Held, part: Part) -> Held | None:
             off = [abs(value - true) for value, true in values]
         if tells_errors:
             errors = statistic.errors_at(noisy, law, found.confidence)
-            near = [not gap > error + NEAR for gap, error in zip(off, errors, strict=True)]
+            near = [
+                not utility_gap > error + NEAR
+                for utility_gap, error in zip(off, errors, strict=True)
+            ]
         if before is not None:
-            early = [not gap > before + NEAR for gap in off]
+            early = [not utility_gap > before + NEAR for utility_gap in off]
         number = len(noisy) if statistic.each else 1  # of labels told each by itself
         counts += [_all_of(each, number) for each in (inside, near, early)]
         told += number
@@ -427,7 +430,7 @@ def known_before(part: Part, confidence: float) -> float | None:
 def _rows(part: Part) -> float:
     """Over how many rows, or which total weight, the smallest ratio is taken."""
     statistic = part.statistic
-    if isinstance(statistic, Unknown):
+    if isinstance(statistic, UndeclaredKeys):
         return 0.0
     if isinstance(statistic, WeightedMean):
         step = statistic.weight_grid.step
@@ -443,7 +446,7 @@ def _rows(part: Part) -> float:
 
 def _selections(found: Held, part: Part) -> Held:
     """How far what was selected lies below the best that was left."""
-    gap = part.statistic.error(part.law.gap(found.confidence, part.statistic.size))
+    utility_gap = part.statistic.error(part.law.utility_gap(found.confidence, part.statistic.size))
     scores = [part.statistic.estimate([int(x)] * len(part.exact))[0] for x in part.exact]
     found.errors = 0
     for chosen in part.draws(found.draws):
@@ -451,7 +454,7 @@ def _selections(found: Held, part: Part) -> Held:
         off = []
         for place in chosen:
             off.append(max(left.values()) - left.pop(place))
-        found.errors += max(off) <= gap + NEAR
+        found.errors += max(off) <= utility_gap + NEAR
     found.before = found.errors
     return found
 

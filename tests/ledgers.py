@@ -13,7 +13,7 @@ import pytest
 import dppandas as dp
 from dppandas.ledger.storage.store import Entry
 from dppandas.privacy.accounting.losses import Epsilon, Loss
-from dppandas.privacy.accounting.measures import Terms
+from dppandas.privacy.accounting.measures import PrivacyBudget
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the locks are Linux's")
 
@@ -30,8 +30,8 @@ def anew(**terms: Any) -> dp.Session:
     return dp.session(**terms)
 
 
-def limit(epsilon: int) -> Terms:
-    return Terms(limit=Loss(Epsilon(epsilon)))
+def limit(epsilon: int) -> PrivacyBudget:
+    return PrivacyBudget(limit=Loss(Epsilon(epsilon)))
 
 
 def agreed(before: Loss, after: Loss) -> None:
@@ -68,7 +68,7 @@ class Process:
         self.ran.stdin.write(line + "\n")
         self.ran.stdin.flush()
 
-    def told(self, line: str = "") -> str:
+    def released_error(self, line: str = "") -> str:
         """Tell it a line, and hear its answer."""
         self.tell(line)
         return self.says()

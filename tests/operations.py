@@ -372,8 +372,8 @@ EXPERIMENTAL: dict[str, Callable[[Any], Any]] = {
 def vouched(p: Any) -> Any:
     """The same frame as if its caller vouched for it. A function of the caller's own would see the
     rows of a verified one, so that is refused; the road of a release is the same for both."""
-    root = p._root
-    asserted = replace(root, source=replace(root.source, verified=False))
+    table = p._table
+    asserted = replace(table, source=replace(table.source, verified=False))
     return dp.PrivateFrame(asserted, p._columns, p._where)
 
 
@@ -436,15 +436,15 @@ EVERY = [*OPERATIONS, *SELECTIONS]
 def integers(unreleased: dp.Unreleased, engine: Any) -> Any:
     """The exact integers that an engine finds for an unreleased answer: what noise is added to."""
     where, statistic = unreleased._where, unreleased._statistic
-    branches = range(unreleased._root.branches)
+    branches = range(unreleased._table.branches)
 
-    def through(over: Any, empty: Any) -> Any:
+    def row_pass(branch_kernel: Any, empty: Any) -> Any:
         def kernel(chunk: Any) -> Any:
-            return over([replace(chunk, branch=i) for i in branches], where)
+            return branch_kernel([replace(chunk, branch=i) for i in branches], where)
 
-        return engine.gather(kernel, empty, "test", statistic.whole_units)
+        return engine.accumulate_rows(kernel, empty, "test", statistic.whole_units)
 
-    return statistic.read(through)
+    return statistic.read(row_pass)
 
 
 def flat(exact: Any) -> list[Any]:

@@ -37,8 +37,8 @@ from dppandas.privacy.mechanisms.selection import Selection
 from dppandas.statistics import REGISTRY
 
 #: Their truth is of no table, or told by a caller's function.
-NOT_IN_PANDAS = {"Magnitudes", "Distance", "Scores", "Misfit", "SmallDatabases"}
-NOT_IN_PANDAS |= {"Unknown", "Unique"}
+NOT_IN_PANDAS = {"BoundsHistogram", "Distance", "Scores", "MarginalError", "SmallDatabases"}
+NOT_IN_PANDAS |= {"UndeclaredKeys", "Unique"}
 
 
 @pytest.mark.statistical

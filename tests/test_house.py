@@ -131,7 +131,7 @@ def test_only_the_engines_and_release_read_rows_for_an_answer() -> None:
         name
         for name, tree in TREES.items()
         for call in calls(tree)
-        if isinstance(call.func, ast.Attribute) and call.func.attr in ("gather", "_rows")
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("accumulate_rows", "_rows")
     }
     assert reading == {"release.release", "engines.pandas"}
 

@@ -42,19 +42,19 @@ COVERED = {
     "privacy.mechanisms.quantiles.ExponentialQuantiles": (
         "test_rank_errors.py::test_all_errors_hold_together_as_often_as_stated"
     ),
-    "privacy.accuracy.combined.Joint": (
+    "privacy.accuracy.combined.CombinedNoise": (
         "test_combine.py::test_joined_draws_lie_within_half_widths_as_often_as_stated"
     ),
-    "privacy.accuracy.combined.Look": (
+    "privacy.accuracy.combined.NoiseAtLook": (
         "test_looks.py::test_the_intervals_of_all_looks_hold_together"
     ),
-    "privacy.mechanisms.conditional.Passed": (
+    "privacy.mechanisms.conditional.ThresholdedNoise": (
         "test_conditional.py::test_an_interval_holds_given_that_the_label_is_told"
     ),
     # statistics: of one integer a number, by the law of the noise
     "statistics.counting.counts.Count": EXACT,
     "statistics.moments.sums.Sum": EXACT,
-    "statistics.counting.occurring_keys.Present": EXACT,
+    "statistics.counting.occurring_keys.OccurringKeys": EXACT,
     "statistics.distances.Distance": EXACT,
     # what is made of several
     "statistics.moments.covariance_tables.CovarianceTable": (
@@ -63,11 +63,11 @@ COVERED = {
     "statistics.moments.means.Mean": DRAWN,
     "statistics.moments.variances.Variance": DRAWN,
     "statistics.moments.variances.Moments": DRAWN,
-    "statistics.suggested_bounds.Magnitudes": DRAWN,
+    "statistics.suggested_bounds.BoundsHistogram": DRAWN,
     "statistics.counting.contingency.Contingency": DRAWN,
     "statistics.counting.contingency.Popularity": DRAWN,
     "statistics.counting.distinct.Truncation": DRAWN,
-    "statistics.counting.unknown_keys.Unknown": DRAWN,
+    "statistics.counting.unknown_keys.UndeclaredKeys": DRAWN,
     # selections and ranks
     "models.synthetic.fit_scores._Scores": GAPS,
     "statistics.scores.Scores": GAPS,

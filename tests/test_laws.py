@@ -45,16 +45,16 @@ from operations import (
 from refusals import chain, refusal
 
 import dppandas as dp
-from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, Table
+from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, RowTable
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon, Loss
-from dppandas.privacy.accounting.measures import Terms
+from dppandas.privacy.accounting.measures import PrivacyBudget
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import PermuteAndFlip
 from dppandas.release import results
-from dppandas.rows.accumulators import Total
+from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.units import Unit
@@ -96,8 +96,8 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return spy
 
     for kind, name in (
-        (PandasEngine, "gather"), (PandasEngine, "_rows"), (PerUnitEngine, "made"),
-        (Table, "__getitem__"),
+        (PandasEngine, "accumulate_rows"), (PandasEngine, "_rows"), (PerUnitEngine, "made"),
+        (RowTable, "__getitem__"),
     ):  # fmt: skip
         monkeypatch.setattr(kind, name, spied(kind, name))
     return seen
@@ -292,7 +292,7 @@ def test_what_stops_after_the_charge_leaves_it_charged(
 
     with monkeypatch.context() as broken:
         if where == "read":
-            broken.setattr(PandasEngine, "gather", stop)
+            broken.setattr(PandasEngine, "accumulate_rows", stop)
         else:
             broken.setattr(DiscreteLaplace, "release", stop)
         dp.session(epsilon=1)
@@ -349,7 +349,7 @@ def test_mechanisms_are_handed_integers_and_exact_scales(
 
 def test_ten_thousand_million_rows_of_the_largest_value_do_not_wrap() -> None:
     rows, largest = 2**22, 2**30  # the most that one partial may hold
-    total, parts = Total(2), 10**10 // 2**22
+    total, parts = SumAccumulator(2), 10**10 // 2**22
     for _ in range(parts):
         total.add(np.array([rows * largest, -rows * largest], dtype=np.int64), rows)
     assert parts * rows * largest > 2**63
@@ -364,9 +364,9 @@ def test_a_block_of_the_largest_odd_integers_adds_up_exactly(grouped: bool) -> N
     cells = df.dp.groupby("g", keys=[0])._groups if grouped else Cells()
     statistic = Sum(cells, Layout(integer=False), (Column("x"),), (grid,))
     engine = PandasEngine(df, Unit(), b"")
-    assert engine.gather(lambda c: statistic.kernel(c, None), lambda: Total(1), "") == [
-        BLOCK * (2**30 - 1)
-    ]
+    assert engine.accumulate_rows(
+        lambda c: statistic.kernel(c, None), lambda: SumAccumulator(1), ""
+    ) == [BLOCK * (2**30 - 1)]
 
 
 FLOATS = [n for n in OPERATIONS if n.split()[0] not in ("count", "size", "value_counts", "sorted")]
@@ -515,7 +515,7 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
     thread.start()
     assert admitted.wait(timeout=20)
     with pytest.raises(dp.SessionError, match="5 is spent already"):
-        ledger.limit(Terms(limit=Loss(Epsilon(1))))
+        ledger.limit(PrivacyBudget(limit=Loss(Epsilon(1))))
     thread.join()
     assert ledger.budget is None
 

@@ -137,13 +137,13 @@ def test_an_interrupt_anywhere_leaves_charge_and_ledger_sound(
     # A kill -9 or os._exit at these points is no case of its own: a ledger in memory dies with its
     # process, and what the process has not shown yet dies with it too.
     spent_when_read: list[Fraction] = []
-    integers = PandasEngine.gather
+    integers = PandasEngine.accumulate_rows
 
     def spy(self: PandasEngine, *args: Any) -> list[int]:
         spent_when_read.append(dp.ledger().spent)
         return integers(self, *args)
 
-    monkeypatch.setattr(PandasEngine, "gather", spy)
+    monkeypatch.setattr(PandasEngine, "accumulate_rows", spy)
     frozen(-3)  # or a noise of 0 would make what may be seen of what may not
     data, quarter = visits(), Fraction(1, 4)
 
@@ -302,7 +302,7 @@ dir(p), dir(text), dir(groups), dir(unreleased), dir(s), dir(dp)
 vars(p), vars(text), vars(groups), vars(unreleased), vars(s), vars(dp.ledger())
 asserted, asserted["text"], asserted.count(), vars(asserted), vars(asserted["text"] == "a")
 pprint.pprint([vars(each) for each in (p, text, groups, unreleased, s)])
-repr(dp.session().holdings), repr(s.holdings), list(s.holdings.values())
+repr(dp.session().sources), repr(s.sources), list(s.sources.values())
 inspect.getmembers(text)
 text.unique(), p.groupby("text", delta=1e-6), text.value_counts(delta=1e-6)
 %whos
@@ -556,7 +556,7 @@ def test_a_canary_that_gets_out_of_a_notebook_is_found(
         SETUP,
         "data().text.iloc[0]",
         "raw = data()\nraw.nope",
-        "s.holdings['people'].engine.read._frame",
+        "s.sources['people'].engine.read._frame",
         "display(data().when)",
         "1 / data().number.iloc[0] * 0",
         "pickled(data())",
@@ -638,7 +638,7 @@ def test_a_hostile_query_is_refused_at_both_doors(
     def read(self: Any, *args: Any) -> Any:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr(PandasEngine, "gather", read)
+    monkeypatch.setattr(PandasEngine, "accumulate_rows", read)
     monkeypatch.setattr(PandasEngine, "_rows", read)
     started = time.process_time()  # of this process alone, however busy the machine
     with pytest.raises((dp.UnsupportedExpression, dp.UnknownColumn)) as refused:

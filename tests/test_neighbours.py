@@ -41,9 +41,9 @@ from dppandas.audit import check_sensitivity
 from dppandas.engines.pandas import PandasEngine, PerUnitEngine
 from dppandas.engines.readers import Columns
 from dppandas.engines.truncation import kept_rows, row_hashes
-from dppandas.models.synthetic.fit_scores import Misfit, SmallDatabases
+from dppandas.models.synthetic.fit_scores import MarginalError, SmallDatabases
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
-from dppandas.privacy.accounting.measures import Asked
+from dppandas.privacy.accounting.measures import LossRequest
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.mechanisms.selection import PermuteAndFlip
 from dppandas.release.query import Query
@@ -55,6 +55,7 @@ from dppandas.rows.facts.units import Unit
 from dppandas.rows.values.vectors import Labels, vector
 from dppandas.statistics import (
     REGISTRY,
+    BoundsHistogram,
     Cells,
     Contingency,
     Count,
@@ -62,12 +63,11 @@ from dppandas.statistics import (
     Distance,
     Distinct,
     Layout,
-    Magnitudes,
     Mean,
     Moments,
     NormedSum,
+    OccurringKeys,
     Popularity,
-    Present,
     Proposed,
     Quantiles,
     Scores,
@@ -78,8 +78,8 @@ from dppandas.statistics import (
     Sum,
     TrimmedMean,
     Truncation,
+    UndeclaredKeys,
     Unique,
-    Unknown,
     Variance,
     WeightedMean,
     grids_of_norm,
@@ -316,28 +316,28 @@ def some_truncation(rng: random.Random) -> Truncation:
     return Truncation(Cells(), Layout(integer=False), operand, most, most + rng.choice([1, 20]))
 
 
-def some_present(rng: random.Random) -> Present:
+def some_present(rng: random.Random) -> OccurringKeys:
     made = cells(rng)
     while made.keys is None:
         made = cells(rng)
     groups = rng.choice([n for n in range(1, len(made) + 1) if not len(made) % n])
-    return Present(made, Layout(integer=True), groups=groups)
+    return OccurringKeys(made, Layout(integer=True), groups=groups)
 
 
-def some_magnitudes(rng: random.Random) -> Magnitudes:
-    return Magnitudes(Cells(), Layout(integer=False), operands(rng)[0])
+def some_magnitudes(rng: random.Random) -> BoundsHistogram:
+    return BoundsHistogram(Cells(), Layout(integer=False), operands(rng)[0])
 
 
 def some_names(rng: random.Random) -> tuple[str, ...]:
     return tuple(rng.sample(sorted(PLAIN), rng.choice([1, 1, 2, 3])))
 
 
-def some_unknown(rng: random.Random) -> Unknown:
+def some_unknown(rng: random.Random) -> UndeclaredKeys:
     maker = rng.choice([None, some_count, some_sum, some_mean, some_variance])
     inner = None if maker is None else replace(maker(rng), cells=Cells())
     names = some_names(rng)
     by = tuple(map(Column, names))
-    return Unknown(Cells(), Layout(integer=True), by, names, Delta("1e-6"), inner)
+    return UndeclaredKeys(Cells(), Layout(integer=True), by, names, Delta("1e-6"), inner)
 
 
 def some_unique(rng: random.Random) -> Unique:
@@ -345,11 +345,11 @@ def some_unique(rng: random.Random) -> Unique:
     return Unique(Cells(), Layout(integer=True), tuple(map(Column, names)), names)
 
 
-def some_misfit(rng: random.Random) -> Misfit:
+def some_misfit(rng: random.Random) -> MarginalError:
     marginals = tuple(cells(rng) for _ in range(rng.randint(1, 3)))
     expected = tuple(tuple(rng.randint(-30, 99) for _ in range(len(c))) for c in marginals)
     weights, offsets = ([rng.randint(1, 4) for _ in marginals] for _ in range(2))
-    return Misfit(
+    return MarginalError(
         Cells(), Layout(integer=True), marginals, expected, tuple(weights), tuple(offsets), 16
     )
 
@@ -369,7 +369,7 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     Contingency: some_contingency,
     Popularity: some_popularity,
     Scores: some_scores,
-    Misfit: some_misfit,
+    MarginalError: some_misfit,
     SmallDatabases: some_small_databases,
     SmoothQuantile: some_smooth_quantile,
     TrimmedMean: some_trimmed_mean,
@@ -386,9 +386,9 @@ MAKERS: dict[type[Statistic], Callable[[random.Random], Statistic]] = {
     WeightedMean: some_weighted_mean,
     Distinct: some_distinct,
     Truncation: some_truncation,
-    Present: some_present,
-    Magnitudes: some_magnitudes,
-    Unknown: some_unknown,
+    OccurringKeys: some_present,
+    BoundsHistogram: some_magnitudes,
+    UndeclaredKeys: some_unknown,
     Unique: some_unique,
 }
 
@@ -402,7 +402,7 @@ def found(statistic: Statistic, where: Expression | None, frame: pd.DataFrame, u
     """The integers, in blocks of 7 rows."""
     engine = PandasEngine(frame, unit, KEY, block=7)
     return statistic.read(
-        lambda over, empty: engine.gather(
+        lambda over, empty: engine.accumulate_rows(
             lambda chunk: over([chunk], where), empty, "test", statistic.whole_units
         )
     )
@@ -436,8 +436,12 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
         rng.shuffle(everybody)
         after = found(made, where, table(everybody, kind), unit)
         said = made, others, joining
-        assert made.apart(before, after, selecting=False) <= made.moved(unit.max_rows), said
-        assert made.apart(before, after, selecting=True) <= made.moved_most(unit.max_rows), said
+        assert made.apart(before, after, selecting=False) <= made.l1_sensitivity(unit.max_rows), (
+            said
+        )
+        assert made.apart(before, after, selecting=True) <= made.linf_sensitivity(unit.max_rows), (
+            said
+        )
         if made.monotone:
             assert min(moves(made, before, after) or [0]) >= 0, said
 
@@ -465,7 +469,7 @@ def test_a_user_with_a_thousand_rows_moves_no_more_than_max_rows(
         joining = [{**row(rng, False), "owner": "one user"} for _ in range(1000)]
         before = found(made, None, table(others, "inferred"), unit)
         after = found(made, None, table([*joining, *others], "inferred"), unit)
-        assert made.apart(before, after, selecting=False) <= made.moved(unit.max_rows)
+        assert made.apart(before, after, selecting=False) <= made.l1_sensitivity(unit.max_rows)
 
 
 @pytest.mark.parametrize("end", [pd.Timestamp.max, pd.Timestamp.min])
@@ -501,7 +505,7 @@ def test_names_of_units_are_equal_values_and_nothing_else() -> None:
     long = pd.Series(np.full(3, 2**53, dtype=np.longdouble) + np.longdouble(1) / 3)
     for series in (long, pd.concat([long, pd.Series(["text"])])):
         private = series.rename("x").to_frame().dp.query("x > 9007199254740992")
-        assert integers(private.count(), private._root.engine) == [3]
+        assert integers(private.count(), private._table.engine) == [3]
 
 
 def test_many_columns_of_keys_do_not_wrap_around() -> None:
@@ -642,7 +646,7 @@ def test_sensitivities_add_up_over_columns_and_not_over_cells() -> None:
     assert df.dp.groupby("g", keys=range(50))[["a", "b"]].count()._statistic.l1 == 2
     # and one row does move them by that much: no noise is wasted
     for asked in (three.sum(), three.count(), three.mean(bounds=(0, 1))):
-        assert sum(integers(asked, asked._root.engine)) == asked._statistic.l1
+        assert sum(integers(asked, asked._table.engine)) == asked._statistic.l1
 
 
 @pytest.mark.parametrize("max_rows", [1, 5])
@@ -651,8 +655,8 @@ def test_noise_is_calibrated_to_all_rows_of_a_unit(max_rows: int) -> None:
     private = dp.protect(df, "d", unit="owner", max_rows=max_rows)
 
     def scale(asked: dp.Unreleased, select: int = 0) -> Fraction:
-        half = Asked(epsilon=Epsilon(1, 2))
-        query = Query(private._root.source, None, asked._statistic, half, "", select)
+        half = LossRequest(epsilon=Epsilon(1, 2))
+        query = Query(private._table.source, None, asked._statistic, half, "", select)
         mechanism = query.mechanism()
         assert query.loss(mechanism) == Loss(Epsilon(1, 2))
         assert isinstance(mechanism, PermuteAndFlip if select else DiscreteLaplace)
@@ -787,7 +791,7 @@ def test_order_and_blocks_never_change_what_units_are_asked(name: str) -> None:
     for block in (1, 2, 7, 1000):
         shuffled = frame.sample(frac=1, random_state=rng.randrange(1000))
         engine: Any = PandasEngine(shuffled, unit, KEY, block)
-        lazy = asked._root.engine
+        lazy = asked._table.engine
         if isinstance(lazy, PerUnitEngine):
             engine = PerUnitEngine(engine, lazy._where, lazy._branches, lazy._asked)
         answers.append(integers(asked, engine))
@@ -802,5 +806,5 @@ def test_numbers_that_are_chosen_mean_the_same_in_every_column() -> None:
         private = frame.dp
         for other in (1, private["x"] * 0.5):
             chosen = private["x"].where(private["x"] > 0, other)
-            counted = integers(private[chosen == 2**53 + 1].count(), private._root.engine)
+            counted = integers(private[chosen == 2**53 + 1].count(), private._table.engine)
             assert counted == [1]  # exactly as it was, in both

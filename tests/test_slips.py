@@ -156,8 +156,14 @@ FOREIGN: dict[str, tuple[Ask, str]] = {
     "a language": (lambda p: p["when"].dt.month_name("de"), "month_name: .*It takes nothing"),
     "nothing in a list": (lambda p: p["x"].isin(), "isin: missing.*'values'"),
     "no query": (lambda p: p.query(), "query: missing.*'expr'"),
-    "a loss by position": (lambda p: p["x"].mean().release(5), "release: takes 1 positional argument but 2"),
-    "a loss of several": (lambda p: p["x"].describe().release(5), "release: takes 1 positional argument but 2"),
+    "a loss by position": (
+        lambda p: p["x"].mean().release(5),
+        "release: takes 1 positional argument but 2",
+    ),
+    "a loss of several": (
+        lambda p: p["x"].describe().release(5),
+        "release: takes 1 positional argument but 2",
+    ),
     "an argument of copy": (lambda p: p.copy(deep=True, memo=1), "copy: .*'memo'"),
     "of a function": (lambda p: dp.concat(p, axis=1, keys=2), "concat: .*It takes frames"),
     "of protect": (lambda p: dp.protect(ROWS.copy(), nme="t"), "protect: "),

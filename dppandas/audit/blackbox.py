@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import QueryError
 from ..privacy.accounting.losses import parse_budget
 from ..release.accuracy.expected import parse_confidence
-from .events import Bounder, Event, learn
+from .events import ClopperPearson, Event, learn
 from .outcomes import Sample
 
 
@@ -87,7 +87,7 @@ def audit(
     if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < 1:
         raise QueryError(f"runs={runs!r} must be a whole number of at least 1.")
     _need_scipy()
-    bounder = Bounder(int(runs), (1 - sure) / 2)
+    bounder = ClopperPearson(int(runs), (1 - sure) / 2)
     learning = _runs(release_fn, D, D_prime, bounder.runs)
     event, forward = learn(learning[0], learning[1], bounder, slack)
     test = _runs(release_fn, D, D_prime, bounder.runs)
@@ -120,7 +120,7 @@ def _runs(release_fn: Callable[[Any], Any], one: Any, other: Any, runs: int) -> 
 
 
 def _test(
-    event: Event, forward: bool, samples: list[Sample], bounder: Bounder, delta: float
+    event: Event, forward: bool, samples: list[Sample], bounder: ClopperPearson, delta: float
 ) -> tuple[float, str]:
     counts = [event.count(sample) for sample in samples]
     more, less = (np.array([count]) for count in (counts if forward else counts[::-1]))

@@ -198,13 +198,13 @@ class ResponseLaw(Law):
     """
 
     most: Fraction
-    told: Fraction = Fraction(0)
+    revealed: Fraction = Fraction(0)
     keys: int = 2
     of: str = ""
 
     @property
     def epsilon(self) -> Fraction | None:  # type: ignore[override]
-        return None if self.told else self.most
+        return None if self.revealed else self.most
 
     @property
     def said(self) -> str:  # type: ignore[override]
@@ -213,12 +213,12 @@ class ResponseLaw(Law):
     def _shares(self, digits: int) -> tuple[Enclosure, Enclosure]:
         """Of the true answer, and of each other one."""
         e = Enclosure.of(self.most, digits).exp()
-        left = 1 - self.told
+        left = 1 - self.revealed
         return e / (e + (self.keys - 1)) * left, Enclosure.of(left, digits) / (e + (self.keys - 1))
 
     def beyond(self, epsilon: Fraction, digits: int) -> Enclosure:
         true, other = self._shares(digits)
-        found = Enclosure.of(self.told, digits)
+        found = Enclosure.of(self.revealed, digits)
         if epsilon < self.most:
             found = found + true
         if epsilon < 0:
@@ -230,7 +230,7 @@ class ResponseLaw(Law):
     def delta(self, epsilon: Fraction, digits: int) -> Enclosure:
         true, other = self._shares(digits)
         e = Enclosure.of(epsilon, digits).exp()
-        found = Enclosure.of(self.told, digits)
+        found = Enclosure.of(self.revealed, digits)
         if epsilon < self.most:
             found = found + true - e * other
         if epsilon < 0:
@@ -241,7 +241,11 @@ class ResponseLaw(Law):
 
     def atoms(self) -> dict[float, float]:
         true, other = map(_middle, self._shares(50))
-        found = {float(self.most): true, 0.0: (self.keys - 2) * other, math.inf: float(self.told)}
+        found = {
+            float(self.most): true,
+            0.0: (self.keys - 2) * other,
+            math.inf: float(self.revealed),
+        }
         found[-float(self.most)] = found.get(-float(self.most), 0.0) + other
         return {loss: probability for loss, probability in found.items() if probability}
 

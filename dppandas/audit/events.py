@@ -58,7 +58,7 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Bounder:
+class ClopperPearson:
     """Clopper-Pearson bounds for counts of so many runs, each of them wrong with chance `error`."""
 
     runs: int
@@ -94,7 +94,9 @@ def anything() -> Event:
     return Event("anything", lambda sample: np.ones(sample.runs, dtype=bool))
 
 
-def learn(first: Sample, second: Sample, bounder: Bounder, delta: float) -> tuple[Event, bool]:
+def learn(
+    first: Sample, second: Sample, bounder: ClopperPearson, delta: float
+) -> tuple[Event, bool]:
     """The event that promises the largest bound, and whether it is likelier in the first sample.
 
     Both samples are spent by this: what the event is worth must be tested on fresh ones.

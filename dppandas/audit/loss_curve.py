@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from ..display.plots.base import FILL, plain, pyplot, write_below
-from ..errors import QueryError, RecordError, quiet, shown
+from ..errors import QueryError, RecordError, hide_internals, quoted
 from ..privacy.accounting.measures import NOTHING
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw
 
@@ -43,13 +43,13 @@ class PrivacyLoss:
     exact: bool
     _law: Law = field(repr=False)
 
-    @quiet
+    @hide_internals
     def delta(self, epsilon: object) -> float:
         """δ(ε): the least δ for which (ε, δ)-differential privacy holds, rounded up."""
         at = real(epsilon, "epsilon")
         return self._law.above(self._law.delta, at)
 
-    @quiet
+    @hide_internals
     def beyond(self, epsilon: object) -> float:
         """P[loss > ε], rounded up; never less than δ(ε). NaN where only δ is bounded."""
         at = real(epsilon, "epsilon")
@@ -57,12 +57,12 @@ class PrivacyLoss:
             return math.nan
         return self._law.above(self._law.beyond, at)
 
-    @quiet
+    @hide_internals
     def epsilon(self, delta: object) -> float:
         """The least ε ≥ 0, to 12 digits and rounded up, with δ(ε) ≤ δ; infinite where none has."""
         wanted = float(real(delta, "delta"))
         if not 0 <= wanted <= 1:
-            raise QueryError(f"delta={shown(delta)} must lie between 0 and 1. {NOTHING}")
+            raise QueryError(f"delta={quoted(delta)} must lie between 0 and 1. {NOTHING}")
         if self.delta(0) <= wanted:
             return 0.0
         known = self._law.epsilon
@@ -86,7 +86,7 @@ class PrivacyLoss:
         """δ(ε), and beside it P[loss > ε], over a grid of ε: as `over` gives them."""
         return self.over(_grid(self._law))
 
-    @quiet
+    @hide_internals
     def over(self, epsilons: Iterable[Any]) -> pd.DataFrame:
         """The same for an ε of the caller's own choice: columns delta and beyond."""
         at = [float(real(each, "epsilon")) for each in epsilons]
@@ -113,7 +113,7 @@ class PrivacyLoss:
         series = pd.Series(found, dtype="float64", name="probability").sort_index()
         return series.rename_axis("loss")
 
-    @quiet
+    @hide_internals
     def plot(self, ax: Any = None) -> Any:
         """δ(ε) as a curve, the (ε, δ) that hold shaded, and P[loss > ε] beside it: the Axes.
 
@@ -126,7 +126,7 @@ class PrivacyLoss:
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
         elif not hasattr(ax, "fill_between"):
-            raise QueryError(f"ax={shown(ax)} must be matplotlib Axes. {NOTHING}")
+            raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes. {NOTHING}")
         _draw(ax, self)
         return ax
 
@@ -140,9 +140,9 @@ def real(value: object, name: str) -> Fraction:
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
-        raise QueryError(f"{name}={shown(value)} must be a number. {NOTHING}")
+        raise QueryError(f"{name}={quoted(value)} must be a number. {NOTHING}")
     if not math.isfinite(value):
-        raise QueryError(f"{name}={shown(value)} must be finite. {NOTHING}")
+        raise QueryError(f"{name}={quoted(value)} must be finite. {NOTHING}")
     return Fraction(str(value))
 
 

@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from ..errors import MissingArgument, QueryError, RecordError, quiet, shown
+from ..errors import MissingArgument, QueryError, RecordError, hide_internals, quoted
 from ..privacy.accounting import gaussian
 from ..privacy.accounting.losses import Delta, Loss, parse_delta, parse_epsilon, parse_rho
 from ..privacy.accounting.measures import NOTHING, Measure
@@ -34,7 +34,7 @@ from .dominating_pairs import (  # fmt: skip
 from .loss_curve import PrivacyLoss, real
 
 
-@quiet
+@hide_internals
 def privacy_loss(
     of: Any,
     *,
@@ -92,7 +92,7 @@ def privacy_loss(
         return _asked(query, query.mechanism())
     _only(said, (), "a released answer")
     record = of if isinstance(of, Record) else results.record(of)
-    if len(record.parts) > 1:
+    if len(record.components) > 1:
         return _bound(str(record.query), record.loss, "releases that were combined")
     return _asked(record._query, record._law)
 
@@ -106,17 +106,19 @@ def _only(said: dict[str, object], known: tuple[str, ...], what: str) -> None:
 
 def _asked(query: Query, mechanism: Any) -> PrivacyLoss:
     """Of a query and what answers it."""
-    moved, what = query.moved, str(query)
-    if isinstance(mechanism, DiscreteLaplace) and mechanism.scale and moved.l1:
-        return _loss(what, LaplaceLaw(mechanism.scale, moved.l1), moved.l1 == moved.linf)
-    if isinstance(mechanism, DiscreteGaussian) and mechanism.sigma2 and moved.l2squared:
-        if query.statistic.size == 1 or moved.l2squared == 1:
-            shift = math.isqrt(moved.l2squared)
+    sensitivity, what = query.unit_sensitivity, str(query)
+    if isinstance(mechanism, DiscreteLaplace) and mechanism.scale and sensitivity.l1:
+        return _loss(
+            what, LaplaceLaw(mechanism.scale, sensitivity.l1), sensitivity.l1 == sensitivity.linf
+        )
+    if isinstance(mechanism, DiscreteGaussian) and mechanism.sigma2 and sensitivity.l2_squared:
+        if query.statistic.size == 1 or sensitivity.l2_squared == 1:
+            shift = math.isqrt(sensitivity.l2_squared)
             return _loss(what, GaussianLaw(mechanism.sigma2, shift), True)
-        rho = mechanism.rho(moved.l2squared)
+        rho = mechanism.rho(sensitivity.l2_squared)
         said = f"discrete Gaussian noise on several numbers, ρ = {briefly(rho)}"
         return _loss(what, ConcentratedLaw(rho, said), False)
-    loss = mechanism.cost(Measure.PURE, moved)
+    loss = mechanism.cost(Measure.PURE, sensitivity)
     return _bound(what, loss, str(mechanism.name))
 
 
@@ -157,7 +159,7 @@ def _named(name: str, said: dict[str, object]) -> PrivacyLoss:
         near = difflib.get_close_matches(key, _NAMES, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise QueryError(
-            f"no mechanism is called {shown(name)}.{hint} There are {', '.join(_NAMES)}. {NOTHING}"
+            f"no mechanism is called {quoted(name)}.{hint} There are {', '.join(_NAMES)}. {NOTHING}"
         )
     _only(said, _NAMES[key], f"{key!r}")
     if key.endswith("laplace"):
@@ -228,7 +230,7 @@ def _one_of(said: dict[str, object], names: tuple[str, ...], what: str) -> str:
 def _positive(value: object, name: str) -> Fraction:
     found = real(value, name)
     if found <= 0:
-        raise QueryError(f"{name}={shown(value)} must be greater than 0. {NOTHING}")
+        raise QueryError(f"{name}={quoted(value)} must be greater than 0. {NOTHING}")
     return found
 
 

@@ -23,7 +23,7 @@ from ..rows.facts.domain import parse_domain
 from ..rows.facts.kinds import Schema, of_columns, parse
 from ..rows.facts.units import Unit
 from ..statistics import Statistic
-from ..statistics.scores import Caller
+from ..statistics.scores import CallerFunction
 from .pairs import described
 
 #: Rows of a chunk, in turn.
@@ -157,7 +157,7 @@ def _run(
 
     def watch(query: Query, mechanism: Mechanism, exact: Any) -> Sequence[int]:
         releases.append(Release(query, mechanism, exact))
-        return mechanism.blank(query.statistic.size)
+        return mechanism.dummy_output(query.statistic.size)
 
     error, result = "", ""
     with warnings.catch_warnings(record=True) as warned, scratch() as session, watching(watch):
@@ -166,7 +166,7 @@ def _run(
             people = protect(frame, "audited", unit.column, unit.max_rows, **terms)
             people = _of_schema(people, schema)
             # Which rows of a unit are kept is drawn once for a source: here once for a pair.
-            engine = session.holdings["audited"].engine
+            engine = session.sources["audited"].engine
             engine.key, engine.block = key, block
             result = _shown(op(people))
         except Exception as raised:
@@ -177,8 +177,8 @@ def _run(
 
 def _of_schema(people: PrivateFrame, schema: Schema) -> PrivateFrame:
     """The same with the kinds that are public, whatever dtypes pandas chose for these cells."""
-    source = replace(people._root.source, schema=schema)
-    return PrivateFrame(replace(people._root, source=source), people._columns)
+    source = replace(people._table.source, schema=schema)
+    return PrivateFrame(replace(people._table, source=source), people._columns)
 
 
 def _plain(text: str) -> str:
@@ -230,18 +230,18 @@ class _Findings:
                 self.releases += 1
                 self._same("another query", a.asked, b.asked, what)
                 if _alike(a.query.statistic, b.query.statistic):
-                    self._moved(a, b, what)
+                    self._compare_distance(a, b, what)
                 elif a.asked == b.asked:
                     self._problem("another query", f"two of the name {a.asked}, for {what}")
 
-    def _moved(self, a: Release, b: Release, what: str) -> None:
+    def _compare_distance(self, a: Release, b: Release, what: str) -> None:
         query = a.query
-        moved = query.statistic.apart(a.exact, b.exact, bool(query.select))
+        distance = query.statistic.exact_distance(a.exact, b.exact, bool(query.select))
         declared, norm = query.sensitivity, "ℓ∞" if query.select else "ℓ1"
-        share = moved / declared if declared else float("inf" if moved else 0)
-        self.worst = max(self.worst, (share, moved, declared, str(query)))
-        if moved > declared:
-            text = f"'{query}' moved {moved} in {norm}, more than {declared} declared, by {what}"
+        share = distance / declared if declared else float("inf" if distance else 0)
+        self.worst = max(self.worst, (share, distance, declared, str(query)))
+        if distance > declared:
+            text = f"'{query}' moved {distance} in {norm}, more than {declared} declared, by {what}"
             self._problem(f"sensitivity of '{query}'", text)
         if query.select and query.statistic.monotone:
             moves = [y - x for x, y in zip(a.exact, b.exact, strict=True)]
@@ -267,8 +267,8 @@ class _Findings:
             text if kind.startswith(("sens", "dire", "noth")) else f"{kind}: {text}"
             for kind, text in self.problems.items()
         ]
-        _, moved, declared, query = self.worst
-        return SensitivityReport(moved, declared, query, pairs, self.releases, problems)
+        _, distance, declared, query = self.worst
+        return SensitivityReport(distance, declared, query, pairs, self.releases, problems)
 
 
 def _alike(one: Statistic, other: Statistic) -> bool:
@@ -277,7 +277,9 @@ def _alike(one: Statistic, other: Statistic) -> bool:
     if type(one) is not type(other):
         return False
     both = ((getattr(one, f.name), getattr(other, f.name)) for f in fields(one) if f.compare)
-    return all(a == b or (isinstance(a, Caller) and isinstance(b, Caller)) for a, b in both)
+    return all(
+        a == b or (isinstance(a, CallerFunction) and isinstance(b, CallerFunction)) for a, b in both
+    )
 
 
 def _short(value: object) -> str:

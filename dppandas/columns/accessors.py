@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import pandas as pd
 
-from ..errors import QueryError, quiet, shown
+from ..errors import QueryError, hide_internals, quoted
 from ..release.private import Private
 from ..rows.expressions import Expression, InPeriod, InZone, TextMap, TextTest, TimePart, TimeText
 from ..rows.expressions.formats import DIRECTIVES, LONGEST, unknown
@@ -30,7 +30,7 @@ class _Column(Protocol):
 C = TypeVar("C", bound=_Column)
 
 
-class _Part(Private, Generic[C]):
+class _Accessor(Private, Generic[C]):
     """A way to look at a private column."""
 
     def __init__(self, column: C) -> None:
@@ -43,7 +43,7 @@ class _Part(Private, Generic[C]):
     def _operand(self) -> Expression:
         return self._column._expression
 
-    @quiet
+    @hide_internals
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._column!r}>"
 
@@ -51,19 +51,19 @@ class _Part(Private, Generic[C]):
 def _whole(value: Any, name: str) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    raise QueryError(f"{name}={shown(value)} must be a whole number.")
+    raise QueryError(f"{name}={quoted(value)} must be a whole number.")
 
 
 def _width(value: Any) -> int:
     size = _whole(value, "width")
     if size is None or size > 1000:
-        raise QueryError(f"width={shown(value)} must be a whole number of at most 1,000.")
+        raise QueryError(f"width={quoted(value)} must be a whole number of at most 1,000.")
     return size
 
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise QueryError(f"{name}={shown(value)} must be a text.")
+        raise QueryError(f"{name}={quoted(value)} must be a text.")
     return value
 
 
@@ -71,7 +71,7 @@ def _pattern(value: Any) -> str:
     try:
         re.compile(_text(value, "pat"))
     except re.error as error:
-        raise QueryError(f"pat={shown(value)} is no regular expression: {error}.") from None
+        raise QueryError(f"pat={quoted(value)} is no regular expression: {error}.") from None
     return str(value)
 
 
@@ -79,7 +79,7 @@ _PLAIN_TESTS = tuple(name for name in TESTS if name.startswith("is"))
 _PLAIN_MAPS = ("lower", "upper", "title", "capitalize", "swapcase", "casefold", "len")
 
 
-class TextMethods(_Part[C]):
+class TextMethods(_Accessor[C]):
     """``.str``: what is no text is missing, and passes no test. *Stability*: 1, row by row.
 
     >>> import pandas as pd, dppandas as dp
@@ -88,7 +88,7 @@ class TextMethods(_Part[C]):
     <private column city.str.strip(None).str.lower().str.startswith('r') of unnamed (asserted)>
     """
 
-    @quiet
+    @hide_internals
     def __getattr__(self, name: str) -> Any:
         if name in _PLAIN_TESTS:
             return self._plain(name, TextTest)
@@ -105,19 +105,19 @@ class TextMethods(_Part[C]):
             return self._new(kind(self._operand, name))
 
         method.__name__ = name
-        return quiet(method)
+        return hide_internals(method)
 
-    @quiet
+    @hide_internals
     def __dir__(self) -> list[str]:
         return sorted({*MAPS, *TESTS})
 
-    @quiet
+    @hide_internals
     def __getitem__(self, key: Any) -> C:
         if isinstance(key, slice):
             return self.slice(key.start, key.stop, key.step)
         return self.get(key)
 
-    @quiet
+    @hide_internals
     def get(self, i: int) -> C:
         """Character i, or element i of a list; missing where there is none."""
         position = _whole(i, "i")
@@ -125,7 +125,7 @@ class TextMethods(_Part[C]):
             raise QueryError("i= must be a whole number.")
         return self._new(TextMap(self._operand, "get", (position,)))
 
-    @quiet
+    @hide_internals
     def slice(self, start: Any = None, stop: Any = None, step: Any = None) -> C:
         """A part of each text."""
         if step == 0:
@@ -133,17 +133,17 @@ class TextMethods(_Part[C]):
         ends = (_whole(start, "start"), _whole(stop, "stop"), _whole(step, "step"))
         return self._new(TextMap(self._operand, "slice", ends))
 
-    @quiet
+    @hide_internals
     def strip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at both ends."""
         return self._stripped("strip", to_strip)
 
-    @quiet
+    @hide_internals
     def lstrip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at the start."""
         return self._stripped("lstrip", to_strip)
 
-    @quiet
+    @hide_internals
     def rstrip(self, to_strip: str | None = None) -> C:
         """Without spaces (or other characters) at the end."""
         return self._stripped("rstrip", to_strip)
@@ -152,52 +152,52 @@ class TextMethods(_Part[C]):
         characters = None if to_strip is None else _text(to_strip, "to_strip")
         return self._new(TextMap(self._operand, method, (characters,)))
 
-    @quiet
+    @hide_internals
     def removeprefix(self, prefix: str) -> C:
         """Without a start."""
         return self._new(TextMap(self._operand, "removeprefix", (_text(prefix, "prefix"),)))
 
-    @quiet
+    @hide_internals
     def removesuffix(self, suffix: str) -> C:
         """Without an end."""
         return self._new(TextMap(self._operand, "removesuffix", (_text(suffix, "suffix"),)))
 
-    @quiet
+    @hide_internals
     def zfill(self, width: int) -> C:
         """With zeros in front, up to a width of at most 1,000."""
         return self._new(TextMap(self._operand, "zfill", (_width(width),)))
 
-    @quiet
+    @hide_internals
     def center(self, width: int, fillchar: str = " ") -> C:
         """Filled up at both ends, to a width of at most 1,000."""
         return self._filled("center", width, fillchar)
 
-    @quiet
+    @hide_internals
     def ljust(self, width: int, fillchar: str = " ") -> C:
         """Filled up at the end, to a width of at most 1,000."""
         return self._filled("ljust", width, fillchar)
 
-    @quiet
+    @hide_internals
     def rjust(self, width: int, fillchar: str = " ") -> C:
         """Filled up at the start, to a width of at most 1,000."""
         return self._filled("rjust", width, fillchar)
 
     def _filled(self, method: str, width: int, fillchar: str) -> C:
         if len(_text(fillchar, "fillchar")) != 1:
-            raise QueryError(f"fillchar={shown(fillchar)} must be one character.")
+            raise QueryError(f"fillchar={quoted(fillchar)} must be one character.")
         return self._new(TextMap(self._operand, method, (_width(width), fillchar)))
 
-    @quiet
+    @hide_internals
     def find(self, sub: str) -> C:
         """Where another text begins in it, -1 for nowhere."""
         return self._new(TextMap(self._operand, "find", (_text(sub, "sub"),)))
 
-    @quiet
+    @hide_internals
     def count(self, pat: str) -> C:
         """How often a regular expression matches."""
         return self._new(TextMap(self._operand, "count", (_pattern(pat),)))
 
-    @quiet
+    @hide_internals
     def replace(self, pat: str, repl: str, *, regex: bool = False) -> C:
         """With one text in the place of another (of a regular expression's matches)."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
@@ -205,17 +205,17 @@ class TextMethods(_Part[C]):
         try:
             re.compile(f"{pattern}|" if regex else "").sub(by if regex else "", "")
         except (re.error, IndexError) as error:
-            raise QueryError(f"repl={shown(repl)} does not fit pat=: {error}.") from None
+            raise QueryError(f"repl={quoted(repl)} does not fit pat=: {error}.") from None
         return self._new(TextMap(self._operand, "replace", (pattern, by, bool(regex))))
 
-    @quiet
+    @hide_internals
     def extract(self, pat: str) -> C:
         """The first group of a regular expression's first match; missing where there is none."""
         if re.compile(_pattern(pat)).groups != 1:
             raise QueryError("pat= must have one group, such as r'(\\d+)'.")
         return self._new(TextMap(self._operand, "extract", (pat,)))
 
-    @quiet
+    @hide_internals
     def split(self, pat: str | None = None, n: int = -1, *, regex: bool | None = None) -> C:
         """Lists of parts, for explode or ``.str[0]``; never columns, whose number is data.
 
@@ -228,28 +228,28 @@ class TextMethods(_Part[C]):
         most = _whole(n, "n") or -1
         return self._new(TextMap(self._operand, "split", (separator, most, is_regex)))
 
-    @quiet
+    @hide_internals
     def startswith(self, pat: str | tuple[str, ...]) -> C:
         """A mask: which texts start so."""
         return self._new(TextTest(self._operand, "startswith", (_texts(pat),)))
 
-    @quiet
+    @hide_internals
     def endswith(self, pat: str | tuple[str, ...]) -> C:
         """A mask: which texts end so."""
         return self._new(TextTest(self._operand, "endswith", (_texts(pat),)))
 
-    @quiet
+    @hide_internals
     def contains(self, pat: str, case: bool = True, *, regex: bool = True) -> C:
         """A mask: in which texts a regular expression (or a text) is found."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
         return self._new(TextTest(self._operand, "contains", (pattern, not case, bool(regex))))
 
-    @quiet
+    @hide_internals
     def match(self, pat: str, case: bool = True) -> C:
         """A mask: which texts start with a regular expression."""
         return self._new(TextTest(self._operand, "match", (_pattern(pat), not case, True)))
 
-    @quiet
+    @hide_internals
     def fullmatch(self, pat: str, case: bool = True) -> C:
         """A mask: which texts a regular expression matches as a whole."""
         return self._new(TextTest(self._operand, "fullmatch", (_pattern(pat), not case, True)))
@@ -278,12 +278,12 @@ def _zone(tz: Any) -> str:
         except Exception:  # each library of zones has errors of its own
             pass
     raise QueryError(
-        f"tz={shown(tz)} is no name of a time zone, such as 'UTC' or 'Europe/Berlin'. Nothing was "
+        f"tz={quoted(tz)} is no name of a time zone, such as 'UTC' or 'Europe/Berlin'. Nothing was "
         "computed or charged."
     )
 
 
-class TimeMethods(_Part[C]):
+class TimeMethods(_Accessor[C]):
     """``.dt``: what is no time (or duration) is missing. *Stability*: 1, row by row.
 
     The values of month, hour, day_name() and the like are known, so that they need no keys.
@@ -295,7 +295,7 @@ class TimeMethods(_Part[C]):
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
     """
 
-    @quiet
+    @hide_internals
     def __getattr__(self, name: str) -> Any:
         if name in PARTS or (name in DURATIONS and name != "total_seconds"):
             return self._new(TimePart(self._operand, name))
@@ -304,26 +304,26 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         offered = [*PARTS, *DURATIONS, *_OF_TIMES]
         raise refusals.refuse("private times", name, ", ".join(offered))
 
-    @quiet
+    @hide_internals
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *PARTS, *DURATIONS})
 
-    @quiet
+    @hide_internals
     def day_name(self) -> C:
         """The English name of the day."""
         return self._new(TimePart(self._operand, "day_name"))
 
-    @quiet
+    @hide_internals
     def month_name(self) -> C:
         """The English name of the month."""
         return self._new(TimePart(self._operand, "month_name"))
 
-    @quiet
+    @hide_internals
     def total_seconds(self) -> C:
         """The length of a duration."""
         return self._new(TimePart(self._operand, "total_seconds"))
 
-    @quiet
+    @hide_internals
     def normalize(self) -> C:
         """Midnight of the day."""
         return self._new(TimePart(self._operand, "normalize"))
@@ -333,28 +333,28 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         """The day, as a time at midnight without a zone."""
         return self._new(TimePart(self._operand, "date"))
 
-    @quiet
+    @hide_internals
     def floor(self, freq: str) -> C:
         """Rounded down to a fixed frequency such as "h"."""
         return self._rounded("floor", freq)
 
-    @quiet
+    @hide_internals
     def ceil(self, freq: str) -> C:
         """Rounded up to a fixed frequency such as "h"."""
         return self._rounded("ceil", freq)
 
-    @quiet
+    @hide_internals
     def round(self, freq: str) -> C:
         """Rounded to a fixed frequency such as "h"."""
         return self._rounded("round", freq)
 
-    @quiet
+    @hide_internals
     def tz_convert(self, tz: Any) -> C:
         """Zoned times by the clocks of another zone, such as "Europe/Berlin"; None: in UTC and
         without a zone. Times without one are missing."""
         return self._new(InZone(self._operand, None if tz is None else _zone(tz)))
 
-    @quiet
+    @hide_internals
     def strftime(self, date_format: str) -> C:
         """As text, such as "%Y-%m-%d": the same on every machine, with English names. What the
         locale decides (%c, %x, %X) is refused, and so is what not every system knows."""
@@ -363,13 +363,13 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         if strange or len(form) > LONGEST:
             what = f"{strange[0]} is not" if strange else f"a format this long is not: {LONGEST}"
             raise QueryError(
-                f"date_format={shown(form)}: {what} the same on every machine. Give a text of "
+                f"date_format={quoted(form)}: {what} the same on every machine. Give a text of "
                 f"{', '.join('%' + letter for letter in DIRECTIVES)}. Nothing was computed or "
                 "charged."
             )
         return self._new(TimeText(self._operand, form))
 
-    @quiet
+    @hide_internals
     def to_period(self, freq: str) -> C:
         """The period that a time lies in, by the clock on its wall: for freq="M" its month. Keys
         are periods, such as ``pd.period_range("2020-01", "2020-12", freq="M")``."""
@@ -379,8 +379,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                 period = pd.Timestamp(2020, 1, 1).to_period(_text(freq, "freq"))
         except (ValueError, AttributeError, KeyError, Warning) as error:
             raise QueryError(
-                f"freq={shown(freq)} is no frequency of periods, such as 'M', 'Q' or 'D': {error}. "
-                "Nothing was computed or charged."
+                f"freq={quoted(freq)} is no frequency of periods, such as 'M', 'Q' or 'D': "
+                f"{error}. Nothing was computed or charged."
             ) from None
         return self._new(InPeriod(self._operand, period.freqstr))
 
@@ -389,5 +389,5 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             named: str = pd.tseries.frequencies.to_offset(_text(freq, "freq")).freqstr
             pd.Timestamp(2020, 1, 1).round(named)
         except ValueError as error:
-            raise QueryError(f"freq={shown(freq)} is no fixed frequency: {error}.") from None
+            raise QueryError(f"freq={quoted(freq)} is no fixed frequency: {error}.") from None
         return self._new(TimePart(self._operand, how, named))

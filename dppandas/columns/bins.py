@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import MissingArgument, QueryError, shown
-from ..release.private import Root
+from ..errors import MissingArgument, QueryError, quoted
+from ..release.private import Table
 from ..rows.expressions import Cut, Expression, Measured
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
@@ -25,29 +25,29 @@ MOST_BINS = 1_000_000
 
 
 def binned(
-    root: Root, name: Any, expression: Expression, bins: Any, within: Any
+    table: Table, name: Any, expression: Expression, bins: Any, within: Any
 ) -> tuple[Cells, str]:
     """A cell for each bin of a column, the last with both its edges; and the bins in words."""
-    span = _span(root, name, expression, bins, within)
+    span = _span(table, name, expression, bins, within)
     if span is not None:
         return _of_times(expression, bins, span)
-    edges = _edges(root, name, expression, bins, within)
+    edges = _edges(table, name, expression, bins, within)
     intervals = tuple(pd.IntervalIndex.from_breaks(edges, closed="left"))
     cut_up = Cut(expression, edges, intervals, right=False, include_highest=True)
     said = f"{len(intervals)} bins in {edges[0]:g} to {edges[-1]:g}"
     return Cells((cut_up,), Keys(intervals)), said
 
 
-def _span(root: Root, name: Any, expression: Expression, bins: Any, within: Any) -> Span | None:
+def _span(table: Table, name: Any, expression: Expression, bins: Any, within: Any) -> Span | None:
     """The range of times or durations that is asked for, if it is one."""
     if isinstance(bins, list | tuple | np.ndarray | pd.Index) and len(bins) > 1:
         return Span.parse((bins[0], bins[-1]), str(name)) if within is None else None
     if not isinstance(bins, int | np.integer) or isinstance(bins, bool):
         return None
-    declared = root.declared(expression)
+    declared = table.declared(expression)
     if within is None and not isinstance(declared, Bounds | Span):
         return None
-    found = range_of(root, name, expression, within)
+    found = range_of(table, name, expression, within)
     return found if isinstance(found, Span) else None
 
 
@@ -73,7 +73,7 @@ def _nanos(bins: Any, span: Span) -> list[int]:
             raise QueryError(f"bins= must be rising times, or durations, of one kind. {NOTHING}")
         return [end.lower for end in ends if end is not None]
     if not 1 <= bins <= MOST_BINS:
-        raise QueryError(f"bins={shown(bins)} must lie between 1 and {MOST_BINS:,}. {NOTHING}")
+        raise QueryError(f"bins={quoted(bins)} must lie between 1 and {MOST_BINS:,}. {NOTHING}")
     width = span.upper - span.lower
     step = 1 if width < 1000 * int(bins) else 1000
     inner = (span.lower + width * i // int(bins) // step * step for i in range(1, int(bins)))
@@ -81,11 +81,11 @@ def _nanos(bins: Any, span: Span) -> list[int]:
 
 
 def _edges(
-    root: Root, name: Any, expression: Expression, bins: Any, within: Any
+    table: Table, name: Any, expression: Expression, bins: Any, within: Any
 ) -> tuple[float, ...]:
     if bins is None or isinstance(bins, bool | float | np.floating | str):
         raise QueryError(
-            f"bins={shown(bins)} must be a whole number of bins, or a list of edges. Nothing was "
+            f"bins={quoted(bins)} must be a whole number of bins, or a list of edges. Nothing was "
             "computed or charged."
         )
     if not isinstance(bins, int | np.integer):
@@ -94,9 +94,9 @@ def _edges(
         edges = edges_of(bins)
     else:
         if not 1 <= bins <= MOST_BINS:
-            raise QueryError(f"bins={shown(bins)} must lie between 1 and {MOST_BINS:,}.")
+            raise QueryError(f"bins={quoted(bins)} must lie between 1 and {MOST_BINS:,}.")
         try:
-            bounds = bounds_of(root, name, expression, within)
+            bounds = bounds_of(table, name, expression, within)
         except MissingArgument:
             raise MissingArgument(
                 f"range= is needed for bins={int(bins)} of {name!r}: (lower, upper), or a list of "

@@ -10,56 +10,56 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ..errors import QueryError, is_one_of, quiet, shown
-from ..release.asking import asks
+from ..errors import QueryError, hide_internals, is_one_of, quoted
+from ..release.asking import release_method
 from ..release.private import Private
 from ..rows import expressions, query_string
 from ..rows.expressions import Clip, ClipSpan, Column, Cut, Expression, Function, Literal, Where
 from ..rows.facts.keys import Keys, is_hashable
 from .accessors import TextMethods, TimeMethods
 from .operators import ColumnOperators
-from .private_rows import Rows, same_rows
+from .private_rows import PrivateTable, same_rows
 from .rowwise import cast, clipped_to, edges_of, mapped, number, truth
 
 
 class PrivateColumn(ColumnOperators):
     """An expression over one private row, evaluated for each."""
 
-    @quiet
+    @hide_internals
     def __getitem__(self, key: Any) -> Self:
         if not isinstance(key, PrivateColumn):
             raise QueryError("index a private column by a private mask: rows have no position.")
-        return type(self)(self._root, self.name, self._expression, kept(self, key))
+        return type(self)(self._table, self.name, self._expression, kept(self, key))
 
-    @quiet
+    @hide_internals
     def isna(self) -> Self:
         """A mask: which values are missing."""
         return self._new(expressions.IsMissing(self._expression))
 
-    @quiet
+    @hide_internals
     def notna(self) -> Self:
         """A mask: which values are not missing."""
         return self._new(expressions.Not(expressions.IsMissing(self._expression)))
 
     isnull, notnull = isna, notna
 
-    @quiet
+    @hide_internals
     def __round__(self, decimals: int = 0) -> Self:
         return self.round(decimals)
 
-    @quiet
+    @hide_internals
     def abs(self) -> Self:
         """Without the sign. *Stability*: 1, row by row."""
         return self._new(Function("absolute", self._expression))
 
-    @asks
+    @release_method
     def round(self, decimals: int = 0) -> Self:
         """Rounded to decimals. *Stability*: 1, row by row."""
         if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > 300:
-            raise QueryError(f"decimals={shown(decimals)} must be a whole number, -300 to 300.")
+            raise QueryError(f"decimals={quoted(decimals)} must be a whole number, -300 to 300.")
         return self._new(Function("round", self._expression, decimals))
 
-    @asks
+    @release_method
     def clip(self, lower: Any = None, upper: Any = None) -> Self:
         """No lower and no higher than two numbers, times or durations; missing values stay missing.
         What the result is bounded by is declared for it. *Stability*: 1, row by row.
@@ -79,13 +79,13 @@ or charged; ask .release(epsilon=…)>
             raise QueryError(f"lower={low:g} is above upper={high:g}.")
         return self._new(Clip(self._expression, low, high))
 
-    @asks
+    @release_method
     def where(self, cond: Any, other: Any = None) -> Self:
         """The value where a mask holds, else another (missing). *Stability*: 1, row by row."""
         condition, otherwise = self._condition(cond), self._value(other)
         return self._new(Where(condition, self._expression, otherwise))
 
-    @asks
+    @release_method
     def mask(self, cond: Any, other: Any = None) -> Self:
         """Another value (missing) where a mask holds. *Stability*: 1, row by row."""
         condition, otherwise = self._condition(cond), self._value(other)
@@ -106,7 +106,7 @@ or charged; ask .release(epsilon=…)>
             return Literal(None)
         return self._other(other)
 
-    @asks
+    @release_method
     def fillna(self, value: Any) -> Self:
         """With a constant (or another private column's value) for missing values.
 
@@ -119,12 +119,12 @@ or charged; ask .release(epsilon=…)>
         missing = expressions.IsMissing(self._expression)
         return self._new(Where(missing, filled, self._expression))
 
-    @asks
+    @release_method
     def dropna(self) -> Self:
         """The values that are not missing. *Stability*: 1, row by row."""
         return self[self.notna()]
 
-    @asks
+    @release_method
     def astype(self, dtype: Any) -> Self:
         """As int, float, bool, str, datetime or category; what can't be converted is missing.
 
@@ -132,7 +132,7 @@ or charged; ask .release(epsilon=…)>
         """
         return self._new(cast(self._expression, dtype))
 
-    @asks
+    @release_method
     def map(self, arg: Mapping[Any, Any]) -> Self:
         """A plain value for each plain value of a dict; missing for others, which are then known
         to be no key. *Stability*: 1, row by row.
@@ -145,7 +145,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         """
         return self._new(mapped(self._expression, arg, others_stay=False))
 
-    @asks
+    @release_method
     def replace(self, to_replace: Any, value: Any = None) -> Self:
         """With plain values in the place of others: a dict, or one value (a list) by another.
 
@@ -158,15 +158,15 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                 raise QueryError("replace needs as many new values as old ones.")
             if not all(map(is_hashable, olds)):
                 raise QueryError(
-                    f"replace takes plain values, not {shown(to_replace)}. Nothing was computed or "
-                    "charged."
+                    f"replace takes plain values, not {quoted(to_replace)}. Nothing was computed "
+                    "or charged."
                 )
             to_replace = dict(zip(olds, news, strict=True))
         elif value is not None:
             raise QueryError("replace takes a dict, or old values and value=: not both.")
         return self._new(mapped(self._expression, to_replace, others_stay=True))
 
-    @asks
+    @release_method
     def cut(
         self,
         bins: Any,
@@ -201,19 +201,21 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             Cut(self._expression, edges, named, bool(right), bool(include_lowest and right))
         )
 
-    @quiet
+    @hide_internals
     def rename(self, name: Any) -> Self:
         """Under another name. *Stability*: 1."""
         if not is_hashable(name):
-            raise QueryError(f"{shown(name)} can't name a column. Nothing was computed or charged.")
-        return type(self)(self._root, name, self._expression, self._where)
+            raise QueryError(
+                f"{quoted(name)} can't name a column. Nothing was computed or charged."
+            )
+        return type(self)(self._table, name, self._expression, self._where)
 
-    @quiet
+    @hide_internals
     def copy(self, deep: bool = True) -> Self:
         """Itself: private columns are never changed in place."""
         return self
 
-    @quiet
+    @hide_internals
     def pipe(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         """``func(self, …)``."""
         return func(self, *args, **kwargs)
@@ -228,7 +230,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         """Times row by row: see `TimeMethods`."""
         return TimeMethods(self)
 
-    @quiet
+    @hide_internals
     def isin(self, values: Sequence[Any]) -> Self:
         """A mask: which values equal one of some plain ones."""
         if isinstance(values, builtins.str | Private) or not isinstance(
@@ -243,7 +245,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         labels = tuple(query_string.literal(value).value for value in values)
         return self._new(expressions.IsIn(self._expression, labels))
 
-    @quiet
+    @hide_internals
     def between(self, left: Any, right: Any, inclusive: builtins.str = "both") -> Self:
         """A mask: which values lie between two; inclusive as in Series.between."""
         if not is_one_of(inclusive, ("both", "neither", "left", "right")):
@@ -252,7 +254,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         return self._new(expressions.between(self._expression, low, high, inclusive))
 
 
-def kept(rows_of: Rows, mask: PrivateColumn) -> Expression:
+def kept(rows_of: PrivateTable, mask: PrivateColumn) -> Expression:
     """What keeps the rows that were kept before, and of these the ones where a mask is true."""
     same_rows(rows_of, mask)
     if not (mask._expression.is_truth or isinstance(mask._expression, Column)):

@@ -9,13 +9,13 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import pandas as pd
 
-from ..errors import LineageError, QueryError, quiet
-from ..release.private import Private, Root
+from ..errors import LineageError, QueryError, hide_internals
+from ..release.private import Private, Table
 from ..rows import expressions, query_string
 from ..rows.expressions import FUNCTIONS, Expression, Function, Literal
 from ..rows.facts.spans import TIMES
 from ..rows.values.vectors import NUMBERS
-from .private_rows import Rows
+from .private_rows import PrivateTable
 from .rowwise import truth
 
 #: Binary functions of numpy that are operators.
@@ -43,7 +43,7 @@ C = TypeVar("C", bound="ColumnOperators")
 
 
 def _comparison(symbol: str) -> Callable[[C, Any], C]:
-    @quiet
+    @hide_internals
     def compared(self: C, other: Any) -> C:
         return self._new(expressions.Compare(symbol, self._expression, self._other(other)))
 
@@ -53,32 +53,32 @@ def _comparison(symbol: str) -> Callable[[C, Any], C]:
 def _arithmetic(symbol: str) -> tuple[Callable[[C, Any], C], Callable[[C, Any], C]]:
     """The operator, and its reflected form."""
 
-    @quiet
+    @hide_internals
     def computed(self: C, other: Any) -> C:
         return self._computed(symbol, self._expression, self._other(other))
 
-    @quiet
+    @hide_internals
     def reflected(self: C, other: Any) -> C:
         return self._computed(symbol, self._other(other), self._expression)
 
     return computed, reflected
 
 
-class ColumnOperators(Rows):
+class ColumnOperators(PrivateTable):
     """An expression over one private row, and what operators make of it."""
 
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
-        self, root: Root, name: Any, expression: Expression, where: Expression | None
+        self, table: Table, name: Any, expression: Expression, where: Expression | None
     ) -> None:
-        super().__init__(root, {name: expression}, where)
+        super().__init__(table, {name: expression}, where)
         self.name = name
         self._expression = expression
 
     def _other(self, other: Any) -> Expression:
         if isinstance(other, ColumnOperators):
-            if other._root.data is not self._root.data or other._where != self._where:
+            if other._table.data is not self._table.data or other._where != self._where:
                 raise LineageError("these private columns come from different frames or rows.")
             return other._expression
         if isinstance(other, Private) and other._is_answer:
@@ -94,7 +94,7 @@ class ColumnOperators(Rows):
         return query_string.literal(other)
 
     def _new(self, expression: Expression) -> Self:
-        return type(self)(self._root, self.name, expression, self._where)
+        return type(self)(self._table, self.name, expression, self._where)
 
     def _computed(self, operation: str, left: Expression, right: Expression) -> Self:
         for side in (left, right):
@@ -122,38 +122,38 @@ class ColumnOperators(Rows):
     __mod__, __rmod__ = _arithmetic("%")
     __pow__, __rpow__ = _arithmetic("**")
 
-    @quiet
+    @hide_internals
     def __and__(self, other: Any) -> Self:
         return self._new(expressions.And(truth(self._expression), truth(self._other(other))))
 
-    @quiet
+    @hide_internals
     def __or__(self, other: Any) -> Self:
         return self._new(expressions.Or(truth(self._expression), truth(self._other(other))))
 
-    @quiet
+    @hide_internals
     def __xor__(self, other: Any) -> Self:
         either: Self = (self | other) & ~(self & other)
         return either
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    @quiet
+    @hide_internals
     def __invert__(self) -> Self:
         return self._new(expressions.Not(truth(self._expression)))
 
-    @quiet
+    @hide_internals
     def __pos__(self) -> Self:
         return self._new(Function("positive", self._expression))
 
-    @quiet
+    @hide_internals
     def __neg__(self) -> Self:
         return self._new(expressions.Negative(self._expression))
 
-    @quiet
+    @hide_internals
     def __abs__(self) -> Self:
         return self._new(Function("absolute", self._expression))
 
-    @quiet
+    @hide_internals
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         """numpy's operators, which a numpy scalar on the left calls before ours."""
         if ufunc.__name__ in FUNCTIONS and method == "__call__" and not kwargs:
@@ -164,5 +164,5 @@ class ColumnOperators(Rows):
         left, right = (x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
         if isinstance(left, ColumnOperators):
             return function(left, right)
-        first = type(self)(self._root, self.name, self._other(left), self._where)
+        first = type(self)(self._table, self.name, self._other(left), self._where)
         return function(first, self)

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pandas as pd
 
-from ..errors import MissingArgument, QueryError, shown
+from ..errors import MissingArgument, QueryError, quoted
 from ..rows.expressions import DAY, Calendar, Period
 from ..rows.facts.keys import Keys
 from ..rows.query_string import lookup
 from ..rows.values.vectors import timestamp
 from ..statistics import Cells
-from .private_rows import Rows
+from .private_rows import PrivateTable
 
 NOTHING = "Nothing was computed or charged."
 MOST_PERIODS = 100_000
@@ -48,7 +48,7 @@ def is_grouper(by: object) -> bool:
     return isinstance(by, pd.Grouper)
 
 
-def grouped(table: Rows, by: list[Any], keys: object) -> tuple[list[Any], Cells]:
+def grouped(table: PrivateTable, by: list[Any], keys: object) -> tuple[list[Any], Cells]:
     """The names and cells of a groupby some of whose keys are periods."""
     names = [_key_of(each) if is_grouper(each) else each for each in by]
     if len(by) > 1 and not isinstance(keys, Mapping):
@@ -59,7 +59,7 @@ def grouped(table: Rows, by: list[Any], keys: object) -> tuple[list[Any], Cells]
     given = keys if isinstance(keys, Mapping) else {names[0]: keys}
     extra = [name for name in given if name not in names]
     if extra:
-        raise QueryError(f"keys= names {shown(extra[0])}, which is no column of by=. {NOTHING}")
+        raise QueryError(f"keys= names {quoted(extra[0])}, which is no column of by=. {NOTHING}")
     cells: Cells | None = None
     for each, name in zip(by, names, strict=True):
         if is_grouper(each) and each.freq is not None:
@@ -78,7 +78,7 @@ def _key_of(grouper: Any) -> Any:
     return grouper.key
 
 
-def _cells(table: Rows, grouper: Any, name: Any, ends: object) -> Cells:
+def _cells(table: PrivateTable, grouper: Any, name: Any, ends: object) -> Cells:
     operand = lookup(name, table._columns)
     division = _division(grouper)
     start, end = _ends(name, ends)
@@ -107,11 +107,11 @@ def _ends(name: Any, ends: object) -> tuple[pd.Timestamp, pd.Timestamp]:
             f"{NOTHING}"
         )
     if not isinstance(ends, list | tuple) or len(ends) != 2:
-        raise QueryError(f"{example}; not {shown(ends)}. {NOTHING}")
+        raise QueryError(f"{example}; not {quoted(ends)}. {NOTHING}")
     start, end = map(timestamp, ends)
     if start is None or end is None or str(start.tz) != str(end.tz) or start > end:
         raise QueryError(
-            f"{example}, the earlier first and both in one zone or in none; not {shown(ends)}. "
+            f"{example}, the earlier first and both in one zone or in none; not {quoted(ends)}. "
             f"{NOTHING}"
         )
     return start, end
@@ -124,7 +124,7 @@ def _division(grouper: Any) -> Calendar:
         given = getattr(grouper, option, None)
         if given != getattr(usual, option, None):
             raise QueryError(
-                f"{option}={shown(given)} of a Grouper is not answered: only periods of the "
+                f"{option}={quoted(given)} of a Grouper is not answered: only periods of the "
                 f"calendar as pandas names them by default. {NOTHING}"
             )
     offset, kind = grouper.freq, type(grouper.freq)

@@ -6,22 +6,22 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, shown
+from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, quoted
 from ..privacy.accounting.measures import NOTHING
-from ..release.private import Private, Root
+from ..release.private import Private, Table
 from ..rows import expressions, query_string
 from ..rows.expressions import Column, Expression
 from ..rows.facts.keys import Keys
 from ..statistics import Cells
 
 
-class Rows(Private):
+class PrivateTable(Private):
     """Some rows and columns of a root: what every private object is made of."""
 
     def __init__(
-        self, root: Root, columns: Mapping[Any, Expression], where: Expression | None = None
+        self, table: Table, columns: Mapping[Any, Expression], where: Expression | None = None
     ) -> None:
-        self._root = root
+        self._table = table
         self._columns = dict(columns)
         self._where = where
 
@@ -36,10 +36,10 @@ class Rows(Private):
         try:
             return query_string.lookup(name, self._columns)
         except UnknownColumn as error:
-            if name not in self._root.levels:
+            if name not in self._table.levels:
                 raise
             raise UnknownColumn(
-                f"{error} {shown(name)} is of the index, which has no part in answers: start from "
+                f"{error} {quoted(name)} is of the index, which has no part in answers: start from "
                 f"df.reset_index(). {NOTHING}"
             ) from None
 
@@ -47,14 +47,14 @@ class Rows(Private):
         self._some_columns()
         by = [self._found_column(name) for name in names]
         if keys is None:
-            declared = [declared_keys(self._root, n, e) for n, e in zip(names, by, strict=True)]
+            declared = [declared_keys(self._table, n, e) for n, e in zip(names, by, strict=True)]
             parsed = declared[0]
             for more in declared[1:]:
                 parsed = parsed.then(more)
         else:
             parsed = Keys.parse(keys, names)
         for position, expression in enumerate(by):
-            expressions.agree(expression, self._root.source.facts, parsed.column(position))
+            expressions.agree(expression, self._table.source.facts, parsed.column(position))
         return Cells(tuple(by), parsed)
 
     def _crossed(
@@ -88,17 +88,17 @@ def once(names: Sequence[Any]) -> None:
         raise QueryError("the list names a column twice; name each once. Nothing was charged.")
 
 
-def same_rows(rows_of: Rows, column: Rows) -> None:
+def same_rows(rows_of: PrivateTable, column: PrivateTable) -> None:
     """Refuse a column of another frame, or of rows that were kept otherwise."""
-    if column._root.data is not rows_of._root.data:
+    if column._table.data is not rows_of._table.data:
         raise LineageError("this column was made from another frame; make it from this one.")
     if column._where is not None and column._where != rows_of._where:
         raise QueryError("this column was made from other rows; make it from this frame.")
 
 
-def declared_keys(root: Root, name: Any, expression: Expression) -> Keys:
+def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
     """The keys that a domain declares; those of a truth value are no secret."""
-    declared = root.declared(expression)
+    declared = table.declared(expression)
     if isinstance(declared, Keys):
         return declared
     if expression.is_truth:

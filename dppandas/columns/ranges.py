@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import MissingArgument, QueryError
-from ..release.private import Root
+from ..release.private import Table
 from ..rows import expressions
 from ..rows.expressions import Expression, Measured
 from ..rows.facts import kinds
@@ -17,9 +17,9 @@ from ..rows.facts.spans import Ruler, Span, tick_of
 from ..statistics import Layout
 
 
-def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> Bounds:
+def bounds_of(table: Table, name: Any, expression: Expression, bounds: object) -> Bounds:
     """The bounds that a call gives for a column of numbers, else those that the domain implies."""
-    found = range_of(root, name, expression, bounds)
+    found = range_of(table, name, expression, bounds)
     if isinstance(found, Bounds):
         return found
     raise QueryError(
@@ -28,9 +28,9 @@ def bounds_of(root: Root, name: Any, expression: Expression, bounds: object) -> 
     )
 
 
-def _of_one_kind(root: Root, name: Any, expression: Expression, span: Span) -> None:
+def _of_one_kind(table: Table, name: Any, expression: Expression, span: Span) -> None:
     """Refuse bounds of times for what can't be such."""
-    kind = expression.kind(root.source.facts.schema)
+    kind = expression.kind(table.source.facts.schema)
     if kinds.is_in(kind, expressions.KINDS[span.family]):
         return
     wanted = sorted(expressions.KINDS[span.family])[0]
@@ -56,9 +56,9 @@ def _as_numbers(name: Any, span: Span) -> str:
     return f"{column}.dt.total_seconds()"
 
 
-def range_of(root: Root, name: Any, expression: Expression, bounds: object) -> Bounds | Span:
+def range_of(table: Table, name: Any, expression: Expression, bounds: object) -> Bounds | Span:
     """The same, of numbers, times or durations."""
-    declared = root.declared(expression)
+    declared = table.declared(expression)
     if isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels):
         raise QueryError(f"{name!r} is declared as text, which has no sum or mean.")
     if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
@@ -66,7 +66,7 @@ def range_of(root: Root, name: Any, expression: Expression, bounds: object) -> B
     if bounds is not None:
         span = Span.parse(bounds, str(name))
         if span is not None:
-            _of_one_kind(root, name, expression, span)
+            _of_one_kind(table, name, expression, span)
         return span or Bounds.parse(bounds, str(name))
     if isinstance(declared, Bounds | Span):
         return declared
@@ -76,7 +76,7 @@ def range_of(root: Root, name: Any, expression: Expression, bounds: object) -> B
     if expression.is_truth:
         return Bounds(0.0, 1.0)
     of = kinds.NUMBERS | kinds.TIMES | {kinds.DURATION}
-    expressions.need(expression, of, root.source.facts, f"numbers of {name!r}")
+    expressions.need(expression, of, table.source.facts, f"numbers of {name!r}")
     raise MissingArgument(
         f"bounds= is needed for {name!r}: the range into which values are clipped, such as "
         "bounds=(0, 60), or (0, 1) for what is True or False, or two times such as ('2020-01-01', "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import QueryError, shown
+from ..errors import QueryError, quoted
 from ..rows import expressions, query_string
 from ..rows.expressions import Cast, Column, Expression, Literal, Mapped
 from ..rows.facts.keys import Keys
@@ -44,7 +44,7 @@ def cast(expression: Expression, dtype: Any) -> Expression:
     has_zone = isinstance(dtype, pd.DatetimeTZDtype) or (lowered.startswith("dat") and "," in named)
     if has_zone or (isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None):
         raise QueryError(
-            f"astype({shown(named)}): columns have no zone and no categories of their own here; "
+            f"astype({quoted(named)}): columns have no zone and no categories of their own here; "
             "use 'datetime64[ns]' or 'category', and keys=. Nothing was computed or charged."
         )
     for kind, starts in (
@@ -58,7 +58,7 @@ def cast(expression: Expression, dtype: Any) -> Expression:
     if lowered in ("category", "object"):
         return expression
     raise QueryError(
-        f"astype({shown(named or dtype)}): private columns can become int, float, bool, str, "
+        f"astype({quoted(named or dtype)}): private columns can become int, float, bool, str, "
         "datetime or category. Nothing was computed or charged."
     )
 
@@ -66,11 +66,11 @@ def cast(expression: Expression, dtype: Any) -> Expression:
 def number(value: Any, name: str) -> float:
     """A plain number, finite or not."""
     if isinstance(value, bool) or not isinstance(value, NUMBERS) or value != value:
-        raise QueryError(f"{name}={shown(value)} must be a number.")
+        raise QueryError(f"{name}={quoted(value)} must be a number.")
     try:
         return float(value)
     except OverflowError:
-        raise QueryError(f"{name}={shown(value)} is larger than numbers here can be.") from None
+        raise QueryError(f"{name}={quoted(value)} is larger than numbers here can be.") from None
 
 
 def clipped_to(lower: Any, upper: Any) -> Span | None:
@@ -88,8 +88,8 @@ def clipped_to(lower: Any, upper: Any) -> Span | None:
 def edges_of(bins: Any) -> tuple[float, ...]:
     if not isinstance(bins, list | tuple | range | np.ndarray | pd.Index):
         raise QueryError(
-            f"bins={shown(bins)}: give the edges, such as [0, 18, 65, 120]; a number of bins would "
-            "be laid over the range of the data. Nothing was computed or charged."
+            f"bins={quoted(bins)}: give the edges, such as [0, 18, 65, 120]; a number of bins "
+            "would be laid over the range of the data. Nothing was computed or charged."
         )
     edges = tuple(number(edge, "bins") for edge in bins)
     if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
@@ -101,7 +101,7 @@ def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
     """What a dict of plain values makes of an expression."""
     if not isinstance(arg, Mapping):
         raise QueryError(
-            f"{shown(arg)} might look at other rows: give a dict of plain values, or use "
+            f"{quoted(arg)} might look at other rows: give a dict of plain values, or use "
             "arithmetic, where, cut, .str and .dt. Nothing was computed or charged."
         )
     if not arg:

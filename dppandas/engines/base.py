@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from ..rows.accumulators import Gathering
+from ..rows.accumulators import Accumulator
 from ..rows.expressions import Chunk, Expression
 
 #: From the rows of one chunk to a partial answer, such as integers that are added over chunks.
@@ -26,10 +26,10 @@ class Engine(Protocol):
 
     columns: tuple[Any, ...]
 
-    def gather(
+    def accumulate_rows(
         self,
         kernel: Kernel,
-        empty: Callable[[], Gathering],
+        empty: Callable[[], Accumulator],
         label: str,
         whole_units: bool = False,
     ) -> Any:

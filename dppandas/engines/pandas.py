@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..rows.accumulators import Gathering
+from ..rows.accumulators import Accumulator
 from ..rows.expressions import Expression, samples
 from ..rows.facts.units import Unit
 from ..rows.values import hashing
@@ -21,7 +21,7 @@ from ..rows.values.forms import Vector
 from . import parallel, truncation
 from . import per_unit as aggregates
 from .base import Kernel
-from .readers import Columns, Made
+from .readers import Columns, ComputedColumns
 
 #: Rows of a block: enough for numpy, few enough for the cache (measured: 2^17 or 2^18).
 BLOCK = 2**17
@@ -31,7 +31,7 @@ BLOCK = 2**17
 class Block:
     """Some consecutive rows. Columns are read when a kernel asks for them, and not before."""
 
-    table: Table
+    table: RowTable
     where: slice
     rows: int
     branch: int = 0
@@ -63,12 +63,12 @@ class Block:
         return self.table.plain(names, self.where)
 
 
-class Table:
+class RowTable:
     """Some rows of columns in memory, in an order of their own, read a slice at a time."""
 
     def __init__(
         self,
-        columns: Columns | Made,
+        columns: Columns | ComputedColumns,
         key: bytes,
         picked: npt.NDArray[np.intp] | None = None,
         codes: npt.NDArray[np.intp] | None = None,
@@ -104,20 +104,24 @@ class PandasEngine:
     """A DataFrame, its rows bounded to the unit's max_rows before anything is asked of them."""
 
     def __init__(
-        self, rows: pd.DataFrame | Columns | Made, unit: Unit, key: bytes, block: int = BLOCK
+        self,
+        rows: pd.DataFrame | Columns | ComputedColumns,
+        unit: Unit,
+        key: bytes,
+        block: int = BLOCK,
     ) -> None:
         self.read = Columns(rows) if isinstance(rows, pd.DataFrame) else rows
         self.columns: tuple[Any, ...] = tuple(self.read)
         self.unit = unit
         self.key = key
         self.block = block
-        self._kept: Table | None = None
-        self._by_unit: Table | None = None
+        self._kept: RowTable | None = None
+        self._by_unit: RowTable | None = None
 
     def made(self) -> PandasEngine:
         return self
 
-    def _rows(self) -> Table:
+    def _rows(self) -> RowTable:
         """The rows that count, truncated once."""
         if self._kept is None:
             picked = None
@@ -125,10 +129,10 @@ class PandasEngine:
                 with np.errstate(all="ignore"):
                     kept = truncation.kept_rows(self.read, self.unit, self.key)
                 picked = None if kept.all() else np.flatnonzero(kept)
-            self._kept = Table(self.read, self.key, picked)
+            self._kept = RowTable(self.read, self.key, picked)
         return self._kept
 
-    def _rows_by_unit(self) -> Table:
+    def _rows_by_unit(self) -> RowTable:
         """The same, those of one unit side by side."""
         if self._by_unit is None:
             kept = self._rows()
@@ -137,13 +141,13 @@ class PandasEngine:
                 codes = truncation.unit_codes(kept.block(0, len(kept)), self.unit)
             order = np.argsort(codes, kind="stable")
             picked = order if kept.picked is None else kept.picked[order]
-            self._by_unit = Table(self.read, self.key, picked, codes[order])
+            self._by_unit = RowTable(self.read, self.key, picked, codes[order])
         return self._by_unit
 
-    def gather(
+    def accumulate_rows(
         self,
         kernel: Kernel,
-        empty: Callable[[], Gathering],
+        empty: Callable[[], Accumulator],
         label: str,
         whole_units: bool = False,
     ) -> Any:
@@ -173,12 +177,12 @@ class PandasEngine:
 
     def _part(
         self,
-        table: Table,
+        table: RowTable,
         kernel: Kernel,
-        empty: Callable[[], Gathering],
+        empty: Callable[[], Accumulator],
         edges: Sequence[int],
         tell: Callable[[float], None],
-    ) -> Gathering:
+    ) -> Accumulator:
         total = empty()
         with np.errstate(all="ignore"):
             for done, (first, last) in enumerate(pairwise(edges), 1):
@@ -219,7 +223,7 @@ class PerUnitEngine:
     def _made_once(self) -> PandasEngine:
         if self._made is None:
             base = self._base.made()
-            table = Table(base.read, base.key)
+            table = RowTable(base.read, base.key)
             with np.errstate(all="ignore"):
                 columns = aggregates.per_unit(
                     table.block(0, len(table)), self.unit, self._where, self._branches, self._asked
@@ -240,11 +244,11 @@ class PerUnitEngine:
     ) -> PerUnitEngine:
         return PerUnitEngine(self, where, branches, asked)
 
-    def gather(
+    def accumulate_rows(
         self,
         kernel: Kernel,
-        empty: Callable[[], Gathering],
+        empty: Callable[[], Accumulator],
         label: str,
         whole_units: bool = False,
     ) -> Any:
-        return self.made().gather(kernel, empty, label, whole_units)
+        return self.made().accumulate_rows(kernel, empty, label, whole_units)

@@ -16,7 +16,7 @@ from ..rows.values.equality import key
 from ..rows.values.families import MISSING, order
 from ..rows.values.forms import Levels, Numbers, Vector, joined
 from . import truncation
-from .readers import Made
+from .readers import ComputedColumns
 
 Floats = npt.NDArray[np.float64]
 Starts = npt.NDArray[np.intp]
@@ -58,7 +58,7 @@ def per_unit(
     where: Expression | None,
     branches: int,
     asked: Mapping[Any, tuple[Expression | None, str]],
-) -> Made:
+) -> ComputedColumns:
     """The aggregates of each unit that has a row, under its name."""
     views = [replace(block, branch=branch) for branch in range(branches)]
     codes = truncation.unit_codes(block, unit)
@@ -78,7 +78,7 @@ def per_unit(
         else:
             numbers = _values(expression, how, views, kept)
             found[name] = Numbers(_aggregate(units, numbers, how, size)[present])
-    return Made(found, len(present))
+    return ComputedColumns(found, len(present))
 
 
 def _names(block: Any, unit: Unit, codes: Starts, size: int) -> Vector:

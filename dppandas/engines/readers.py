@@ -70,7 +70,7 @@ def _own(cell: Any) -> Any:
         return cell
 
 
-class Made:
+class ComputedColumns:
     """Columns that were made, and never were a DataFrame's."""
 
     def __init__(self, columns: Mapping[Any, Vector], rows: int) -> None:

@@ -13,20 +13,22 @@ import numpy.typing as npt
 from ..rows.expressions import Chunk
 from ..rows.facts.units import Unit
 from ..rows.values import canonical, hashing, name, vectors
-from .readers import Columns, Made
+from .readers import Columns, ComputedColumns
 
 #: What makes two sums of one hash of each row: numbers without meaning.
 _MARKS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
 
-def row_hashes(columns: Columns | Made, key: bytes, equal: bool = False) -> hashing.Hashes:
+def row_hashes(
+    columns: Columns | ComputedColumns, key: bytes, equal: bool = False
+) -> hashing.Hashes:
     """A 64-bit keyed hash of the cells of each row: the same for identical ones, or for equal ones
     too."""
     read = ((name, columns[name]) for name in columns)
     return hashing.of_rows(read, columns.rows, key, equal)
 
 
-def fingerprint(columns: Columns | Made, key: bytes) -> str:
+def fingerprint(columns: Columns | ComputedColumns, key: bytes) -> str:
     """Equal for rows of identical cells, which no verb tells apart, in whatever order of rows. It
     is compared, and no answer depends on it."""
     with np.errstate(all="ignore"):
@@ -36,7 +38,7 @@ def fingerprint(columns: Columns | Made, key: bytes) -> str:
     return hashing.digest(facts, key)
 
 
-def kept_rows(columns: Columns | Made, unit: Unit, key: bytes) -> npt.NDArray[np.bool_]:
+def kept_rows(columns: Columns | ComputedColumns, unit: Unit, key: bytes) -> npt.NDArray[np.bool_]:
     """The max_rows rows of smallest hash of each unit; rows without a unit are dropped. Rows that
     are equal and not identical are told apart by a second hash."""
     units = vectors.codes_of(columns[unit.column])

@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ..columns.private_rows import Rows, once, same_rows
-from ..errors import LineageError, QueryError, UnsupportedVerb, caller, quiet, shown
-from ..release.asking import asks
-from ..release.private import Root
+from ..columns.private_rows import PrivateTable, once, same_rows
+from ..errors import LineageError, QueryError, UnsupportedVerb, caller, hide_internals, quoted
+from ..release.asking import release_method
+from ..release.private import Table
 from ..rows import expressions, query_string
 from ..rows.expressions import Column, Expression, Literal
 from ..rows.facts.keys import Keys, is_hashable, some_names
@@ -21,7 +21,7 @@ from ..rows.public_tables import refuse_private
 from .series import PrivateSeries
 
 
-class ColumnVerbs(Rows):
+class ColumnTransformations(PrivateTable):
     """Private rows of whose columns others are made."""
 
     #: Whether somebody chose these columns: answers are then one a column.
@@ -36,16 +36,16 @@ class ColumnVerbs(Rows):
     def _with(
         self, columns: Mapping[Any, Expression], where: Expression | None, selected: bool
     ) -> Self:
-        frame = type(self)(self._root, columns, where)
+        frame = type(self)(self._table, columns, where)
         frame._selected = selected
         return frame
 
-    def _with_root(self, root: Root) -> Self:
-        frame = type(self)(root, self._columns, self._where)
+    def _with_table(self, table: Table) -> Self:
+        frame = type(self)(table, self._columns, self._where)
         frame._selected = self._selected
         return frame
 
-    @quiet
+    @hide_internals
     def assign(self, **columns: Any) -> Self:
         """With new columns: private columns, functions of this frame, plain values, or strings in
         the grammar of `query` (a plain text is written in quotes of its own: "'text'").
@@ -76,17 +76,17 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         if isinstance(value, PrivateSeries):
             same_rows(self, value)
             return value._expression
-        return PrivateSeries(self._root, None, Literal(None), self._where)._value(value)
+        return PrivateSeries(self._table, None, Literal(None), self._where)._value(value)
 
     def _not_the_unit(self, name: Any) -> None:
-        unit = self._root.source.unit.column
+        unit = self._table.source.unit.column
         if unit is not None and name == unit:
             raise LineageError(
                 f"{name!r} says whose row it is, and can't be redefined. Use another name. "
                 "Nothing was computed or charged."
             )
 
-    @asks
+    @release_method
     def rename(self, *, columns: Any) -> Self:
         """With other names: a dict, or a function of a name. *Stability*: 1."""
         if not isinstance(columns, Mapping) and not callable(columns):
@@ -95,15 +95,15 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         for name, expression in self._columns.items():
             new = columns.get(name, name) if isinstance(columns, Mapping) else columns(name)
             if not is_hashable(new):
-                raise QueryError(f"{shown(new)} can't name a column.")
+                raise QueryError(f"{quoted(new)} can't name a column.")
             if new in renamed:
-                raise QueryError(f"two columns would be called {shown(new)}.")
+                raise QueryError(f"two columns would be called {quoted(new)}.")
             if new != name:
                 self._not_the_unit(new)
             renamed[new] = expression
         return self._with(renamed, self._where, self._selected)
 
-    @asks
+    @release_method
     def drop(self, *, columns: Any) -> Self:
         """Without some columns. *Stability*: 1."""
         names = columns if isinstance(columns, list | tuple | pd.Index) else [columns]
@@ -112,22 +112,22 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         left = {name: e for name, e in self._columns.items() if name not in list(names)}
         return self._with(left, self._where, self._selected)
 
-    @asks
+    @release_method
     def fillna(self, value: Any) -> Self:
         """With constants for missing values: one, or a dict of columns. *Stability*: 1."""
         return self._columnwise(value, lambda column, given: column.fillna(given))
 
-    @asks
+    @release_method
     def astype(self, dtype: Any) -> Self:
         """As other types: one, or a dict of columns. See `PrivateSeries.astype`."""
         return self._columnwise(dtype, lambda column, given: column.astype(given))
 
-    @asks
+    @release_method
     def round(self, decimals: Any = 0) -> Self:
         """Rounded numbers: one number of decimals, or a dict of columns."""
         return self._columnwise(decimals, lambda column, given: column.round(given))
 
-    @asks
+    @release_method
     def replace(self, to_replace: Any, value: Any = None) -> Self:
         """With plain values in the place of others, in each column. See `PrivateSeries.replace`."""
         if isinstance(to_replace, Mapping) and any(
@@ -138,7 +138,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
             return self._columnwise(to_replace, lambda column, given: column.replace(given))
         return self._columnwise(None, lambda column, _: column.replace(to_replace, value))
 
-    @asks
+    @release_method
     def dot(self, other: Any) -> Any:
         """Weighted sums of the columns of each row, as DataFrame.dot: a private column, or for a
         DataFrame of weights a private frame with a column for each of its.
@@ -155,7 +155,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         self._some_columns()
         weights = _weights(other, list(self._columns))
         if weights.ndim == 1:
-            return PrivateSeries(self._root, None, self._weighted(weights), self._where)
+            return PrivateSeries(self._table, None, self._weighted(weights), self._where)
         names = list(other.columns) if isinstance(other, pd.DataFrame) else range(weights.shape[1])
         once(list(names))
         columns = {n: self._weighted(w) for n, w in zip(names, weights.T, strict=True)}
@@ -169,9 +169,9 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         self._some_columns()
         labels = Keys.parse(list(self._columns), ["columns"]).labels
         expression = expressions.Extreme(tuple(self._columns.values()), labels, largest)
-        return PrivateSeries(self._root, None, expression, self._where)
+        return PrivateSeries(self._table, None, expression, self._where)
 
-    @asks
+    @release_method
     def idxmin(self, axis: Any = 0) -> PrivateSeries:
         """For each row the name of the column with its least value, with axis=1: a private column
         whose keys are the names. Of equal values the first; missing ones are passed over.
@@ -201,10 +201,10 @@ computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(
         changed = dict(self._columns)
         for name, each in by_name.items():
             expression = query_string.lookup(name, self._columns)
-            if _is_unit(expression, self._root) and not isinstance(given, Mapping):
+            if _is_unit(expression, self._table) and not isinstance(given, Mapping):
                 continue
             self._not_the_unit(name)
-            column = PrivateSeries(self._root, name, expression, self._where)
+            column = PrivateSeries(self._table, name, expression, self._where)
             changed[name] = change(column, each)._expression
         return self._with(changed, self._where, self._selected)
 
@@ -216,7 +216,7 @@ def is_along_rows(axis: object) -> bool:
     if isinstance(axis, int | str) and not isinstance(axis, bool) and axis in (0, "index", "rows"):
         return False
     raise QueryError(
-        f"axis={shown(axis)} must be 0, the columns, or 1, for each row. Nothing was charged."
+        f"axis={quoted(axis)} must be 0, the columns, or 1, for each row. Nothing was charged."
     )
 
 
@@ -243,8 +243,8 @@ def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
     return weights
 
 
-def _is_unit(expression: Expression, root: Root) -> bool:
-    return isinstance(expression, Column) and expression.name == root.source.unit.column
+def _is_unit(expression: Expression, table: Table) -> bool:
+    return isinstance(expression, Column) and expression.name == table.source.unit.column
 
 
 def variables_of(frame: FrameType) -> Callable[[str], Any]:

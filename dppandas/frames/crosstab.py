@@ -6,10 +6,10 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from ..columns.private_rows import Rows, listed
-from ..errors import QueryError, is_one_of, parameters, quiet, shown
-from ..privacy.accounting.losses import More
-from ..release.asking import asks
+from ..columns.private_rows import PrivateTable, listed
+from ..errors import QueryError, hide_internals, is_one_of, parameters, quoted
+from ..privacy.accounting.losses import ReleaseOptions
+from ..release.asking import release_method
 from ..release.private import Private
 from ..rows import query_string
 from ..rows.facts.keys import is_hashable
@@ -21,10 +21,10 @@ from .groupby import PrivateGroupBy
 AGGREGATES = ("count", "sum", "mean", "median", "quantile", "min", "max", "var", "std")
 
 
-class Crossing(Summaries):
+class CrosstabMethods(Summaries):
     """What a frame answers by keys down and keys across."""
 
-    @asks
+    @release_method
     def crosstab(
         self,
         index: Any,
@@ -35,7 +35,7 @@ class Crossing(Summaries):
         margins: bool = False,
         margins_name: str = "All",
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """How many rows have each pair of keys: an int DataFrame, shaped as `pandas.crosstab`.
 
@@ -60,10 +60,10 @@ class Crossing(Summaries):
         ((3, 3), True)
         """
         if not isinstance(margins, bool):
-            raise QueryError(f"margins={shown(margins)} must be True or False.")
+            raise QueryError(f"margins={quoted(margins)} must be True or False.")
         if not (isinstance(normalize, bool) or is_one_of(normalize, ("all", "index", "columns"))):
             raise QueryError(
-                f'normalize={shown(normalize)} must be False, True, "all", "index" or "columns".'
+                f'normalize={quoted(normalize)} must be False, True, "all", "index" or "columns".'
             )
         sides = names_of(index), names_of(columns)
         if not all(sides):
@@ -83,7 +83,7 @@ class Crossing(Summaries):
         what = f"crosstab of {listed(sides[0])} by {listed(sides[1])} ({cells.described})"
         return self._answer(statistic, f"shares: {what}" if share else what, epsilon, **more)
 
-    @asks
+    @release_method
     def pivot_table(
         self,
         values: Any = None,
@@ -94,7 +94,7 @@ class Crossing(Summaries):
         keys: object = None,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """One aggregate of one column for each combination of keys: a DataFrame, shaped as
         DataFrame.pivot_table.
@@ -141,7 +141,7 @@ def names_of(given: Any) -> list[Any]:
             )
         if not is_hashable(name):
             raise QueryError(
-                f"columns are given by name, and {shown(name)} is none. Nothing was computed or "
+                f"columns are given by name, and {quoted(name)} is none. Nothing was computed or "
                 "charged."
             )
     return names
@@ -150,7 +150,7 @@ def names_of(given: Any) -> list[Any]:
 def _and_sum(labels: pd.Index, name: object) -> pd.Index:
     """Labels, and one for the sum of all."""
     if not isinstance(name, str):
-        raise QueryError(f"margins_name={shown(name)} must be a text.")
+        raise QueryError(f"margins_name={quoted(name)} must be a text.")
     if isinstance(labels, pd.MultiIndex):
         last: tuple[str, ...] = (name, *[""] * (labels.nlevels - 1))
         taken = last in labels
@@ -159,7 +159,7 @@ def _and_sum(labels: pd.Index, name: object) -> pd.Index:
         taken = name in labels.tolist()
         both = pd.Index([*labels.tolist(), name], name=labels.name, tupleize_cols=False)
     if taken:
-        raise QueryError(f"margins_name={shown(name)} is a key already. Nothing was charged.")
+        raise QueryError(f"margins_name={quoted(name)} is a key already. Nothing was charged.")
     return both
 
 
@@ -168,7 +168,7 @@ class Pivot(PrivateGroupBy):
 
     def __init__(
         self,
-        table: Rows,
+        table: PrivateTable,
         sides: tuple[list[Any], list[Any]],
         keys: object,
         values: Any,
@@ -195,13 +195,15 @@ class Pivot(PrivateGroupBy):
     def _by_group(self, what: str) -> str:
         return f"pivot table: {super()._by_group(what)}"
 
-    @quiet
-    def of(self, aggfunc: object, bounds: object, epsilon: object, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def of(
+        self, aggfunc: object, bounds: object, epsilon: object, **more: Unpack[ReleaseOptions]
+    ) -> Any:
         """The answer of one aggregate."""
         offered = [name for name in AGGREGATES if hasattr(PrivateGroupBy, name)]
         if not is_one_of(aggfunc, offered):
             raise QueryError(
-                f"aggfunc={shown(aggfunc)} must be one of {', '.join(offered)}, and one alone. "
+                f"aggfunc={quoted(aggfunc)} must be one of {', '.join(offered)}, and one alone. "
                 "Nothing was computed or charged."
             )
         method = getattr(self, str(aggfunc))

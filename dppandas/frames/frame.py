@@ -13,10 +13,10 @@ import pandas as pd
 
 from ..columns import refusals
 from ..columns.private_rows import once
-from ..errors import QueryError, quiet, shown
-from ..privacy.accounting.losses import More, gives_loss, parse_delta
+from ..errors import QueryError, hide_internals, quoted
+from ..privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta
 from ..privacy.accounting.measures import NOTHING
-from ..release.asking import asks
+from ..release.asking import release_method
 from ..rows.expressions import Column, Declared
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.domain import Declaration, parse_domain
@@ -26,21 +26,21 @@ from ..rows.facts.units import MOST_ROWS
 from ..rows.query_string import lookup
 from ..statistics import Cells, Layout, Truncation
 from .crosstab import names_of
-from .frame_answers import FrameAnswers
-from .groupby import PrivateGroupBy, Undeclared, UnknownGroups
+from .frame_answers import FrameAggregations
+from .groupby import PrivateGroupBy, UndeclaredCells, UnknownGroups
 from .partitions import cells_of, parts_of
 from .series import PrivateSeries
 from .tables import PerUnit
 
 
-class PrivateFrame(FrameAnswers):
+class PrivateFrame(FrameAggregations):
     """Rows about people that answer only through releases. It shows its schema, never its rows."""
 
     # what is public
 
-    @asks
+    @release_method
     def describe(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """The public schema: each column with the kind, bounds or keys declared for it. With
         epsilon= (or bounds=) pandas' eight figures of each column: a DataFrame.
@@ -55,7 +55,7 @@ class PrivateFrame(FrameAnswers):
         if bounds is not None or gives_loss(epsilon, more):
             self._some_columns()
             return self._described(bounds, epsilon, **more)
-        declared = [self._root.declared(expression) for expression in self._columns.values()]
+        declared = [self._table.declared(expression) for expression in self._columns.values()]
         held = [e.held if isinstance(e, Declared) else "" for e in self._columns.values()]
         return pd.DataFrame(
             {
@@ -66,7 +66,7 @@ class PrivateFrame(FrameAnswers):
             index=pd.Index(list(self._columns), name="column", tupleize_cols=False),
         )
 
-    @quiet
+    @hide_internals
     def declare(self, facts: object = None, /, **columns: object) -> Self:
         """A new frame that knows more public facts: bounds or keys of columns that had none.
 
@@ -96,8 +96,8 @@ ask .release(epsilon=…)>
         parsed = [parse_domain(given, list(self._columns), "declare") for given in (facts, columns)]
         twice = [name for name in parsed[0] if name in parsed[1]]
         if twice:
-            raise QueryError(f"declare names {shown(twice[0])} twice. {NOTHING}")
-        return self._with_root(self._root.declaring(self._of_source(parsed[0] | parsed[1])))
+            raise QueryError(f"declare names {quoted(twice[0])} twice. {NOTHING}")
+        return self._with_table(self._table.declaring(self._of_source(parsed[0] | parsed[1])))
 
     def _of_source(self, declared: dict[Any, Declaration]) -> dict[Any, Declaration]:
         """What is declared of columns here as facts about those of the source."""
@@ -106,18 +106,18 @@ ask .release(epsilon=…)>
             column = self._columns[name]
             if not isinstance(column, Column):
                 raise QueryError(
-                    f"{shown(name)} is computed from other columns, and no column of the source: "
+                    f"{quoted(name)} is computed from other columns, and no column of the source: "
                     "say what holds where it is computed, as in .clip(0, 1) for bounds and "
                     ".map({…}) or .cut([…]) for keys, or declare the columns that it is made of. "
                     f"{NOTHING}"
                 )
             if repr(found.setdefault(column.name, fact)) != repr(fact):
-                raise QueryError(f"declare says two things of column {shown(name)}. {NOTHING}")
+                raise QueryError(f"declare says two things of column {quoted(name)}. {NOTHING}")
         return found
 
-    @quiet
+    @hide_internals
     def __repr__(self) -> str:
-        source = self._root.source
+        source = self._table.source
         rows_kept = "" if self._where is None else f"\nrows where {self._where}"
         return (
             f"<private frame of {source.name} ({source.lineage}), protecting {source.unit}>"
@@ -125,23 +125,23 @@ ask .release(epsilon=…)>
         )
 
     def _repr_html_(self) -> str:
-        source = self._root.source
+        source = self._table.source
         rows_kept = "" if self._where is None else f" · rows where {self._where}"
         head = f"private frame of {source.name} ({source.lineage}), protecting {source.unit}"
         return f"<div><p>{escape(head + rows_kept)}</p>{self.describe().to_html()}</div>"
 
-    @quiet
+    @hide_internals
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 
-    @quiet
+    @hide_internals
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(c for c in self._columns if isinstance(c, str))]
 
-    @quiet
+    @hide_internals
     def __getattr__(self, name: str) -> PrivateSeries:
         if not name.startswith("_") and name in self._columns and name not in refusals.VERBS:
-            return PrivateSeries(self._root, name, self._columns[name], self._where)
+            return PrivateSeries(self._table, name, self._columns[name], self._where)
         if name.startswith("_"):
             raise AttributeError(name)
         answers = (
@@ -153,19 +153,19 @@ ask .release(epsilon=…)>
 
     # units
 
-    @quiet
+    @hide_internals
     def per_unit(self) -> PerUnit[PrivateFrame]:
         """One row for each unit: ``per_unit().agg(spend=("amount", "sum"))``. See `PerUnit`."""
-        if self._root.source.unit.column is None:
+        if self._table.source.unit.column is None:
             raise QueryError(
                 "each row is one unit here. per_unit() is for a source with a unit column: "
                 'dp.protect(df, …, unit="person_id", max_rows=…). Nothing was computed or charged.'
             )
         return PerUnit(self)
 
-    @asks
+    @release_method
     def truncated(
-        self, *, counted: int | None = None, epsilon: object = None, **more: Unpack[More]
+        self, *, counted: int | None = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """The shares of rows that max_rows keeps and drops: what truncation changes.
 
@@ -176,18 +176,18 @@ ask .release(epsilon=…)>
         *Guarantee*: epsilon-differential privacy of the unit, with ℓ1 sensitivity `counted`
         (docs/proofs/units.md).
         """
-        if self._root.source.unit.column is None:
+        if self._table.source.unit.column is None:
             raise QueryError(
                 "each row is one unit here, and max_rows drops none: truncated() is for a source "
                 'with a unit column, dp.protect(df, …, unit="person_id", max_rows=…). Nothing was '
                 "computed or charged."
             )
-        most = self._root.source.unit.max_rows
-        name = next(n for n in ("rows", "rows_") if n != self._root.source.unit.column)
+        most = self._table.source.unit.max_rows
+        name = next(n for n in ("rows", "rows_") if n != self._table.source.unit.column)
         per_unit = self.per_unit().agg(**{name: "size"})
         up_to = 10 * most if counted is None else counted
         if isinstance(up_to, bool) or not isinstance(up_to, int) or not most < up_to <= MOST_ROWS:
-            raise QueryError(f"counted={shown(counted)} must be a whole number above {most}.")
+            raise QueryError(f"counted={quoted(counted)} must be a whole number above {most}.")
         labels = pd.Index(["kept", "dropped"], name="rows")
         layout = Layout(integer=False, index=labels, name="proportion")
         statistic = Truncation(Cells(), layout, per_unit._columns[name], most, up_to)
@@ -195,7 +195,7 @@ ask .release(epsilon=…)>
             statistic, f"rows beyond max_rows={most}, of {up_to}", epsilon, **more
         )
 
-    @asks
+    @release_method
     def groupby(
         self,
         by: Any,
@@ -245,11 +245,11 @@ ask .release(epsilon=…)>
             once(names)
             self._some_columns()
             by = tuple(lookup(name, self._columns) for name in names)
-            return UnknownGroups(self, names, Undeclared(by, delta=parse_delta(delta)), None)
+            return UnknownGroups(self, names, UndeclaredCells(by, delta=parse_delta(delta)), None)
         names, cells = cells_of(self, by, keys, "groupby")
         return PrivateGroupBy(self, names, cells, None)
 
-    @asks
+    @release_method
     def partition(self, by: Any, keys: object = None) -> dict[Any, PrivateFrame]:
         """Private frames of the rows of each declared key: a dict, in declared order.
 
@@ -284,7 +284,7 @@ ask .release(epsilon=…)>
         return parts_of(self, by, keys)
 
 
-@quiet
+@hide_internals
 def crosstab(
     index: Any,
     columns: Any,
@@ -294,7 +294,7 @@ def crosstab(
     margins: bool = False,
     margins_name: str = "All",
     epsilon: object = None,
-    **more: Unpack[More],
+    **more: Unpack[ReleaseOptions],
 ) -> Any:
     """`PrivateFrame.crosstab`, spelled like `pandas.crosstab`: of private columns or lists of them.
 
@@ -319,9 +319,9 @@ charged; ask .release(epsilon=…)>
     if len({name for name, _ in named}) < len(named):
         raise QueryError("two of these columns have one name; rename one. Nothing was charged.")
     first = named[0][1]
-    facts = {c: fact for _, each in named for c, fact in each._root.source.domain.items()}
+    facts = {c: fact for _, each in named for c, fact in each._table.source.domain.items()}
     table = PrivateFrame(
-        first._root.knowing(facts),
+        first._table.knowing(facts),
         {name: first._other(column) for name, column in named},
         first._where,
     )

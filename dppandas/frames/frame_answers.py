@@ -9,9 +9,9 @@ import pandas as pd
 
 from ..columns.rowwise import true
 from ..errors import QueryError
-from ..privacy.accounting.losses import ByError, More, gives_loss
+from ..privacy.accounting.losses import ReleaseOptions, TargetErrorOptions, gives_loss
 from ..privacy.accounting.measures import NOTHING
-from ..release.asking import asks
+from ..release.asking import release_method
 from ..release.blocks import split
 from ..release.blocks.bundle import Name, by_row
 from ..rows.expressions import Expression, need
@@ -23,12 +23,12 @@ from ..rows.query_string import lookup
 from ..statistics import Cells, Count, Layout, Sum
 from .answers.arguments import briefly, pearson, weights_of
 from .column_verbs import is_along_rows
-from .crosstab import Crossing
+from .crosstab import CrosstabMethods
 from .series import PrivateSeries
-from .transformations import Verbs
+from .transformations import Transformations
 
 
-class FrameAnswers(Verbs, Crossing):
+class FrameAggregations(Transformations, CrosstabMethods):
     """The answers of a frame, with one entry for each column or combination of keys."""
 
     def _operands(self) -> dict[Any, Expression]:
@@ -43,7 +43,7 @@ class FrameAnswers(Verbs, Crossing):
         return self._with(self._columns, self._where, selected=True)
 
     def _column(self, name: Any) -> PrivateSeries:
-        return PrivateSeries(self._root, name, lookup(name, self._columns), self._where)
+        return PrivateSeries(self._table, name, lookup(name, self._columns), self._where)
 
     def _by_column(self, value: Any) -> dict[Any, Any]:
         return dict(zip(self._columns, value.tolist(), strict=True))
@@ -64,14 +64,14 @@ class FrameAnswers(Verbs, Crossing):
         others = {name: e for name, e in self._columns.items() if name != weights}
         return self._with(others, self._where, self._selected)
 
-    @asks
+    @release_method
     def count(
         self,
         *,
         weights: object = None,
         weight_bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The number of rows: an int. With columns selected (``[["a", "b"]]``), how many values
         of each are not missing: a Series.
@@ -93,8 +93,8 @@ class FrameAnswers(Verbs, Crossing):
         statistic = Sum(Cells(), Layout(integer=False), (weighing.expression,), grids)
         return self._answer(statistic, f"count{weighing}", epsilon, **more)
 
-    @asks
-    def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The number of rows: an int. See `count`.
 
         *Guarantee*: epsilon-differential privacy of the unit; ℓ1 sensitivity 1 a row
@@ -103,7 +103,7 @@ class FrameAnswers(Verbs, Crossing):
         statistic = Count(Cells(), Layout(integer=True))
         return self._answer(statistic, "count", epsilon, **more)
 
-    @asks
+    @release_method
     def sum(
         self,
         *,
@@ -113,7 +113,7 @@ class FrameAnswers(Verbs, Crossing):
         at_most: object = None,
         norm: object = None,
         epsilon: object = None,
-        **more: Unpack[ByError],
+        **more: Unpack[TargetErrorOptions],
     ) -> Any:
         """For each column the sum of its values clipped to bounds: a float Series.
 
@@ -137,7 +137,7 @@ class FrameAnswers(Verbs, Crossing):
         >>> bool(few.sum() < 400), dp.record(few).scale
         (True, 2.0)
         """
-        declared = [self._root.declared(e) for e in self._columns.values()]
+        declared = [self._table.declared(e) for e in self._columns.values()]
         is_bounded = bounds is not None or any(isinstance(d, Bounds | Span) for d in declared)
         if is_bounded or any(x is not None for x in (weights, weight_bounds, norm)):
             if at_most is not None:
@@ -156,20 +156,20 @@ class FrameAnswers(Verbs, Crossing):
             )
         for expression in self._operands().values():
             what = "the number of True (a sum of numbers needs bounds=)"
-            need(expression, kinds.TRUTHS, self._root.source.facts, what)
+            need(expression, kinds.TRUTHS, self._table.source.facts, what)
         tests = tuple(true(expression) for expression in self._operands().values())
         if at_most is None:
             statistic, what = Count(Cells(), self._shape(integer=True), tests), "sum of True"
         else:
             most = whole_number(at_most, "at_most", 1)
-            hashed = tuple(self._root.engine.columns)
+            hashed = tuple(self._table.engine.columns)
             what = f"sum of True (at most {most} a row)"
             statistic = Count(
                 Cells(), self._shape(integer=True), tests, at_most=most, hashed=hashed
             )
         return self._answer(statistic, self._titled(what), epsilon, **more)
 
-    @asks
+    @release_method
     def cov(
         self,
         ddof: int = 1,
@@ -177,7 +177,7 @@ class FrameAnswers(Verbs, Crossing):
         dropna: bool = False,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The covariance of each two columns, of values clipped to bounds: a square DataFrame.
 
@@ -196,7 +196,7 @@ class FrameAnswers(Verbs, Crossing):
         """
         return self._covariances("cov", ddof, dropna, bounds, epsilon, **more)
 
-    @asks
+    @release_method
     def corr(
         self,
         method: str = "pearson",
@@ -204,7 +204,7 @@ class FrameAnswers(Verbs, Crossing):
         dropna: bool = False,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The correlation of each two columns, of values clipped to bounds: a square DataFrame.
 
@@ -223,14 +223,14 @@ class FrameAnswers(Verbs, Crossing):
         pearson(method)
         return self._covariances("corr", 1, dropna, bounds, epsilon, **more)
 
-    @asks
+    @release_method
     def idxmax(
         self,
         axis: Any = 0,
         *,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The name of the column with the largest sum (without bounds, with most True values).
 
@@ -254,10 +254,10 @@ class FrameAnswers(Verbs, Crossing):
                 )
             return self._name_of(largest=True)
         scores = self.sum(bounds=bounds)
-        is_asked = gives_loss(epsilon, more) or split.answers(depth=1)
+        is_asked = gives_loss(epsilon, more) or split.answers_now(depth=1)
         return scores.idxmax(epsilon=epsilon, **more) if is_asked else scores
 
-    @asks
+    @release_method
     def value_counts(
         self,
         subset: Hashable | Sequence[Hashable] = None,
@@ -268,7 +268,7 @@ class FrameAnswers(Verbs, Crossing):
         *,
         keys: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """How many rows have each combination of declared keys: a Series named "count".
 

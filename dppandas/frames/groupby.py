@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self, Unpack
+from typing import Any, ClassVar, NoReturn, Self, Unpack
 
 import pandas as pd
 
 from ..columns import refusals
 from ..columns.bins import binned
-from ..columns.private_rows import Rows, listed, once
-from ..errors import QueryError, quiet, shown
-from ..privacy.accounting.losses import NO_DELTA, Delta, More
+from ..columns.private_rows import PrivateTable, listed, once
+from ..errors import QueryError, hide_internals, quoted
+from ..privacy.accounting.losses import NO_DELTA, Delta, ReleaseOptions
 from ..privacy.accounting.measures import NOTHING
-from ..release.asking import asks
+from ..release.asking import release_method
 from ..release.blocks.bundle import Name
 from ..release.unreleased import Unreleased, UnreleasedKeys
 from ..rows import query_string
 from ..rows.expressions import Expression
 from ..rows.facts.bounds import Bounds
-from ..statistics import BY_LABEL, Cells, Count, Distinct, Layout, Present, Statistic, Unknown
+from ..statistics import (
+    BY_LABEL,
+    Cells,
+    Count,
+    Distinct,
+    Layout,
+    OccurringKeys,
+    Statistic,
+    UndeclaredKeys,
+)
 from .answers.arguments import briefly, index, pearson
 from .answers.frequencies import counts_units
 from .answers.summaries import Summaries
@@ -30,17 +39,17 @@ from .series import PrivateSeries
 class PrivateGroupBy(Summaries):
     """Private rows grouped by declared keys; answers have one entry for each key, in that order."""
 
-    def __init__(self, table: Rows, names: list[Any], cells: Cells, selected: Any) -> None:
-        super().__init__(table._root, table._columns, table._where)
+    def __init__(self, table: PrivateTable, names: list[Any], cells: Cells, selected: Any) -> None:
+        super().__init__(table._table, table._columns, table._where)
         self._names = names
         self._by = cells
         self._selected = selected  # None: all other columns; a list; or one name
 
-    @quiet
+    @hide_internals
     def __repr__(self) -> str:
         return f"<private groups of {listed(self._names)}, {self._groups.described}>"
 
-    @quiet
+    @hide_internals
     def __getitem__(self, key: Any) -> PrivateGroupBy:
         selected = list(key) if isinstance(key, list | pd.Index) else key
         for name in selected if isinstance(selected, list) else [selected]:
@@ -48,7 +57,7 @@ class PrivateGroupBy(Summaries):
         once(selected if isinstance(selected, list) else [])
         return type(self)(self, self._names, self._groups, selected)
 
-    @quiet
+    @hide_internals
     def __getattr__(self, name: str) -> PrivateGroupBy:
         if not name.startswith("_") and name in self._columns:
             return self[name]
@@ -70,7 +79,7 @@ class PrivateGroupBy(Summaries):
         return {name: self._columns[name] for name in names}
 
     def _beside(self, weights: object) -> Self:
-        if self._selected is not None or weights is None or isinstance(weights, Rows):
+        if self._selected is not None or weights is None or isinstance(weights, PrivateTable):
             return self
         others = [name for name in self._operands() if name != weights]
         return type(self)(self, self._names, self._by, others)
@@ -87,7 +96,7 @@ class PrivateGroupBy(Summaries):
 
     def _column(self, name: Any) -> PrivateGroupBy:
         if not isinstance(name, Hashable):
-            raise QueryError(f"{shown(name)} is no column.")
+            raise QueryError(f"{quoted(name)} is no column.")
         return self[name]
 
     def _by_column(self, value: Any) -> dict[Any, Any]:
@@ -114,8 +123,8 @@ class PrivateGroupBy(Summaries):
     def _by_group(self, what: str) -> str:
         return f"{what} by {listed(self._names)} ({self._groups.described})"
 
-    @asks
-    def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The number of rows of each group: an int Series.
 
         *Guarantee*: epsilon-differential privacy of the unit; groups are disjoint
@@ -124,9 +133,9 @@ class PrivateGroupBy(Summaries):
         layout = Layout(integer=True, index=index(self._groups, self._names))
         return self._answer(Count(self._groups, layout), self._by_group("size"), epsilon, **more)
 
-    @asks
+    @release_method
     def describe(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """pandas' eight figures of each group, clipped to bounds: a DataFrame with a row a group,
         and for several columns eight columns for each. See `PrivateSeries.describe`.
@@ -142,7 +151,7 @@ class PrivateGroupBy(Summaries):
         """
         return self._described(bounds, epsilon, **more)
 
-    @asks
+    @release_method
     def value_counts(
         self,
         normalize: bool = False,
@@ -151,7 +160,7 @@ class PrivateGroupBy(Summaries):
         *,
         keys: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """How many rows of each group have each declared key of one column: a Series.
 
@@ -166,14 +175,14 @@ class PrivateGroupBy(Summaries):
             cells, names, normalize, sort, ascending, epsilon, len(inner), **more
         )
 
-    @asks
+    @release_method
     def hist(
         self,
         bins: Any = 10,
         range: Any = None,
         *,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """How many values of each group lie in each of some public bins of one column: an int
         Series by group and interval. Bins as in `PrivateSeries.hist`, the same for all groups.
@@ -187,13 +196,13 @@ class PrivateGroupBy(Summaries):
         ('a', Interval(0.0, 2.0, closed='left'))
         """
         column = self._one("hist")
-        inner, said = binned(self._root, column, self._columns[column], bins, range)
+        inner, said = binned(self._table, column, self._columns[column], bins, range)
         cells, names = self._within(inner), [*self._names, column]
         layout = Layout(integer=True, index=index(cells, names), name="count")
         what = self._by_group(f"hist of {self._columns[column]} ({said})")
         return self._answer(Count(cells, layout), what, epsilon, **more)
 
-    @asks
+    @release_method
     def cov(
         self,
         ddof: int = 1,
@@ -201,7 +210,7 @@ class PrivateGroupBy(Summaries):
         dropna: bool = False,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """For each group the covariance of each two columns, of values clipped to bounds: a
         DataFrame with a row for each group and column. See `PrivateFrame.cov`.
@@ -217,7 +226,7 @@ class PrivateGroupBy(Summaries):
         self._several("cov")
         return self._covariances("cov", ddof, dropna, bounds, epsilon, **more)
 
-    @asks
+    @release_method
     def corr(
         self,
         method: str = "pearson",
@@ -225,7 +234,7 @@ class PrivateGroupBy(Summaries):
         dropna: bool = False,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """For each group the correlation of each two columns, of values clipped to bounds: a
         DataFrame with a row for each group and column. See `PrivateFrame.corr`.
@@ -237,8 +246,10 @@ class PrivateGroupBy(Summaries):
         self._several("corr")
         return self._covariances("corr", 1, dropna, bounds, epsilon, **more)
 
-    @asks
-    def nunique(self, *, keys: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def nunique(
+        self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> Any:
         """How many of the declared keys of one column have a row in each group: an int Series. Of
         the unit column without keys: how many units have a row in each group.
 
@@ -256,11 +267,11 @@ class PrivateGroupBy(Summaries):
         """
         column = self._one("nunique")
         expression, layout = self._columns[column], self._shape(integer=True)
-        if counts_units(self._root, expression, keys):
+        if counts_units(self._table, expression, keys):
             units = Distinct(self._groups, layout)
             return self._answer(units, self._titled("nunique"), epsilon, **more)
         inner = self._cells([column], keys)
-        statistic = Present(self._within(inner), layout, groups=len(self._groups))
+        statistic = OccurringKeys(self._within(inner), layout, groups=len(self._groups))
         what = self._titled(f"nunique ({inner.described})")
         return self._answer(statistic, what, epsilon, **more)
 
@@ -287,8 +298,10 @@ class PrivateGroupBy(Summaries):
 
 
 @dataclass(frozen=True)
-class Undeclared(Cells):
+class UndeclaredCells(Cells):
     """The cells of keys that nobody declared."""
+
+    canonical_name: ClassVar[str] = "Undeclared"
 
     delta: Delta = NO_DELTA
 
@@ -311,7 +324,7 @@ class UnknownGroups(PrivateGroupBy):
         what: str,
         epsilon: object = None,
         kind: type[Unreleased] = Unreleased,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         if type(statistic) not in BY_LABEL or kind is not Unreleased:
             raise QueryError(
@@ -321,18 +334,19 @@ class UnknownGroups(PrivateGroupBy):
         if more.get("delta") is not None:
             raise QueryError(f"delta= was given to groupby, and counts once. {NOTHING}")
         delta = self._undeclared.delta
-        found = Unknown(Cells(), statistic.layout, self._groups.by, tuple(self._names), delta,
+        found = UndeclaredKeys(Cells(), statistic.layout, self._groups.by, tuple(self._names),
+        delta,
                         inner=statistic)  # fmt: skip
         return super()._answer(found, what, epsilon, UnreleasedKeys, **more)
 
     @property
-    def _undeclared(self) -> Undeclared:
-        if not isinstance(self._by, Undeclared):
+    def _undeclared(self) -> UndeclaredCells:
+        if not isinstance(self._by, UndeclaredCells):
             raise QueryError(f"these keys are declared. {NOTHING}")
         return self._by
 
-    @asks
-    def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The number of rows of each group that is told: an int Series.
 
         *Guarantee*: (epsilon, delta)-differential privacy of the unit, with the delta of groupby
@@ -342,11 +356,11 @@ class UnknownGroups(PrivateGroupBy):
             raise QueryError(f"delta= was given to groupby, and counts once. {NOTHING}")
         layout = Layout(integer=True, index=self._shape(integer=True).index)
         delta = self._undeclared.delta
-        statistic = Unknown(Cells(), layout, self._groups.by, tuple(self._names), delta)
+        statistic = UndeclaredKeys(Cells(), layout, self._groups.by, tuple(self._names), delta)
         what = self._by_group("size")
         return super(PrivateGroupBy, self)._answer(statistic, what, epsilon, UnreleasedKeys, **more)
 
-    @quiet
+    @hide_internals
     def agg(self, *args: Any, **more: Any) -> NoReturn:
         """Refused: ask for each statistic.
 
@@ -354,7 +368,7 @@ class UnknownGroups(PrivateGroupBy):
         """
         raise QueryError(f"by keys that nobody declared ask for each statistic apart. {NOTHING}")
 
-    @quiet
+    @hide_internals
     def value_counts(self, *args: Any, **more: Any) -> NoReturn:
         """Refused: count by both columns, ``value_counts`` of a frame.
 
@@ -363,7 +377,7 @@ class UnknownGroups(PrivateGroupBy):
         raise QueryError(f"count by both columns: frame.value_counts([…], delta=…). {NOTHING}")
 
 
-@quiet
+@hide_internals
 def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
     """`PrivateSeries.unique`, spelled like `pandas.unique`: the labels that many units have.
 
@@ -377,7 +391,7 @@ def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
     """
     if not isinstance(column, PrivateSeries):
         raise QueryError(
-            f"dp.unique takes a private column, such as df.dp['city'], not {shown(column)}; "
+            f"dp.unique takes a private column, such as df.dp['city'], not {quoted(column)}; "
             f"pandas.unique takes a plain one. {NOTHING}"
         )
     return column.unique(epsilon=epsilon, delta=delta)

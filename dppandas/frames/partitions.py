@@ -12,17 +12,17 @@ from ..ledger import canonical
 from ..privacy.accounting.composition import Part
 from ..privacy.accounting.measures import NOTHING
 from ..privacy.sampling import entropy
-from ..release.private import Root
+from ..release.private import Table
 from ..rows import expressions
 from ..rows.facts.keys import Keys
 from ..statistics import Cells
 from .crosstab import names_of
-from .transformations import Verbs
+from .transformations import Transformations
 
-V = TypeVar("V", bound=Verbs)
+V = TypeVar("V", bound=Transformations)
 
 
-def cells_of(frame: Verbs, by: Any, keys: object, verb: str) -> tuple[list[Any], Cells]:
+def cells_of(frame: Transformations, by: Any, keys: object, verb: str) -> tuple[list[Any], Cells]:
     """The columns and the declared keys that rows are grouped by."""
     names = names_of(by)
     if not names:
@@ -38,8 +38,8 @@ def cells_of(frame: Verbs, by: Any, keys: object, verb: str) -> tuple[list[Any],
 
 def parts_of(frame: V, by: Any, keys: object) -> dict[Any, V]:
     """See `PrivateFrame.partition`."""
-    root = frame._root
-    if not root.source.verified:
+    table = frame._table
+    if not table.source.verified:
         raise LineageError(
             "partition needs a verified frame, the one that dp.protect returned or made from it: "
             "parts are charged side by side because a person's rows lie in few of them, and what "
@@ -48,14 +48,14 @@ def parts_of(frame: V, by: Any, keys: object) -> dict[Any, V]:
         )
     names, cells = cells_of(frame, by, keys, "partition")
     found: Keys = cells.keys or Keys(())
-    name, labels = _names(root, names, cells.by, found)
-    divided = root.source.unit.max_rows * root.branches
+    name, labels = _names(table, names, cells.by, found)
+    divided = table.source.unit.max_rows * table.branches
     parts: dict[Any, V] = {}
     for position, label in enumerate(found.labels):
         part = Part(name, labels[position], divided)
         inside = expressions.InPart(cells.by, found, name, position)
         made = type(frame)(
-            replace(root, path=(*root.path, part)),
+            replace(table, path=(*table.path, part)),
             frame._columns,
             expressions.both(frame._where, inside),
         )
@@ -65,19 +65,19 @@ def parts_of(frame: V, by: Any, keys: object) -> dict[Any, V]:
 
 
 def _names(
-    root: Root, columns: list[Any], by: tuple[expressions.Expression, ...], keys: Keys
+    table: Table, columns: list[Any], by: tuple[expressions.Expression, ...], keys: Keys
 ) -> tuple[str, list[str]]:
     """What tells a partition from others, and its parts from one another.
 
     Two partitions of one name have the same rows to divide, and give each the same key. In another
     version of a source a person may have another value, and other keys may be found otherwise.
     """
-    source, shown = root.source, listed(columns)
+    source, shown = table.source, listed(columns)
     try:
         unit = (source.unit.column, source.unit.max_rows)
         if source.made is None:
-            raise canonical.NoText
-        said = canonical.key(source.version, unit, source.made, root.grown, by, keys.labels)
-    except canonical.NoText:  # another partition each time, which adds up
+            raise canonical.NoCanonicalText
+        said = canonical.key(source.version, unit, source.made, table.grown, by, keys.labels)
+    except canonical.NoCanonicalText:  # another partition each time, which adds up
         said = entropy.identifier()
     return f"{shown} {said}", [f"{i}: {label}"[:100] for i, label in enumerate(keys.labels)]

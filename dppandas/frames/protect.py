@@ -11,13 +11,20 @@ import pandas as pd
 from ..engines import truncation
 from ..engines.pandas import PandasEngine
 from ..engines.readers import Columns
-from ..errors import LineageError, QueryError, SourceError, quiet, shown
+from ..errors import LineageError, QueryError, SourceError, hide_internals, quoted
 from ..ledger.canonical import FORM
 from ..ledger.storage.store import Registered
 from ..privacy.sampling import entropy
-from ..release.private import Root
+from ..release.private import Table
 from ..release.query import UNNAMED, Source, Token
-from ..release.session import Holding, Known, Session, current, is_passing, known_sources
+from ..release.session import (
+    ProtectedSource,
+    Session,
+    SourceIdentity,
+    current,
+    identities,
+    is_scratch,
+)
 from ..rows.expressions import Column, Declared, Expression
 from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import SOURCE_ATTR
@@ -35,7 +42,7 @@ LONGEST_NAME = 200
 _KEY = entropy.key()
 
 
-@quiet
+@hide_internals
 def protect(
     df: pd.DataFrame,
     name: str,
@@ -85,43 +92,43 @@ ask .release(epsilon=…)>
     declared, meant = parse_domain(domain, columns), parse_kinds(kinds, columns)
     running = current()
     token = df.attrs.get(SOURCE_ATTR)
-    before = known_sources.get(str(token))
+    before = identities.get(str(token))
     _check_owner(owner, unit, token, before, running)
     terms: dict[str, object] = {"unit": owner, "version": version}
     schema, own = _schema(df, meant, running.strict), _own_copy(df)
     facts = truncation.fingerprint(own, _KEY)  # all columns are in forms of their own from here on
     own.detach()
-    holding = running.holdings.get(name)
-    if holding is None:
+    held = running.sources.get(name)
+    if held is None:
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(entropy.identifier(), name, owner, declared, version, is_new, schema=schema)
-        holding = _held(running, source, own, terms, facts, meant)
-    _refuse_others(running, holding, terms, facts, meant)
-    root = _root_of(holding, declared, schema, _levels(df))
-    if not is_passing():
-        df.attrs[SOURCE_ATTR] = Token(holding.source.id)
-    return PrivateFrame(root, _columns(columns, meant))
+        held = _held(running, source, own, terms, facts, meant)
+    _refuse_others(running, held, terms, facts, meant)
+    table = _table_of(held, declared, schema, _levels(df))
+    if not is_scratch():
+        df.attrs[SOURCE_ATTR] = Token(held.source.id)
+    return PrivateFrame(table, _columns(columns, meant))
 
 
 def _refuse_others(
-    running: Session, holding: Holding, terms: dict[str, object], facts: str, kinds: Schema
+    running: Session, held: ProtectedSource, terms: dict[str, object], facts: str, kinds: Schema
 ) -> None:
     """Refuse other terms, other data and other kinds under the name of a source. A kind may be
     declared later than others: what was asked before was asked of another column."""
     now = {f"kind of {column!r}": kind for column, kind in kinds.items()}
-    before = {f"kind of {c!r}": holding.kinds.get(c, kind) for c, kind in kinds.items()}
-    other = _difference({**holding.terms, **before}, {**terms, **now})
-    if not other and holding.fingerprint != facts:
+    before = {f"kind of {c!r}": held.kinds.get(c, kind) for c, kind in kinds.items()}
+    other = _difference({**held.terms, **before}, {**terms, **now})
+    if not other and held.fingerprint != facts:
         other = "other data"
     if other:
         raise SourceError(
-            f"source {holding.source.name!r} was protected before with {other}. Use another name "
+            f"source {held.source.name!r} was protected before with {other}. Use another name "
             "for another dataset; for another version of it end the session with dp.reset(), for "
             "one holds one version of a source. Nothing was computed or charged."
         )
-    _check_kinds(running, holding.source, kinds)
-    holding.kinds.update(kinds)
+    _check_kinds(running, held.source, kinds)
+    held.kinds.update(kinds)
 
 
 def _schema(df: pd.DataFrame, declared: Schema, strict: bool = False) -> dict[Any, Kind]:
@@ -137,15 +144,15 @@ def _columns(names: list[Any], declared: Schema) -> dict[Any, Expression]:
     }
 
 
-def _root_of(
-    holding: Holding, declared: dict[Any, Declaration], schema: Schema, levels: tuple[Any, ...]
-) -> Root:
+def _table_of(
+    held: ProtectedSource, declared: dict[Any, Declaration], schema: Schema, levels: tuple[Any, ...]
+) -> Table:
     """The table of a source, with just the facts that are declared now."""
-    known = holding.source
+    known = held.source
     known = known if known.schema == schema else replace(known, schema=schema)
     source = known if known.domain == declared else replace(known, domain={})
-    root = Root(source, holding.engine, holding.engine, levels=levels, facts=holding.facts)
-    return root.declaring(declared)
+    table = Table(source, held.engine, held.engine, levels=levels, facts=held.facts)
+    return table.declaring(declared)
 
 
 def _check_names(df: object, name: object, version: object) -> None:
@@ -153,13 +160,13 @@ def _check_names(df: object, name: object, version: object) -> None:
     if not isinstance(df, pd.DataFrame):
         raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
     if not isinstance(name, str) or not name.strip() or name == UNNAMED:
-        raise QueryError(f"name={shown(name)} must be a string that names the source.")
+        raise QueryError(f"name={quoted(name)} must be a string that names the source.")
     if version is not None and not isinstance(version, str):
-        raise QueryError(f"version={shown(version)} must be a string.")
+        raise QueryError(f"version={quoted(version)} must be a string.")
     for argument, said in (("name", name), ("version", version or "")):
         if len(said) > LONGEST_NAME or not said.isprintable():
             raise QueryError(
-                f"{argument}={shown(said)} must be one line of at most {LONGEST_NAME} characters, "
+                f"{argument}={quoted(said)} must be one line of at most {LONGEST_NAME} characters, "
                 "for the ledger prints it. Nothing was computed or charged."
             )
 
@@ -171,15 +178,17 @@ def _held(
     terms: dict[str, object],
     facts: str,
     kinds: Schema,
-) -> Holding:
+) -> ProtectedSource:
     """Hold a source with its data. Each ledger has its own key of a source; its name, a keyed hash,
     tells nothing of that."""
     key = _registered(running, source, own, kinds)
     engine = PandasEngine(own, source.unit, key)
-    mine = Holding(source, engine, terms, facts, hashing.digest("ledger", key), kinds=dict(kinds))
-    holding = running.holdings.setdefault(source.name, mine)
-    known_sources[holding.source.id] = Known(holding.source, facts, tuple(own))
-    return holding
+    mine = ProtectedSource(
+        source, engine, terms, facts, hashing.digest("ledger", key), kinds=dict(kinds)
+    )
+    held = running.sources.setdefault(source.name, mine)
+    identities[held.source.id] = SourceIdentity(held.source, facts, tuple(own))
+    return held
 
 
 def _registered(running: Session, source: Source, own: Columns, declared: Schema) -> bytes:
@@ -238,7 +247,7 @@ def _difference(before: dict[str, object], now: dict[str, object]) -> str:
     return f"other terms ({'; '.join(other)})" if other else ""
 
 
-@quiet
+@hide_internals
 def private(df: Any, unit: Any = None, max_rows: int | None = None, kinds: Any = None) -> Any:
     """What ``df.dp`` gives, for type checkers, and with a say in the privacy unit.
 
@@ -256,8 +265,8 @@ ask .release(epsilon=…)>
     if isinstance(df, pd.Series):
         if unit is not None and not _is_row(unit, [df.name]):
             raise QueryError(
-                f"a Series has no column {shown(unit)} to say whose values these are; use "
-                f"dp.private(df, unit={shown(unit)})['column']. Nothing was computed or charged."
+                f"a Series has no column {quoted(unit)} to say whose values these are; use "
+                f"dp.private(df, unit={quoted(unit)})['column']. Nothing was computed or charged."
             )
         return _series(df, row_level=_is_row(unit, [df.name]), kinds=kinds)
     if not isinstance(df, pd.DataFrame):
@@ -287,7 +296,7 @@ def _own_copy(df: pd.DataFrame) -> Columns:
 
 
 def _check_owner(
-    owner: Unit, unit: Any, token: object, before: Known | None, running: Session
+    owner: Unit, unit: Any, token: object, before: SourceIdentity | None, running: Session
 ) -> None:
     """A frame of a source with a unit column must not come back as one of single rows."""
     if token is None:
@@ -303,7 +312,7 @@ def _check_owner(
             )
         return
     was = before.source.unit.column
-    is_live = running.holding(before.source.id) is not None
+    is_live = running.protected(before.source.id) is not None
     if was is not None and owner.column != was and (is_live or unit is None):
         raise LineageError(
             f"this frame comes from source {before.source.name!r}, whose unit is {was!r}: "
@@ -326,13 +335,13 @@ def _frame(
         elif asked.column != source.unit.column:
             raise LineageError(
                 f"this frame comes from source {source.name!r}, which protects {source.unit}; "
-                f"unit={shown(unit)} can't change that. Leave unit= out."
+                f"unit={quoted(unit)} can't change that. Leave unit= out."
             )
     # A copy, so that the columns stay those that were checked, whatever happens to the frame.
     engine = PandasEngine(df.copy(deep=False), source.unit, entropy.key())
     source = replace(source, schema=_schema(df, declared))
-    root = Root(source, engine, df, row_level, refusal, _levels(df))
-    return PrivateFrame(root, _columns(columns, declared))
+    table = Table(source, engine, df, row_level, refusal, _levels(df))
+    return PrivateFrame(table, _columns(columns, declared))
 
 
 def _series(series: pd.Series, row_level: bool = False, kinds: Any = None) -> PrivateSeries:
@@ -341,8 +350,8 @@ def _series(series: pd.Series, row_level: bool = False, kinds: Any = None) -> Pr
     declared = parse_kinds({name: kinds} if isinstance(kinds, str) else kinds, [name])
     source = replace(source, schema={name: of_dtype(series.dtype), **declared})
     engine = PandasEngine(series.to_frame(name), source.unit, entropy.key())
-    root = Root(source, engine, series, row_level, refusal)
-    return PrivateSeries(root, series.name, _columns([name], declared)[name], None)
+    table = Table(source, engine, series, row_level, refusal)
+    return PrivateSeries(table, series.name, _columns([name], declared)[name], None)
 
 
 def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
@@ -350,7 +359,7 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
     token = attrs.get(SOURCE_ATTR)
     if token is None:
         return Source(""), ""
-    known = known_sources.get(str(token))
+    known = identities.get(str(token))
     if known is None:
         return Source(""), (
             "this frame carries the token of a source that this process never protected. Protect "
@@ -364,18 +373,18 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
             f"within reach here: keep it in the frame and select afterwards, as in "
             f"df.dp['income']. Nothing was computed or charged."
         )
-    if current().holding(source.id) is None:  # its session has ended; its unit has not
+    if current().protected(source.id) is None:  # its session has ended; its unit has not
         return Source("", unit=source.unit), ""
     return Source(source.id, source.name, source.unit, {}, source.version), ""
 
 
-@quiet
+@hide_internals
 def _of_frame(df: pd.DataFrame) -> PrivateFrame:
     """``df.dp``: differentially private answers from this DataFrame."""
     return _frame(df)
 
 
-@quiet
+@hide_internals
 def _of_series(series: pd.Series) -> PrivateSeries:
     """``series.dp``: differentially private answers from this Series."""
     return _series(series)

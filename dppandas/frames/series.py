@@ -10,9 +10,9 @@ import pandas as pd
 
 from ..columns import refusals
 from ..columns.ranges import bounds_of, measured, range_of
-from ..errors import QueryError, is_one_of, quiet, shown
-from ..privacy.accounting.losses import More
-from ..release.asking import asks
+from ..errors import QueryError, hide_internals, is_one_of, quoted
+from ..privacy.accounting.losses import ReleaseOptions
+from ..release.asking import release_method
 from ..release.blocks.bundle import Name
 from ..rows.expressions import Column, Expression, Outside
 from ..rows.facts.bounds import Bounds
@@ -28,13 +28,13 @@ LONGEST = 60
 class PrivateSeries(Frequencies):
     """One column of private rows, or a mask made from them."""
 
-    @quiet
+    @hide_internals
     def __repr__(self) -> builtins.str:
-        source = self._root.source
+        source = self._table.source
         filtered = "" if self._where is None else f" where {self._where}"
         return f"<private column {self._expression} of {source.name} ({source.lineage}){filtered}>"
 
-    @quiet
+    @hide_internals
     def __getattr__(self, name: builtins.str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -67,9 +67,9 @@ class PrivateSeries(Frequencies):
 
     # answers of a column alone
 
-    @asks
+    @release_method
     def describe(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """pandas' eight figures of the values, clipped to bounds: a Series.
 
@@ -86,7 +86,7 @@ class PrivateSeries(Frequencies):
         """
         return self._described(bounds, epsilon, **more)
 
-    @asks
+    @release_method
     def median(
         self,
         *,
@@ -94,7 +94,7 @@ class PrivateSeries(Frequencies):
         step: object = None,
         method: object = "exponential",
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The median of the values, clipped to bounds: `quantile` of one half.
 
@@ -110,7 +110,7 @@ class PrivateSeries(Frequencies):
             return self._smoothly("median", 0.5, bounds, epsilon, **more)
         return super().median(bounds=bounds, step=step, epsilon=epsilon, **more)
 
-    @asks
+    @release_method
     def quantile(
         self,
         q: object = 0.5,
@@ -119,12 +119,12 @@ class PrivateSeries(Frequencies):
         step: object = None,
         method: object = "exponential",
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """Values below which a share q of the values lies, clipped to bounds. Missing values are
         left out. For a list of shares they are the index, as in pandas.
 
-        q, bounds, step : as for the columns of a frame (`Answers.quantile`).
+        q, bounds, step : as for the columns of a frame (`Aggregations.quantile`).
         method : "exponential" chooses a point by its rank. "smooth" adds noise to the value of rank
             ⌈qn⌉, the wider the more a few rows could change it. It is better only where many values
             are equal or lie in few places; it takes one q, knows no error, and is experimental
@@ -148,7 +148,7 @@ class PrivateSeries(Frequencies):
     def _is_smooth(self, method: object) -> bool:
         if not is_one_of(method, ("exponential", "smooth")):
             raise QueryError(
-                f"method={shown(method)} must be 'exponential' or 'smooth'. Nothing was charged."
+                f"method={quoted(method)} must be 'exponential' or 'smooth'. Nothing was charged."
             )
         return method == "smooth"
 
@@ -158,7 +158,7 @@ class PrivateSeries(Frequencies):
         q: object,
         bounds: object,
         epsilon: object,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         shares, label = quantiles_of(q)
         if isinstance(label, list):
@@ -169,14 +169,14 @@ class PrivateSeries(Frequencies):
         said = what if what == "median" else f"{what} {label:g}"
         return self._answer(statistic, self._titled(f"smooth {said}", parsed), epsilon, **more)
 
-    @asks
+    @release_method
     def trimmed_mean(
         self,
         *,
         trim: object = None,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The mean of the values without the smallest and the largest: a float, with noise that is
         the wider the more a few rows could change it. Missing values are left out, others clipped
@@ -208,9 +208,9 @@ class PrivateSeries(Frequencies):
         title = self._titled(f"trimmed mean ({cut} rows at each end)", parsed)
         return self._answer(statistic, title, epsilon, **more)
 
-    @asks
+    @release_method
     def clipped(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """The shares of values below, inside and above bounds: what clipping would change.
 
@@ -225,7 +225,7 @@ class PrivateSeries(Frequencies):
         >>> ages.dp.clipped(bounds=(0, 99), epsilon=1).index.tolist()
         ['below', 'inside', 'above']
         """
-        found = range_of(self._root, self.name, self._expression, bounds)
+        found = range_of(self._table, self.name, self._expression, bounds)
         (expression,), (bound,) = measured((self._expression,), (found,))
         keys = Keys(Outside.labels)
         cells = Cells((Outside(expression, bound),), keys)
@@ -236,7 +236,7 @@ class PrivateSeries(Frequencies):
             statistic, f"values of {self._expression} outside {bound}", epsilon, **more
         )
 
-    @asks
+    @release_method
     def cov(
         self,
         other: Any,
@@ -244,7 +244,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The covariance with another private column of the same rows: a float.
 
@@ -261,7 +261,7 @@ class PrivateSeries(Frequencies):
         """
         return self._with_other("cov", other, ddof, bounds, epsilon, **more)
 
-    @asks
+    @release_method
     def corr(
         self,
         other: Any,
@@ -269,7 +269,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The correlation with another private column of the same rows: a float from -1 to 1.
 
@@ -288,7 +288,7 @@ class PrivateSeries(Frequencies):
         ddof: object,
         bounds: object,
         epsilon: object,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         if not isinstance(other, PrivateSeries):
             raise QueryError(
@@ -297,7 +297,7 @@ class PrivateSeries(Frequencies):
         operands = (self._expression, self._other(other))
         names = (self.name, other.name)
         parsed = tuple(
-            bounds_of(self._root, name, expression, bounds)
+            bounds_of(self._table, name, expression, bounds)
             for name, expression in zip(names, operands, strict=True)
         )
         freedom = checked_ddof(ddof, parsed)
@@ -307,8 +307,8 @@ class PrivateSeries(Frequencies):
         title = f"{what} of {operands[0]} in {parsed[0]} and {operands[1]} in {parsed[1]}"
         return self._answer(statistic, title, epsilon, **more)
 
-    @asks
-    def size(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The number of rows, missing values and all: an int.
 
         *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/counts.md).
@@ -316,7 +316,7 @@ class PrivateSeries(Frequencies):
         return self._answer(Count(Cells(), Layout(integer=True)), "count", epsilon, **more)
 
 
-@quiet
+@hide_internals
 def cut(
     x: Any, bins: Any, labels: Any = None, right: bool = True, include_lowest: bool = False
 ) -> PrivateSeries:

@@ -10,9 +10,9 @@ from typing import Any, Generic, NoReturn, TypeVar
 from ..columns import refusals
 from ..engines.base import AGGREGATES
 from ..engines.per_unit import CHOSEN
-from ..errors import LineageError, QueryError, is_one_of, quiet, shown
+from ..errors import LineageError, QueryError, hide_internals, is_one_of, quoted
 from ..ledger import canonical
-from ..release.private import Private, Root
+from ..release.private import Private, Table
 from ..release.session import made_tables
 from ..rows import expressions, query_string
 from ..rows.accumulators import MOST_BRANCHES
@@ -20,9 +20,9 @@ from ..rows.expressions import Column, Expression
 from ..rows.facts import kinds
 from ..rows.facts.declared import Facts
 from ..rows.facts.units import Unit
-from .transformations import Parts, Verbs
+from .transformations import Branch, Transformations
 
-V = TypeVar("V", bound=Verbs)
+V = TypeVar("V", bound=Transformations)
 
 #: Aggregates that are made of values of some kinds only; the others of any.
 _AGGREGATED: dict[str, frozenset[kinds.Kind]] = {
@@ -40,9 +40,9 @@ def _kind_of(facts: expressions.Facts, expression: Expression | None, how: str) 
     return expression.kind(facts.schema) if expression and is_one else kinds.NUMBER
 
 
-def _domain_of(root: Root, asked: Mapping[Any, tuple[Expression | None, str]]) -> dict[Any, Any]:
+def _domain_of(table: Table, asked: Mapping[Any, tuple[Expression | None, str]]) -> dict[Any, Any]:
     """What is declared of the values holds for one of them."""
-    chosen = {n: root.declared(e) for n, (e, how) in asked.items() if e and how in CHOSEN}
+    chosen = {n: table.declared(e) for n, (e, how) in asked.items() if e and how in CHOSEN}
     return {name: declared for name, declared in chosen.items() if declared is not None}
 
 
@@ -57,11 +57,11 @@ class PerUnit(Private, Generic[V]):
     def __init__(self, frame: V) -> None:
         self._frame = frame
 
-    @quiet
+    @hide_internals
     def __repr__(self) -> str:
-        return f"<one row for each {self._frame._root.source.unit.column!r} of {self._frame!r}>"
+        return f"<one row for each {self._frame._table.source.unit.column!r} of {self._frame!r}>"
 
-    @quiet
+    @hide_internals
     def agg(self, *unnamed: Any, **columns: Any) -> V:
         """A private frame of one row a unit: each column a (column, how) pair, or "size".
 
@@ -81,8 +81,8 @@ class PerUnit(Private, Generic[V]):
 charged; ask .release(epsilon=…)>
         """
         frame = self._frame
-        root = frame._root
-        unit = root.source.unit.column
+        table = frame._table
+        unit = table.source.unit.column
         if unnamed or not columns:
             raise QueryError(
                 'agg takes names for the columns it makes, such as agg(spend=("amount", "sum")). '
@@ -94,39 +94,39 @@ charged; ask .release(epsilon=…)>
             pair = (None, "size") if is_one_of(given, ("size",)) else given
             if not (isinstance(pair, tuple) and len(pair) == 2 and is_one_of(pair[1], AGGREGATES)):
                 raise QueryError(
-                    f"{name}={shown(given)} must be a pair such as ('amount', 'sum'), with one of "
+                    f"{name}={quoted(given)} must be a pair such as ('amount', 'sum'), with one of "
                     f"{', '.join(AGGREGATES)}. Nothing was computed or charged."
                 )
             column, how = pair
             asked[name] = (
                 None if column is None else query_string.lookup(column, frame._columns), str(how)
             )  # fmt: skip
-        facts = root.source.facts
+        facts = table.source.facts
         for name, (expression, how) in asked.items():
             if expression is not None:
                 expressions.check(expression, facts)
                 expressions.need(
                     expression, _AGGREGATED.get(how, kinds.ANY), facts, f"{name}, the {how}"
                 )
-        made = _name_of(root.source.made, frame._where, root.branches, asked)
+        made = _name_of(table.source.made, frame._where, table.branches, asked)
         schema = {unit: facts.schema.get(unit, kinds.UNKNOWN)}
         schema |= {name: _kind_of(facts, *each) for name, each in asked.items()}
         source = replace(
-            root.source, unit=Unit(unit, 1), domain=_domain_of(root, asked), made=made,
+            table.source, unit=Unit(unit, 1), domain=_domain_of(table, asked), made=made,
             schema=schema,
         )  # fmt: skip
-        engine = root.engine.per_unit(frame._where, root.branches, asked)
+        engine = table.engine.per_unit(frame._where, table.branches, asked)
         if source.verified and made is not None:
             made_tables[source.id, made] = engine
         # All rows of a unit are read, those too that max_rows drops: some may lie in each part, and
         # so what is asked of the table is charged to the whole.
         new_root = replace(
-            root, source=source, engine=engine, data=engine, branches=1, grown=(), path=(),
+            table, source=source, engine=engine, data=engine, branches=1, grown=(), path=(),
             facts=Facts(),
         )  # fmt: skip
         return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
 
-    @quiet
+    @hide_internals
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -137,11 +137,11 @@ def _name_of(*steps: Any) -> str | None:
     """A name of how a table was made, so that answers from another aren't taken for its own."""
     try:
         return None if steps[0] is None else canonical.key(*steps)
-    except canonical.NoText:
+    except canonical.NoCanonicalText:
         return None
 
 
-@quiet
+@hide_internals
 def concat(frames: Sequence[V]) -> V:
     """The rows of several private frames of *one* source, one below the other.
 
@@ -156,33 +156,33 @@ def concat(frames: Sequence[V]) -> V:
     4
     """
     given = list(frames) if isinstance(frames, Sequence) else []
-    if not given or not all(isinstance(frame, Verbs) for frame in given):
+    if not given or not all(isinstance(frame, Transformations) for frame in given):
         raise QueryError("dp.concat takes a list of private frames.")
-    first = given[0]._root
+    first = given[0]._table
     for frame in given[1:]:
-        root = frame._root
-        if root.engine is not first.engine or root.source.id != first.source.id:
+        table = frame._table
+        if table.engine is not first.engine or table.source.id != first.source.id:
             raise LineageError(
                 "these private frames come from different sources or tables: the privacy of people "
                 "in both would not be kept. Nothing was computed or charged."
             )
-    parts: list[Parts] = [
+    parts: list[Branch] = [
         (
             {name: e.at(i) for name, e in frame._columns.items()},
             None if frame._where is None else frame._where.at(i),
         )
         for frame in given
-        for i in range(frame._root.branches)
+        for i in range(frame._table.branches)
     ]
     if len(parts) > MOST_BRANCHES:
         raise QueryError(
             f"that would be {len(parts)} frames; at most {MOST_BRANCHES} are possible."
         )
-    roots = [frame._root for frame in given]
-    facts = {column: fact for root in roots for column, fact in root.source.domain.items()}
-    paths = [root.path for root in roots]
+    tables = [frame._table for frame in given]
+    facts = {column: fact for table in tables for column, fact in table.source.domain.items()}
+    paths = [table.path for table in tables]
     shared = takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
-    whole = given[0]._with_root(first.knowing(facts))
+    whole = given[0]._with_table(first.knowing(facts))
     return whole._branched(
-        parts, tuple(root.grown for root in roots), tuple(part for part, *_ in shared)
+        parts, tuple(table.grown for table in tables), tuple(part for part, *_ in shared)
     )

@@ -13,22 +13,22 @@ import pandas as pd
 from ..columns.columns import kept
 from ..columns.private_rows import once
 from ..columns.rowwise import present
-from ..errors import LineageError, QueryError, caller, is_one_of, quiet, shown
+from ..errors import LineageError, QueryError, caller, hide_internals, is_one_of, quoted
 from ..privacy.accounting.composition import Path
-from ..release.asking import asks
+from ..release.asking import release_method
 from ..release.private import Private
 from ..rows import expressions, query_string
 from ..rows.accumulators import MOST_BRANCHES
 from ..rows.expressions import Expression, Literal
 from ..rows.public_tables import public_table
-from .column_verbs import ColumnVerbs, variables_of
+from .column_verbs import ColumnTransformations, variables_of
 from .series import PrivateSeries
 
 
-class Verbs(ColumnVerbs):
+class Transformations(ColumnTransformations):
     """Private rows of which others are made."""
 
-    @quiet
+    @hide_internals
     def query(self, expr: str) -> Self:
         """Keep the rows for which a query string is true, in the grammar of DataFrame.query.
 
@@ -45,7 +45,7 @@ class Verbs(ColumnVerbs):
         condition = query_string.parse(expr, self._columns, variables_of(caller(sys._getframe())))
         return self._with(self._columns, expressions.both(self._where, condition), self._selected)
 
-    @quiet
+    @hide_internals
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, PrivateSeries):
             return self._with(self._columns, kept(self, key), self._selected)
@@ -60,9 +60,9 @@ class Verbs(ColumnVerbs):
                 "as frame[frame['age'] > 30]; rows can't be chosen by position or by plain values."
             )
         expression = self._found_column(key)
-        return PrivateSeries(self._root, key, expression, self._where)
+        return PrivateSeries(self._table, key, expression, self._where)
 
-    @asks
+    @release_method
     def dropna(self, *, subset: Any = None, how: str = "any") -> Self:
         """Only rows in which no value of some columns (how="all": not every one) is missing.
 
@@ -82,7 +82,7 @@ class Verbs(ColumnVerbs):
             self._selected,
         )
 
-    @asks
+    @release_method
     def merge(
         self,
         right: Any,
@@ -123,21 +123,21 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             or len(suffixes) != 2
             or not all(isinstance(each, str | None) for each in suffixes)
         ):
-            raise QueryError(f"suffixes={shown(suffixes)} must be two texts, or None for none.")
+            raise QueryError(f"suffixes={quoted(suffixes)} must be two texts, or None for none.")
         columns = {_suffixed(n, shared, suffixes[0]): e for n, e in self._columns.items()}
         if len(columns) < len(self._columns):
             raise QueryError("two columns would be called alike; set suffixes=.")
         for name, values in table.values.items():
             new = _suffixed(name, shared, suffixes[1])
             if new in columns:
-                raise QueryError(f"two columns would be called {shown(new)}; set suffixes=.")
+                raise QueryError(f"two columns would be called {quoted(new)}; set suffixes=.")
             self._not_the_unit(new)
             columns[new] = expressions.Lookup(by, table.keys, name, values, table.digest)
         matched = expressions.InTable(by, table.keys, table.digest)
         where = expressions.both(self._where, matched) if how == "inner" else self._where
         return self._with(columns, where, self._selected)
 
-    @asks
+    @release_method
     def explode(self, column: Any, *, max_items: int) -> Self:
         """A row for each element of a column of lists, at most max_items of them a row.
 
@@ -149,20 +149,20 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         >>> p.explode("tags", max_items=3)["tags"].value_counts(keys=["a", "b"], epsilon=1).name
         'count'
         """
-        most = MOST_BRANCHES // self._root.branches
+        most = MOST_BRANCHES // self._table.branches
         if (
             isinstance(max_items, bool)
             or not isinstance(max_items, int)
             or (not 1 <= max_items <= most)
         ):
             raise QueryError(
-                f"max_items={shown(max_items)} must be a whole number from 1 to {most}: the most "
+                f"max_items={quoted(max_items)} must be a whole number from 1 to {most}: the most "
                 "elements of a row that count. Nothing was computed or charged."
             )
         self._not_the_unit(column)
         operand = query_string.lookup(column, self._columns)
-        parts: list[Parts] = []
-        for branch in range(self._root.branches):
+        parts: list[Branch] = []
+        for branch in range(self._table.branches):
             here = operand.at(branch)
             columns = {name: e.at(branch) for name, e in self._columns.items()}
             where = None if self._where is None else self._where.at(branch)
@@ -173,10 +173,10 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                     else expressions.both(where, expressions.HasElement(here, i))
                 )
                 parts.append(({**columns, column: expressions.Element(here, i)}, kept))
-        return self._branched(parts, (*self._root.grown, max_items))
+        return self._branched(parts, (*self._table.grown, max_items))
 
     def _branched(
-        self, parts: Sequence[Parts], grown: tuple[Any, ...], path: Path | None = None
+        self, parts: Sequence[Branch], grown: tuple[Any, ...], path: Path | None = None
     ) -> Self:
         """The rows of several frames of one source, one below the other."""
         names = list(dict.fromkeys(name for columns, _ in parts for name in columns))
@@ -190,13 +190,13 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             if all(keep == expressions.EVERY for keep in keeps)
             else expressions.by_branch(keeps)
         )
-        path = self._root.path if path is None else path
-        root = replace(self._root, branches=len(parts), grown=grown, path=path, data=object())
-        frame = type(self)(root, columns, where)
+        path = self._table.path if path is None else path
+        table = replace(self._table, branches=len(parts), grown=grown, path=path, data=object())
+        frame = type(self)(table, columns, where)
         frame._selected = self._selected
         return frame
 
-    @asks
+    @release_method
     def sample(self, *, frac: float) -> Self:
         """The rows of a share of all units, chosen by a keyed hash of who they are.
 
@@ -206,25 +206,25 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         chosen by their contents. *Stability*: 1.
         """
         if isinstance(frac, bool) or not isinstance(frac, int | float) or not 0 < frac <= 1:
-            raise QueryError(f"frac={shown(frac)} must be a number above 0 and at most 1.")
-        unit = self._root.source.unit.column
-        names = self._root.engine.columns if unit is None else (unit,)
+            raise QueryError(f"frac={quoted(frac)} must be a number above 0 and at most 1.")
+        unit = self._table.source.unit.column
+        names = self._table.engine.columns if unit is None else (unit,)
         chosen = expressions.Sampled(float(frac), tuple(names), expressions.samples(self._where))
         return self._with(self._columns, expressions.both(self._where, chosen), self._selected)
 
-    @quiet
+    @hide_internals
     def copy(self, deep: bool = True) -> Self:
         """Itself: private frames are never changed in place."""
         return self
 
-    @quiet
+    @hide_internals
     def pipe(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         """``func(self, …)``, for method chains."""
         return func(self, *args, **kwargs)
 
 
 #: The columns of some rows, and what keeps them.
-Parts = tuple[Mapping[Any, Expression], Expression | None]
+Branch = tuple[Mapping[Any, Expression], Expression | None]
 
 
 def _suffixed(name: Any, shared: Sequence[Any], suffix: str | None) -> Any:

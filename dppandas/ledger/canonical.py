@@ -1,8 +1,8 @@
 """One text for each value: what tells equal queries, and what a store keeps of an answer.
 
 The text of a query depends on what is asked alone: not on the process, the order of arguments of
-``and``, the labels' layout or the version of pandas. Where a value has no such text, `NoText` is
-raised, and the query is none that could be answered from a store.
+``and``, the labels' layout or the version of pandas. Where a value has no such text,
+`NoCanonicalText` is raised, and the query is none that could be answered from a store.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..rows.values.cells import are_small
 from ..rows.values.families import OPAQUE
 
 #: What was said of parts, by their ids.
-Known = dict[int, tuple[Any, str]]
+Memo = dict[int, tuple[Any, str]]
 
 #: Counted up when equal queries get other texts. Where the integers of one statistic change, or how
 #: they are read, its class counts up its ``reading``.
@@ -43,7 +43,7 @@ def canonical_name(kind: type) -> str:
     return name
 
 
-class NoText(TypeError):
+class NoCanonicalText(TypeError):
     """A value that has no canonical text."""
 
 
@@ -53,12 +53,12 @@ def key(*parts: Any) -> str:
     return blake2b(said, digest_size=16).hexdigest()
 
 
-def text(value: Any, known: Known | None = None) -> str:
+def text(value: Any, memo: Memo | None = None) -> str:
     """The canonical text of a value made of public facts.
 
     ``known`` has those of the parts that were met before: a residual is a part of many sums.
     """
-    known = {} if known is None else known
+    memo = {} if memo is None else memo
     if isinstance(value, enum.Enum):
         return f"{canonical_name(type(value))}.{value.name}"
     if isinstance(value, _CELLS):  # ε, δ and ρ too, which are fractions
@@ -70,7 +70,7 @@ def text(value: Any, known: Known | None = None) -> str:
     if isinstance(value, tuple | list):
         if len(value) >= MANY and are_small(value):
             return "(" + ",".join(map(_small, value)) + ")"
-        return "(" + ",".join(text(part, known) for part in value) + ")"
+        return "(" + ",".join(text(part, memo) for part in value) + ")"
     if isinstance(value, Mapping):
         return "{" + ",".join(sorted(f"{text(k)}:{text(v)}" for k, v in value.items())) + "}"
     if isinstance(value, frozenset | set):
@@ -78,13 +78,13 @@ def text(value: Any, known: Known | None = None) -> str:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufSU":
         return f"a{value.dtype.kind}{value.shape}{text(value.ravel().tolist())}"
     if is_dataclass(value) and not isinstance(value, type):
-        if id(value) not in known:
-            known[id(value)] = value, _fields(value, known)  # kept, so that no other gets its id
-        return known[id(value)][1]
-    raise NoText(f"a {type(value).__name__} has no canonical text")
+        if id(value) not in memo:
+            memo[id(value)] = value, _fields(value, memo)  # kept, so that no other gets its id
+        return memo[id(value)][1]
+    raise NoCanonicalText(f"a {type(value).__name__} has no canonical text")
 
 
-def _fields(value: Any, known: Known) -> str:
+def _fields(value: Any, memo: Memo) -> str:
     """A dataclass by its name and the fields that tell it from others; parts in any order where
     the order means nothing."""
     name = canonical_name(type(value))
@@ -92,12 +92,12 @@ def _fields(value: Any, known: Known) -> str:
         name = f"{name}@{reading}"
     hidden = getattr(value, "not_asked", ())
     if getattr(value, "commutes", False):
-        said = sorted({text(part, known) for part in _flat(value, type(value))})
+        said = sorted({text(part, memo) for part in _flat(value, type(value))})
         if len(said) == 1:
             return said[0]
     else:
         names = (f.name for f in fields(value) if f.name not in hidden)
-        said = [text(getattr(value, name), known) for name in names]
+        said = [text(getattr(value, name), memo) for name in names]
     return f"{name}({','.join(said)})"
 
 
@@ -125,7 +125,9 @@ def _cell(value: Any) -> str:
     """By what it is as a cell, with its length: identical cells have one text, others another."""
     cell = canonical(value)
     if cell == OPAQUE or (cell == MISSING and not is_missing(value)):
-        raise NoText(f"a {type(value).__name__} beyond the limits of cells has no canonical text")
+        raise NoCanonicalText(
+            f"a {type(value).__name__} beyond the limits of cells has no canonical text"
+        )
     said = name(cell)
     return f"{len(said)}:{said}"
 
@@ -138,7 +140,7 @@ def to_json(noisy: Any) -> Any:
     if isinstance(noisy, np.bool_ | np.integer | np.floating):
         noisy = noisy.item()
     if isinstance(noisy, str) and not _is_unicode(noisy):
-        raise NoText("half a surrogate pair can't be kept")
+        raise NoCanonicalText("half a surrogate pair can't be kept")
     if type(noisy) in (str, bool, type(None)):
         return noisy
     if type(noisy) is int:
@@ -147,7 +149,7 @@ def to_json(noisy: Any) -> Any:
         return [to_json(each) for each in noisy]
     kind = _KINDS.get(type(noisy))
     if kind is None:
-        raise NoText(f"a {type(noisy).__name__} can't be kept")
+        raise NoCanonicalText(f"a {type(noisy).__name__} can't be kept")
     name, said, _ = kind
     return {name: said(noisy)}
 

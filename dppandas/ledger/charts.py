@@ -10,7 +10,7 @@ from html import escape
 from itertools import groupby
 from typing import NamedTuple
 
-from ..privacy.accounting.composition import Spending
+from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Epsilon, Loss
 from .snapshot import Snapshot
 from .storage.store import Entry
@@ -35,7 +35,11 @@ class Steps:
 
     def __init__(self) -> None:
         # One value, so that two threads that follow at once only do the same twice.
-        self._state: tuple[int, Spending, tuple[Step, ...]] = (0, Spending(), ())
+        self._state: tuple[int, ParallelComposition, tuple[Step, ...]] = (
+            0,
+            ParallelComposition(),
+            (),
+        )
 
     def follow(self, ledger: Snapshot) -> tuple[Step, ...]:
         """Take in what was charged since the last time."""
@@ -58,15 +62,15 @@ class Steps:
         return steps
 
 
-def _start(ledger: Snapshot) -> tuple[int, Spending, tuple[Step, ...]]:
+def _start(ledger: Snapshot) -> tuple[int, ParallelComposition, tuple[Step, ...]]:
     """Where a long ledger is followed from: what was spent there is what is spent now, without
     what was charged since."""
     if ledger.count <= FIRST:
-        return 0, Spending(), ()
-    since = Spending().plus(((e.source, e.path), e.loss) for e in ledger.charges(FIRST))
+        return 0, ParallelComposition(), ()
+    since = ParallelComposition().plus(((e.source, e.path), e.loss) for e in ledger.charges(FIRST))
     now = ledger.spending.losses
     before = {place: loss - since.losses.get(place, Loss()) for place, loss in now.items()}
-    return ledger.count - FIRST, Spending(before), ()
+    return ledger.count - FIRST, ParallelComposition(before), ()
 
 
 def cell_of(ledger: Snapshot, entry: Entry) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path as File
 
-from ..errors import QueryError, StoreError, shown
+from ..errors import QueryError, StoreError, quoted
 from . import report
 from .snapshot import Snapshot
 from .statement import Statement, as_csv, as_json, table
@@ -33,11 +33,11 @@ def written(ledger: Snapshot, path: object) -> None:
 
 def _checked(ledger: Snapshot, path: object) -> File:
     if not isinstance(path, str | os.PathLike) or not str(path).strip():
-        raise QueryError(f"path={shown(path)} must be the path of a file.")
+        raise QueryError(f"path={quoted(path)} must be the path of a file.")
     file = File(path).expanduser()
     if file.suffix.lower() not in (".html", ".json", ".csv"):
         raise QueryError(
-            f"path={shown(str(path))}: its ending says what is written: .html for readers, .json "
+            f"path={quoted(str(path))}: its ending says what is written: .html for readers, .json "
             "for programs, .csv for a table."
         )
     if file.is_dir():

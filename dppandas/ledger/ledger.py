@@ -13,16 +13,16 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ..errors import BudgetExceeded, QueryError, SessionError, StoreError, quiet, shown
+from ..errors import BudgetExceeded, QueryError, SessionError, StoreError, hide_internals, quoted
 from ..privacy.accounting import conversions
-from ..privacy.accounting.composition import Spending
+from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Delta, Epsilon, Loss, Rho
-from ..privacy.accounting.measures import NOTHING, Measure, Terms
+from ..privacy.accounting.measures import NOTHING, Measure, PrivacyBudget
 from ..privacy.sampling import entropy
 from . import export, html, statement
 from .snapshot import Snapshot
 from .storage.leases import Claim
-from .storage.store import Answer, Entry, MemoryStore, Store
+from .storage.store import Entry, MemoryStore, Store, StoredRelease
 
 Observer = Callable[["Ledger"], None]
 
@@ -66,15 +66,15 @@ class Ledger:
     2
     """
 
-    def __init__(self, terms: Terms | None = None, store: Store | None = None) -> None:
-        self._terms = terms or Terms()
+    def __init__(self, terms: PrivacyBudget | None = None, store: Store | None = None) -> None:
+        self._terms = terms or PrivacyBudget()
         self._store: Store = store or MemoryStore()
         self._replays: list[Entry] = []
         self._observers: list[Observer] = []
         self._closed = False
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> PrivacyBudget:
         """What is promised: the measure of losses, and their limit."""
         return self._terms
 
@@ -159,7 +159,7 @@ class Ledger:
         """
         known = self._store.registered(source) if isinstance(source, str) else None
         if known is None:
-            raise QueryError(f"the ledger knows no source {shown(source)}. {NOTHING}")
+            raise QueryError(f"the ledger knows no source {quoted(source)}. {NOTHING}")
         names = pd.Index([name for name, _, _ in known.kinds], name="column", dtype=object)
         said = ["declared" if declared else "asserted" for _, _, declared in known.kinds]
         kinds = [kind for _, kind, _ in known.kinds]
@@ -189,7 +189,7 @@ class Ledger:
         ε = 0.3
         """
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise QueryError(f"k={shown(k)} must be a whole number of at least 1.")
+            raise QueryError(f"k={quoted(k)} must be a whole number of at least 1.")
         k, spent, whole = int(k), self.loss, self._terms.epsilon
         if self._terms.measure is Measure.ZCDP:
             if not spent.delta or whole is None:
@@ -219,7 +219,7 @@ class Ledger:
         """
         return statement.table(self.entries(), self._terms.measure.counted)
 
-    @quiet
+    @hide_internals
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write a privacy statement for publication, by the ending of the file's name.
 
@@ -244,7 +244,7 @@ readers, .json for programs, .csv for a table.
         """
         export.written(self.snapshot(), path)
 
-    def limit(self, terms: Terms) -> None:
+    def limit(self, terms: PrivacyBudget) -> None:
         """Give an unlimited ledger a budget; what is spent counts."""
 
         def set_terms(spent: Loss) -> None:
@@ -275,15 +275,15 @@ readers, .json for programs, .csv for a table.
 
     def settle(
         self, entry: Entry, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        told: str = "",
+        released_error: str = "",
     ) -> int | None:  # fmt: skip
         """Note what became of a charge; what was released is kept for equal queries, and the error
         as answered is told from then on. Returns which draw of its query it is; 0 if it isn't
         kept. Of a leased one None where it was overtaken, and `StoreError` where its answer can't
         be kept: then nobody may see it."""
-        told = "" if told == entry.error else told
+        released_error = "" if released_error == entry.error else released_error
         try:
-            draw = self._store.settle(entry.number, status, noisy, leased, told)
+            draw = self._store.settle(entry.number, status, noisy, leased, released_error)
         except StoreError as error:
             if leased and entry.key and noisy is not None:
                 raise
@@ -298,12 +298,12 @@ readers, .json for programs, .csv for a table.
         self._refuse_if_closed()
         return self._store.is_taken(key, draw)
 
-    def answer(self, key: str, draw: int) -> Answer | None:
+    def stored(self, key: str, draw: int) -> StoredRelease | None:
         """What an equal query was answered before."""
         self._refuse_if_closed()
-        return self._store.answer(key, draw) if key and draw else None
+        return self._store.stored(key, draw) if key and draw else None
 
-    def replayed(self, answer: Answer) -> None:
+    def replayed(self, answer: StoredRelease) -> None:
         """Note that it was given again. That costs nothing, and is noted by this kernel alone: a
         ledger's file stays as it is when a notebook is run again."""
         again = replace(
@@ -328,7 +328,7 @@ readers, .json for programs, .csv for a table.
 
     def _refuse(self, drafts: Sequence[Entry], after: Loss, limit: Loss) -> NoReturn:
         charges = [((draft.source, draft.path), draft.loss) for draft in drafts]
-        asked = Spending().plus(charges).total
+        asked = ParallelComposition().plus(charges).total
         # What this could have asked at most. In a part of a source that is more than what is left
         # of the sum if other parts have spent more, for only what goes beyond theirs was added.
         rest = asked - (after - limit)

@@ -46,7 +46,7 @@ def html(said: Statement) -> str:
     )
 
 
-def shown(text: object) -> str:
+def escaped(text: object) -> str:
     """Text of any origin: no markup, and no sign that can't be seen, such as one that turns the
     direction of what follows."""
     text = str(text)
@@ -57,11 +57,11 @@ def shown(text: object) -> str:
 
 
 def _ledger(said: Statement) -> str:
-    return f"the ledger {shown(said.file)}" if said.file else "a ledger in memory"
+    return f"the ledger {escaped(said.file)}" if said.file else "a ledger in memory"
 
 
 def _of(said: Statement) -> str:
-    return f" of {shown(said.file)}" if said.file else ""
+    return f" of {escaped(said.file)}" if said.file else ""
 
 
 def _p(text: str, kind: str = "") -> str:
@@ -115,7 +115,7 @@ def _measure(said: Statement) -> list[str]:
         return [
             _p(
                 "<strong>No budget was fixed beforehand.</strong> The losses below add up to "
-                f"{shown(said.spent)}, and nothing kept them from growing."
+                f"{escaped(said.spent)}, and nothing kept them from growing."
             )
         ]
     before = "Whatever anybody concludes from all releases together, and whatever else they know, "
@@ -217,7 +217,7 @@ def _spent(said: Statement) -> list[str]:
         heads = ["source", "unit", "version", "lineage", "releases", *symbols]
         sources = [
             [
-                shown(source.name), *(shown(", ".join(filter(None, each))) or "none" for each in
+                escaped(source.name), *(escaped(", ".join(filter(None, each))) or "none" for each in
                 (source.units, source.versions, source.lineages)),
                 str(source.releases), *_sums(said, source.spent),
             ]
@@ -243,7 +243,7 @@ def _bar(said: Statement) -> list[str]:
     share = 100 * float(spent / whole)
     label = f"{_SYMBOLS[name]}: {spent} of {whole} is spent"
     return [
-        f'<div class="bar" role="img" aria-label="{shown(label)}">'
+        f'<div class="bar" role="img" aria-label="{escaped(label)}">'
         f'<div style="width:{share:.4g}%"></div></div>'
     ]
 
@@ -265,17 +265,17 @@ def _releases(said: Statement) -> list[str]:
 
 
 def _row(said: Statement, entry: Entry) -> list[str]:
-    where = f" <small>in the part {shown(part(entry.path))}</small>" if entry.path else ""
-    of = f" <small>version {shown(entry.version)}</small>" if entry.version else ""
+    where = f" <small>in the part {escaped(part(entry.path))}</small>" if entry.path else ""
+    of = f" <small>version {escaped(entry.version)}</small>" if entry.version else ""
     return [
         moment(entry.time).date().isoformat(),
-        shown(entry.what) + where,
-        shown(entry.source) + of,
-        shown(entry.lineage),
+        escaped(entry.what) + where,
+        escaped(entry.source) + of,
+        escaped(entry.lineage),
         *_sums(said, entry.loss),
-        shown(entry.known_error) or "—",
-        f"{shown(entry.mechanism)} <small>scale {shown(entry.scale)}</small>",
-        _OUTCOMES.get(entry.status, shown(entry.status)),
+        escaped(entry.known_error) or "—",
+        f"{escaped(entry.mechanism)} <small>scale {escaped(entry.scale)}</small>",
+        _OUTCOMES.get(entry.status, escaped(entry.status)),
     ]
 
 
@@ -335,9 +335,9 @@ def _check(said: Statement) -> list[str]:
         _p(
             "The entries of the ledger's file are chained: each carries the hash of the one before "
             "it. The last hash at the time of this statement is "
-            f'<code class="hash">{shown(said.head)}</code>. Who holds the file compares it with'
+            f'<code class="hash">{escaped(said.head)}</code>. Who holds the file compares it with'
         ),
-        f"<pre><code>dppandas verify {shown(said.file)} --head {shown(said.head)}</code></pre>",
+        f"<pre><code>dppandas verify {escaped(said.file)} --head {escaped(said.head)}</code></pre>",
         _p(
             "which also computes all totals anew. That shows that the file goes on from what is "
             "stated here. It can't show that a file was honest in the first place: who can write "

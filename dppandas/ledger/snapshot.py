@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..privacy.accounting.composition import Spending
+from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Epsilon
-from ..privacy.accounting.measures import Terms
+from ..privacy.accounting.measures import PrivacyBudget
 from .storage.store import Entry, Store
 
 
@@ -18,10 +18,10 @@ class Snapshot:
     The charges themselves stay in the store until they are asked for: a view of 100,000 shows 200.
     """
 
-    terms: Terms
+    terms: PrivacyBudget
     store: Store
     count: int
-    spending: Spending
+    spending: ParallelComposition
     again: tuple[Entry, ...]  # what this kernel was answered again for nothing, oldest first
     closed: bool
     kernel: str  # a name of this process

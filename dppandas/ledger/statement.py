@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..privacy.accounting.composition import Part, Path, Spending
+from ..privacy.accounting.composition import ParallelComposition, Part, Path
 from ..privacy.accounting.losses import Loss
-from ..privacy.accounting.measures import Measure, Terms
+from ..privacy.accounting.measures import Measure, PrivacyBudget
 from .snapshot import Snapshot
 from .storage.store import Entry
 
@@ -49,7 +49,7 @@ class AskedSource:
 class Statement:
     """See the module."""
 
-    terms: Terms
+    terms: PrivacyBudget
     entries: tuple[Entry, ...]  # charges; what was given again for nothing isn't one
     spent: Loss
     sources: tuple[AskedSource, ...]
@@ -61,7 +61,7 @@ class Statement:
     def of(cls, ledger: Snapshot) -> Statement:
         """Of one moment, also where others charge meanwhile."""
         entries, head = ledger.store.sealed()
-        spending = Spending().plus(((e.source, e.path), e.loss) for e in entries)
+        spending = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries)
         path = ledger.store.path
         return cls(
             ledger.terms, tuple(entries), spending.total, tuple(_sources(entries, spending)),
@@ -79,7 +79,7 @@ class Statement:
         return None if self.terms.limit is None else self.terms.limit - self.spent
 
 
-def _sources(entries: Sequence[Entry], spending: Spending) -> Iterable[AskedSource]:
+def _sources(entries: Sequence[Entry], spending: ParallelComposition) -> Iterable[AskedSource]:
     spent = spending.by_source()
     by_name: dict[str, list[Entry]] = {}
     for entry in entries:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import QueryError, quiet, shown
+from ..errors import QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import parse_epsilon
 from ..privacy.accounting.measures import NOTHING
 from ..rows.facts.units import whole_number
@@ -15,7 +15,7 @@ from . import designs
 from .sharing import LEAST, MOST
 
 
-@quiet
+@hide_internals
 def compare(
     *,
     epsilon: object = None,
@@ -57,7 +57,7 @@ def compare(
     if share is not None and (
         isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1
     ):
-        raise QueryError(f"share={shown(share)} must be a number from 0 to 1. {NOTHING}")
+        raise QueryError(f"share={quoted(share)} must be a number from 0 to 1. {NOTHING}")
     central = 1 / (math.sqrt(2) * math.sinh(float(loss) / 2))
     rows = [
         ("central", "who holds the data", central),

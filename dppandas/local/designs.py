@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import MissingArgument, QueryError, is_one_of, quiet, shown
+from ..errors import MissingArgument, QueryError, hide_internals, is_one_of, quoted
 from ..privacy.accounting.enclosures import Enclosure, Interval, exp_interval, rounded, tight
 from ..privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, parse_budget, parse_epsilon
 from ..privacy.accounting.measures import NOTHING
@@ -280,7 +280,7 @@ class CoinDesign:
         return f"two_coins(truth={self.truth}, yes={self.yes})"
 
 
-@quiet
+@hide_internals
 def one_coin(truth: object) -> CoinDesign:
     """Warner's design by the probability of a true response, which must be above 1/2: the loss is
     ln(truth / (1 - truth)). By ``epsilon=`` instead, it is ``design="one coin"``.
@@ -291,12 +291,12 @@ def one_coin(truth: object) -> CoinDesign:
     honest = _probability(truth, "truth")
     if honest <= Fraction(1, 2):
         raise QueryError(
-            f"truth={shown(truth)} must be above 1/2: who lies as often says nothing. {NOTHING}"
+            f"truth={quoted(truth)} must be above 1/2: who lies as often says nothing. {NOTHING}"
         )
     return _within(CoinDesign(2 * honest - 1, Fraction(1, 2), ONE_COIN))
 
 
-@quiet
+@hide_internals
 def two_coins(truth: object = "1/2", yes: object = "1/2") -> CoinDesign:
     """The first coin says whether to tell the truth; else the second says "yes", or "no".
 
@@ -317,7 +317,7 @@ def two_coins(truth: object = "1/2", yes: object = "1/2") -> CoinDesign:
 def _probability(value: object, name: str) -> Fraction:
     exact = Fraction(parse_budget(value, name))
     if exact >= 1:
-        raise QueryError(f"{name}={shown(value)} must lie between 0 and 1. {NOTHING}")
+        raise QueryError(f"{name}={quoted(value)} must lie between 0 and 1. {NOTHING}")
     return exact
 
 
@@ -333,7 +333,7 @@ def of(design: object, epsilon: object, keys: object, column: str = "answer") ->
     """The design that a caller asks for; the better one of k-ary and unary if none is named."""
     if design is not None and not isinstance(design, CoinDesign) and not is_one_of(design, WORDS):
         raise QueryError(
-            f"design={shown(design)} must be one of {', '.join(map(repr, WORDS))}, "
+            f"design={quoted(design)} must be one of {', '.join(map(repr, WORDS))}, "
             f"dp.local.one_coin(truth=…), dp.local.two_coins(truth=…, yes=…), or left out. "
             f"{NOTHING}"
         )
@@ -365,6 +365,6 @@ def _agree(coins: CoinDesign, epsilon: object) -> None:
         return
     if abs(parse_epsilon(epsilon) - coins.epsilon) > AGREES * coins.epsilon:
         raise QueryError(
-            f"epsilon={shown(epsilon)} isn't what these coins cost, which is {coins.epsilon}: "
+            f"epsilon={quoted(epsilon)} isn't what these coins cost, which is {coins.epsilon}: "
             f"leave epsilon= out, or ask for design='one coin', which takes any. {NOTHING}"
         )

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import QueryError, is_one_of, quiet, shown
+from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..privacy.accounting.measures import NOTHING
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence, with_error
 from . import tails
@@ -44,7 +44,7 @@ class Estimated:
         risk = (1 - parse_confidence(confidence)) / self._events
         if not is_one_of(method, METHODS):
             raise QueryError(
-                f"method={shown(method)} must be one of {', '.join(map(repr, METHODS))}. {NOTHING}"
+                f"method={quoted(method)} must be one of {', '.join(map(repr, METHODS))}. {NOTHING}"
             )
         if method == EXACT:
             found = [
@@ -99,7 +99,7 @@ class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
     def _constructor(self) -> Any:
         return pd.Series
 
-    @quiet
+    @hide_internals
     def interval(self, confidence: float = CONFIDENCE, method: str = EXACT) -> pd.DataFrame:
         """Bounds around the numbers that the respondents would have told, all with this confidence
         together: a DataFrame with columns lower and upper, for each key.
@@ -116,7 +116,7 @@ class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
         scale = self._estimated.respondents if self._shares else 1
         return pd.DataFrame({"lower": low / scale, "upper": high / scale}, index=self.index)
 
-    @quiet
+    @hide_internals
     def error(self, confidence: float = CONFIDENCE, method: str = EXACT) -> pd.Series:
         """How far each number may be from what the respondents would have told, all with this
         confidence together: the distance to the further end of `interval`."""
@@ -129,7 +129,7 @@ class EstimatedFloat(float):
 
     _estimated: Estimated
 
-    @quiet
+    @hide_internals
     def interval(self, confidence: float = CONFIDENCE, method: str = EXACT) -> tuple[float, float]:
         """(lower, upper) around the share of True among the respondents; see
         `EstimatedSeries.interval`."""
@@ -137,7 +137,7 @@ class EstimatedFloat(float):
         n = self._estimated.respondents
         return float(low[1]) / n, float(high[1]) / n
 
-    @quiet
+    @hide_internals
     def error(self, confidence: float = CONFIDENCE, method: str = EXACT) -> float:
         """The distance to the further end of `interval`."""
         return float(self._estimated.error(confidence, method, shares=True)[1])

@@ -13,13 +13,13 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import QueryError, quiet, shown
+from ..errors import QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import Epsilon
 from ..privacy.accounting.measures import NOTHING
 
 
 @dataclass(frozen=True)
-class Noted:
+class LocalLoss:
     """One question: who was asked, what, how, at which loss of each, how many, and when."""
 
     group: str
@@ -30,7 +30,7 @@ class Noted:
     when: float
 
 
-_NOTED: list[Noted] = []
+_NOTED: list[LocalLoss] = []
 
 
 def group_name(group: object) -> str:
@@ -38,7 +38,7 @@ def group_name(group: object) -> str:
         return ""
     if not isinstance(group, str):
         raise QueryError(
-            f'group={shown(group)} must be a text that names the respondents, such as "students". '
+            f'group={quoted(group)} must be a text that names the respondents, such as "students". '
             f"{NOTHING}"
         )
     return str(group)
@@ -47,10 +47,10 @@ def group_name(group: object) -> str:
 def note(group: str, what: object, design: str, epsilon: Epsilon, respondents: int) -> None:
     """Written down before any answer is read."""
     said = "" if what is None else str(what)
-    _NOTED.append(Noted(group, said, design, epsilon, respondents, time.time()))
+    _NOTED.append(LocalLoss(group, said, design, epsilon, respondents, time.time()))
 
 
-@quiet
+@hide_internals
 def losses() -> pd.DataFrame:
     """What the respondents of this process have lost: a DataFrame, a row a question.
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import PrivateValueError, QueryError, quiet
+from ..errors import PrivateValueError, QueryError, hide_internals
 from ..privacy.accounting.losses import Epsilon
 from ..privacy.accounting.measures import NOTHING
 from ..release.private import Private
@@ -52,7 +52,7 @@ class Responses:
             f"keys, ε = {self.epsilon} of each respondent>"
         )
 
-    @quiet
+    @hide_internals
     def value_counts(self, normalize: bool = False) -> EstimatedSeries:
         """How many respondents hold each key, or with ``normalize=True`` which share: a Series of
         floats by key, in the order of the keys, with ``.interval()`` and ``.error()``.
@@ -77,7 +77,7 @@ class Responses:
         name = self.responses.name if isinstance(self.responses, pd.Series) else None
         return table_of(self._estimated(), normalize, name)
 
-    @quiet
+    @hide_internals
     def mean(self) -> EstimatedFloat:
         """The share of True, where the keys are False and True: a float with ``.interval()`` and
         ``.error()``.
@@ -117,7 +117,7 @@ def _places(series: pd.Series[Any], design: Design) -> npt.NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
-@quiet
+@hide_internals
 def randomized_response(
     series: Any,
     *,
@@ -177,7 +177,7 @@ def randomized_response(
     return Responses(pd.Series(told, index=pd.RangeIndex(len(told)), name=answers.name), asked)
 
 
-@quiet
+@hide_internals
 def collected(
     responses: Any, *, epsilon: object = None, keys: object = None, design: object = None
 ) -> Responses:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import MissingArgument, QueryError, quiet
+from ..errors import MissingArgument, QueryError, hide_internals
 from ..privacy.accounting.losses import Epsilon, parse_epsilon
 from ..privacy.accounting.measures import NOTHING
 from ..privacy.mechanisms.noise import DiscreteLaplace
@@ -43,7 +43,7 @@ class SimulatedSum:
     _grid: Grid
     _law: DiscreteLaplace
 
-    @quiet
+    @hide_internals
     def error(self, confidence: float = CONFIDENCE) -> float:
         """How far the value may be from the exact sum of the clipped answers, with this confidence:
         Chernoff's bound for the sum of all noises."""
@@ -55,7 +55,7 @@ class SimulatedSum:
         return f"<SIMULATION, not secure: sum {said} of the shares of {len(self.parties)} parties>"
 
 
-@quiet
+@hide_internals
 def simulate_shared_sum(
     series: Any, *, epsilon: object = None, bounds: object = None, parties: int = 3
 ) -> SimulatedSum:

@@ -18,10 +18,10 @@ import pandas as pd
 
 from ..columns.private_rows import same_rows
 from ..columns.ranges import bounds_of
-from ..errors import LineageError, MissingArgument, QueryError, parameters, quiet, shown
+from ..errors import LineageError, MissingArgument, QueryError, hide_internals, parameters, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..privacy.accounting.losses import More
+from ..privacy.accounting.losses import ReleaseOptions
 from ..privacy.accounting.measures import NOTHING
 from ..release import results
 from ..release.blocks import preview, split
@@ -46,16 +46,16 @@ class Box:
         """The bounds that are given, else those of the declared domain."""
         names = tuple(frame.columns)
         if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
-            known = {*names, *frame._root.engine.columns}  # one dict may serve several models
+            known = {*names, *frame._table.engine.columns}  # one dict may serve several models
             strange = [name for name in bounds if name not in known]
             if strange:
                 raise QueryError(
-                    f"bounds= has an entry for {shown(strange[0])}, which is no column: "
+                    f"bounds= has an entry for {quoted(strange[0])}, which is no column: "
                     f"{some_names(names)}. {NOTHING}"
                 )
         if not names:
             raise QueryError(f"a model needs at least one column. {NOTHING}")
-        found = tuple(bounds_of(frame._root, n, frame[n]._expression, bounds) for n in names)
+        found = tuple(bounds_of(frame._table, n, frame[n]._expression, bounds) for n in names)
         for name, each in zip(names, found, strict=True):
             if each.lower == each.upper:
                 raise QueryError(
@@ -96,7 +96,7 @@ class Box:
             missing = [name for name in self.names if name not in X.columns]
             if missing:
                 raise QueryError(
-                    f"these rows have no column {shown(missing[0])}; the model was fitted on "
+                    f"these rows have no column {quoted(missing[0])}; the model was fitted on "
                     f"{some_names(self.names)}."
                 )
             X = X[list(self.names)]
@@ -118,7 +118,7 @@ class Box:
         return self.middle + np.clip(points, -1.0, 1.0) * self.half
 
 
-class Answered:
+class ProgramAnswers:
     """The answers of a program, in order: each is handed to it as it is released."""
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class Answered:
         return bool(self.records) and not self.records[0].preview
 
     @property
-    def is_blank(self) -> bool:
+    def is_dummy(self) -> bool:
         """Whether the last answer was made of nothing, in a rehearsal: a program then goes the way
         on which most is asked, so that all of it is rehearsed; no other way may cost more."""
         return self.records[-1].preview
@@ -175,7 +175,7 @@ class Model(ABC):
     #: Whether it learns from a target.
     _needs_target: ClassVar[bool] = False
 
-    @quiet
+    @hide_internals
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from private rows, at the price of epsilon (or rho).
 
@@ -188,8 +188,8 @@ class Model(ABC):
         """
         frame, target = _checked(X, y, self._needs_target)
         box = Box.of(frame, self.bounds)
-        answered = Answered()
-        said = cast(More, {"rho": self.rho})
+        answered = ProgramAnswers()
+        said = cast(ReleaseOptions, {"rho": self.rho})
         with split.program(self.epsilon, said, lambda: answered.has_begun) as (epsilon, more):
             self._loss = self._whole(epsilon, more.get("rho"))
 
@@ -208,7 +208,7 @@ class Model(ABC):
 
     @abstractmethod
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
     ) -> dict[str, Any]:
         """What is learnt from features in [-1, 1], by its attribute. Each released answer is
         handed to ``answered``. It runs twice, once on answers made of nothing: it must stand
@@ -255,7 +255,7 @@ class Model(ABC):
         for name in params:
             if name not in known:
                 raise QueryError(
-                    f"{type(self).__name__} has no parameter {shown(name)}: {', '.join(known)}."
+                    f"{type(self).__name__} has no parameter {quoted(name)}: {', '.join(known)}."
                 )
         for name, value in params.items():
             setattr(self, name, value)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import QueryError, quiet, shown
+from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..privacy.accounting.measures import NOTHING
@@ -176,14 +176,14 @@ class TwoClasses(Linear):
 
     def _labels(self, target: PrivateSeries) -> tuple[Any, Any]:
         """The classes, the second of which is the positive one: never read from the rows."""
-        declared = target._root.declared(target._expression)
+        declared = target._table.declared(target._expression)
         if self.classes is not None:
             given = _two(self.classes)
             if isinstance(declared, Keys):
                 strange = [each for each in given if each not in declared.labels]
                 if strange:
                     raise QueryError(
-                        f"classes= names {shown(strange[0])}, which is none of the target's keys: "
+                        f"classes= names {quoted(strange[0])}, which is none of the target's keys: "
                         f"{declared}. {NOTHING}"
                     )
             return given
@@ -208,13 +208,13 @@ class TwoClasses(Linear):
         learnt["intercept_"] = np.array([learnt["intercept_"]])
         return {**learnt, "classes_": _array(labels)}
 
-    @quiet
+    @hide_internals
     def decision_function(self, X: Any) -> Any:
         """Weighted sums, above 0 for the second class: a private column of a private frame (row by
         row, *Stability*: 1; nothing is charged), an array of plain rows."""
         return self._scores(X)
 
-    @quiet
+    @hide_internals
     def predict(self, X: Any) -> Any:
         """The class of each row: a private column, whose keys are the classes, of a private frame
         (row by row, *Stability*: 1; nothing is charged; missing where a feature is); an array of
@@ -228,7 +228,7 @@ class TwoClasses(Linear):
         negative, positive = self.classes_.tolist()
         return above.map({0: negative, 1: positive})
 
-    @quiet
+    @hide_internals
     def score(self, X: Any, y: Any) -> float:
         """The share of plain rows whose class is predicted. Of private rows ask for it:
         ``(model.predict(people) == people["y"]).mean(epsilon=…)``."""
@@ -248,7 +248,9 @@ def _array(labels: Any) -> Any:
 
 def _two(labels: Any) -> tuple[Any, Any]:
     if isinstance(labels, str) or not isinstance(labels, list | tuple | np.ndarray | pd.Index):
-        raise QueryError(f"classes={shown(labels)} must be a list: [negative, positive]. {NOTHING}")
+        raise QueryError(
+            f"classes={quoted(labels)} must be a list: [negative, positive]. {NOTHING}"
+        )
     found = Keys.parse(list(labels), ["classes"]).labels
     if len(found) != 2:
         raise QueryError(
@@ -261,7 +263,7 @@ def _two(labels: Any) -> tuple[Any, Any]:
 def _has(frame: PrivateFrame, box: Box) -> None:
     missing = [name for name in box.names if name not in frame.columns]
     if missing:
-        raise QueryError(f"this frame has no column {shown(missing[0])}. {NOTHING}")
+        raise QueryError(f"this frame has no column {quoted(missing[0])}. {NOTHING}")
 
 
 def targets_of(y: Any, rows: int) -> Any:

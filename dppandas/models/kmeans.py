@@ -11,13 +11,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..engines import parallel
-from ..errors import QueryError, quiet, shown
+from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..privacy.accounting.measures import NOTHING
 from ..release import results
 from ..rows.facts.units import whole_number
-from .base import MOST_ROUNDS, Answered, Box, Matrix, Model
+from .base import MOST_ROUNDS, Box, Matrix, Model, ProgramAnswers
 from .points import clustered, rounded, spread
 
 #: Centres of a model.
@@ -94,7 +94,7 @@ class KMeans(Model):
         self.rounds = rounds
 
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
     ) -> dict[str, Any]:
         number, width = whole_number(self.n_clusters, "n_clusters", 1, MOST), len(box.names)
         rounds, method = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), self._method(width)
@@ -112,7 +112,8 @@ class KMeans(Model):
     def _method(self, width: int) -> str:
         if self.method not in ("auto", "grid", "lloyd"):
             raise QueryError(
-                f'method={shown(self.method)} must be "grid", "lloyd" or "auto", which is the grid '
+                f'method={quoted(self.method)} must be "grid", "lloyd" or "auto", which is the '
+                "grid "
                 f"up to {GRID_COLUMNS} columns. {NOTHING}"
             )
         if self.method == "auto":
@@ -127,7 +128,9 @@ class KMeans(Model):
 
     # counts on a grid
 
-    def _by_grid(self, scaled: PrivateFrame, number: int, width: int, answered: Answered) -> Matrix:
+    def _by_grid(
+        self, scaled: PrivateFrame, number: int, width: int, answered: ProgramAnswers
+    ) -> Matrix:
         with self._shared(SHARES):
             rows = scaled.dot([1.0] * width).rename("rows with all values").count()
             answered(rows)
@@ -175,7 +178,7 @@ class KMeans(Model):
     # Lloyd's rounds
 
     def _by_rounds(
-        self, scaled: PrivateFrame, number: int, width: int, rounds: int, answered: Answered
+        self, scaled: PrivateFrame, number: int, width: int, rounds: int, answered: ProgramAnswers
     ) -> tuple[Matrix, int]:
         names, centres, passes = list(scaled.columns), spread(number, width), 0
         with self._shared(self._weights(width) * rounds):
@@ -203,7 +206,7 @@ class KMeans(Model):
 
     # labels
 
-    @quiet
+    @hide_internals
     def predict(self, X: Any) -> Any:
         """The nearest centre of each row: whole numbers from 0.
 
@@ -228,7 +231,7 @@ class KMeans(Model):
         labels: npt.NDArray[np.int64] = np.argmax(np.stack(total), axis=0).astype(np.int64)
         return labels
 
-    @quiet
+    @hide_internals
     def fit_predict(self, X: Any, y: Any = None) -> PrivateSeries:
         """`fit`, and the private column of labels of the same rows.
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from ..columns.ranges import bounds_of
 from ..engines import parallel
-from ..errors import MissingArgument, QueryError, quiet, shown
+from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..privacy.accounting.measures import NOTHING
 from ..release.blocks.split import Split
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.units import whole_number
-from .base import MOST_ROUNDS, Answered, Box, Matrix
+from .base import MOST_ROUNDS, Box, Matrix, ProgramAnswers
 from .gradient import (
     Linear,
     _plain_only,
@@ -98,7 +98,7 @@ class LinearRegression(Linear):
         self.clip = clip
 
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
     ) -> dict[str, Any]:
         target = cast(PrivateSeries, target)  # `fit` has seen to it
         rounds, reach = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), _reach(self.clip)
@@ -117,7 +117,7 @@ class LinearRegression(Linear):
         value: PrivateSeries,
         rounds: int,
         reach: float,
-        answered: Answered,
+        answered: ProgramAnswers,
     ) -> tuple[Matrix, float, int]:
         """Weights, what is added, and after how many rounds; target and features in [-1, 1]."""
         weights = np.zeros(len(scaled.columns))
@@ -128,7 +128,7 @@ class LinearRegression(Linear):
             known = (value + scaled.dot(weights.tolist())).clip(-1, 1)
             number, mean = _number_and_mean(scaled, known, losses[0], answered)
             level = Level(mean, variance_of(losses[0]))
-            if not answered.is_blank and number < FEW * np.sqrt(variance_of(losses[4])):
+            if not answered.is_dummy and number < FEW * np.sqrt(variance_of(losses[4])):
                 return weights, _alone(level, known, split, answered), 0
             for i in parallel.rounds(rounds, "linear regression"):
                 ahead, along, across, last = losses[4 * i + 1 : 4 * i + 5]
@@ -136,7 +136,7 @@ class LinearRegression(Linear):
                 held = left.clip(-reach, reach)
                 if not i:
                     begun = first_direction(scaled, held, reach, number, ahead, answered)
-                    if not answered.is_blank and begun.beyond < SURE * variance_of(last):
+                    if not answered.is_dummy and begun.beyond < SURE * variance_of(last):
                         return weights, _alone(level, known, split, answered), 0
                     direct = begun.weights
                 else:
@@ -145,21 +145,21 @@ class LinearRegression(Linear):
                 line = scaled.dot(direct.tolist()).clip(-1, 1).where(left.notna())
                 centre, step = _searched(scaled, line, held, reach, noise_of(across), answered)
                 weights = weights + direct * step
-                level = level.moved(-step * centre, step**2 * variance_of(along))
+                level = level.shifted(-step * centre, step**2 * variance_of(along))
                 rest = value - scaled.dot(weights.tolist()) - level.height
                 answered(mean := rest.mean(bounds=(-1, 1)))
-                level = level.told(_inside(mean), variance_of(last))
+                level = level.updated(_inside(mean), variance_of(last))
                 if answered.stands_still:
                     break
         return weights, level.height, i + 1
 
-    @quiet
+    @hide_internals
     def predict(self, X: Any) -> Any:
         """The target that is expected of each row: a private column of a private frame (row by
         row, *Stability*: 1; nothing is charged), an array of plain rows. It isn't clipped."""
         return self._scores(X)
 
-    @quiet
+    @hide_internals
     def score(self, X: Any, y: Any) -> float:
         """R² on plain rows: the share of the target's variance that is predicted. Of private rows
         ask for the mean of squares."""
@@ -184,18 +184,18 @@ class Level:
     height: float
     variance: float
 
-    def moved(self, by: float, variance: float) -> Level:
+    def shifted(self, by: float, variance: float) -> Level:
         """By something that has noise of its own."""
         return Level(_inside(self.height + by, 4.0), self.variance + variance)
 
-    def told(self, rest: float, variance: float) -> Level:
+    def updated(self, rest: float, variance: float) -> Level:
         """By how much it is too low, says an answer: each counts by the inverse of its variance."""
         trust = self.variance / (self.variance + variance)
         return Level(_inside(self.height + trust * rest, 4.0), trust * variance)
 
 
 def _number_and_mean(
-    scaled: PrivateFrame, known: PrivateSeries, loss: Any, answered: Answered
+    scaled: PrivateFrame, known: PrivateSeries, loss: Any, answered: ProgramAnswers
 ) -> tuple[float, float]:
     """Of what lies in [-1, 1], by two sums: a row adds 1 to both together."""
     table = scaled.assign(above=(1 + known) / 2, below=(1 - known) / 2)[["above", "below"]]
@@ -206,11 +206,11 @@ def _number_and_mean(
     return number, (above - below) / number if number > 0 else 0.0
 
 
-def _alone(level: Level, known: PrivateSeries, split: Split, answered: Answered) -> float:
+def _alone(level: Level, known: PrivateSeries, split: Split, answered: ProgramAnswers) -> float:
     """The constant without a weighted sum: all that is left goes into one mean."""
     at_once = split.join()
     answered(mean := known.mean(bounds=(-1, 1)))
-    return level.told(_inside(mean) - level.height, variance_of(at_once)).height
+    return level.updated(_inside(mean) - level.height, variance_of(at_once)).height
 
 
 def _searched(
@@ -219,7 +219,7 @@ def _searched(
     held: PrivateSeries,
     reach: float,
     noise: float,
-    answered: Answered,
+    answered: ProgramAnswers,
 ) -> tuple[float, float]:
     """The mean of the weighted sum, and how far to go along it, by two releases."""
     # a weighted sum with weights of 1 in all seldom lies further from its mean
@@ -240,7 +240,7 @@ def _ends(target: PrivateSeries, given: object) -> Bounds:
     if isinstance(given, Mapping) and not Bounds.is_named(given):
         raise QueryError(f"target_bounds= is one (lower, upper), not a dict. {NOTHING}")
     try:
-        return bounds_of(target._root, target.name, target._expression, given)
+        return bounds_of(target._table, target.name, target._expression, given)
     except MissingArgument:
         raise MissingArgument(
             "target_bounds= is needed: the range into which the target is clipped, such as "
@@ -256,5 +256,5 @@ def _inside(value: Any, reach: float = 1.0) -> float:
 
 def _reach(clip: object) -> float:
     if isinstance(clip, bool) or not isinstance(clip, int | float | np.number) or not 0 < clip <= 2:
-        raise QueryError(f"clip={shown(clip)} must be a number above 0, up to 2. {NOTHING}")
+        raise QueryError(f"clip={quoted(clip)} must be a number above 0, up to 2. {NOTHING}")
     return float(clip)

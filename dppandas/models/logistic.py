@@ -7,11 +7,11 @@ from typing import Any, cast
 import numpy as np
 
 from ..engines import parallel
-from ..errors import QueryError, quiet
+from ..errors import QueryError, hide_internals
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..rows.facts.units import whole_number
-from .base import MOST_ROUNDS, Answered, Box, Matrix
+from .base import MOST_ROUNDS, Box, Matrix, ProgramAnswers
 from .gradient import TwoClasses, direction, first_direction, gradient, shares
 
 #: Bins of the two histograms of the first line search.
@@ -71,7 +71,7 @@ class LogisticRegression(TwoClasses):
         self.rounds = rounds
 
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
     ) -> dict[str, Any]:
         target = cast(PrivateSeries, target)  # `fit` has seen to it
         rounds, width = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), len(scaled.columns)
@@ -108,7 +108,7 @@ class LogisticRegression(TwoClasses):
                     break
         return {**self._classified(box, weights, constant, labels), "n_iter_": i + 1}
 
-    @quiet
+    @hide_internals
     def predict_proba(self, X: Any) -> Any:
         """The chances of both classes: of plain rows an array (rows, 2); of a private frame a
         private column, the chance of the second class (row by row; nothing is charged)."""

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import QueryError, quiet
+from ..errors import QueryError, hide_internals
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..rows.facts.units import whole_number
 from ..statistics.moments.covariance_tables import CovarianceTable
-from .base import Answered, Box, Matrix, Model
+from .base import Box, Matrix, Model, ProgramAnswers
 from .points import rounded
 
 
@@ -68,7 +68,7 @@ class PCA(Model):
         self.bounds = bounds
 
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
     ) -> dict[str, Any]:
         number = self._number(len(box.names))
         with self._shared([1]):
@@ -105,7 +105,7 @@ class PCA(Model):
         constants = (self.components_ * (box.middle - self.mean_)).sum(axis=1)
         return np.vstack([(self.components_ * box.half).T, constants])
 
-    @quiet
+    @hide_internals
     def transform(self, X: Any) -> Any:
         """The rows in the directions of the components, from the mean.
 
@@ -128,7 +128,7 @@ class PCA(Model):
             found = found + column[:, None] * weights_of
         return found
 
-    @quiet
+    @hide_internals
     def fit_transform(self, X: Any, y: Any = None) -> PrivateFrame:
         """`fit`, and the private frame of the same rows in the directions of the components.
 
@@ -137,7 +137,7 @@ class PCA(Model):
         made: PrivateFrame = self.fit(X, y).transform(X)
         return made
 
-    @quiet
+    @hide_internals
     def inverse_transform(self, X: Any) -> Matrix:
         """Plain rows of components in the units of the features: an array, one column a feature.
 

@@ -10,7 +10,7 @@ from ..engines import parallel
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..rows.facts.units import whole_number
-from .base import MOST_ROUNDS, Answered, Box
+from .base import MOST_ROUNDS, Box, ProgramAnswers
 from .gradient import TwoClasses, direction
 
 
@@ -55,7 +55,7 @@ class Perceptron(TwoClasses):
         self.rounds = rounds
 
     def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: Answered
+        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
     ) -> dict[str, Any]:
         target = cast(PrivateSeries, target)  # `fit` has seen to it
         rounds, names = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), list(scaled.columns)

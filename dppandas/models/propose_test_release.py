@@ -7,8 +7,8 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from ..errors import quiet
-from ..privacy.accounting.losses import More, gives_loss, parse_delta
+from ..errors import hide_internals
+from ..privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta
 from ..release import results
 from ..release.blocks import split
 from ..release.records import Record
@@ -26,14 +26,14 @@ COUNT = "a whole number: a count of rows"
 class UnreleasedProposal(Unreleased):
     """A value that was not tested yet."""
 
-    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> Record:
+    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[ReleaseOptions]) -> Record:
         known = self._statistic.delta if isinstance(self._statistic, Proposed) else None
         if known and more.get("delta") is None:
             more["delta"] = known
         return super()._ask(epsilon, select, **more)
 
-    @quiet
-    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> TestedValue:
+    @hide_internals
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> TestedValue:
         """The value if it is far from changing: see `TestedValue`.
 
         *Guarantee*: (epsilon, delta)-differential privacy of the unit, if value and distance are
@@ -46,13 +46,13 @@ class UnreleasedProposal(Unreleased):
         return results.tested(record)
 
 
-@quiet
+@hide_internals
 def distance_to(
     frame: Any,
     distance: Callable[[pd.DataFrame], int],
     *,
     epsilon: object = None,
-    **more: Unpack[More],
+    **more: Unpack[ReleaseOptions],
 ) -> Any:
     """How many rows would have to change for a property to hold or fail, noisily.
 
@@ -89,18 +89,18 @@ def distance_to(
     statistic = Distance(Cells(), Layout(integer=True), names, Measurer(distance))
     what = "distance by the caller's function (moved by 1 a row as stated)"
     asked = Unreleased(vouched(source), source._where, statistic, what)
-    is_asked = gives_loss(epsilon, more) or split.answers()
+    is_asked = gives_loss(epsilon, more) or split.answers_now()
     return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
-@quiet
+@hide_internals
 def propose_test_release(
     frame: Any,
     value: Callable[[pd.DataFrame], float | str],
     distance: Callable[[pd.DataFrame], int],
     *,
     epsilon: object = None,
-    **more: Unpack[More],
+    **more: Unpack[ReleaseOptions],
 ) -> Any:
     """The exact value of a function of your own, told only if no few rows could change it.
 
@@ -151,5 +151,5 @@ def propose_test_release(
     )
     what = "test of the caller's value (distance moved by 1 a row as stated)"
     asked = UnreleasedProposal(vouched(source), source._where, statistic, what)
-    is_asked = gives_loss(epsilon, more) or split.answers()
+    is_asked = gives_loss(epsilon, more) or split.answers_now()
     return asked.release(epsilon=epsilon, **more) if is_asked else asked

@@ -9,19 +9,19 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from ..errors import LineageError, QueryError, quiet, shown
+from ..errors import LineageError, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.protect import private
-from ..privacy.accounting.losses import More, gives_loss
+from ..privacy.accounting.losses import ReleaseOptions, gives_loss
 from ..release import results
 from ..release.blocks import split
-from ..release.private import Root
+from ..release.private import Table
 from ..release.records import Record
 from ..release.unreleased import UnreleasedMode
 from ..rows.expressions import Column
 from ..rows.facts.keys import Keys, some_names
 from ..statistics import Cells, Layout, Scores
-from ..statistics.scores import Caller, Scorer, is_whole
+from ..statistics.scores import CallerFunction, Scorer, is_whole
 
 NOTHING = "Nothing was computed or charged."
 #: What a score or a distance is.
@@ -33,8 +33,8 @@ MOST_SENSITIVE = 2**64
 class UnreleasedChoice(UnreleasedMode):
     """A candidate that is not selected yet."""
 
-    @quiet
-    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The candidate selected, with ``.error()`` if its type lets it.
 
         *Guarantee*: epsilon-differential privacy of the unit, if the score is as sensitive as
@@ -46,7 +46,7 @@ class UnreleasedChoice(UnreleasedMode):
         return results.label(record, record.estimate()[0])
 
 
-@quiet
+@hide_internals
 def choose(
     frame: Any,
     candidates: Any,
@@ -55,7 +55,7 @@ def choose(
     sensitivity: int,
     monotone: bool = False,
     epsilon: object = None,
-    **more: Unpack[More],
+    **more: Unpack[ReleaseOptions],
 ) -> Any:
     """One of some public candidates, of a high score by a function of your own.
 
@@ -89,7 +89,7 @@ def choose(
     public = _checked(candidates)
     stated = _sensitivity(sensitivity)
     if not isinstance(monotone, bool):
-        raise QueryError(f"monotone={shown(monotone)} must be True or False. {NOTHING}")
+        raise QueryError(f"monotone={quoted(monotone)} must be True or False. {NOTHING}")
     names = tuple(source._columns)
     for candidate in public:
         tried(score, "score=", names, is_whole, WHOLE, candidate)
@@ -98,25 +98,25 @@ def choose(
     statistic = Scores(
         Cells(), Layout(integer=True, index=index), names, public, Scorer(score), stated, monotone
     )
-    root = vouched(source)
+    table = vouched(source)
     way = "monotone, " if monotone else ""
     what = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
     what += "a row as stated)"
-    asked = UnreleasedChoice(root, source._where, statistic, what)
-    is_asked = gives_loss(epsilon, more) or split.answers()
+    asked = UnreleasedChoice(table, source._where, statistic, what)
+    is_asked = gives_loss(epsilon, more) or split.answers_now()
     return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
 def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
     """The private frame whose plain rows a caller's function may see, or why it may not."""
     source = frame if isinstance(frame, PrivateFrame) else _of(frame, verb)
-    root = source._root
-    if root.source.verified:
+    table = source._table
+    if table.source.verified:
         raise LineageError(
             "a verified frame never shows its rows, and a function of your own would see them. If "
             f"you vouch for it, start from the plain frame: dp.{verb}(df, …). {NOTHING}"
         )
-    if root.branches != 1 or not all(
+    if table.branches != 1 or not all(
         isinstance(e, Column) and e.name == name for name, e in source._columns.items()
     ):
         raise QueryError(
@@ -126,10 +126,10 @@ def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
     return source
 
 
-def vouched(source: PrivateFrame) -> Root:
+def vouched(source: PrivateFrame) -> Table:
     """Its root, with a lineage that says what else is trusted."""
-    root = source._root
-    return replace(root, source=replace(root.source, trusted=", caller-scored"))
+    table = source._table
+    return replace(table, source=replace(table.source, trusted=", caller-scored"))
 
 
 def _of(frame: Any, verb: str) -> PrivateFrame:
@@ -154,8 +154,8 @@ def _sensitivity(sensitivity: object) -> int:
     is_int = isinstance(sensitivity, int | np.integer) and not isinstance(sensitivity, bool)
     if not is_int or not 1 <= sensitivity <= MOST_SENSITIVE:  # type: ignore[operator]
         raise QueryError(
-            f"sensitivity={shown(sensitivity)} must be a whole number of at least 1: the most that "
-            f"one row changes any score. Scale scores that are no whole numbers. {NOTHING}"
+            f"sensitivity={quoted(sensitivity)} must be a whole number of at least 1: the most "
+            f"that one row changes any score. Scale scores that are no whole numbers. {NOTHING}"
         )
     return int(sensitivity)  # type: ignore[call-overload, no-any-return]
 
@@ -174,7 +174,7 @@ def tried(
         raise QueryError(f"{argument} must be a function of a DataFrame. {NOTHING}")
     nothing = pd.DataFrame(columns=pd.Index(names, tupleize_cols=False))
     try:
-        given = Caller(function)._said(nothing, *more)
+        given = CallerFunction(function)._said(nothing, *more)
     except Exception as error:
         raise QueryError(
             f"{argument} raised {_said(error)} for no rows. It must be defined "

@@ -8,8 +8,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ..errors import QueryError, parameters, quiet, shown
-from ..privacy.accounting.losses import More
+from ..errors import QueryError, hide_internals, parameters, quoted
+from ..privacy.accounting.losses import ReleaseOptions
 from .blocks import split
 from .private import Private
 
@@ -40,7 +40,7 @@ _FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
 _NAMED = ". Named aggregation is not supported: ask agg({'x': 'mean'}), and rename what it returns"
 
 
-def asks(method: Callable[P, R]) -> Callable[P, R]:
+def release_method(method: Callable[P, R]) -> Callable[P, R]:
     """A public method of a private object: it says what to do about arguments that it doesn't take,
     as pandas' does, and answers what is asked in a split without a loss.
 
@@ -49,7 +49,7 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
     code = method.__code__
     own = parameters(method)
     takes_ways = code.co_flags & inspect.CO_VARKEYWORDS
-    ways = [way for way in More.__annotations__ if takes_ways and way not in own]
+    ways = [way for way in ReleaseOptions.__annotations__ if takes_ways and way not in own]
     positional = code.co_varnames[1 : code.co_argcount]
     flags = [name for name in own if name in _FLAGS and method.__annotations__[name] == "bool"]
     by_name = " and ".join(name for name in ("epsilon", "keys", "bounds") if name in own)
@@ -68,7 +68,7 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
         for flag in flags:
             if flag in said and not isinstance(said[flag], bool | np.bool_):
                 raise QueryError(
-                    f"{flag}={shown(said[flag])} must be True or False; labels are given by name, "
+                    f"{flag}={quoted(said[flag])} must be True or False; labels are given by name, "
                     "as in keys=[…]. Nothing was computed or charged."
                 )
         return (method if split.running() is None else in_split), given
@@ -81,7 +81,7 @@ def asks(method: Callable[P, R]) -> Callable[P, R]:
             return answer.release(**{k: v for k, v in kwargs.items() if k in ways})  # type: ignore[attr-defined, no-any-return]
         return answer  # type: ignore[no-any-return]
 
-    public = quiet(method, prepare, takes)
+    public = hide_internals(method, prepare, takes)
     public.__signature__ = _with_ways(inspect.signature(method))  # type: ignore[attr-defined]
     return public
 
@@ -94,7 +94,7 @@ def _with_ways(signature: inspect.Signature) -> inspect.Signature:
         if parameter.kind is not kinds.VAR_KEYWORD:
             named.append(parameter)
             continue
-        for way in (w for w in More.__annotations__ if w not in signature.parameters):
+        for way in (w for w in ReleaseOptions.__annotations__ if w not in signature.parameters):
             named.append(kinds(way, kinds.KEYWORD_ONLY, default=None, annotation="object"))
     return signature.replace(parameters=named)
 

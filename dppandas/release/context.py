@@ -19,7 +19,7 @@ class Slot:
     """Where the running session stands."""
 
     session: Any = None
-    passing: bool = False  # whether what is protected here is forgotten with the session
+    is_scratch: bool = False  # whether what is protected here is forgotten with the session
     is_over: bool = False  # a context that outlived its scratch session can't open another
     refused: str = ""  # why the last `session` asked for was not given; "" where it was
 

@@ -13,13 +13,13 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from ..errors import RecordError, shown
+from ..errors import RecordError, quoted
 from ..ledger.canonical import canonical_name
 from ..ledger.storage.store import Entry
 from ..privacy.accounting.composition import Part
 from ..privacy.accounting.losses import Delta, Epsilon, Loss
-from ..privacy.accounting.measures import Asked, Measure
-from ..privacy.accuracy.combined import Joint
+from ..privacy.accounting.measures import LossRequest, Measure
+from ..privacy.accuracy.combined import CombinedNoise
 from ..privacy.mechanisms import (
     base,
     conditional,
@@ -39,19 +39,19 @@ from ..rows.facts.spans import Ruler, Span
 from ..rows.facts.units import Unit
 from ..statistics import Layout, Statistic
 from ..statistics.layout import Cells
-from ..statistics.scores import Caller
+from ..statistics.scores import CallerFunction
 from .query import Query, Source, Token, token
 from .records import Record
 
 #: What records are made of; with each class, those that inherit from it.
 _KEPT: tuple[type, ...] = (
-    Record, Query, Source, Entry, Loss, Epsilon, Delta, Asked, Measure, Part, Unit,
-    Statistic, Cells, Layout, Caller, Expression, Calendar, Keys, Bounds, Grid, Span, Ruler,
-    base.Sensitivity, conditional.Passed, noise.DiscreteLaplace, noise.DiscreteGaussian,
+    Record, Query, Source, Entry, Loss, Epsilon, Delta, LossRequest, Measure, Part, Unit,
+    Statistic, Cells, Layout, CallerFunction, Expression, Calendar, Keys, Bounds, Grid, Span, Ruler,
+    base.Sensitivity, conditional.ThresholdedNoise, noise.DiscreteLaplace, noise.DiscreteGaussian,
     partition_selection.PartitionSelection, quantile_plans.Node, quantiles.ExponentialQuantiles,
     selection.PermuteAndFlip, selection.Exponential, smooth.PolyPlace, smooth.AtRank,
     smooth.Trimmed, thresholds.Threshold, thresholds.KeyedNoise, thresholds.ProposeTestRelease,
-    Joint,
+    CombinedNoise,
 )  # fmt: skip
 #: How each class is made of what a pickle holds, by canonical name.
 _makers: dict[str, Callable[..., Any]] = {}
@@ -60,7 +60,7 @@ _makers: dict[str, Callable[..., Any]] = {}
 def restored(name: str, *said: Any) -> Any:
     """What a pickle holds, by its name in the registry."""
     if name not in _makers:
-        raise RecordError(f"this pickle names {shown(name)}, which no release is made of.")
+        raise RecordError(f"this pickle names {quoted(name)}, which no release is made of.")
     return _makers[name](*said)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NoReturn
 
 from ..engines.base import Engine
-from ..errors import PrivateValueError, quiet
+from ..errors import PrivateValueError, hide_internals
 from ..privacy.accounting.composition import Path
 from ..rows.expressions import Expression
 from ..rows.facts.declared import Facts
@@ -17,7 +17,7 @@ from .query import Source
 
 
 @dataclass(frozen=True, eq=False)
-class Root:
+class Table:
     """The table that private objects start from: its public facts, and the engine that reads it."""
 
     source: Source
@@ -35,13 +35,13 @@ class Root:
         """What the domain says of an expression, or what follows from it."""
         return expression.declared(self.source.domain)
 
-    def declaring(self, declared: Mapping[Any, Declaration]) -> Root:
+    def declaring(self, declared: Mapping[Any, Declaration]) -> Table:
         """The same table with more facts, which contradict none that were ever declared of it."""
         if preview.running() is None:  # there an answer, and so a fact, may be made of nothing
             self.facts.add(declared.items(), self.source.name)
         return self.knowing(declared)
 
-    def knowing(self, declared: Mapping[Any, Declaration]) -> Root:
+    def knowing(self, declared: Mapping[Any, Declaration]) -> Table:
         """The same table with the facts of another frame of it, too."""
         domain = {**self.source.domain, **declared}
         if domain == self.source.domain:
@@ -55,7 +55,7 @@ _INSTEAD = dict.fromkeys(
 
 
 def _refusing(symbol: str) -> Callable[..., Any]:
-    @quiet
+    @hide_internals
     def refuse(self: Private, *args: object) -> NoReturn:
         self._no_operator(symbol)
 
@@ -77,7 +77,7 @@ class Private:
             ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1)."
         )
 
-    @quiet
+    @hide_internals
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_") or name == "name":
             object.__setattr__(self, name, value)
@@ -86,43 +86,43 @@ class Private:
                 f"private objects can't be changed: {name} was not set. Nothing was charged."
             )
 
-    @quiet
+    @hide_internals
     def __len__(self) -> int:
         self._refuse("the length")
 
-    @quiet
+    @hide_internals
     def __bool__(self) -> bool:
         self._refuse("the truth value")
 
-    @quiet
+    @hide_internals
     def __iter__(self) -> Iterator[Any]:
         self._refuse("iteration over the values")
 
-    @quiet
+    @hide_internals
     def __array__(self, *args: object, **kwargs: object) -> NoReturn:
         self._refuse("an array")
 
-    @quiet
+    @hide_internals
     def __array_ufunc__(self, ufunc: Any, method: str, *args: object, **kwargs: object) -> NoReturn:
         self._refuse(f"numpy's {ufunc.__name__}")
 
-    @quiet
+    @hide_internals
     def __array_function__(self, func: Any, *args: object) -> NoReturn:
         self._refuse(f"numpy's {func.__name__}")
 
-    @quiet
+    @hide_internals
     def __dataframe__(self, *args: object, **kwargs: object) -> NoReturn:
         self._refuse("an interchange object")
 
-    @quiet
+    @hide_internals
     def __arrow_c_stream__(self, *args: object) -> NoReturn:
         self._refuse("an Arrow stream")
 
-    @quiet
+    @hide_internals
     def __reduce__(self) -> NoReturn:
         self._refuse("pickling or copying")
 
-    @quiet
+    @hide_internals
     def __format__(self, spec: str) -> str:
         if spec:
             self._refuse("formatting")

@@ -10,7 +10,7 @@ from typing import Any
 from ..ledger import canonical
 from ..privacy.accounting.composition import Path
 from ..privacy.accounting.losses import Loss
-from ..privacy.accounting.measures import Asked
+from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.selection import selecting
 from ..rows.expressions import Expression, Facts
@@ -79,7 +79,7 @@ class Query:
     source: Source
     where: Expression | None
     statistic: Statistic
-    asked: Asked
+    asked: LossRequest
     what: str
     select: int = 0  # how many labels to select; 0: release the numbers
     branches: int = 1  # how many rows one row of the source becomes
@@ -95,20 +95,20 @@ class Query:
         return f"{self.source.name}{asserted}: {self}"
 
     @cached_property
-    def moved(self) -> Sensitivity:
+    def unit_sensitivity(self) -> Sensitivity:
         """What one unit moves, by all rows that it can have or become."""
         return self.statistic.sensitivity(self.source.unit.max_rows * self.branches)
 
     @property
     def sensitivity(self) -> int:
         """ℓ1 for numbers, ℓ∞ for a selection."""
-        return self.moved.linf if self.select else self.moved.l1
+        return self.unit_sensitivity.linf if self.select else self.unit_sensitivity.l1
 
     def mechanism(self) -> Mechanism:
         """The least noise for what is asked."""
         if self.select:
-            return selecting(self.asked, self.moved, self.select)
-        return self.statistic.mechanism(self.asked, self.moved)
+            return selecting(self.asked, self.unit_sensitivity, self.select)
+        return self.statistic.mechanism(self.asked, self.unit_sensitivity)
 
     @property
     def key(self) -> str:
@@ -129,7 +129,7 @@ class Query:
         the same version and table of a source, used alike. "" where that can't be known."""
         return self._of_source(self.where, self.branches)
 
-    def _named(self, asked: Asked | None) -> str:
+    def _named(self, asked: LossRequest | None) -> str:
         return self._of_source(self.where, self.branches, self.statistic, asked, self.select)
 
     def _of_source(self, *what: Any) -> str:
@@ -139,9 +139,9 @@ class Query:
         unit = (source.unit.column, source.unit.max_rows)
         try:
             return canonical.key(source.name, source.version, unit, source.made, *what)
-        except canonical.NoText:
+        except canonical.NoCanonicalText:
             return ""
 
     def loss(self, mechanism: Mechanism) -> Loss:
         """The exact loss that the mechanism really has on this query."""
-        return mechanism.cost(self.asked.measure, self.moved)
+        return mechanism.cost(self.asked.measure, self.unit_sensitivity)

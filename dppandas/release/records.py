@@ -11,15 +11,15 @@ from weakref import WeakValueDictionary
 
 import pandas as pd
 
-from ..errors import RecordError, quiet
-from ..ledger.storage.store import Answer
-from ..privacy.accounting.losses import Epsilon, Loss, More
-from ..privacy.accuracy.combined import Joint
+from ..errors import RecordError, hide_internals
+from ..ledger.storage.store import StoredRelease
+from ..privacy.accounting.losses import Epsilon, Loss, ReleaseOptions
+from ..privacy.accuracy.combined import CombinedNoise
 from ..privacy.mechanisms.base import Mechanism
 from ..privacy.mechanisms.selection import Selection
 from ..privacy.sampling import entropy
 from ..statistics import Layout, Statistic
-from ..statistics.layout import brief, short
+from ..statistics.layout import format_number, format_value
 from .accuracy import units
 from .accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_rows
 from .query import Query
@@ -74,17 +74,17 @@ class Record:
     statistic: Statistic
     draw: int  # which answer of equal queries; 0 where none is kept
     ledger: str  # a name of the ledger that it was charged to; "" where nobody named the source
-    _law: Mechanism | Joint
+    _law: Mechanism | CombinedNoise
     _noisy: tuple[Any, ...]
     _query: Query
-    _parts: tuple[Record, ...] = ()
+    _components: tuple[Record, ...] = ()
     _rows: float | None = None  # at most so many are known to be asked, if quantiles of them
     _counts: Record | None = None  # a release beside it that tells how many rows there are
     preview: bool = False  # made of nothing in a `dppandas.preview`, and no answer
     _shown: tuple[float, ...] | None = None  # the numbers, where other releases moved them
     _beside: tuple[float, ...] | None = None  # of how many rows each is, as released beside it
 
-    @quiet
+    @hide_internals
     def error(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> Any:
         """How far the answer may be from the exact one on the same rows, with this confidence.
 
@@ -97,9 +97,15 @@ class Record:
         """
         confidence, rows = parse_confidence(confidence), parse_rows(expected_rows)
         if isinstance(self._law, Selection):
-            gap = self.statistic.error(self._law.gap(confidence, self.statistic.size))
-            return gap if gap is None else self.statistic.told_errors([gap])[0]
-        errors = self.statistic.told_errors(self._errors(confidence, rows))
+            utility_gap = self.statistic.error(
+                self._law.utility_gap(confidence, self.statistic.size)
+            )
+            return (
+                utility_gap
+                if utility_gap is None
+                else self.statistic.typed_errors([utility_gap])[0]
+            )
+        errors = self.statistic.typed_errors(self._errors(confidence, rows))
         return errors[0] if self._layout.is_scalar else self._table(errors)
 
     def _errors(self, confidence: float, rows: float | None = None) -> list[float]:
@@ -117,7 +123,7 @@ class Record:
             for error, was, now, (low, high) in numbers
         ]
 
-    @quiet
+    @hide_internals
     def interval(self, confidence: float = CONFIDENCE) -> Any:
         """Bounds around the exact answer on the same rows, with this confidence.
 
@@ -146,7 +152,7 @@ class Record:
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
-        values = self.statistic.told(self._values())
+        values = self.statistic.typed(self._values())
         return values[0] if self._layout.is_scalar else self._table(values)
 
     def errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
@@ -214,18 +220,18 @@ class Record:
         return self._query.source.version
 
     @property
-    def parts(self) -> tuple[Record, ...]:
+    def components(self) -> tuple[Record, ...]:
         """The releases that this is made of: itself alone, or those that were combined."""
-        return self._parts or (self,)
+        return self._components or (self,)
 
-    @quiet
+    @hide_internals
     def refine(
         self,
         *,
         epsilon: object = None,
         until: object = None,
         looks: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """Buy another release of the same query, and combine; or with ``until=`` as many as it
         takes to know it within an error: see `dppandas.refine`.
@@ -239,12 +245,12 @@ class Record:
         """The error at 95 % that public facts decided before the release, in a few characters; of
         quantiles that which the number of rows decides, if a release beside this one tells it."""
         if self._counts is not None or self._rows is not None:
-            return f"± {short(max(self.errors_among(CONFIDENCE)))} ranks"
+            return f"± {format_number(max(self.errors_among(CONFIDENCE)))} ranks"
         return in_words(self.statistic, self._law)
 
     @property
     def _layout(self) -> Layout:
-        return self.statistic.laid(self._noisy)
+        return self.statistic.released_layout(self._noisy)
 
     def _intervals(self, confidence: float) -> list[tuple[float, float]]:
         found = self.statistic.intervals_at(self._noisy, self._law, confidence)
@@ -266,8 +272,8 @@ class Record:
         """The ends of all intervals; of times rounded outwards."""
         intervals = self._intervals(confidence)
         lower, upper = ([interval[end] for interval in intervals] for end in (0, 1))
-        told = self.statistic.told
-        return told(lower, math.floor), told(upper, math.ceil)
+        typed = self.statistic.typed
+        return typed(lower, math.floor), typed(upper, math.ceil)
 
     def _table(self, values: Sequence[Any]) -> Any:
         return self._layout.table(values, self._layout.places(self.statistic.estimate(self._noisy)))
@@ -299,7 +305,7 @@ class Record:
             f"{'preview, no answer: ' if self.preview else ''}{self.query}",
             f"source {self.source} ({self.lineage}), protecting {self.unit}",
             f"{self.mechanism}, scale {scale}, {self.loss.in_short}{error}",
-            *([self._law.holds] if isinstance(self._law, Joint) else []),
+            *([self._law.holds] if isinstance(self._law, CombinedNoise) else []),
         ]
 
     def _lines(self) -> list[tuple[str, str, str]]:
@@ -308,33 +314,33 @@ class Record:
             return []
         if isinstance(self._law, Selection):
             return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
-        names, values = self._layout.labels(), self.statistic.told(self._values())
+        names, values = self._layout.labels(), self.statistic.typed(self._values())
         drowned = (f", {DROWNED}" if each else "" for each in self._dominated())
         told = zip(names, values, self._bounds(len(names)), drowned, strict=True)
-        return [(name, brief(value), ends + quiet) for name, value, ends, quiet in told]
+        return [(name, format_value(value), ends + quiet) for name, value, ends, quiet in told]
 
     def _bounds(self, size: int) -> list[str]:
         """Of each number its interval, or else its error."""
         if not self.statistic.no_interval:
             ends = zip(*self._ends(CONFIDENCE), strict=True)
-            return [f"{brief(low)} to {brief(high)}" for low, high in ends]
+            return [f"{format_value(low)} to {format_value(high)}" for low, high in ends]
         if not self.statistic.in_ranks or not self.expected:
             return [self.expected] * size
-        return [f"± {brief(error)} ranks" for error in self._errors(CONFIDENCE)]
+        return [f"± {format_value(error)} ranks" for error in self._errors(CONFIDENCE)]
 
 
-def moved(record: Record, shown: Sequence[float], rows: Sequence[float] | None) -> Record:
+def with_figures(record: Record, shown: Sequence[float], rows: Sequence[float] | None) -> Record:
     """A record whose numbers other releases moved, or which knows of how many rows they are."""
     is_moved = list(shown) != record._values()
     kept = tuple(shown) if is_moved else record._shown
     known_rows = None if rows is None else tuple(rows)
-    return known(replace(record, _shown=kept, _beside=known_rows))
+    return registered(replace(record, _shown=kept, _beside=known_rows))
 
 
-def record_of(query: Query, mechanism: Mechanism, answer: Answer, ledger: str) -> Record:
+def record_of(query: Query, mechanism: Mechanism, answer: StoredRelease, ledger: str) -> Record:
     """The record of a release."""
     entry = answer.entry
-    return known(Record(
+    return registered(Record(
         id=entropy.identifier(),
         number=entry.number,
         query=str(query),
@@ -360,7 +366,7 @@ def record_of(query: Query, mechanism: Mechanism, answer: Answer, ledger: str) -
 def among(record: Record, rows: float | None) -> Record:
     """A record of quantiles that knows that there are at most so many rows."""
     knows = rows is not None and record.statistic.in_ranks
-    return known(replace(record, _rows=rows)) if knows else record
+    return registered(replace(record, _rows=rows)) if knows else record
 
 
 def counted(record: Record, beside: Record) -> Record:
@@ -370,10 +376,10 @@ def counted(record: Record, beside: Record) -> Record:
     most = beside.statistic.rows_at_most(beside._noisy, beside._law, CONFIDENCE)
     if most is None or len(most) != record.statistic.places:
         return record
-    return known(replace(record, _counts=beside))
+    return registered(replace(record, _counts=beside))
 
 
-def known(record: Record) -> Record:
+def registered(record: Record) -> Record:
     """A record that is found by its id, where pandas has kept that alone."""
     _records[record.id] = record
     return record

@@ -16,12 +16,12 @@ from ..engines.base import Engine
 from ..errors import InternalError, ReleaseFailed, StoreError, WorkerProcessError
 from ..ledger.ledger import current_cell, kernel
 from ..ledger.storage.leases import Claim, Taken
-from ..ledger.storage.store import Answer, Entry
+from ..ledger.storage.store import Entry, StoredRelease
 from ..privacy.accounting.losses import Loss
 from ..privacy.mechanisms.base import Mechanism
-from ..rows.accumulators import Gathering
+from ..rows.accumulators import Accumulator
 from ..rows.expressions import Chunk
-from ..statistics.base import Over
+from ..statistics.base import BranchKernel
 from .accuracy import expected, units
 from .blocks import preview
 from .context import here
@@ -73,9 +73,9 @@ def _planned(plan: preview.Preview, running: Session, each: _Prepared) -> Record
     return plan.add(running.ledger, each.query, each.mechanism, each.draft, name)
 
 
-def _found(running: Session, prepared: Sequence[_Prepared]) -> list[Answer | None]:
+def _found(running: Session, prepared: Sequence[_Prepared]) -> list[StoredRelease | None]:
     """What was answered before: that is read, and nothing written."""
-    return [running.ledger.answer(each.draft.key, each.query.asked.draw) for each in prepared]
+    return [running.ledger.stored(each.draft.key, each.query.asked.draw) for each in prepared]
 
 
 def _answered_all(
@@ -83,7 +83,7 @@ def _answered_all(
     prepared: Sequence[_Prepared],
     prices: Prices | None,
     allowed: Allowed | None,
-) -> list[tuple[_Prepared, Answer | None, bool]]:
+) -> list[tuple[_Prepared, StoredRelease | None, bool]]:
     """Each with its answer, and whether that was bought now; equal queries share one.
 
     Nothing is held while somebody else is waited for, so that none waits for another in a circle.
@@ -108,7 +108,7 @@ def _answered_all(
 
 
 def _check(
-    allowed: Allowed | None, priced: Sequence[_Prepared], before: Sequence[Answer | None]
+    allowed: Allowed | None, priced: Sequence[_Prepared], before: Sequence[StoredRelease | None]
 ) -> None:
     if allowed is not None:
         for each, answer in zip(priced, before, strict=True):
@@ -124,7 +124,9 @@ def _wait(running: Session, key: str, draw: int) -> None:
         pause = min(2 * pause, 0.05)
 
 
-def _record(running: Session, each: _Prepared, answer: Answer | None, is_new: bool) -> Record:
+def _record(
+    running: Session, each: _Prepared, answer: StoredRelease | None, is_new: bool
+) -> Record:
     if answer is None:
         answer, is_new = _successor(running, each), False
     if not is_new:
@@ -133,11 +135,11 @@ def _record(running: Session, each: _Prepared, answer: Answer | None, is_new: bo
     return record_of(each.query, each.mechanism, answer, ledger)
 
 
-def _successor(running: Session, each: _Prepared) -> Answer:
+def _successor(running: Session, each: _Prepared) -> StoredRelease:
     """The answer of who has overtaken this process."""
     key, draw = each.draft.key, each.query.asked.draw
     _wait(running, key, draw)
-    answer = running.ledger.answer(key, draw)
+    answer = running.ledger.stored(key, draw)
     if answer is None:
         raise ReleaseFailed(
             f"'{each.query}' was charged and not answered: another process took it over, for it "
@@ -147,7 +149,7 @@ def _successor(running: Session, each: _Prepared) -> Answer:
 
 
 def _priced(
-    prices: Prices | None, prepared: Sequence[_Prepared], before: Sequence[Answer | None]
+    prices: Prices | None, prepared: Sequence[_Prepared], before: Sequence[StoredRelease | None]
 ) -> list[_Prepared]:
     """What must be paid for, at other prices; equal queries are paid for once."""
     first = _first_of_each(prepared, before)
@@ -160,7 +162,7 @@ def _priced(
 
 
 def _first_of_each(
-    prepared: Sequence[_Prepared], before: Sequence[Answer | None]
+    prepared: Sequence[_Prepared], before: Sequence[StoredRelease | None]
 ) -> dict[object, int]:
     """Where those stand that must be paid for: of equal ones the first."""
     places: dict[object, int] = {}
@@ -176,7 +178,7 @@ def _names(prepared: Sequence[_Prepared]) -> list[object]:
     return [(key, draw) if key and draw else i for i, (key, draw) in enumerate(asked)]
 
 
-def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Answer | None]:
+def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[StoredRelease | None]:
     """The answers to what is charged now; None to what another process has overtaken."""
     with Claim([each.query.asked.draw for each in prepared]) as claim:
         process = os.getpid()
@@ -186,7 +188,7 @@ def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[Answer | No
 
 def _drawn(
     running: Session, each: _Prepared, entries: Sequence[Entry], process: int
-) -> Answer | None:
+) -> StoredRelease | None:
     """The answer to the first of some charges, kept before anybody sees it."""
     noisy = _noisy(each.query, each.mechanism, each.engine, process)
     _refuse_fork(process)  # before it notes anything
@@ -211,7 +213,7 @@ def _drawn(
             f"'{each.query}' was charged {entries[0].loss} and not answered, for an answer that is "
             f"not kept may not be shown: another could be drawn beside it. {problem}"
         )
-    return None if draw is None else Answer(entries[0], noisy, draw)
+    return None if draw is None else StoredRelease(entries[0], noisy, draw)
 
 
 def _refuse_fork(process: int) -> None:
@@ -230,7 +232,7 @@ def _kept(
 ) -> tuple[int | None, str]:
     status = "recorded" if noisy is None else "released"
     try:
-        return running.ledger.settle(entry, status, noisy, leased=True, told=error), ""
+        return running.ledger.settle(entry, status, noisy, leased=True, released_error=error), ""
     except StoreError as error:
         return None, str(error)
 
@@ -293,14 +295,14 @@ def _noisy(
 def _answered(query: Query, mechanism: Mechanism, engine: Engine, process: int) -> Sequence[int]:
     statistic, where = query.statistic, query.where
 
-    def through(over: Over, empty: Callable[[], Gathering]) -> Any:
+    def row_pass(branch_kernel: BranchKernel, empty: Callable[[], Accumulator]) -> Any:
         def kernel(chunk: Chunk) -> Any:
             branches = [replace(chunk, branch=i) for i in range(query.branches)]  # type: ignore[type-var]
-            return over(branches, where)
+            return branch_kernel(branches, where)
 
-        return engine.gather(kernel, empty, query.what, statistic.whole_units)
+        return engine.accumulate_rows(kernel, empty, query.what, statistic.whole_units)
 
-    exact = statistic.exact(through, mechanism)
+    exact = statistic.exact(row_pass, mechanism)
     _refuse_fork(process)
     watch = here().watch
     return mechanism.release(exact) if watch is None else watch(query, mechanism, exact)

@@ -7,14 +7,14 @@ from typing import Any, Unpack, cast
 
 import pandas as pd
 
-from ..errors import RecordError, quiet
-from ..privacy.accounting.losses import More
+from ..errors import RecordError, hide_internals
+from ..privacy.accounting.losses import ReleaseOptions
 from ..privacy.mechanisms.selection import Selection
 from ..privacy.sampling import entropy
 from ..rows.facts.keys import is_missing
 from ..rows.values import canonical
 from ..rows.values.objects import value_of
-from ..statistics.layout import brief
+from ..statistics.layout import format_value
 from .accuracy.expected import CONFIDENCE, with_error
 from .pickles import register
 from .query import Token, token
@@ -30,24 +30,24 @@ class _Released:
 
     _record: Record
 
-    @quiet
+    @hide_internals
     def error(self, confidence: float = CONFIDENCE) -> Any:
         """See `Record.error`."""
         return self._record.error(confidence)
 
-    @quiet
+    @hide_internals
     def interval(self, confidence: float = CONFIDENCE) -> Any:
         """See `Record.interval`."""
         return self._record.interval(confidence)
 
-    @quiet
+    @hide_internals
     def refine(
         self,
         *,
         epsilon: object = None,
         until: object = None,
         looks: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """Buy another release of the same query, and combine; or with ``until=`` as many as it
         takes to know it within an error: see `dppandas.refine`.
@@ -68,13 +68,13 @@ class _Released:
             printer.text(f"preview, no answer ({self._record.expected or 'error unknown'})")
         elif self._record.statistic.no_interval:
             answered = self._record._answered
-            error = f" ({answered}, 95 %{self._quietly()})" if answered else ""
-            printer.text(brief(self._plainly()) + error)
+            error = f" ({answered}, 95 %{self._noise_note()})" if answered else ""
+            printer.text(format_value(self._plainly()) + error)
         else:
             said = with_error(self._plainly(), self.error())
-            printer.text(f"{said.removesuffix(')')}{self._quietly()})")
+            printer.text(f"{said.removesuffix(')')}{self._noise_note()})")
 
-    def _quietly(self) -> str:
+    def _noise_note(self) -> str:
         return f", {DROWNED}" if self._record.noise_dominated else ""
 
 
@@ -166,7 +166,7 @@ for _kind in (
 register(TestedValue, tested)
 
 
-def answer(record: Record) -> Any:
+def released_value(record: Record) -> Any:
     """The released value, carrying its record."""
     value = record.estimate()
     if isinstance(value, pd.Series | pd.DataFrame):
@@ -202,7 +202,7 @@ def gathered(value: Any, records: dict[str, Record]) -> Any:
     return value
 
 
-@quiet
+@hide_internals
 def records(result: Any) -> dict[str, Record]:
     """The release records of a result of several parts, as `agg` and `describe` give it, by what
     was asked: each knows its error and interval.
@@ -242,7 +242,7 @@ def label(record: Record, value: Any) -> Any:
     return value
 
 
-@quiet
+@hide_internals
 def record(result: Any) -> Record:
     """The release record of a result: query, mechanism, scale, loss, lineage, cell, time.
 

@@ -13,13 +13,13 @@ from weakref import WeakValueDictionary
 
 from ..engines.base import Engine
 from ..engines.pandas import PandasEngine
-from ..errors import LineageError, QueryError, SessionError, SourceError, quiet, shown
+from ..errors import LineageError, QueryError, SessionError, SourceError, hide_internals, quoted
 from ..ledger import canonical
 from ..ledger.ledger import Ledger
 from ..ledger.storage import sqlite
 from ..ledger.storage.store import Store
 from ..privacy.accounting.losses import Epsilon
-from ..privacy.accounting.measures import Measure, Terms
+from ..privacy.accounting.measures import Measure, PrivacyBudget
 from ..rows.facts.declared import Facts
 from ..rows.facts.kinds import Kind
 from .context import Slot, here, within
@@ -32,7 +32,7 @@ REMEMBERED = 12
 
 
 @dataclass(frozen=True)
-class Holding:
+class ProtectedSource:
     """A protected source of a session, with its data and what identifies it."""
 
     source: Source
@@ -49,7 +49,7 @@ class Session:
 
     def __init__(
         self,
-        terms: Terms | None,
+        terms: PrivacyBudget | None,
         strict: bool = False,
         experimental: bool = False,
         store: Store | None = None,
@@ -59,14 +59,14 @@ class Session:
         self.strict = strict
         self.experimental = experimental
         self.replays = replays
-        self.holdings: dict[str, Holding] = {}
+        self.sources: dict[str, ProtectedSource] = {}
         #: The latest different queries that this kernel asked, by name, the last first.
         self.asked: dict[str, Query] = {}
 
     @property
     def is_untouched(self) -> bool:
         """Whether it is a ledger in memory without limit, charge, source or permission."""
-        ledger, has_any = self.ledger, self.holdings or self.strict or self.experimental
+        ledger, has_any = self.ledger, self.sources or self.strict or self.experimental
         return ledger.budget is None and not (has_any or ledger.store.identity or ledger.count())
 
     def remember(self, query: Query) -> None:
@@ -77,7 +77,7 @@ class Session:
         if known is None:
             try:
                 canonical.text((query.where, query.statistic))
-            except canonical.NoText:
+            except canonical.NoCanonicalText:
                 return
         else:
             query = replace(known, asked=query.asked)
@@ -91,7 +91,7 @@ class Session:
         return self.ledger.budget
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> PrivacyBudget:
         """What is promised: the measure of losses, and their limit."""
         return self.ledger.terms
 
@@ -110,14 +110,14 @@ class Session:
         """`Ledger.remaining` of its ledger."""
         return self.ledger.remaining
 
-    def holding(self, source_id: str) -> Holding | None:
+    def protected(self, source_id: str) -> ProtectedSource | None:
         """The protected source of an id."""
-        return next((h for h in self.holdings.values() if h.source.id == source_id), None)
+        return next((h for h in self.sources.values() if h.source.id == source_id), None)
 
     def ledger_of(self, source: Source) -> str:
         """A name of the ledger that a source's releases are in; "" where nobody named it."""
-        holding = self.holding(source.id)
-        return "" if holding is None else holding.ledger
+        held = self.protected(source.id)
+        return "" if held is None else held.ledger
 
     def admit(self, source: Source, row_level_declared: bool) -> None:
         """Refuse a source of an ended session, and rows that nobody can be told to own."""
@@ -127,7 +127,7 @@ class Session:
                 "frame can't be checked. Work on the private frame that dp.protect returned, by "
                 "its own verbs. Nothing was computed or charged."
             )
-        if source.name != UNNAMED and self.holding(source.id) is None:
+        if source.name != UNNAMED and self.protected(source.id) is None:
             raise SourceError(
                 f"source {source.name!r} was protected in a session that has ended. Protect it "
                 "again with dp.protect. Nothing was computed or charged."
@@ -145,7 +145,7 @@ class Session:
 
     def refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
         """Refuse rows without a token or unit beside a source that has a unit."""
-        owned = [h.source for h in self.holdings.values() if h.source.unit.column is not None]
+        owned = [h.source for h in self.sources.values() if h.source.unit.column is not None]
         if owned:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
             raise LineageError(
@@ -163,7 +163,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Known:
+class SourceIdentity:
     """What a token tells after the session of its source has ended."""
 
     source: Source
@@ -172,7 +172,7 @@ class Known:
 
 
 #: Every source protected by this process, by token.
-known_sources: dict[str, Known] = {}
+identities: dict[str, SourceIdentity] = {}
 
 #: Tables made of sources, by the source's id and how they were made, while somebody holds them.
 made_tables: WeakValueDictionary[tuple[str, str], Engine] = WeakValueDictionary()
@@ -200,7 +200,7 @@ def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
     return opened
 
 
-@quiet
+@hide_internals
 @_noted
 def session(
     epsilon: object = None,
@@ -252,14 +252,17 @@ def session(
     if slot.is_over:
         raise SessionError("this context belonged to an audit that has ended; nothing was charged.")
     if strict is not None and not isinstance(strict, bool):
-        raise SessionError(f"strict={shown(strict)} must be True or False.")
-    terms = Terms.parse(epsilon, delta, rho, delta_releases, accounting)
+        raise SessionError(f"strict={quoted(strict)} must be True or False.")
+    terms = PrivacyBudget.parse(epsilon, delta, rho, delta_releases, accounting)
     # One line, or an interrupt could leave the lock behind: see `store`.
     with _lock: return _started(slot, terms, strict, store)  # noqa: E701  # fmt: skip
 
 
 def _started(
-    slot: Slot, terms: Terms | None, strict: bool | None, store: str | os.PathLike[str] | None
+    slot: Slot,
+    terms: PrivacyBudget | None,
+    strict: bool | None,
+    store: str | os.PathLike[str] | None,
 ) -> Session:
     running: Session | None = slot.session
     if running is not None and store is not None and running.is_untouched:
@@ -291,7 +294,7 @@ def _started(
     return running
 
 
-@quiet
+@hide_internals
 def allow_experimental(allowed: bool = True) -> None:
     """Allow answers whose guarantee isn't fully proven, in the running session; or no more.
 
@@ -306,7 +309,7 @@ def allow_experimental(allowed: bool = True) -> None:
     >>> dp.allow_experimental(False)
     """
     if not isinstance(allowed, bool):
-        raise QueryError(f"allow_experimental({shown(allowed)}) must be True or False.")
+        raise QueryError(f"allow_experimental({quoted(allowed)}) must be True or False.")
     current().experimental = allowed
 
 
@@ -362,10 +365,10 @@ def _end(slot: Slot) -> None:
     if ended is None:
         return
     ended.ledger.close()
-    if slot.passing:
-        for holding in ended.holdings.values():
-            known_sources.pop(holding.source.id, None)
-    ended.holdings.clear()
+    if slot.is_scratch:
+        for held in ended.sources.values():
+            identities.pop(held.source.id, None)
+    ended.sources.clear()
 
 
 @contextmanager
@@ -376,8 +379,8 @@ def scratch() -> Iterator[Session]:
     swapped for them too, what they release would be charged to a ledger that nobody reads. What
     was protected here is forgotten, however the block ends. What is experimental may be audited.
     """
-    terms = Terms(Measure.APPROXIMATE)
-    slot = Slot(Session(terms, experimental=True, replays=False), passing=True)
+    terms = PrivacyBudget(Measure.APPROXIMATE)
+    slot = Slot(Session(terms, experimental=True, replays=False), is_scratch=True)
     try:
         with within(slot=slot):
             yield session()
@@ -386,6 +389,6 @@ def scratch() -> Iterator[Session]:
         slot.is_over = True
 
 
-def is_passing() -> bool:
+def is_scratch() -> bool:
     """Whether this runs in a session that is thrown away: then nothing may be left behind."""
-    return here().slot.passing
+    return here().slot.is_scratch

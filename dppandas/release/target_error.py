@@ -20,9 +20,17 @@ from typing import Any, ClassVar, Unpack, cast
 
 import numpy as np
 
-from ..errors import BudgetExceeded, MissingArgument, QueryError, shown
-from ..privacy.accounting.losses import LARGEST, SMALLEST, Cost, Epsilon, Loss, More, parse_budget
-from ..privacy.accounting.measures import NOTHING, Asked, Measure
+from ..errors import BudgetExceeded, MissingArgument, QueryError, quoted
+from ..privacy.accounting.losses import (
+    LARGEST,
+    SMALLEST,
+    Epsilon,
+    Loss,
+    LossOptions,
+    ReleaseOptions,
+    parse_budget,
+)
+from ..privacy.accounting.measures import NOTHING, LossRequest, Measure
 from ..rows.facts.kinds import Schema
 from ..rows.facts.spans import Ruler
 from ..rows.values import canonical
@@ -57,7 +65,7 @@ _RANGE = {
 
 
 @dataclass(frozen=True)
-class Goal:
+class TargetError:
     """The largest error that an answer may have, how surely, and over about how many rows."""
 
     within: float  # of times in ticks
@@ -69,7 +77,9 @@ class Goal:
 
     word: ClassVar[str] = "within"
 
-    def solved(self, query: Callable[[Asked], Query], **more: Unpack[Cost]) -> Asked:
+    def solved(
+        self, query: Callable[[LossRequest], Query], **more: Unpack[LossOptions]
+    ) -> LossRequest:
         """The least loss that keeps the error of a query, as the running session counts it.
 
         Where ρ is counted that is a ρ, for Gaussian noise; or an ε if the answer, or mechanism=,
@@ -80,10 +90,10 @@ class Goal:
         if terms.measure is Measure.ZCDP and more.get("mechanism") != "laplace":
             ways = ["rho"] if more.get("mechanism") is not None else ["rho", "epsilon"]
 
-        def asked(way: str, loss: Fraction) -> Asked:
+        def asked(way: str, loss: Fraction) -> LossRequest:
             if way == "epsilon":
                 return terms.asked(Epsilon(loss), **more)
-            return terms.asked(None, **cast(Cost, {**more, "rho": loss}))
+            return terms.asked(None, **cast(LossOptions, {**more, "rho": loss}))
 
         *others, last = ways
         for way in others:
@@ -95,8 +105,11 @@ class Goal:
         return self._least(lambda loss: asked(last, loss), query, last)
 
     def _least(
-        self, asked: Callable[[Fraction], Asked], query: Callable[[Asked], Query], way: str
-    ) -> Asked:
+        self,
+        asked: Callable[[Fraction], LossRequest],
+        query: Callable[[LossRequest], Query],
+        way: str,
+    ) -> LossRequest:
         first, last = _RANGE[way]
 
         def error(place: int) -> float:
@@ -108,17 +121,17 @@ class Goal:
             meant = f" {self._meant(dearest)}" if self._is_tiny(dearest) else ""
             raise QueryError(
                 f"{self.word}={self._said(self.within)} is less than any {way}= allows here: the "
-                f"least error, at {way}={_plain(_decimal(last))}, is {self._told(best)} with "
+                f"least error, at {way}={_plain(_decimal(last))}, is {self._typed(best)} with "
                 f"{self.confidence:.4g} confidence.{meant} {NOTHING}"
             )
         enough = bisect_left(range(first, last), True, key=lambda p: error(p) <= self.within)
         return asked(_decimal(first + enough))
 
-    def _told(self, error: float) -> Any:
+    def _typed(self, error: float) -> Any:
         return error if self.ruler is None else self.ruler.length(error, math.ceil)
 
     def _said(self, error: float) -> str:
-        return f"{error:.12g}" if self.ruler is None else str(self._told(error))
+        return f"{error:.12g}" if self.ruler is None else str(self._typed(error))
 
     def _error(self, query: Query) -> float:
         try:
@@ -163,8 +176,8 @@ class Goal:
             "True or False, or for normalize=True."
         )
 
-    def too_dear(
-        self, error: BudgetExceeded, query: Callable[[Asked], Query], asked: Asked
+    def cannot_afford(
+        self, error: BudgetExceeded, query: Callable[[LossRequest], Query], asked: LossRequest
     ) -> BudgetExceeded:
         """What to say where the budget can't pay for it."""
         goal = f"within={self._said(self.within)} with {self.confidence:.4g} confidence"
@@ -179,8 +192,8 @@ class Goal:
         self,
         wanted: Fraction,
         left: Fraction,
-        query: Callable[[Asked], Query],
-        asked: Asked,
+        query: Callable[[LossRequest], Query],
+        asked: LossRequest,
     ) -> str:
         """What error the rest of the budget would buy, if it is counted as this was asked."""
         way = "epsilon" if asked.rho is None else "rho"
@@ -189,12 +202,12 @@ class Goal:
             return " See dp.ledger()."
         kind = type(getattr(asked, way))
         less = self._error(query(replace(asked, **{way: kind(_decimal(place))})))
-        return f" What is left is enough for within={self._told(less)}."
+        return f" What is left is enough for within={self._typed(less)}."
 
 
 def parsed(
-    epsilon: object, more: More, statistic: Statistic, what: str, schema: Schema
-) -> tuple[Goal | None, Cost]:
+    epsilon: object, more: ReleaseOptions, statistic: Statistic, what: str, schema: Schema
+) -> tuple[TargetError | None, LossOptions]:
     """The error that a call asks for, if it does, and what else it says. Of times it is a duration;
     of their quantiles a number of ranks, as of any others."""
     if more.get("within") is None:
@@ -207,7 +220,7 @@ def parsed(
     wanted = more["within"]
     share = str(wanted).strip() if isinstance(wanted, str) and "%" in wanted else ""
     is_share = statistic.counts_rows(schema) or statistic.in_ranks
-    goal = Goal(
+    goal = TargetError(
         goal_of(wanted, ruler, what) if not share else _share_of_rows(share, rows, what, is_share),
         expected.CONFIDENCE if said is None else expected.parse_confidence(said),
         rows,
@@ -215,19 +228,21 @@ def parsed(
         None if most is None else parse_budget(most, "at_most"),
         share,
     )
-    return goal, cast(Cost, {k: v for k, v in more.items() if k in Cost.__annotations__})
+    return goal, cast(
+        LossOptions, {k: v for k, v in more.items() if k in LossOptions.__annotations__}
+    )
 
 
 def _share_of_rows(said: str, rows: float | None, what: str, is_share: bool) -> float:
     """An error of so many percent of the rows that are expected."""
     if not is_share:
         raise QueryError(
-            f"within={shown(said)} is a share of expected_rows=, for counts of rows and for ranks; "
-            f"the error of {what} is told otherwise: give a number in its unit. {NOTHING}"
+            f"within={quoted(said)} is a share of expected_rows=, for counts of rows and for "
+            f"ranks; the error of {what} is told otherwise: give a number in its unit. {NOTHING}"
         )
     if rows is None:
         raise MissingArgument(
-            f"expected_rows= is needed: about how many rows within={shown(said)} is a share of, "
+            f"expected_rows= is needed: about how many rows within={quoted(said)} is a share of, "
             f"from public knowledge. {NOTHING}"
         )
     share = parse_budget(said.removesuffix("%"), "within") / 100
@@ -240,14 +255,14 @@ def goal_of(said: object, ruler: Ruler | None, what: str, word: str = "within") 
     if is_length != (ruler is not None):
         has = "no duration: give a number" if is_length else "a duration: give a pd.Timedelta"
         raise QueryError(
-            f"{word}= can't be promised for {what}: its error is {has}, not {shown(said)}. "
+            f"{word}= can't be promised for {what}: its error is {has}, not {quoted(said)}. "
             f"{NOTHING}"
         )
     if ruler is None:
         return _number(parse_budget(said, word))
     family, nanos = canonical(said)
     if family != "duration" or nanos <= 0:
-        raise QueryError(f"{word}={shown(said)} must be longer than nothing. {NOTHING}")
+        raise QueryError(f"{word}={quoted(said)} must be longer than nothing. {NOTHING}")
     return float(Fraction(nanos, ruler.tick))
 
 

@@ -14,19 +14,19 @@ from ..errors import (
     LineageError,
     PrivateValueError,
     QueryError,
-    caution,
-    quiet,
-    shown,
+    hide_internals,
+    quoted,
+    warn_user,
 )
-from ..privacy.accounting.losses import Cost, More
-from ..privacy.accounting.measures import NOTHING, Asked
+from ..privacy.accounting.losses import LossOptions, ReleaseOptions
+from ..privacy.accounting.measures import NOTHING, LossRequest
 from ..rows import expressions
 from ..rows.expressions import Expression
 from ..statistics import Sparse, Statistic
 from . import results, target_error
 from .accuracy import expected
 from .blocks import split
-from .private import Private, Root
+from .private import Private, Table
 from .query import Query
 from .records import Record, among
 from .release import release
@@ -37,7 +37,7 @@ from .session import current
 class Unreleased(Private):
     """A query without a privacy loss. Nothing is computed or charged until one is given."""
 
-    _root: Root
+    _table: Table
     _where: Expression | None
     _statistic: Statistic
     _what: str
@@ -45,7 +45,7 @@ class Unreleased(Private):
     _is_answer: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        facts = self._root.source.facts
+        facts = self._table.source.facts
         if self._where is not None:
             expressions.check(self._where, facts, truth=True)
         seen: dict[tuple[int, bool], Expression] = {}
@@ -54,18 +54,18 @@ class Unreleased(Private):
         for operand, wanted in self._statistic.needed():
             expressions.need(operand, wanted, facts, self._what)
 
-    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[More]) -> Record:
+    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[ReleaseOptions]) -> Record:
         with split.share(epsilon, self._completed(more)) as (epsilon, more):
             return self._asked_alone(epsilon, select, **more)
 
-    def _asked_alone(self, epsilon: object, select: int, **more: Unpack[More]) -> Record:
+    def _asked_alone(self, epsilon: object, select: int, **more: Unpack[ReleaseOptions]) -> Record:
         goal, rest = target_error.parsed(
-            epsilon, more, self._statistic, self._what, self._root.source.schema
+            epsilon, more, self._statistic, self._what, self._table.source.schema
         )
         if goal is None:
             return release(*self._query(current().terms.asked(epsilon, **rest), select))
 
-        def query(asked: Asked) -> Query:
+        def query(asked: LossRequest) -> Query:
             return self._query(asked, select)[0]
 
         asked = goal.solved(query, **rest)
@@ -76,20 +76,27 @@ class Unreleased(Private):
             )
             return among(record, goal.rows)
         except BudgetExceeded as error:
-            raise goal.too_dear(error, query, asked) from None
+            raise goal.cannot_afford(error, query, asked) from None
 
-    def _completed(self, more: More) -> More:
+    def _completed(self, more: ReleaseOptions) -> ReleaseOptions:
         """With what was said of the loss when this was asked for."""
         return more
 
-    def _query(self, asked: Asked, select: int = 0) -> tuple[Query, Engine, bool]:
-        root, statistic = self._root, self._statistic.suited(asked)
+    def _query(self, asked: LossRequest, select: int = 0) -> tuple[Query, Engine, bool]:
+        table, statistic = self._table, self._statistic.adapted_to(asked)
         query = Query(
-            root.source, self._where, statistic, asked, self._what, select, root.branches, root.path
+            table.source,
+            self._where,
+            statistic,
+            asked,
+            self._what,
+            select,
+            table.branches,
+            table.path,
         )
-        if root.refusal:
-            raise LineageError(root.refusal)
-        return query, root.engine, root.row_level_declared
+        if table.refusal:
+            raise LineageError(table.refusal)
+        return query, table.engine, table.row_level_declared
 
     def _refuse(self, what: str) -> NoReturn:
         raise PrivateValueError(
@@ -100,7 +107,7 @@ class Unreleased(Private):
     def _no_operator(self, symbol: str) -> NoReturn:
         self._refuse(symbol)
 
-    @quiet
+    @hide_internals
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -109,33 +116,33 @@ class Unreleased(Private):
             f".release(epsilon=0.1).{name}. Nothing was computed or charged. {self!r}"
         )
 
-    @quiet
-    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The noisy answer, shaped as pandas would shape the exact one.
 
         *Guarantee*: epsilon-differential privacy of the source's unit, by the mechanism that
         the statistic asks for; noise is exact (docs/proofs/discrete_laplace.md).
         """
         released = self._shaped(self._ask(epsilon, self._selects, **more))
-        if self._caution:
-            caution(self._caution)
+        if self._warning:
+            warn_user(self._warning)
         return released
 
     def _shaped(self, record: Record) -> Any:
         """The answer that a record holds, as a release gives it."""
-        return results.answer(record)
+        return results.released_value(record)
 
     #: What to warn of with the answer, whatever it is.
-    _caution: ClassVar[str] = ""
+    _warning: ClassVar[str] = ""
 
-    @quiet
+    @hide_internals
     def expected_error(
         self,
         *,
         epsilon: object = None,
         confidence: float = expected.CONFIDENCE,
         expected_rows: float | None = None,
-        **more: Unpack[Cost],
+        **more: Unpack[LossOptions],
     ) -> Any:
         """The largest error that a release would have, free: public facts decide it.
 
@@ -155,10 +162,10 @@ class Unreleased(Private):
         """
         confidence = expected.parse_confidence(confidence)
         rows = expected.parse_rows(expected_rows)
-        asked = current().terms.asked(epsilon, **self._completed(cast(More, more)))
+        asked = current().terms.asked(epsilon, **self._completed(cast(ReleaseOptions, more)))
         query, _, _ = self._query(asked, self._selects)
         error = expected.error_before(query, confidence, rows)
-        return expected.told_error(query.statistic, error)
+        return expected.typed_error(query.statistic, error)
 
     _selects: ClassVar[int] = 0
 
@@ -168,7 +175,7 @@ class Unreleased(Private):
         one_label_each = not layout.is_scalar and layout.columns is None
         return one_label_each and self._statistic.selectable
 
-    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> Record:
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[ReleaseOptions]) -> Record:
         if not self._can_select:
             raise QueryError(
                 f"{what} needs counts or sums under one label each: of several columns, or of one "
@@ -179,8 +186,8 @@ class Unreleased(Private):
             epsilon, k, **more
         )
 
-    @quiet
-    def idxmax(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def idxmax(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The label of the largest entry, selected by permute-and-flip: no number is told.
 
         Surer than the largest of released numbers, and for overlapping columns its noise doesn't
@@ -193,8 +200,10 @@ class Unreleased(Private):
         record = self._select(epsilon, 1, "idxmax", **more)
         return results.label(record, record.estimate()[0])
 
-    @quiet
-    def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def nlargest(
+        self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> Any:
         """The n largest entries.
 
         Over disjoint keys the whole histogram costs no more than its top: a Series of the n
@@ -206,18 +215,18 @@ class Unreleased(Private):
         statistic = self._statistic
         entries = statistic.size
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= entries:
-            raise QueryError(f"n={shown(n)} must be a whole number from 1 to {entries}.")
+            raise QueryError(f"n={quoted(n)} must be a whole number from 1 to {entries}.")
         if statistic.cells.keys is None:
             return pd.Index(self._select(epsilon, int(n), f"nlargest({n})", **more).estimate())
         if statistic.layout.columns is not None:
             raise QueryError("nlargest needs a Series of entries; select one column first.")
         return self.release(epsilon=epsilon, **more).nlargest(int(n))
 
-    @quiet
+    @hide_internals
     def __repr__(self) -> str:
         asked = self._what if self._where is None else f"{self._what} where {self._where}"
         return (
-            f"<unreleased {asked}, from {self._root.source.name} ({self._root.source.lineage}): "
+            f"<unreleased {asked}, from {self._table.source.name} ({self._table.source.lineage}): "
             f"nothing computed or charged; ask {', '.join(self._menu())}>"
         )
 
@@ -229,7 +238,7 @@ class Unreleased(Private):
 class UnreleasedExtreme(Unreleased):
     """A quantile near an end of the values."""
 
-    _caution: ClassVar[str] = (
+    _warning: ClassVar[str] = (
         "the smallest or largest value is somebody's and can't be told: this answers with a "
         "quantile near it, or with a point beyond all values where bounds are wider than these. "
         ".error() says how many values may lie beyond."
@@ -241,8 +250,8 @@ class UnreleasedMode(Unreleased):
 
     _selects: ClassVar[int] = 1
 
-    @quiet
-    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The key selected, as a Series of one, like Series.mode.
 
         *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
@@ -253,11 +262,13 @@ class UnreleasedMode(Unreleased):
     def _shaped(self, record: Record) -> Any:
         return results.selected(record)
 
-    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> Record:
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[ReleaseOptions]) -> Record:
         raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
 
-    @quiet
-    def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def nlargest(
+        self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> Any:
         """Refused: a mode is one label."""
         return self._select(epsilon, n, "nlargest")
 
@@ -268,7 +279,7 @@ class UnreleasedMode(Unreleased):
 class UnreleasedKeys(Unreleased):
     """An answer by keys that nobody declared: which are told is part of the answer."""
 
-    def _completed(self, more: More) -> More:
+    def _completed(self, more: ReleaseOptions) -> ReleaseOptions:
         known = self._statistic.delta if isinstance(self._statistic, Sparse) else None
         return {**more, "delta": known} if known and more.get("delta") is None else more
 
@@ -276,14 +287,16 @@ class UnreleasedKeys(Unreleased):
     def _can_select(self) -> bool:
         return False
 
-    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[More]) -> Record:
+    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[ReleaseOptions]) -> Record:
         raise QueryError(
             f"{what} needs declared keys. Release the answer and take {what} of that, which costs "
             f"no more. {NOTHING} {self!r}"
         )
 
-    @quiet
-    def nlargest(self, n: int = 5, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def nlargest(
+        self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> Any:
         """Refused: release the answer, and take its nlargest."""
         return self._select(epsilon, n, "nlargest")
 
@@ -291,8 +304,8 @@ class UnreleasedKeys(Unreleased):
 class UnreleasedLabels(UnreleasedKeys):
     """The labels of a column, none of them told yet."""
 
-    @quiet
-    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The labels told, as an Index of objects in the order of labels.
 
         *Guarantee*: (epsilon, delta)-differential privacy of the unit

@@ -13,7 +13,7 @@ ROWS_PER_FOLD = 2**22
 MOST_BRANCHES = 2**10
 
 
-class Gathering(Protocol):
+class Accumulator(Protocol):
     """Puts partials together."""
 
     def add(self, partial: Any, rows: int) -> None:
@@ -29,7 +29,7 @@ class Gathering(Protocol):
         ...
 
 
-class Total:
+class SumAccumulator:
     """Adds int64 partials without wrapping around, whatever their number."""
 
     def __init__(self, size: int) -> None:
@@ -52,7 +52,7 @@ class Total:
     def _with(self, partial: npt.NDArray[np.int64]) -> list[int]:
         return [exact + more for exact, more in zip(self._exact, partial.tolist(), strict=True)]
 
-    def join(self, other: Total) -> None:
+    def join(self, other: SumAccumulator) -> None:
         """Add another total, in Python's integers."""
         self._fold()
         self._exact = [a + b for a, b in zip(self._exact, other.result(), strict=True)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import LineageError, QueryError, is_one_of, shown
+from ..errors import LineageError, QueryError, is_one_of, quoted
 from . import query_string
 from .expressions import plain_or_missing
 from .facts.keys import SOURCE_ATTR, Keys
@@ -33,7 +33,7 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
     refuse_private(right, "this table")
     if not is_one_of(how, ("left", "inner")):
         raise QueryError(
-            f"how={shown(how)}: a private frame is merged by 'left' or 'inner'; the others would "
+            f"how={quoted(how)}: a private frame is merged by 'left' or 'inner'; the others would "
             "make rows that nobody owns. Nothing was computed or charged."
         )
     left, names = (

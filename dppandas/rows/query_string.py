@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import UnknownColumn, UnsupportedExpression, shown
+from ..errors import UnknownColumn, UnsupportedExpression, quoted
 from . import expressions
 from .expressions import Expression, Literal
 from .facts.keys import is_missing, plain, public, some_names
@@ -167,7 +167,7 @@ def unknown(name: object, columns: Collection[Any]) -> UnknownColumn:
     near = difflib.get_close_matches(str(name), [str(c) for c in columns], n=3)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     listing = f" The columns: {some_names(columns)}." if columns else " There are no columns."
-    return UnknownColumn(f"there is no column {shown(name)}.{hint}{listing}")
+    return UnknownColumn(f"there is no column {quoted(name)}.{hint}{listing}")
 
 
 def _check_size(expression: Expression) -> None:

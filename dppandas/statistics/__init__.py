@@ -9,8 +9,8 @@ from .base import REGISTRY, Statistic
 from .counting.contingency import Contingency, Popularity
 from .counting.counts import Count
 from .counting.distinct import Distinct, Truncation
-from .counting.occurring_keys import Present
-from .counting.unknown_keys import BY_LABEL, Sparse, Unique, Unknown
+from .counting.occurring_keys import OccurringKeys
+from .counting.unknown_keys import BY_LABEL, Sparse, UndeclaredKeys, Unique
 from .distances import Distance, Proposed
 from .layout import Cells, Layout
 from .moments.covariance import Covariance
@@ -22,11 +22,12 @@ from .moments.variances import Moments, Variance
 from .quantiles import Quantiles
 from .scores import Scores
 from .smooth import SmoothQuantile, TrimmedMean
-from .suggested_bounds import Magnitudes
+from .suggested_bounds import BoundsHistogram
 
 __all__ = [
     "BY_LABEL",
     "REGISTRY",
+    "BoundsHistogram",
     "Cells",
     "Contingency",
     "Count",
@@ -34,12 +35,11 @@ __all__ = [
     "Distance",
     "Distinct",
     "Layout",
-    "Magnitudes",
     "Mean",
     "Moments",
     "NormedSum",
+    "OccurringKeys",
     "Popularity",
-    "Present",
     "Proposed",
     "Quantiles",
     "Scores",
@@ -50,8 +50,8 @@ __all__ = [
     "Sum",
     "TrimmedMean",
     "Truncation",
+    "UndeclaredKeys",
     "Unique",
-    "Unknown",
     "Variance",
     "WeightedMean",
     "grids_of_norm",

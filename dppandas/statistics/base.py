@@ -13,22 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import MissingArgument, QueryError, RecordError
-from ..privacy.accounting.measures import Asked
+from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.noise import additive
-from ..rows.accumulators import Gathering, Total
+from ..rows.accumulators import Accumulator, SumAccumulator
 from ..rows.expressions import Chunk, Expression
 from ..rows.facts import kinds
 from ..rows.facts.kinds import Kind, Schema
 from ..rows.values.vectors import Mask
-from .layout import Cells, Codes, Interval, Layout, by_name, short, spread
+from .layout import Cells, Codes, Interval, Layout, by_name, format_number, spread
 
 Partial = npt.NDArray[np.int64]
 
 #: What reads all rows once: it hands a function the rows that those of a chunk become, and what
 #: keeps some of them, and puts together what the function makes of them.
-Over = Callable[[Sequence[Chunk], Expression | None], Any]
-Read = Callable[[Over, Callable[[], Gathering]], Any]
+BranchKernel = Callable[[Sequence[Chunk], Expression | None], Any]
+RowPass = Callable[[BranchKernel, Callable[[], Accumulator]], Any]
 
 #: So many errors are looked at to tell the range of them.
 CROWD = 2**12
@@ -44,7 +44,7 @@ class Statistic(ABC):
     Contract. For the rows r of a table, ``kernel`` returns Σ_r k(r) with |k(r)|₁ ≤ l1 and
     |k(r)|_∞ ≤ linf, whatever r holds, and k(r) depends on r alone. If ``monotone``, no entry of
     k(r) is negative. So adding a unit of at most m rows moves the vector by at most m·l1 in ℓ1.
-    A statistic that isn't a sum over rows (`whole_units`) says what m rows move by `moved`.
+    A statistic that isn't a sum over rows (`whole_units`) says its own `l1_sensitivity`.
     """
 
     cells: Cells
@@ -127,18 +127,18 @@ class Statistic(ABC):
     #: Whether the kernel must see all rows of a unit together.
     whole_units: ClassVar[bool] = False
 
-    def moved(self, rows: int) -> int:
+    def l1_sensitivity(self, rows: int) -> int:
         """The most that so many rows of one unit add to all integers together: ℓ1."""
         return self.l1 * rows
 
-    def moved_most(self, rows: int) -> int:
+    def linf_sensitivity(self, rows: int) -> int:
         """The most that so many rows of one unit add to one integer: ℓ∞."""
         return self.linf * rows
 
-    def moved_squared(self, rows: int) -> int:
+    def l2_squared_sensitivity(self, rows: int) -> int:
         """The most that so many rows of one unit move all integers together: ℓ2, squared. By
         Hölder's inequality no more than ℓ1 times ℓ∞."""
-        return self.moved(rows) * self.moved_most(rows)
+        return self.l1_sensitivity(rows) * self.linf_sensitivity(rows)
 
     @property
     def places(self) -> int:
@@ -165,15 +165,15 @@ class Statistic(ABC):
         ("value"), how far they are from each other ("spread"), or neither ("number")."""
         return "value"
 
-    def told(self, values: Sequence[float], rounded: Callable[[Any], int] = round) -> list[Any]:
+    def typed(self, values: Sequence[float], rounded: Callable[[Any], int] = round) -> list[Any]:
         """The answer's numbers as what they mean."""
-        return self.layout.told(values, self.says, rounded)
+        return self.layout.typed(values, self.says, rounded)
 
-    def told_errors(self, errors: Sequence[float]) -> list[Any]:
+    def typed_errors(self, errors: Sequence[float]) -> list[Any]:
         """Likewise how far they may be off."""
         if self.in_ranks:
             return list(errors)
-        return self.layout.told(
+        return self.layout.typed(
             errors, lambda entry: "number" if self.says(entry) == "number" else "spread", math.ceil
         )
 
@@ -205,27 +205,26 @@ class Statistic(ABC):
 
     def sensitivity(self, rows: int) -> Sensitivity:
         """The most that one unit of so many rows moves."""
-        return Sensitivity(
-            self.moved(rows), self.moved_squared(rows), self.moved_most(rows), self.monotone
-        )
+        l1, linf = self.l1_sensitivity(rows), self.linf_sensitivity(rows)
+        return Sensitivity(l1, self.l2_squared_sensitivity(rows), linf, self.monotone)
 
-    def suited(self, asked: Asked) -> Statistic:
+    def adapted_to(self, asked: LossRequest) -> Statistic:
         """What answers the same question with integers that suit the noise asked for."""
         return self
 
-    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+    def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         """What turns the exact into an answer: by default noise on each integer."""
-        return additive(asked, moved, alone=self.size == 1)
+        return additive(asked, sensitivity, alone=self.size == 1)
 
-    def read(self, through: Read) -> Any:
+    def read(self, row_pass: RowPass) -> Any:
         """What is exact: by default the integers of all rows, in one pass over them."""
-        return through(self.over, lambda: Total(self.size))
+        return row_pass(self.over_branches, lambda: SumAccumulator(self.size))
 
-    def exact(self, through: Read, mechanism: Mechanism) -> Any:
+    def exact(self, row_pass: RowPass, mechanism: Mechanism) -> Any:
         """What a mechanism needs of what is exact: all of it, unless there is much more."""
-        return self.read(through)
+        return self.read(row_pass)
 
-    def apart(self, one: Any, other: Any, selecting: bool) -> int:
+    def exact_distance(self, one: Any, other: Any, selecting: bool) -> int:
         """How far two exact answers are apart, as `Query.sensitivity` counts it: for audits."""
         moves = [abs(a - b) for a, b in zip(one, other, strict=True)]
         return max(moves, default=0) if selecting else sum(moves)
@@ -234,14 +233,14 @@ class Statistic(ABC):
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         """The integers of the chunk's kept rows (at most 2^22 of them)."""
 
-    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Any:
+    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Any:
         """What all rows that the source rows of a chunk become add: by default the kernel's
         integers."""
         kept = (None if where is None else where.truth(chunk) for chunk in branches)
         parts = [self.kernel(chunk, keep) for chunk, keep in zip(branches, kept, strict=True)]
         return parts[0] if len(parts) == 1 else np.sum(parts, axis=0, dtype=np.int64)
 
-    def laid(self, noisy: Sequence[Any]) -> Layout:
+    def released_layout(self, noisy: Sequence[Any]) -> Layout:
         """How the answer is laid out: by public facts, and by labels where these are released."""
         return self.layout
 
@@ -300,7 +299,7 @@ class Statistic(ABC):
     def in_words(self, errors: Sequence[float]) -> str:
         """Errors of all numbers in words; "" where that would tell nothing."""
         names = self.asked_columns
-        pairs = list(zip(errors, self.told_errors(errors), strict=True))
+        pairs = list(zip(errors, self.typed_errors(errors), strict=True))
         ranges = [spread(pairs[i :: len(names)]) for i in range(len(names))]
         if not all(ranges):
             return ""
@@ -340,7 +339,7 @@ class Statistic(ABC):
         """An error for people: of times how long it is."""
         ruler = self.layout.ruler
         if ruler is None or self.in_ranks:
-            return short(error)
+            return format_number(error)
         return str(ruler.length(error, math.ceil))
 
     def per_row(self, half_width: int) -> float | None:

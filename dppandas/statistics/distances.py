@@ -12,18 +12,18 @@ import pandas as pd
 
 from ..errors import QueryError, RecordError
 from ..privacy.accounting.losses import Delta
-from ..privacy.accounting.measures import Asked
+from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.thresholds import ProposeTestRelease, loss_asked
-from .base import Read
-from .layout import Interval, short
-from .scores import MOST, Caller, OfFrames, is_whole
+from .base import RowPass
+from .layout import Interval, format_number
+from .scores import MOST, CallerFunction, FrameStatistic, is_whole
 
 #: Whole numbers up to this are what floats of their value come back as.
 EXACT = 2**53
 
 
-class Measurer(Caller):
+class Measurer(CallerFunction):
     """A caller's function of rows, whose distances are whole numbers."""
 
     def __call__(self, frame: pd.DataFrame) -> int:
@@ -33,7 +33,7 @@ class Measurer(Caller):
         return max(0, min(MOST, int(value)))
 
 
-class Valuer(Caller):
+class Valuer(CallerFunction):
     """A caller's function of rows, that gives a number or a text."""
 
     def __call__(self, frame: pd.DataFrame) -> float | str:
@@ -69,7 +69,7 @@ def plain(value: Any) -> float | str:
 
 
 @dataclass(frozen=True)
-class Distance(OfFrames):
+class Distance(FrameStatistic):
     """What a caller's function says of all rows; one row, as the caller states, moves it by 1.
 
     A unit of m rows moves it by at most m: row after row (docs/proofs/propose_test_release.md).
@@ -94,8 +94,8 @@ class Distance(OfFrames):
     def monotone(self) -> bool:
         return False
 
-    def read(self, through: Read) -> Any:
-        return [self.distance(self.frame(through))]
+    def read(self, row_pass: RowPass) -> Any:
+        return [self.distance(self.frame(row_pass))]
 
     def possible(self, entry: int) -> Interval | None:
         return 0, math.inf
@@ -128,17 +128,17 @@ class Proposed(Distance):
         "interval; .released says whether it let anything through."
     )
 
-    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+    def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         epsilon, delta = loss_asked(asked, "propose-test-release", "tests")
-        return ProposeTestRelease.calibrate(moved.l1, epsilon, delta)
+        return ProposeTestRelease.calibrate(sensitivity.l1, epsilon, delta)
 
-    def read(self, through: Read) -> Any:
+    def read(self, row_pass: RowPass) -> Any:
         """Value and distance, both always: which of them fails must not say what was released."""
-        frame = self.frame(through)
+        frame = self.frame(row_pass)
         value = self.value(frame.copy())
         return value, self.distance(frame)
 
-    def apart(self, one: Any, other: Any, selecting: bool) -> int:
+    def exact_distance(self, one: Any, other: Any, selecting: bool) -> int:
         """How far the distances are; where the values differ, also the least change that there
         is, as these distances say."""
         (value, distance), (another, far) = one, other
@@ -160,4 +160,4 @@ class Proposed(Distance):
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """From which distance on the value is told."""
-        return f"told from {short(law.surely(confidence))} rows"
+        return f"told from {format_number(law.released_from(confidence))} rows"

@@ -85,7 +85,7 @@ class Layout:
         series = pd.Series(array, index=self.index, name=self.name)
         return series if places is None else series.iloc[list(places)]
 
-    def told(
+    def typed(
         self,
         values: Sequence[float],
         says: Callable[[int], str],
@@ -173,7 +173,7 @@ def _label_text(label: Any) -> str:
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
-def short(value: float) -> str:
+def format_number(value: float) -> str:
     """A number for people: thousands apart, four significant digits where it has a fraction."""
     if value != value or math.isinf(value):
         return str(value)
@@ -188,13 +188,13 @@ def spread(errors: Sequence[tuple[float, Any]]) -> str:
     known = sorted((pair for pair in errors if 0 < pair[0] < math.inf), key=operator.itemgetter(0))
     if not known:
         return ""
-    least, most = (brief(told) for _, told in (known[0], known[-1]))
+    least, most = (format_value(told) for _, told in (known[0], known[-1]))
     return f"± {most}" if least == most else f"± {least} to {most}"
 
 
-def brief(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A number in short; a time, a duration or a text, or that nothing was told, as it is."""
-    return short(value) if isinstance(value, int | float) else str(value)
+    return format_number(value) if isinstance(value, int | float) else str(value)
 
 
 def by_name(names: Sequence[Any], said: Sequence[str], of: str = "") -> str:

@@ -76,7 +76,7 @@ class Window:
         return Ranks(points, rows, cap)
 
 
-class Sums:
+class CountAccumulator:
     """Adds counts: no table has 2^63 rows."""
 
     def __init__(self, size: int) -> None:
@@ -85,7 +85,7 @@ class Sums:
     def add(self, partial: Integers, rows: int) -> None:
         self._sums += partial
 
-    def join(self, other: Sums) -> None:
+    def join(self, other: CountAccumulator) -> None:
         self._sums += other._sums
 
     def result(self) -> Integers:
@@ -93,7 +93,7 @@ class Sums:
 
 
 @dataclass
-class Pieces:
+class PointAccumulator:
     """Keeps integers; their order means nothing."""
 
     pieces: list[Integers] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Pieces:
     def add(self, partial: Integers, rows: int) -> None:
         self.pieces.append(partial)
 
-    def join(self, other: Pieces) -> None:
+    def join(self, other: PointAccumulator) -> None:
         self.pieces.extend(other.pieces)
 
     def result(self) -> Integers:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..privacy.accounting.measures import Asked
+from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.quantiles import ExponentialQuantiles
 from ..privacy.mechanisms.ranks import Ranks, losses
@@ -18,9 +18,18 @@ from ..rows.expressions import Chunk, Expression
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.values.vectors import Mask, as_numbers
-from .base import Partial, Read, Statistic, masked
-from .layout import Codes, Interval, short
-from .quantile_windows import ALL_BINS, BINS, HALF, Integers, Pieces, Sums, Window, _sorted
+from .base import Partial, RowPass, Statistic, masked
+from .layout import Codes, Interval, format_number
+from .quantile_windows import (
+    ALL_BINS,
+    BINS,
+    HALF,
+    CountAccumulator,
+    Integers,
+    PointAccumulator,
+    Window,
+    _sorted,
+)
 
 #: So many values are sorted rather than looked at once more.
 FEW = 2**18
@@ -87,11 +96,13 @@ class Quantiles(Statistic):
     def expressions(self) -> tuple[Expression, ...]:
         return (*self.cells.by, *self.operands)
 
-    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+    def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         tops = tuple(grid.high for grid in self.grids)
-        return ExponentialQuantiles.calibrate(asked, moved, self.quantiles, tops, len(self.cells))
+        return ExponentialQuantiles.calibrate(
+            asked, sensitivity, self.quantiles, tops, len(self.cells)
+        )
 
-    def apart(self, one: Any, other: Any, selecting: bool) -> int:
+    def exact_distance(self, one: Any, other: Any, selecting: bool) -> int:
         """For one quantile how far losses are apart at most; for several how many rows differ."""
         moves = [
             self._moved(a, b)
@@ -113,17 +124,17 @@ class Quantiles(Statistic):
 
     # reading
 
-    def exact(self, through: Read, mechanism: Any) -> list[Sequence[Ranks]]:
+    def exact(self, row_pass: RowPass, mechanism: Any) -> list[Sequence[Ranks]]:
         """What the mechanism needs: of a single quantile only ranks whose loss is not capped."""
         caps = [mechanism.window(column) for column in range(len(self.operands))]
         return [
-            self._all(through, column) if cap is None else self._near(through, column, cap)
+            self._all(row_pass, column) if cap is None else self._near(row_pass, column, cap)
             for column, cap in enumerate(caps)
         ]
 
-    def read(self, through: Read) -> list[Sequence[Ranks]]:
+    def read(self, row_pass: RowPass) -> list[Sequence[Ranks]]:
         """All ranks, for each column and cell."""
-        return [self._all(through, column) for column in range(len(self.operands))]
+        return [self._all(row_pass, column) for column in range(len(self.operands))]
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         """How many values each cell and column has."""
@@ -138,18 +149,21 @@ class Quantiles(Statistic):
         shift = np.full(len(self.cells), high.bit_length(), dtype=np.int64)
         return np.zeros(len(self.cells), dtype=np.int64), shift
 
-    def _all(self, through: Read, column: int) -> Sequence[Ranks]:
+    def _all(self, row_pass: RowPass, column: int) -> Sequence[Ranks]:
         low = np.zeros(len(self.cells), dtype=np.int64)
         high = np.full(len(self.cells), self.grids[column].high, dtype=np.int64)
-        return _sorted(through(Values(self, column, low, high).over, Pieces), len(self.cells))
+        return _sorted(
+            row_pass(Values(self, column, low, high).over_branches, PointAccumulator),
+            len(self.cells),
+        )
 
-    def _near(self, through: Read, column: int, cap: int) -> Sequence[Ranks]:
+    def _near(self, row_pass: RowPass, column: int, cap: int) -> Sequence[Ranks]:
         """Histograms over ever fewer and finer bins, those whose losses are not all capped; until
         bins are points, or hold few enough rows to sort."""
         cells, top = len(self.cells), self.grids[column].high
         bins = min(BINS, ALL_BINS // cells)
         if bins < 16 or self._alone is None:
-            return self._all(through, column)
+            return self._all(row_pass, column)
         bits = max(0, (top + 1).bit_length() - (bins.bit_length() - 1))
         windows = [Window(0, top, bits) for _ in range(cells)]
         while True:
@@ -158,7 +172,9 @@ class Quantiles(Statistic):
                 for name in ("low", "shift")
             )
             counted = Histogram(self, column, low, shift, bins)
-            counts = through(counted.over, lambda: Sums(cells * bins)).reshape(cells, bins)
+            counts = row_pass(
+                counted.over_branches, lambda: CountAccumulator(cells * bins)
+            ).reshape(cells, bins)
             for window, row in zip(windows, counts, strict=True):
                 window.narrow(row, self._alone, cap)
             if all(window.shift == 0 for window in windows):
@@ -172,7 +188,9 @@ class Quantiles(Statistic):
             np.array(e, dtype=np.int64)
             for e in zip(*((w.low, w.high) for w in windows), strict=True)
         ]
-        found = _sorted(through(Values(self, column, *ends).over, Pieces), cells)
+        found = _sorted(
+            row_pass(Values(self, column, *ends).over_branches, PointAccumulator), cells
+        )
         return [w.ranks(r.values, r.counts, cap) for w, r in zip(windows, found, strict=True)]
 
     # answers
@@ -210,7 +228,7 @@ class Quantiles(Statistic):
         return float(max(law.rank_errors(confidence, rows)))
 
     def expected_at(self, law: Any, confidence: float) -> str:
-        return f"± {short(max(law.rank_errors(confidence)))} ranks"
+        return f"± {format_number(max(law.rank_errors(confidence)))} ranks"
 
 
 def _numbers(points: Integers, grid: Grid, bounds: Bounds) -> npt.NDArray[np.float64]:
@@ -230,16 +248,16 @@ class Pass:
     statistic: Quantiles
     column: int
 
-    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Integers:
+    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Integers:
         """Of all rows that the source rows of a chunk become."""
         kept = (None if where is None else where.truth(chunk) for chunk in branches)
         parts = [self.kernel(chunk, keep) for chunk, keep in zip(branches, kept, strict=True)]
-        return parts[0] if len(parts) == 1 else self.together(parts)
+        return parts[0] if len(parts) == 1 else self.combined(parts)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Integers:
         raise NotImplementedError
 
-    def together(self, parts: Sequence[Integers]) -> Integers:
+    def combined(self, parts: Sequence[Integers]) -> Integers:
         raise NotImplementedError
 
     def points(self, chunk: Chunk, keep: Mask | None) -> tuple[Codes | None, Integers]:
@@ -288,7 +306,7 @@ class Histogram(Pass):
         flat = codes[inside] * self.bins + points[inside]
         return np.bincount(flat, minlength=cells * self.bins).astype(np.int64, copy=False)
 
-    def together(self, parts: Sequence[Integers]) -> Integers:
+    def combined(self, parts: Sequence[Integers]) -> Integers:
         total: Integers = np.sum(parts, axis=0, dtype=np.int64)
         return total
 
@@ -313,5 +331,5 @@ class Values(Pass):
         kept: Integers = points[near]
         return kept
 
-    def together(self, parts: Sequence[Integers]) -> Integers:
+    def combined(self, parts: Sequence[Integers]) -> Integers:
         return np.concatenate(parts)

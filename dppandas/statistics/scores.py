@@ -15,7 +15,7 @@ import pandas as pd
 from ..errors import QueryError
 from ..rows.expressions import Chunk, Column, Expression
 from ..rows.values.vectors import Mask
-from .base import Partial, Read, Statistic
+from .base import Partial, RowPass, Statistic
 from .layout import Interval
 
 Score = Callable[[pd.DataFrame, Any], int]
@@ -24,7 +24,7 @@ Score = Callable[[pd.DataFrame, Any], int]
 MOST = 2**256
 
 
-class Caller:
+class CallerFunction:
     """A caller's function. It may hold rows, so that it is left behind by a pickle."""
 
     def __init__(self, function: Callable[..., Any] | None) -> None:
@@ -44,7 +44,7 @@ class Caller:
         return "…"
 
 
-class Scorer(Caller):
+class Scorer(CallerFunction):
     """A caller's function of rows and a candidate, whose scores are whole numbers."""
 
     def __call__(self, frame: pd.DataFrame, candidate: Any) -> int:
@@ -60,7 +60,7 @@ def is_whole(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class OfFrames(Statistic, registered=False):
+class FrameStatistic(Statistic, registered=False):
     """What callers' functions say of the plain rows that count."""
 
     names: tuple[Any, ...] = ()
@@ -68,9 +68,9 @@ class OfFrames(Statistic, registered=False):
     def expressions(self) -> tuple[Expression, ...]:
         return tuple(map(Column, self.names))
 
-    def frame(self, through: Read) -> Any:
+    def frame(self, row_pass: RowPass) -> Any:
         """The rows that count, for callers' functions."""
-        return through(self._rows, lambda: Frames(self.names))
+        return row_pass(self._rows, lambda: FrameAccumulator(self.names))
 
     def _rows(self, branches: Sequence[Chunk], where: Expression | None) -> pd.DataFrame:
         (chunk,) = branches
@@ -82,7 +82,7 @@ class OfFrames(Statistic, registered=False):
 
 
 @dataclass(frozen=True)
-class Scores(OfFrames):
+class Scores(FrameStatistic):
     """For each candidate, what a caller's function of all rows says; and by how much, as the
     caller states, one row changes it at most. Nothing here proves that statement.
 
@@ -117,8 +117,8 @@ class Scores(OfFrames):
     def monotone(self) -> bool:
         return self.rises
 
-    def read(self, through: Read) -> Any:
-        frame = self.frame(through)
+    def read(self, row_pass: RowPass) -> Any:
+        frame = self.frame(row_pass)
         return [self.score(frame, candidate) for candidate in self.candidates]
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
@@ -131,31 +131,31 @@ class Scores(OfFrames):
         return half_width
 
 
-class Frames:
+class FrameAccumulator:
     """Puts together the plain rows of chunks."""
 
     def __init__(self, names: Sequence[Any]) -> None:
         self._names = names
-        self._parts: list[pd.DataFrame] = []
+        self._frames: list[pd.DataFrame] = []
 
     def add(self, partial: pd.DataFrame, rows: int) -> None:
         """The rows of one more chunk."""
-        self._parts.append(partial)
+        self._frames.append(partial)
 
-    def join(self, other: Frames) -> None:
+    def join(self, other: FrameAccumulator) -> None:
         """The rows of what comes after."""
-        self._parts += other._parts
+        self._frames += other._frames
 
     def result(self) -> pd.DataFrame:
         """A frame of its own: what the caller's function does to it changes no other."""
-        if not self._parts:
+        if not self._frames:
             return pd.DataFrame(columns=list(self._names))
         with decimal.localcontext() as quiet:  # of a signalling NaN pandas 2 asks what it equals
             quiet.traps[decimal.InvalidOperation] = False
             try:
-                return pd.concat(self._parts)
+                return pd.concat(self._frames)
             except Exception:  # it hashes all categories: some tuples and what is none can't be
-                return pd.concat([_without_categories(part) for part in self._parts])
+                return pd.concat([_without_categories(part) for part in self._frames])
 
 
 def _without_categories(part: pd.DataFrame) -> pd.DataFrame:

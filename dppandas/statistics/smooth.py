@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import QueryError, RecordError
-from ..privacy.accounting.measures import Asked
+from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.ranks import Ranks
 from ..privacy.mechanisms.smooth import AtRank, PolyPlace, Target, Trimmed
-from .base import Read
+from .base import RowPass
 from .quantiles import Quantiles
 
 
@@ -48,13 +48,13 @@ class Smooth(Quantiles, registered=False):
     def linf(self) -> int:
         return 1
 
-    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+    def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         (grid,) = self.grids
-        return PolyPlace.calibrate(asked, moved.l1, self.target, grid.high)
+        return PolyPlace.calibrate(asked, sensitivity.l1, self.target, grid.high)
 
-    def exact(self, through: Read, mechanism: Any) -> list[Sequence[Ranks]]:
+    def exact(self, row_pass: RowPass, mechanism: Any) -> list[Sequence[Ranks]]:
         """All ranks."""
-        return self.read(through)
+        return self.read(row_pass)
 
     def _moved(self, one: Ranks, other: Ranks) -> int:
         values = np.union1d(one.values, other.values)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InternalError, QueryError
-from ..privacy.accounting.measures import NOTHING, Asked
+from ..privacy.accounting.measures import NOTHING, LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.noise import DiscreteLaplace
 from ..rows.expressions import Chunk, Expression
@@ -33,7 +33,7 @@ SURE = 0.975
 
 
 @dataclass(frozen=True)
-class SurelyRows(DiscreteLaplace):
+class LaplaceWithThreshold(DiscreteLaplace):
     """Discrete Laplace noise, and how large it gets: the threshold for cells that surely have rows.
 
     *Guarantee*: that of the noise; the threshold is a public number (docs/proofs/ranges.md).
@@ -43,16 +43,18 @@ class SurelyRows(DiscreteLaplace):
         """The noisy integers and, last, the threshold."""
         return [*super().release(integers), self.half_width(SURE, len(integers))]
 
-    def blank(self, size: int) -> list[int]:
+    def dummy_output(self, size: int) -> list[int]:
         return [0] * (size + 1)
 
 
 @dataclass(frozen=True)
-class Magnitudes(Statistic):
+class BoundsHistogram(Statistic):
     """How many values lie in each cell of a public grid of powers of two, and bounds made of that.
 
     A row lies in one cell: ℓ1 is 1 (proof: docs/proofs/ranges.md).
     """
+
+    canonical_name: ClassVar[str] = "Magnitudes"
 
     operand: Expression | None = None
 
@@ -70,10 +72,10 @@ class Magnitudes(Statistic):
     def expressions(self) -> tuple[Expression, ...]:
         return () if self.operand is None else (self.operand,)
 
-    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+    def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         if asked.epsilon is None or asked.noise != "laplace":
             raise QueryError(f"bounds are found by Laplace noise: give epsilon=. {NOTHING}")
-        return SurelyRows(DiscreteLaplace.calibrate(moved.l1, asked.epsilon).scale)
+        return LaplaceWithThreshold(DiscreteLaplace.calibrate(sensitivity.l1, asked.epsilon).scale)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         if self.operand is None:

@@ -32,7 +32,7 @@ from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.mechanisms.selection import PermuteAndFlip
 from dppandas.privacy.sampling import entropy, samplers
 from dppandas.release.query import Query
-from dppandas.release.session import known_sources, scratch
+from dppandas.release.session import identities, scratch
 from dppandas.rows.facts.keys import is_missing
 from dppandas.rows.values.hashing import name_of
 from dppandas.rows.values.vectors import as_numbers
@@ -40,7 +40,7 @@ from dppandas.statistics import Count, Mean, Sum
 
 pytest.importorskip("scipy")
 from dppandas.audit import AuditResult, audit, check_sensitivity, neighbours, sensitivity
-from dppandas.audit.events import Bounder
+from dppandas.audit.events import ClopperPearson
 
 #: Noise of the fake mechanisms below. Nothing of dppandas draws from it.
 RNG = np.random.default_rng()
@@ -231,7 +231,7 @@ def test_probability_bounds_fail_no_more_often_than_they_say(runs: int, error: f
     """Over all counts, by the binomial law: no draws, no false alarms."""
     from scipy.stats import binom
 
-    bounder, counts = Bounder(runs, error), np.arange(runs + 1)
+    bounder, counts = ClopperPearson(runs, error), np.arange(runs + 1)
     low, high = bounder.low(counts), bounder.high(counts)
     assert low[0] == 0
     assert high[-1] == 1
@@ -642,7 +642,7 @@ def test_wrong_arguments_of_the_check_are_refused(wrong: dict[str, Any], words: 
 def test_the_ledger_of_the_user_is_never_charged_by_the_check() -> None:
     df = PEOPLE.copy()
     mine = dp.protect(df, "mine")
-    running, before = dp.session(epsilon=1), dict(known_sources)
+    running, before = dp.session(epsilon=1), dict(identities)
 
     def op(p: dp.PrivateFrame) -> None:
         assert dp.ledger().budget is None
@@ -654,7 +654,7 @@ def test_the_ledger_of_the_user_is_never_charged_by_the_check() -> None:
     assert not check_sensitivity(lambda p: mine.count(epsilon=1), df, pairs=3).ok  # not its source
     assert dp.session() is running
     assert running.spent == 0
-    assert known_sources == before
+    assert identities == before
     mine.count(epsilon=0.5)
     assert [entry.status for entry in dp.ledger().entries()] == ["released"]  # and not "recorded"
     assert running.spent == Fraction(1, 2)
@@ -672,7 +672,7 @@ def test_a_scratch_session_ends_with_its_block_however_it_ends() -> None:
         assert dp.session() is running
         assert passing.spent == 2
     assert running.spent == 0
-    assert not known_sources
+    assert not identities
 
 
 def test_other_threads_keep_their_session_and_their_noise() -> None:

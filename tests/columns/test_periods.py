@@ -68,7 +68,7 @@ def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str) -> 
     # the same one by one, as objects
     alone = frame.assign(when=frame["when"].astype(object))
     asked = alone.dp.groupby(by, keys=ends(frame))["x"].count()
-    assert integers(asked, asked._root.engine) == found.tolist()
+    assert integers(asked, asked._table.engine) == found.tolist()
 
 
 @pytest.mark.usefixtures("exact")

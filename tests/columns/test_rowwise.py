@@ -22,7 +22,7 @@ import dppandas as dp
 from dppandas.columns import refusals
 from dppandas.columns.accessors import TextMethods, TimeMethods
 from dppandas.engines.base import AGGREGATES
-from dppandas.engines.pandas import Table
+from dppandas.engines.pandas import RowTable
 from dppandas.engines.readers import Columns
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Query
@@ -272,7 +272,7 @@ def results(
 ) -> list[Any]:
     """The elements of an expression on some rows, for each branch."""
     first, last, _ = part.indices(len(df))
-    block = Table(Columns(df), b"k" * 16).block(first, last)
+    block = RowTable(Columns(df), b"k" * 16).block(first, last)
     found = []
     with warnings.catch_warnings(record=True) as told, np.errstate(all="ignore"):
         warnings.simplefilter("always")
@@ -292,9 +292,9 @@ def results(
 def asked(name: str, p: Any) -> tuple[expressions.Expression, int]:
     if name.startswith("filter "):
         frame = FILTERS[name[7:]](p)
-        return (expressions.EVERY if frame._where is None else frame._where), frame._root.branches
+        return (expressions.EVERY if frame._where is None else frame._where), frame._table.branches
     column = VERBS[name](p)
-    return column._expression, column._root.branches
+    return column._expression, column._table.branches
 
 
 NAMES = [*VERBS, *(f"filter {name}" for name in FILTERS)]
@@ -360,11 +360,11 @@ def test_the_row_of_a_unit_is_made_from_its_rows_alone(seed: int, where: str | N
 
 def unit_rows(df: pd.DataFrame, where: str | None) -> dict[Any, Any]:
     p = dp.private(df, unit="u", max_rows=1)
-    p._root.engine.key = b"k" * 16  # by which "first" chooses
+    p._table.engine.key = b"k" * 16  # by which "first" chooses
     kept = p if where is None else p.query(where)
     asked = {f"{how} {c}": (c, how) for c in "cd" for how in AGGREGATES}
     with np.errstate(all="ignore"):
-        made = kept.per_unit().agg(**asked)._root.engine.made().read
+        made = kept.per_unit().agg(**asked)._table.engine.made().read
     found = {}
     for i, cell in enumerate(meanings(made["u"])):
         name = values.name(values.key(cell))
@@ -1308,7 +1308,7 @@ def test_what_a_domain_says_follows_the_verbs(name: str) -> None:
     verb, wanted = DOMAINS[name]
     df = table(n=[1.0], m=[2.0], k=[1], t=["a"], x=[0.5]).astype(object)  # of no known kind
     column = verb(dp.protect(df, name="domains", domain=ALL))
-    declared = column._root.declared(column._expression)
+    declared = column._table.declared(column._expression)
     if isinstance(wanted, tuple):
         assert (declared.lower, declared.upper) == pytest.approx(wanted)
         assert column.mean()._statistic.bounds[0] == declared
@@ -1342,7 +1342,7 @@ def test_a_wrong_domain_can_only_bias(values: list[Any]) -> None:
     p = dp.protect(df, name="wrong", domain=ALL)
     for name, (verb, wanted) in DOMAINS.items():
         column = verb(p)
-        rows_of = len(values) * column._root.branches
+        rows_of = len(values) * column._table.branches
         if isinstance(wanted, tuple):
             total = number_of(column.sum())
             assert (
@@ -1356,9 +1356,15 @@ def test_a_wrong_domain_can_only_bias(values: list[Any]) -> None:
 
 
 def sensitivity(unreleased: Any, select: int = 0) -> int:
-    root = unreleased._root
+    table = unreleased._table
     return Query(
-        root.source, unreleased._where, unreleased._statistic, Epsilon(1), "", select, root.branches
+        table.source,
+        unreleased._where,
+        unreleased._statistic,
+        Epsilon(1),
+        "",
+        select,
+        table.branches,
     ).sensitivity
 
 
@@ -1383,7 +1389,7 @@ def test_sensitivities_grow_with_the_rows_that_a_row_becomes(p: Any, name: str) 
     verb, factor = STABILITY[name]
     frame = verb(p)
     rows_of_a_unit = 2 * factor
-    assert frame._root.branches == factor
+    assert frame._table.branches == factor
     assert sensitivity(frame.count()) == rows_of_a_unit
     assert sensitivity(frame["city"].value_counts(keys=["Rome", "Oslo"])) == rows_of_a_unit
     assert sensitivity(frame[["age", "city"]].count()) == 2 * rows_of_a_unit
@@ -1401,13 +1407,13 @@ def test_sensitivities_grow_with_the_rows_that_a_row_becomes(p: Any, name: str) 
 
 def test_rows_for_each_unit_have_sensitivity_one_whatever_happened_before(p: Any) -> None:
     units = p.explode("tags", max_items=5).per_unit().agg(n="size", s=("age", "sum"))
-    assert units._root.source.unit.max_rows == 1
-    assert units._root.branches == 1
+    assert units._table.source.unit.max_rows == 1
+    assert units._table.branches == 1
     assert sensitivity(units["n"].count()) == 1
     assert sensitivity(units["n"].value_counts(keys=range(9))) == 1
     assert sensitivity(units.explode("n", max_items=2)["n"].count()) == 2
     assert sensitivity(dp.concat([units, units]).count()) == 2
-    assert units._root.source.domain == {}
+    assert units._table.source.domain == {}
 
 
 # --- samples --------------------------------------------------------------------------------------

@@ -87,9 +87,9 @@ def test_moments_by_group_are_those_of_each_group() -> None:
     p = frame.dp
     by = p.groupby("group", keys=KEYS)[["a", "b"]]._moments(bounds=LIMITS)
     alone = [p.query(f"group == '{key}'")[["a", "b"]]._moments(bounds=LIMITS) for key in KEYS]
-    noisy = np.array([integers(each, p._root.engine) for each in alone])  # a row a group
+    noisy = np.array([integers(each, p._table.engine) for each in alone])  # a row a group
     sums = noisy.reshape(3, 3, 2).transpose(1, 0, 2).reshape(-1).tolist()
-    assert integers(by, p._root.engine) == sums
+    assert integers(by, p._table.engine) == sums
     singly = [x for each, s in zip(alone, noisy.tolist(), strict=True)
               for x in each._statistic.estimate(s)]  # fmt: skip
     assert by._statistic.estimate(sums) == singly
@@ -127,8 +127,8 @@ def test_sums_for_covariances_by_group_are_those_of_each_group() -> None:
         alone = [
             getattr(p.query(f"group == '{key}'")[["a", "b"]], ask)(bounds=LIMITS) for key in KEYS
         ]
-        parts = [integers(each, p._root.engine) for each in alone]
-        assert integers(by, p._root.engine) == [x for part in parts for x in part]
+        parts = [integers(each, p._table.engine) for each in alone]
+        assert integers(by, p._table.engine) == [x for part in parts for x in part]
         half = 2**30
         noisy = [x + half for part in parts for x in part]
         assert by._statistic.intervals(noisy, half) == [
@@ -168,9 +168,9 @@ def test_keys_that_occur_are_counted_in_each_group() -> None:
 def test_keys_that_occur_move_by_what_a_unit_can_bring() -> None:
     p = dp.protect(people(), "owners", unit="owner", max_rows=5)
     asked = p.groupby("group", keys=KEYS)["kind"].nunique(keys=[1, 2])
-    assert asked._statistic.moved(5) == 5
-    assert asked._statistic.moved(9) == 6
-    assert asked._statistic.moved_most(5) == 2
+    assert asked._statistic.l1_sensitivity(5) == 5
+    assert asked._statistic.l1_sensitivity(9) == 6
+    assert asked._statistic.linf_sensitivity(5) == 2
     found = asked.release(epsilon=1)
     assert dp.record(found).scale == 5
     units = p.groupby("group", keys=KEYS)["owner"].nunique()

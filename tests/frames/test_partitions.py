@@ -27,10 +27,10 @@ from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage import schema
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Entry, MemoryStore, Store
-from dppandas.privacy.accounting.composition import Part, Path, Spending
+from dppandas.privacy.accounting.composition import ParallelComposition, Part, Path
 from dppandas.privacy.accounting.conversions import delta_for_group
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
-from dppandas.privacy.accounting.measures import Terms
+from dppandas.privacy.accounting.measures import PrivacyBudget
 from dppandas.privacy.sampling import entropy
 from dppandas.release.context import watching
 
@@ -84,22 +84,22 @@ def charges(tree: Tree, rows: int, path: Path = ()) -> Iterator[tuple[tuple[str,
 def test_a_unit_pays_the_most_that_its_rows_can_reach(tree: Tree, rows: int, random: Any) -> None:
     made = list(charges(tree, rows))
     random.shuffle(made)
-    at_once = Spending().plus(made)
+    at_once = ParallelComposition().plus(made)
     assert at_once.total == Loss(Epsilon(paid(tree, rows)))
-    one_by_one = Spending()
+    one_by_one = ParallelComposition()
     for place, loss in made:
         half = Loss(Epsilon(loss.epsilon / 2))
         before = one_by_one.total
         one_by_one = one_by_one.plus([(place, half)]).plus([(place, half)])
         assert before.within(one_by_one.total)
-    assert one_by_one.total == at_once.total == Spending(at_once.losses).total
+    assert one_by_one.total == at_once.total == ParallelComposition(at_once.losses).total
     assert one_by_one.losses == at_once.losses
 
 
 @settings(max_examples=40)
 @given(trees(1), st.integers(1, 4))
 def test_rows_of_a_unit_reach_as_many_parts(tree: Tree, rows: int) -> None:
-    assert Spending().plus(charges(tree, rows)).total == Loss(Epsilon(paid(tree, rows)))
+    assert ParallelComposition().plus(charges(tree, rows)).total == Loss(Epsilon(paid(tree, rows)))
 
 
 def at(*path: Part) -> tuple[str, Path]:
@@ -109,11 +109,11 @@ def at(*path: Part) -> tuple[str, Path]:
 def test_each_measure_is_the_most_of_its_own() -> None:
     loss_f, loss_m = Loss(Epsilon(1), Delta(1, 100)), Loss(Epsilon(2), Delta(0), Rho(3))
     both = [(at(Part("sex", "f", 1)), loss_f), (at(Part("sex", "m", 1)), loss_m)]
-    assert Spending().plus(both).total == Loss(Epsilon(2), Delta(1, 100), Rho(3))
+    assert ParallelComposition().plus(both).total == Loss(Epsilon(2), Delta(1, 100), Rho(3))
 
 
 def test_partitions_side_by_side_add_up_and_so_do_sources() -> None:
-    spending = Spending().plus(
+    spending = ParallelComposition().plus(
         [
             (("a", (Part("sex", "f", 1),)), Loss(Epsilon(1))),
             (("b", ()), Loss(Epsilon(2))),
@@ -128,7 +128,7 @@ def test_partitions_side_by_side_add_up_and_so_do_sources() -> None:
 
 def test_a_unit_of_many_rows_pays_for_all_parts() -> None:
     parts = [(at(Part("k", str(i), 2**31)), Loss(Epsilon(1))) for i in range(50)]
-    assert Spending().plus(parts).total == Loss(Epsilon(50))
+    assert ParallelComposition().plus(parts).total == Loss(Epsilon(50))
 
 
 # --- the filter -----------------------------------------------------------------------------------
@@ -160,7 +160,9 @@ def test_what_a_part_may_still_ask_is_exactly_what_is_told(make: Callable[[], St
         ledger = Ledger(TERMS, make())
         for (_, path), loss in charges(tree, rows):
             if ledger.terms.limit and loss.epsilon <= Fraction(1, 3):
-                with_room = Spending(ledger.store.spending.losses).plus([(at(*path), loss)])
+                with_room = ParallelComposition(ledger.store.spending.losses).plus(
+                    [(at(*path), loss)]
+                )
                 if with_room.total.within(ledger.terms.limit):
                     ledger.charge(draft(loss.epsilon, *path))
         places = [path for (_, path), _ in charges(tree, rows)] or [()]
@@ -224,7 +226,7 @@ def test_a_charge_among_a_thousand_parts_takes_a_few_milliseconds(
 ) -> None:
     store = make()
     store.add([draft(Fraction(i, 7), Part("k", str(i), 3)) for i in range(1000)], lambda *_: None)
-    ledger = Ledger(Terms(), store)
+    ledger = Ledger(PrivacyBudget(), store)
     taken = []
     for i in range(20):
         start = time.perf_counter()
@@ -315,7 +317,7 @@ def test_the_dearest_part_counts_interleaved(people: Any) -> None:
     assert dp.ledger().by_source() == {"people": Fraction(7, 2)}
     assert dp.ledger().to_frame()["epsilon"].sum() == 5
     places = {entry.path for entry in dp.ledger().entries()}
-    assert places == {(), women._root.path, men._root.path}
+    assert places == {(), women._table.path, men._table.path}
 
 
 def test_the_same_partition_made_again_is_the_same(people: Any) -> None:
@@ -383,9 +385,9 @@ def test_parts_are_the_same_after_a_restart_and_answers_are_given_again(tmp_path
 
 
 def test_a_partition_without_a_name_adds_up(people: Any) -> None:
-    odd = people._root.source
-    root = replace(people._root, source=replace(odd, made=None))
-    frame = type(people)(root, people._columns)
+    odd = people._table.source
+    table = replace(people._table, source=replace(odd, made=None))
+    frame = type(people)(table, people._columns)
     for _ in range(2):
         for part in frame.partition("sex", keys=KEYS).values():
             part.count(epsilon=1)
@@ -407,9 +409,9 @@ def test_what_rows_become_in_a_part_lies_in_that_part() -> None:
         long["tags"].value_counts(keys=["a", "b"], epsilon=1)
         dp.concat([part, part.query("age > 3")]).count(epsilon=1)
     assert spent() == 4
-    assert long._root.path == men._root.path
+    assert long._table.path == men._table.path
     inner = long.partition("tags", keys=list("abc"))
-    assert inner["a"]._root.path[1].rows == 6
+    assert inner["a"]._table.path[1].rows == 6
 
 
 def test_rows_that_became_several_before_reach_several_parts(people: Any) -> None:
@@ -423,10 +425,10 @@ def test_concat_is_charged_where_all_its_rows_lie(people: Any) -> None:
     women, men = people.partition("sex", keys=KEYS).values()
     young, old = women.assign(old="age > 20").partition("old").values()
     inner = [each.drop(columns=["old"]) for each in (young, old)]
-    assert dp.concat([women, men])._root.path == ()
-    assert dp.concat([women, people])._root.path == ()
-    assert dp.concat(inner)._root.path == women._root.path
-    assert dp.concat([inner[0], inner[0]])._root.path == young._root.path
+    assert dp.concat([women, men])._table.path == ()
+    assert dp.concat([women, people])._table.path == ()
+    assert dp.concat(inner)._table.path == women._table.path
+    assert dp.concat([inner[0], inner[0]])._table.path == young._table.path
     dp.concat([women, men]).count(epsilon=1)
     dp.concat(inner).count(epsilon=2)
     men.count(epsilon=3)
@@ -457,7 +459,7 @@ def test_a_row_for_each_unit_of_a_part_is_charged_to_the_whole() -> None:
     visits = of_units(max_rows=1)
     for part in visits.partition("sex", keys=KEYS).values():
         rows = part.per_unit().agg(n="size")
-        assert rows._root.path == ()
+        assert rows._table.path == ()
         rows["n"].mean(bounds=(0, 9), epsilon=1)
     assert spent() == 2
     per_unit = visits.per_unit().agg(n="size")

@@ -206,10 +206,10 @@ def test_without_a_step_the_rest_of_the_loss_goes_into_one_mean(frozen: Any) -> 
 
 
 def test_what_is_added_trusts_answers_by_their_noise() -> None:
-    level = Level(0.25, 4.0).moved(-0.125, 2.0)
+    level = Level(0.25, 4.0).shifted(-0.125, 2.0)
     assert level == Level(0.125, 6.0)
-    assert level.told(0.5, 2.0) == Level(0.125 + 0.75 * 0.5, 1.5)
-    assert level.told(9.0, 6.0).height == 4.0
+    assert level.updated(0.5, 2.0) == Level(0.125 + 0.75 * 0.5, 1.5)
+    assert level.updated(9.0, 6.0).height == 4.0
 
 
 # what it costs

@@ -217,7 +217,7 @@ def test_the_value_is_told_from_the_threshold_on(monkeypatch: pytest.MonkeyPatch
     assert (first.loss.epsilon, first.loss.delta) == (1, Fraction(1, 10**6))
     assert first.lineage == "asserted, caller-scored"
     assert first.mechanism == "propose-test-release, told from 14"
-    surely = ProposeTestRelease.calibrate(1, Fraction(1), Delta("1e-6")).surely(0.95)
+    surely = ProposeTestRelease.calibrate(1, Fraction(1), Delta("1e-6")).released_from(0.95)
     assert f"told from {surely} rows" in first.error
     for each in (found, kept):
         record = dp.record(each)
@@ -232,8 +232,8 @@ def test_what_surely_says_holds() -> None:
     for rows, epsilon in ((1, 1), (3, Fraction(1, 2))):
         mechanism = ProposeTestRelease.calibrate(rows, Fraction(epsilon), Delta("1e-5"))
         for confidence in (0.3, 0.5, 0.9, 0.95, 0.999):
-            assert told(mechanism, mechanism.surely(confidence)) >= confidence
-        assert told(mechanism, mechanism.surely(0.95) - 1) < 0.95
+            assert told(mechanism, mechanism.released_from(confidence)) >= confidence
+        assert told(mechanism, mechanism.released_from(0.95) - 1) < 0.95
 
 
 def test_units_of_several_rows_have_more_noise_and_a_higher_threshold(

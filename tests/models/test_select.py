@@ -38,7 +38,7 @@ def test_without_noise_it_is_the_best_candidate() -> None:
     found = dp.choose(FRAME, [10, 30, 60], score=balance, sensitivity=1, epsilon=1)
     assert found == 30
     assert isinstance(found, int)
-    assert found.error() == PermuteAndFlip(Fraction(1, 2)).gap(0.95, 3)
+    assert found.error() == PermuteAndFlip(Fraction(1, 2)).utility_gap(0.95, 3)
     (entry,) = dp.ledger().entries()
     assert entry.what == (
         "choice of 3 candidates by the caller's score (sensitivity 1 a row as stated)"
@@ -277,7 +277,7 @@ def test_categories_that_pandas_cannot_hash_do_not_fail_between_chunks(exact: No
     for others in ([1], [1, (1, 2)], [(1, 2), 1]):
         frame = pd.DataFrame({"x": pd.Categorical([*others, "a", "b", "b"]), "y": 0.5})
         private = frame.dp
-        private._root.engine.block = 2
+        private._table.engine.block = 2
         found = dp.choose(
             private, ["a", "b"], sensitivity=1, epsilon=1,
             score=lambda rows, which: sum(x == which for x in rows["x"])

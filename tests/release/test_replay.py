@@ -188,7 +188,7 @@ def test_what_is_read_otherwise_is_another_question(monkeypatch: pytest.MonkeyPa
 def test_a_charge_that_failed_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     p = people()
     with monkeypatch.context() as broken:
-        broken.setattr(type(p._root.engine), "gather", lambda *a, **k: 1 / 0)
+        broken.setattr(type(p._table.engine), "accumulate_rows", lambda *a, **k: 1 / 0)
         with pytest.raises(dp.ReleaseFailed):
             p.count(epsilon=1)
     p.count(epsilon=1)
@@ -203,7 +203,7 @@ def test_an_audit_draws_each_time() -> None:
         for _ in range(2):
             people().count(epsilon=1)
         assert [e.status for e in audit.ledger.entries()] == ["released"] * 2
-        with watching(lambda query, mechanism, exact: mechanism.blank(1)):
+        with watching(lambda query, mechanism, exact: mechanism.dummy_output(1)):
             people().count(epsilon=1)
 
 
@@ -289,10 +289,10 @@ def test_the_order_of_and_and_or_means_nothing_and_their_brackets_do() -> None:
 
 
 def test_a_value_without_a_text_makes_a_query_that_is_never_answered_again() -> None:
-    refusal(lambda: canonical.text((1, object())), error=canonical.NoText)
-    refusal(lambda: canonical.to_json([object()]), error=canonical.NoText)
+    refusal(lambda: canonical.text((1, object())), error=canonical.NoCanonicalText)
+    refusal(lambda: canonical.to_json([object()]), error=canonical.NoCanonicalText)
     for beyond in (2**5000, np.datetime64(2**62, "Y"), np.timedelta64(5, "Y")):
-        with pytest.raises(canonical.NoText):
+        with pytest.raises(canonical.NoCanonicalText):
             canonical.text(beyond)
     assert canonical.text(Epsilon(1, 3)) == canonical.text(Fraction(1, 3))
     assert Query.key.__doc__
@@ -325,4 +325,4 @@ def test_masks_that_differ_in_a_unit_of_time_alone_are_two_partitions() -> None:
 
 
 def test_half_a_surrogate_pair_is_not_kept() -> None:
-    refusal(lambda: canonical.to_json(["\ud83d"]), error=canonical.NoText)
+    refusal(lambda: canonical.to_json(["\ud83d"]), error=canonical.NoCanonicalText)

@@ -37,7 +37,7 @@ from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.release import pickles
 from dppandas.release.results import ReleasedFloat, ReleasedInt
 from dppandas.rows.expressions.logic import Every
-from dppandas.statistics.layout import short
+from dppandas.statistics.layout import format_number
 
 KEYS = ["a", "b", "c"]
 
@@ -249,7 +249,7 @@ def test_a_notebook_shows_the_error_too(frozen: Callable[[int], None]) -> None:
     ],
 )
 def test_short_numbers(value: float, text: str) -> None:
-    assert short(value) == text
+    assert format_number(value) == text
 
 
 # --- pickling -------------------------------------------------------------------------------------

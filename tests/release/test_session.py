@@ -167,7 +167,7 @@ class TestRefusedSessions:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("dppandas.privacy.accounting.measures.Terms.parse", interrupted)
+            patch.setattr("dppandas.privacy.accounting.measures.PrivacyBudget.parse", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 dp.session(epsilon=2)
         refusal(lambda: people().dp.count(epsilon=1), "interrupted", dp.SessionError)
@@ -315,10 +315,10 @@ class TestProtect:
         }  # fmt: skip
         df = people()
         first = dp.protect(df, "people", **terms)
-        assert dp.protect(df, "people", **terms)._root.source is first._root.source
+        assert dp.protect(df, "people", **terms)._table.source is first._table.source
         # a cell run again loads the file again; order and dtype are no other data
         reloaded = people().sample(frac=1, random_state=1).astype({"age": float})
-        assert dp.protect(reloaded, "people", **terms)._root.source is first._root.source
+        assert dp.protect(reloaded, "people", **terms)._table.source is first._table.source
 
     @pytest.mark.parametrize(
         "other",
@@ -339,7 +339,7 @@ class TestProtect:
         domain = {"age": (17, 60), "id": [1, 2]}
         first = dp.protect(people(), "people", domain=domain)
         again = dp.protect(people(), "people", domain=dict(reversed(domain.items())))
-        assert again._root.source is first._root.source
+        assert again._table.source is first._table.source
         with pytest.raises(dp.SourceError, match=r"'age' was \(17, 60\), is \(17, 61\)"):
             dp.protect(people(), "people", domain={**domain, "age": (17, 61)})
 
@@ -364,24 +364,24 @@ class TestProtect:
             [df[df["age"] > df["age"].mean()], df.assign(id=range(4))]
         ):
             frame = dp.protect(derived, f"derived {number}", unit="id", max_rows=1)
-            assert frame._root.source.lineage == "asserted"
+            assert frame._table.source.lineage == "asserted"
         again = dp.protect(df.copy(), "again", unit="id", max_rows=1)
-        assert again._root.source.lineage == "verified"
+        assert again._table.source.lineage == "verified"
         dp.reset()
         head = dp.protect(df.head(2), "head", unit="id", max_rows=1)
-        assert head._root.source.lineage == "asserted"
+        assert head._table.source.lineage == "asserted"
         refusal(lambda: dp.protect(df, "rows"), "unit='id'", dp.LineageError)
 
     def test_beside_a_source_with_a_unit_rows_have_to_be_declared(self) -> None:
         dp.protect(people(), "people", unit="id", max_rows=1)
         merged = people().merge(people(), on="id")
         refusal(lambda: dp.protect(merged, "merged"), r'dp\.protect.*unit="row"', dp.LineageError)
-        assert dp.protect(merged, "merged", unit="row")._root.source.unit.column is None
+        assert dp.protect(merged, "merged", unit="row")._table.source.unit.column is None
 
     def test_a_session_shows_neither_fingerprint_nor_size(self) -> None:
         dp.protect(pd.DataFrame({"x": range(12345)}), "big")
-        assert "12345" not in repr(dp.session().holdings)
-        assert "fingerprint" not in repr(dp.session().holdings)
+        assert "12345" not in repr(dp.session().sources)
+        assert "fingerprint" not in repr(dp.session().sources)
 
     @pytest.mark.parametrize(
         "terms",
@@ -424,7 +424,7 @@ class TestProtect:
         monkeypatch.setattr("dppandas.frames.protect.PandasEngine", None)  # no row is looked at
         for ask in (lambda: dp.protect(people(), "p", "id"), lambda: dp.private(people(), "id")):
             refusal(ask, "1 would keep one row of each unit", dp.MissingArgument)
-        assert not dp.session().holdings
+        assert not dp.session().sources
 
     def test_the_source_keeps_its_own_copy(self, exact: None) -> None:
         df = people()
@@ -588,7 +588,7 @@ def test_truncation_happens_once_for_a_source(monkeypatch: pytest.MonkeyPatch) -
     source.count(epsilon=1)
     monkeypatch.setattr("dppandas.engines.truncation.kept_rows", None)  # not looked at again
     assert isinstance(source.count(epsilon=1), int)
-    assert isinstance(source._root.engine, PandasEngine)
+    assert isinstance(source._table.engine, PandasEngine)
 
 
 def test_a_unit_outlives_its_session_even_where_rows_are_declared() -> None:

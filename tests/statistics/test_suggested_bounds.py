@@ -22,7 +22,7 @@ from dppandas.statistics.suggested_bounds import (
     SIDE,
     SMALLEST,
     SURE,
-    Magnitudes,
+    BoundsHistogram,
     cell_of,
     edges,
     most_noise,
@@ -145,7 +145,7 @@ def test_bounds_fail_as_rarely_as_they_say() -> None:
 @pytest.mark.usefixtures("exact")
 def test_the_threshold_is_public_and_known_before() -> None:
     asked = pd.DataFrame({"x": [1]}).dp["x"].suggest_bounds()
-    assert isinstance(asked._statistic, Magnitudes)
+    assert isinstance(asked._statistic, BoundsHistogram)
     found = asked.release(epsilon="0.5")
     width = DiscreteLaplace(Fraction(2)).half_width(SURE, CELLS)
     record = dp.record(found)
@@ -182,9 +182,9 @@ def test_a_unit_brings_as_many_keys_as_it_has_rows_and_no_more() -> None:
         for frame in frames:
             p = dp.private(frame, unit="who", max_rows=2)
             asked = p["x"].nunique(keys=["a", "b", "c"])
-            counts += integers(asked, asked._root.engine)
-            assert asked._statistic.moved(2) == 2
-            assert asked._statistic.moved(9) == 3
+            counts += integers(asked, asked._table.engine)
+            assert asked._statistic.l1_sensitivity(2) == 2
+            assert asked._statistic.l1_sensitivity(9) == 3
         moved.add(counts[1] - counts[0])
     assert moved == {0, 1, 2}
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 from IPython.display import display
 
-from ...release.session import known_sources
+from ...release.session import identities
 from ...rows.facts.keys import SOURCE_ATTR
 
 
@@ -46,7 +46,7 @@ def show(table: Any) -> None:
     token = table.attrs.get(SOURCE_ATTR)
     if token is None:
         raise NotImplementedError  # IPython goes on to the other formatters
-    known = known_sources.get(str(token))
+    known = identities.get(str(token))
     name = "a source of another process" if known is None else f"source {known.source.name!r}"
     names = list(table.columns) if isinstance(table, pd.DataFrame) else [table.name]
     public = () if known is None else known.columns  # what pandas made of rows may be its names

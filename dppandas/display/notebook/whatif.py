@@ -16,10 +16,10 @@ from ...frames.frame import PrivateFrame
 from ...ledger import html
 from ...ledger.ledger import Ledger
 from ...privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, Loss, parse_epsilon, parse_rho
-from ...privacy.accounting.measures import Asked, Measure
+from ...privacy.accounting.measures import LossRequest, Measure
 from ...release.accuracy.expected import CONFIDENCE, in_words
 from ...release.blocks import split
-from ...release.private import Root
+from ...release.private import Table
 from ...release.query import Query
 from ...release.session import Session, running
 from ...release.unreleased import Unreleased
@@ -27,7 +27,7 @@ from ...rows.expressions import Column
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.domain import Declaration
 from ...rows.facts.keys import Keys
-from ...statistics.layout import short
+from ...statistics.layout import format_number
 
 #: So many of the columns of a source are offered.
 COLUMNS = 8
@@ -37,10 +37,10 @@ def offers(session: Session) -> dict[str, Query]:
     """What may be asked, by name: what was asked in this kernel, then counts of each source, means
     of its columns with declared bounds, and histograms of those with keys."""
     found = dict(session.asked)
-    for holding in list(session.holdings.values()):
-        source = replace(holding.source, domain=holding.facts.known)
+    for held in list(session.sources.values()):
+        source = replace(held.source, domain=held.facts.known)
         columns = {name: Column(name) for name in list(source.domain)[:COLUMNS]}
-        frame = PrivateFrame(Root(source, holding.engine, holding.engine), columns)
+        frame = PrivateFrame(Table(source, held.engine, held.engine), columns)
         for each in _plain(frame, source.domain):
             query = _query(session, each)
             found.setdefault(query.name, query)
@@ -88,7 +88,7 @@ def takes_rows(query: Query) -> bool:
     return query.statistic.per_row(1) is not None and not query.statistic.layout.is_mixed
 
 
-def told(ledger: Ledger, query: Query, value: object, rows: float) -> str:
+def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> str:
     """In HTML: the error at 95 %, and how many such releases what is left pays for."""
     try:
         asked = _asked(query.asked, value)
@@ -99,15 +99,15 @@ def told(ledger: Ledger, query: Query, value: object, rows: float) -> str:
         if takes_rows(query):
             found = query.statistic.error_before(mechanism, CONFIDENCE, rows)
             error = query.statistic.in_short(found)
-            error = f"about ± {error} over {short(rows)} rows"
-        is_free = ledger.answer(query.key, 1) is not None
+            error = f"about ± {error} over {format_number(rows)} rows"
+        is_free = ledger.stored(query.key, 1) is not None
     except DPError as refusal:
         return escape(str(refusal))
     said = f"<b>{escape(error)}</b> (95 %)" if error else "an error that only the answer can tell"
     return f"{said} · {_affordable(ledger, query, cost, is_free)}"
 
 
-def _asked(before: Asked, value: object) -> Asked:
+def _asked(before: LossRequest, value: object) -> LossRequest:
     """What was asked, at another ε (or ρ)."""
     if before.rho is None:
         return replace(before, epsilon=parse_epsilon(value), draw=1)
@@ -197,7 +197,7 @@ class WhatIf:
             return
         self._loss.description = symbol(query)
         self._rows.layout.display = None if takes_rows(query) else "none"
-        said = told(self._ledger, query, self._loss.value, self._rows.value)
+        said = forecast(self._ledger, query, self._loss.value, self._rows.value)
         self._answer.value = html.framed(f'<p class="dp-told" role="status">{said}</p>')
 
 

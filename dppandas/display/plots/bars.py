@@ -9,14 +9,14 @@ import pandas as pd
 
 from ...release.records import Record
 from ...statistics import Count, Sum
-from ...statistics.layout import short
-from .base import FILL, Floats, Panel, Table, label_keys, setting, text_of
+from ...statistics.layout import format_number
+from .base import FILL, Floats, Panel, PlotTable, label_keys, setting, text_of
 
 #: Above so many entries bars have no caps.
 CAPPED = 40
 
 
-def row_of(table: Table, title: str, caption: str) -> Panel:
+def row_of(table: PlotTable, title: str, caption: str) -> Panel:
     """Numbers side by side: bars where 0 means none, else dots."""
     number = len(table.places)
     if number == 1 and not table.is_empty and table.places.index.tolist() == [""]:
@@ -42,7 +42,7 @@ def whiskers(ax: Any, at: Floats, low: Floats, high: Floats, **more: Any) -> Non
     )  # fmt: skip
 
 
-def _alone(ax: Any, table: Table) -> None:
+def _alone(ax: Any, table: PlotTable) -> None:
     (value,), (low,), (high,) = (x.reshape(-1) for x in (table.values, *table.ends))
     if is_bars(table.record):
         ax.barh([0], [value], height=0.5, color=FILL, zorder=2)
@@ -51,7 +51,7 @@ def _alone(ax: Any, table: Table) -> None:
     middle, half = (low + high) / 2, (high - low) / 2
     ink = setting("text.color")
     ax.errorbar([middle], [0], xerr=[half], fmt="none", ecolor=ink, capsize=4, zorder=3)
-    said = f"{short(value)}, from {short(low)} to {short(high)}"
+    said = f"{format_number(value)}, from {format_number(low)} to {format_number(high)}"
     ax.text(0.01, 0.97, said, transform=ax.transAxes, va="top", fontsize=9)
     ax.set_ylim(-0.5, 0.9)
     ax.margins(x=0.08)
@@ -60,7 +60,7 @@ def _alone(ax: Any, table: Table) -> None:
     tidy(ax, grid="x")
 
 
-def _categories(ax: Any, table: Table) -> None:
+def _categories(ax: Any, table: PlotTable) -> None:
     at = np.arange(len(table.places), dtype="float64")
     if table.is_empty:
         ax.text(0.5, 0.5, "no labels were told", ha="center", transform=ax.transAxes)
@@ -90,7 +90,7 @@ def _bins(index: pd.Index) -> list[tuple[float, float]] | None:
     return ends if finite and np.ptp(widths) <= 1e-9 * widths.max() else None
 
 
-def _histogram(ax: Any, table: Table) -> None:
+def _histogram(ax: Any, table: PlotTable) -> None:
     ends = _bins(table.places.index) or []
     left, width = np.array([a for a, _ in ends]), ends[0][1] - ends[0][0]
     values, (low, high) = table.values.reshape(-1), (e.reshape(-1) for e in table.ends)
@@ -105,7 +105,7 @@ def _histogram(ax: Any, table: Table) -> None:
     tidy(ax)
 
 
-def _quantity(table: Table) -> str:
+def _quantity(table: PlotTable) -> str:
     record = table.record
     if record._layout.integer:
         return "noisy count"

@@ -25,37 +25,37 @@ LONGEST = 30
 
 
 @dataclass(frozen=True)
-class Table:
+class PlotTable:
     """Some numbers of a record as they are shown, with their intervals and errors."""
 
     record: Record
     places: pd.DataFrame  # of each number in the record's own order
     confidence: float
 
-    def _laid(self, flat: Sequence[Any]) -> Floats:
+    def _as_array(self, flat: Sequence[Any]) -> Floats:
         found: Floats = np.array(flat, dtype="float64")[self.places.to_numpy()]
         return found
 
     @property
     def values(self) -> Floats:
-        return self._laid(self.record._values())
+        return self._as_array(self.record._values())
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
         lows, highs = zip(*self.record._intervals(self.confidence), strict=True)
-        return self._laid(lows), self._laid(highs)
+        return self._as_array(lows), self._as_array(highs)
 
     @property
     def errors(self) -> Floats:
-        return self._laid(self.record._errors(self.confidence))
+        return self._as_array(self.record._errors(self.confidence))
 
     @property
     def is_empty(self) -> bool:
         return self.places.size == 0
 
-    def part(self, rows: Any, columns: Any) -> Table:
+    def part(self, rows: Any, columns: Any) -> PlotTable:
         """The same with fewer rows or columns, by place."""
-        return Table(self.record, self.places.iloc[rows, columns], self.confidence)
+        return PlotTable(self.record, self.places.iloc[rows, columns], self.confidence)
 
 
 def placed(record: Record, result: Any) -> pd.DataFrame:

@@ -11,9 +11,9 @@ import numpy as np
 
 from ...release.records import Record
 from ...statistics import Contingency
-from ...statistics.layout import short
+from ...statistics.layout import format_number
 from ...statistics.moments.covariance_tables import CovarianceTable
-from .base import Floats, Table, label_keys, pyplot, setting, text_of
+from .base import Floats, PlotTable, label_keys, pyplot, setting, text_of
 
 #: Up to so many rows and columns the numbers are written into their cells.
 WRITTEN = 20, 12
@@ -33,7 +33,7 @@ def is_table(record: Record) -> bool:
     return layout.index is not None and len(layout.index) != len(statistic.cells)
 
 
-def drawn(table: Table) -> tuple[Callable[[Any], None], tuple[float, float], str]:
+def drawn(table: PlotTable) -> tuple[Callable[[Any], None], tuple[float, float], str]:
     """How a table is drawn, how large, and what to say of it."""
     rows, columns = table.places.shape
     labels = [len(text_of(label)) for label in table.places.index]
@@ -49,7 +49,7 @@ def drawn(table: Table) -> tuple[Callable[[Any], None], tuple[float, float], str
     return (lambda ax: _draw(ax, table)), (wide, high), " ".join(said)
 
 
-def _sums(table: Table) -> Bools:
+def _sums(table: PlotTable) -> Bools:
     """Which cells are sums of others, where a table has margins."""
     statistic, places = table.record.statistic, table.places.to_numpy()
     found = np.zeros(places.shape, dtype=bool)
@@ -63,7 +63,7 @@ def _sums(table: Table) -> Bools:
     return found
 
 
-def _draw(ax: Any, table: Table) -> None:
+def _draw(ax: Any, table: PlotTable) -> None:
     values, (low, high), errors, sums = table.values, table.ends, table.errors, _sums(table)
     coloured = np.ma.masked_where(sums | ~np.isfinite(values), values)
     image = ax.imshow(coloured, aspect="auto", interpolation="nearest", **_colours(table, coloured))
@@ -80,7 +80,7 @@ def _draw(ax: Any, table: Table) -> None:
     _bar(ax, table, image, errors[~sums] if (~sums).any() else errors)
 
 
-def _colours(table: Table, coloured: Any) -> dict[str, Any]:
+def _colours(table: PlotTable, coloured: Any) -> dict[str, Any]:
     """Numbers of both signs around 0; correlations from -1 to 1."""
     statistic = table.record.statistic
     if isinstance(statistic, CovarianceTable):
@@ -132,14 +132,16 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
 def _said(value: float, error: float) -> tuple[str, str]:
     """Both as far as the second digit of the error."""
     if value != value or not np.isfinite(error):
-        return "–" if value != value else short(float(value)), f"±{short(float(error))}"
+        return "–" if value != value else format_number(
+            float(value)
+        ), f"±{format_number(float(error))}"
     places = max(0, min(6, 1 - math.floor(math.log10(error)))) if error > 0 else 0
     if value == round(value) and error == round(error):
         places = 0
     return f"{value:,.{places}f}", f"±{error:,.{places}f}"
 
 
-def _bar(ax: Any, table: Table, image: Any, errors: Floats) -> None:
+def _bar(ax: Any, table: PlotTable, image: Any, errors: Floats) -> None:
     """The colours, and on them how far noise goes from the middle."""
     least, most = float(np.nanmin(errors)), float(np.nanmax(errors))
     percent = f"{100 * table.confidence:.10g} %"
@@ -153,4 +155,4 @@ def _bar(ax: Any, table: Table, image: Any, errors: Floats) -> None:
 
 
 def _rough(value: float) -> str:
-    return short(value) if value == round(value) else f"{value:.2g}"
+    return format_number(value) if value == round(value) else f"{value:.2g}"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import QueryError, RecordError, quiet, shown
+from ...errors import QueryError, RecordError, hide_internals, quoted
 from ...privacy.mechanisms.selection import Selection
 from ...release import results
 from ...release.accuracy import expected
@@ -22,16 +22,16 @@ from ...release.query import Token
 from ...release.records import Record
 from ...statistics import Moments, Quantiles
 from ...statistics.counting.unknown_keys import Sparse
-from ...statistics.suggested_bounds import Magnitudes
+from ...statistics.suggested_bounds import BoundsHistogram
 from . import heatmaps, quantile_plots
 from .bars import row_of
-from .base import Panel, Table, placed, pyplot, said_of, text_of, titled, write_below
+from .base import Panel, PlotTable, placed, pyplot, said_of, text_of, titled, write_below
 
 #: Panels of one picture.
 MOST_PANELS = 12
 
 
-@quiet
+@hide_internals
 def plot(
     result: Any,
     *,
@@ -116,7 +116,7 @@ def _panels(
             "expected_rows= is for quantiles, which err in ranks: leave it out. Nothing was "
             "computed or charged."
         )
-    table = Table(record, placed(record, part), confidence)
+    table = PlotTable(record, placed(record, part), confidence)
     if isinstance(statistic, Quantiles):
         return quantile_plots.panels(name, table, rows)
     caption = said_of(record, confidence)
@@ -152,7 +152,7 @@ def _refuse_what_has_no_bars(record: Record) -> None:
             "answers in times or durations have no picture: bars begin at zero, and times have "
             "none. dp.record(result).interval() has their intervals; counts by .hist() are drawn."
         )
-    if isinstance(statistic, Magnitudes):
+    if isinstance(statistic, BoundsHistogram):
         raise RecordError(
             "suggested bounds have no picture: two ends and a share aren't on one scale. "
             "dp.record(result).interval() has what is known of each."
@@ -161,7 +161,7 @@ def _refuse_what_has_no_bars(record: Record) -> None:
         raise RecordError(f"a picture without an error would mislead. {statistic.no_interval}")
 
 
-def _by_figure(table: Table, title: str, caption: str) -> list[Panel]:
+def _by_figure(table: PlotTable, title: str, caption: str) -> list[Panel]:
     """Count, mean and deviation of each column aren't on one scale: a panel for each."""
     labels = [text_of(row[-1] if isinstance(row, tuple) else row) for row in table.places.index]
     columns, panels = len(table.places.columns), []
@@ -174,7 +174,7 @@ def _by_figure(table: Table, title: str, caption: str) -> list[Panel]:
             places = part.places.set_axis(keys, axis=0).set_axis([figure], axis=1)
             what = f"{figure} of {text_of(of)}" if columns > 1 else figure
             panels.append(
-                row_of(Table(part.record, places, part.confidence), f"{title}\n{what}", "")
+                row_of(PlotTable(part.record, places, part.confidence), f"{title}\n{what}", "")
             )
     last = panels[-1]
     return [*panels[:-1], Panel(last.title, last.draw, caption, last.size)]
@@ -194,7 +194,7 @@ def _axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:
         return list(made.reshape(-1))
     given = list(np.asarray(ax, dtype=object).reshape(-1))
     if not all(hasattr(each, "errorbar") for each in given):
-        raise QueryError(f"ax={shown(ax)} must be matplotlib Axes. Nothing was computed.")
+        raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes. Nothing was computed.")
     if len(given) != len(panels):
         raise QueryError(
             f"this takes {len(panels)} Axes, and ax= has {len(given)}: leave ax= out, or make them "

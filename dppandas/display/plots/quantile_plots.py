@@ -15,9 +15,20 @@ import numpy as np
 
 from ...rows.facts.bounds import Bounds
 from ...statistics import Quantiles
-from ...statistics.layout import short
+from ...statistics.layout import format_number
 from .bars import tidy
-from .base import FILL, Floats, Panel, Table, label_keys, made_by, percent, setting, text_of, titled
+from .base import (
+    FILL,
+    Floats,
+    Panel,
+    PlotTable,
+    label_keys,
+    made_by,
+    percent,
+    setting,
+    text_of,
+    titled,
+)
 
 MARKS = "osD^vP*X"
 COLOURS = (FILL, "#c2571a", "#5b5fc7", "#8a6d1d", "#ad3f75", "#3f7d2e", "#5f7182", "#c04040")
@@ -36,7 +47,7 @@ class Curve:
     rows: float | None
 
 
-def panels(name: str, table: Table, rows: float | None) -> list[Panel]:
+def panels(name: str, table: PlotTable, rows: float | None) -> list[Panel]:
     """A panel for each column."""
     record, statistic = table.record, table.record.statistic
     if not isinstance(statistic, Quantiles):
@@ -67,7 +78,7 @@ def panels(name: str, table: Table, rows: float | None) -> list[Panel]:
     ]
 
 
-def _groups(table: Table, statistic: Quantiles) -> list[str]:
+def _groups(table: PlotTable, statistic: Quantiles) -> list[str]:
     index, cells = table.record._layout.index, len(statistic.cells)
     if index is None or not statistic.cells.by:
         return [""]
@@ -76,7 +87,7 @@ def _groups(table: Table, statistic: Quantiles) -> list[str]:
     return [text_of(row[:levels] if isinstance(row, tuple) else row) for row in rows]
 
 
-def _columns(table: Table, statistic: Quantiles) -> list[str]:
+def _columns(table: PlotTable, statistic: Quantiles) -> list[str]:
     layout, number = table.record._layout, len(statistic.operands)
     if number == 1:
         return [""]
@@ -84,7 +95,7 @@ def _columns(table: Table, statistic: Quantiles) -> list[str]:
     return [text_of(label) for label in named] if named is not None else [""] * number
 
 
-def _panel(table: Table, curve: Curve, title: str, is_last: bool) -> Panel:
+def _panel(table: PlotTable, curve: Curve, title: str, is_last: bool) -> Panel:
     caption = _caption(table, curve) if is_last or curve.rows else ""
     if len(curve.groups) == 1 and not curve.groups[0]:
         return Panel(title, lambda ax: _draw_curve(ax, curve), caption, (6.4, 4.0))
@@ -92,15 +103,16 @@ def _panel(table: Table, curve: Curve, title: str, is_last: bool) -> Panel:
     return Panel(title, lambda ax: _draw_groups(ax, curve), caption, size)
 
 
-def _caption(table: Table, curve: Curve) -> str:
+def _caption(table: PlotTable, curve: Curve) -> str:
     record = table.record
     number = record.statistic.size
-    most, sure = short(float(np.nanmax(curve.ranks))), percent(table.confidence)
+    most, sure = format_number(float(np.nanmax(curve.ranks))), percent(table.confidence)
     together = f", all {number} together" if number > 1 else ""
     if curve.rows:
         said = (
-            f"Bars: ± {most} ranks at most ({sure}{together}), as shares of {short(curve.rows)} "
-            "values. Shaded: where the share of values at or below x then lies."
+            f"Bars: ± {most} ranks at most ({sure}{together}), as shares of "
+            f"{format_number(curve.rows)} values. Shaded: where the share of values at or below x "
+            "then lies."
         )
     else:
         said = (
@@ -129,7 +141,7 @@ def _draw_curve(ax: Any, curve: Curve) -> None:
     ax.set_xlim(low - 0.01 * (high - low), high + 0.01 * (high - low))
     ax.set_ylim(-0.02, 1.02)
     ax.set_ylabel("share of values at or below")
-    ax.set_xlabel(f"value, clipped to {short(low)} … {short(high)}")
+    ax.set_xlabel(f"value, clipped to {format_number(low)} … {format_number(high)}")
     tidy(ax)
 
 

@@ -14,10 +14,10 @@ from typing import Any, Unpack
 
 from ...columns.ranges import summable
 from ...columns.rowwise import present
-from ...errors import QueryError, shown
-from ...privacy.accounting.losses import More
+from ...errors import QueryError, quoted
+from ...privacy.accounting.losses import ReleaseOptions
 from ...privacy.accounting.measures import NOTHING
-from ...release.asking import asks
+from ...release.asking import release_method
 from ...release.unreleased import Unreleased, UnreleasedExtreme
 from ...rows.facts.bounds import Bounds, Grid
 from ...statistics import (
@@ -35,17 +35,17 @@ from .arguments import checked_ddof, quantiles_of, step_of, weights_of, with_lev
 from .queryable import Queryable
 
 
-class Answers(Queryable):
+class Aggregations(Queryable):
     """The statistics of numbers, entry by entry."""
 
-    @asks
+    @release_method
     def count(
         self,
         *,
         weights: object = None,
         weight_bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """How many values are not missing: an int; for several columns a Series, and by group a
         Series or DataFrame.
@@ -72,7 +72,7 @@ class Answers(Queryable):
         statistic = Sum(face._groups, face._shape(integer=False), operands, grids)
         return self._answer(statistic, face._titled("count") + str(weighing), epsilon, **more)
 
-    @asks
+    @release_method
     def sum(
         self,
         *,
@@ -81,7 +81,7 @@ class Answers(Queryable):
         weight_bounds: object = None,
         norm: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The sum of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values count as nothing.
@@ -119,9 +119,9 @@ class Answers(Queryable):
             return self._answer(Sum(cells, shape, operands, grids), title, epsilon, **more)
         grids, most, order = grids_of_norm(parsed, norm)
         scaled = NormedSum(cells, shape, operands, grids, most, order)
-        return self._answer(scaled, f"{title} (norm {shown(norm)})", epsilon, **more)
+        return self._answer(scaled, f"{title} (norm {quoted(norm)})", epsilon, **more)
 
-    @asks
+    @release_method
     def mean(
         self,
         *,
@@ -129,7 +129,7 @@ class Answers(Queryable):
         weights: object = None,
         weight_bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The mean of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values are left out.
@@ -161,14 +161,14 @@ class Answers(Queryable):
             )  # fmt: skip
         return self._answer(statistic, title, epsilon, **more)
 
-    @asks
+    @release_method
     def var(
         self,
         ddof: int = 1,
         *,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The variance of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values are left out.
@@ -187,14 +187,14 @@ class Answers(Queryable):
         statistic, parsed = self._variance(ddof, bounds, root=False)
         return self._answer(statistic, self._titled("var", parsed), epsilon, **more)
 
-    @asks
+    @release_method
     def std(
         self,
         ddof: int = 1,
         *,
         bounds: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The standard deviation: the root of `var`.
 
@@ -215,14 +215,14 @@ class Answers(Queryable):
         freedom = checked_ddof(ddof, parsed)
         return Variance(self._groups, shape, operands, parsed, freedom, root=root), parsed
 
-    @asks
+    @release_method
     def median(
         self,
         *,
         bounds: object = None,
         step: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The median of the values, clipped to bounds: `quantile` of one half.
 
@@ -235,7 +235,7 @@ class Answers(Queryable):
         """
         return self._quantile("median", (Fraction(1, 2),), None, bounds, epsilon, step, **more)
 
-    @asks
+    @release_method
     def quantile(
         self,
         q: object = 0.5,
@@ -243,7 +243,7 @@ class Answers(Queryable):
         bounds: object = None,
         step: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """Values below which a share q of the values lies, clipped to bounds. Missing values are
         left out. Shaped as in pandas: for a list of shares they are the index, or its last level.
@@ -276,8 +276,10 @@ class Answers(Queryable):
         kind = UnreleasedExtreme if at_end else Unreleased
         return self._quantile(said, shares, labels, bounds, epsilon, step, kind, **more)
 
-    @asks
-    def min(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def min(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> Any:
         """A value near the smallest: as near to it as privacy lets one come without giving more.
 
         The smallest value is somebody's. This is a point with at most about one value below it;
@@ -291,8 +293,10 @@ class Answers(Queryable):
         """
         return self._extreme("min", 0, bounds, epsilon, **more)
 
-    @asks
-    def max(self, *, bounds: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def max(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> Any:
         """A value near the largest. See `min`.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
@@ -300,7 +304,7 @@ class Answers(Queryable):
         return self._extreme("max", 1, bounds, epsilon, **more)
 
     def _extreme(
-        self, what: str, end: int, bounds: object, epsilon: object, **more: Unpack[More]
+        self, what: str, end: int, bounds: object, epsilon: object, **more: Unpack[ReleaseOptions]
     ) -> Any:
         shares, kind = (Fraction(end),), UnreleasedExtreme
         return self._quantile(what, shares, None, bounds, epsilon, None, kind, **more)
@@ -314,7 +318,7 @@ class Answers(Queryable):
         epsilon: object,
         step: object = None,
         kind: type[Unreleased] = Unreleased,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         operands, parsed, flat = self._measured(bounds)
         shape = with_levels(flat, labels, self._operands(), self._groups)
@@ -330,12 +334,12 @@ class Answers(Queryable):
         dropna: object,
         bounds: object,
         epsilon: object,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         operands, parsed = self._numbers(bounds)
         names, freedom = list(self._operands()), checked_ddof(ddof, parsed)
         if not isinstance(dropna, bool):
-            raise QueryError(f"dropna={shown(dropna)} must be True or False. {NOTHING}")
+            raise QueryError(f"dropna={quoted(dropna)} must be True or False. {NOTHING}")
         layout = with_levels(self._shape(integer=False), names, names, self._groups)
         statistic = Covariance(
             self._groups, layout, operands, parsed, freedom, what == "corr", complete=dropna

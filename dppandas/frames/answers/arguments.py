@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...columns.private_rows import Rows, listed, same_rows
+from ...columns.private_rows import PrivateTable, listed, same_rows
 from ...columns.ranges import bounds_of
-from ...errors import MissingArgument, QueryError, is_one_of, shown
+from ...errors import MissingArgument, QueryError, is_one_of, quoted
 from ...privacy.accounting.measures import NOTHING
 from ...rows import expressions
 from ...rows.expressions import Expression, Literal
@@ -67,13 +67,15 @@ def _ends(bounds: Bounds) -> tuple[float, float]:
     return bounds.lower, bounds.upper
 
 
-def weights_of(of: Rows, weights: object, bounds: object) -> Weights | None:
+def weights_of(of: PrivateTable, weights: object, bounds: object) -> Weights | None:
     """The weights that a call gives by name or as a private column, or None for none."""
     if weights is None:
         if bounds is not None:
             raise QueryError("weight_bounds= is for weights=, which is not given.")
         return None
-    if isinstance(weights, Rows) and isinstance(getattr(weights, "_expression", None), Expression):
+    if isinstance(weights, PrivateTable) and isinstance(
+        getattr(weights, "_expression", None), Expression
+    ):
         same_rows(of, weights)
         expression, name = weights._expression, getattr(weights, "name", None)  # type: ignore[attr-defined]
     elif isinstance(weights, Hashable) and weights in of._columns:
@@ -81,17 +83,17 @@ def weights_of(of: Rows, weights: object, bounds: object) -> Weights | None:
     else:
         alone = "a column alone has no others by name" if hasattr(of, "_expression") else ""
         raise QueryError(
-            f"weights={shown(weights)} must be a private column of these rows, as in "
+            f"weights={quoted(weights)} must be a private column of these rows, as in "
             f"weights=frame['w'], or the name of one that was not selected away"
             f"{alone and f': {alone}'}. Nothing was computed or charged."
         )
-    if bounds is None and not isinstance(of._root.declared(expression), Bounds | Keys):
+    if bounds is None and not isinstance(of._table.declared(expression), Bounds | Keys):
         raise MissingArgument(
             f"weight_bounds= is needed for {name!r}: the range into which weights are clipped, "
             "such as weight_bounds=(0, 5), or facts declared by domain= of dp.protect or by "
             ".declare(…). Nothing was computed or charged."
         )
-    parsed = bounds_of(of._root, name, expression, bounds)
+    parsed = bounds_of(of._table, name, expression, bounds)
     if parsed.lower < 0:
         raise QueryError(f"weights can't be negative: weight_bounds={parsed}. Nothing was charged.")
     return Weights(expression, parsed)
@@ -100,7 +102,7 @@ def weights_of(of: Rows, weights: object, bounds: object) -> Weights | None:
 def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
     """What a variance is divided by: n - ddof. And bounds that can be squared."""
     if isinstance(ddof, bool) or not isinstance(ddof, int | np.integer) or not 0 <= ddof <= 1000:
-        raise QueryError(f"ddof={shown(ddof)} must be a whole number such as 0 or 1.")
+        raise QueryError(f"ddof={quoted(ddof)} must be a whole number such as 0 or 1.")
     for bound in bounds:
         if bound.upper - bound.lower > 2.0**500:
             raise QueryError(f"bounds {bound} are too far apart to square. Nothing was charged.")
@@ -112,7 +114,7 @@ def pearson(method: object) -> None:
     """Refuse correlations of ranks, which depend on all rows."""
     if not is_one_of(method, ("pearson",)):
         raise QueryError(
-            f"method={shown(method)} must be 'pearson': a rank depends on other rows. "
+            f"method={quoted(method)} must be 'pearson': a rank depends on other rows. "
             "Nothing was computed or charged."
         )
 
@@ -133,7 +135,7 @@ def quantiles_of(q: object) -> tuple[tuple[Fraction, ...], float | list[float]]:
 
 
 def _share(q: object) -> Fraction:
-    hint = f"q={shown(q)} must be a share from 0 to 1, such as 0.5, or a list of them"
+    hint = f"q={quoted(q)} must be a share from 0 to 1, such as 0.5, or a list of them"
     if isinstance(q, bool | np.bool_) or not isinstance(q, numbers.Real | Decimal):
         raise QueryError(f"{hint}. Nothing was charged.")
     try:
@@ -156,7 +158,7 @@ def trim_of(trim: object) -> int:
     is_int = isinstance(trim, int | np.integer) and not isinstance(trim, bool)
     if not is_int or not 0 <= trim <= MOST_TRIMMED:  # type: ignore[operator]
         raise QueryError(
-            f"trim={shown(trim)} must be a whole number of rows from 0 to 2^31, to be left out at "
+            f"trim={quoted(trim)} must be a whole number of rows from 0 to 2^31, to be left out at "
             f"each end; how many rows there are is private, so it is no share of them. {NOTHING}"
         )
     return int(trim)  # type: ignore[call-overload, no-any-return]
@@ -172,14 +174,14 @@ def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:
             "computed or charged."
         )
     if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < step < 2.0**900:
-        raise QueryError(f"step={shown(step)} must be a number such as 1. Nothing was charged.")
+        raise QueryError(f"step={quoted(step)} must be a number such as 1. Nothing was charged.")
     exact = Fraction(float(step))
     ends = [Fraction(end) / exact for bound in bounds for end in (bound.lower, bound.upper)]
     widths = [high - low for low, high in zip(ends[::2], ends[1::2], strict=True)]
     is_power = (exact.numerator * exact.denominator).bit_count() == 1
     if not is_power or any(end.denominator != 1 for end in ends) or max(widths) > 2**30:
         raise QueryError(
-            f"step={shown(step)} must be a power of two (1, 0.5, 2) of which the bounds are "
+            f"step={quoted(step)} must be a power of two (1, 0.5, 2) of which the bounds are "
             "multiples, at most 2^30 of them apart. Nothing was charged."
         )
     return float(exact)

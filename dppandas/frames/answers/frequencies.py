@@ -10,13 +10,22 @@ import pandas as pd
 from ...columns.bins import binned
 from ...columns.columns import PrivateColumn
 from ...errors import QueryError
-from ...privacy.accounting.losses import NO_DELTA, More, parse_delta
-from ...release.asking import asks
-from ...release.private import Root
+from ...privacy.accounting.losses import NO_DELTA, ReleaseOptions, parse_delta
+from ...release.asking import release_method
+from ...release.private import Table
 from ...release.unreleased import UnreleasedLabels, UnreleasedMode
 from ...rows.expressions import Column, Expression
 from ...rows.facts.keys import Keys
-from ...statistics import Cells, Count, Distinct, Layout, Magnitudes, Popularity, Present, Unique
+from ...statistics import (
+    BoundsHistogram,
+    Cells,
+    Count,
+    Distinct,
+    Layout,
+    OccurringKeys,
+    Popularity,
+    Unique,
+)
 from .arguments import index
 from .summaries import Summaries
 
@@ -24,8 +33,10 @@ from .summaries import Summaries
 class Frequencies(PrivateColumn, Summaries):
     """What a column answers by its values: counts of them, or which there are."""
 
-    @asks
-    def nunique(self, *, keys: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def nunique(
+        self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> Any:
         """How many of the declared keys have a row: an int. Of the unit column without keys: how
         many units have a row.
 
@@ -41,15 +52,15 @@ class Frequencies(PrivateColumn, Summaries):
         >>> 0 <= n <= 3
         True
         """
-        if counts_units(self._root, self._expression, keys):
+        if counts_units(self._table, self._expression, keys):
             units = Distinct(Cells(), Layout(integer=True))
             return self._answer(units, f"nunique of {self._expression}", epsilon, **more)
         cells = self._cells([self.name], keys)
         what = f"nunique of {self._expression} ({cells.described})"
-        return self._answer(Present(cells, Layout(integer=True)), what, epsilon, **more)
+        return self._answer(OccurringKeys(cells, Layout(integer=True)), what, epsilon, **more)
 
-    @asks
-    def unique(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def unique(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The labels that many units have, found in the data: an Index of objects, in order of the
         labels. It needs a session with a δ, and ``delta=``.
 
@@ -74,8 +85,8 @@ class Frequencies(PrivateColumn, Summaries):
         what = f"unique of {self._expression}"
         return self._answer(statistic, what, epsilon, UnreleasedLabels, **more)
 
-    @asks
-    def suggest_bounds(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def suggest_bounds(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """Bounds for a column whose range nobody knows: powers of two (or 0) around the values,
         and the share of values that they clip: a float Series under "lower", "upper", "clipped".
 
@@ -100,10 +111,10 @@ class Frequencies(PrivateColumn, Summaries):
         layout = Layout(
             integer=False, index=pd.Index(["lower", "upper", "clipped"]), name=self.name
         )
-        statistic = Magnitudes(Cells(), layout, self._expression)
+        statistic = BoundsHistogram(Cells(), layout, self._expression)
         return self._answer(statistic, f"bounds of {self._expression}", epsilon, **more)
 
-    @asks
+    @release_method
     def value_counts(
         self,
         normalize: bool = False,
@@ -113,7 +124,7 @@ class Frequencies(PrivateColumn, Summaries):
         *,
         keys: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """How many rows have each declared key: a Series named "count" ("proportion").
 
@@ -144,14 +155,14 @@ class Frequencies(PrivateColumn, Summaries):
             cells = replace(cells, missing_cell=True)
         return self._histogram(cells, [self.name], normalize, sort, ascending, epsilon, **more)
 
-    @asks
+    @release_method
     def hist(
         self,
         bins: Any = 10,
         range: Any = None,
         *,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """How many values lie in each of some public bins: an int Series by interval.
 
@@ -172,14 +183,14 @@ class Frequencies(PrivateColumn, Summaries):
         >>> ages.dp.hist(bins=4, range=(0, 100), epsilon=1).index[-1]
         Interval(75.0, 100.0, closed='left')
         """
-        cells, said = binned(self._root, self.name, self._expression, bins, range)
+        cells, said = binned(self._table, self.name, self._expression, bins, range)
         layout = Layout(integer=True, index=index(cells, [self.name]), name="count")
         what = f"hist of {self._expression} ({said})"
         return self._answer(Count(cells, layout), what, epsilon, **more)
 
-    @asks
+    @release_method
     def popularity(
-        self, *, keys: object = None, epsilon: object = None, **more: Unpack[More]
+        self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """How popular the most popular key is, the second, and so on, without telling which they
         are: the counts of the declared keys in descending order, a float Series by rank from 1.
@@ -202,8 +213,10 @@ class Frequencies(PrivateColumn, Summaries):
         what = f"popularity of {self._expression} ({cells.described})"
         return self._answer(statistic, what, epsilon, **more)
 
-    @asks
-    def mode(self, *, keys: object = None, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @release_method
+    def mode(
+        self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> Any:
         """The most frequent of the declared keys, as a Series of one, like Series.mode.
 
         *Guarantee*: epsilon-differential privacy of the unit, by permute-and-flip
@@ -215,11 +228,11 @@ class Frequencies(PrivateColumn, Summaries):
         return self._answer(statistic, what, epsilon, UnreleasedMode, **more)
 
 
-def counts_units(root: Root, expression: Expression, keys: object) -> bool:
+def counts_units(table: Table, expression: Expression, keys: object) -> bool:
     """Whether nunique counts units, and not declared keys. Refuses where it could be neither."""
-    unit = root.source.unit.column
+    unit = table.source.unit.column
     is_unit = unit is not None and isinstance(expression, Column) and expression.name == unit
-    if keys is not None or (not is_unit and isinstance(root.declared(expression), Keys)):
+    if keys is not None or (not is_unit and isinstance(table.declared(expression), Keys)):
         return False
     if not is_unit:
         what = f"the unit {unit!r}" if unit is not None else "a unit column, which dp.protect names"

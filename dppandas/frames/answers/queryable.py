@@ -7,10 +7,10 @@ from typing import Any, Self, Unpack
 
 import pandas as pd
 
-from ...columns.private_rows import Rows, listed
+from ...columns.private_rows import PrivateTable, listed
 from ...columns.ranges import bounds_of, measured, range_of, ruled
 from ...errors import MissingArgument, QueryError
-from ...privacy.accounting.losses import More, gives_loss, parse_delta
+from ...privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta
 from ...privacy.accounting.measures import NOTHING
 from ...release.blocks.bundle import Name
 from ...release.unreleased import Unreleased, UnreleasedKeys
@@ -18,11 +18,11 @@ from ...rows import query_string
 from ...rows.expressions import Expression
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys
-from ...statistics import Cells, Count, Layout, Statistic, Unknown
+from ...statistics import Cells, Count, Layout, Statistic, UndeclaredKeys
 from .arguments import index
 
 
-class Queryable(Rows):
+class Queryable(PrivateTable):
     """Rows of which statistics can be asked, for cells (the groups) and operands (columns)."""
 
     # what each of them says
@@ -47,7 +47,7 @@ class Queryable(Rows):
     def _numbers(self, bounds: object) -> tuple[tuple[Expression, ...], tuple[Bounds, ...]]:
         """The operands, and the bounds that a call or the domain gives for each: of numbers."""
         operands, _ = self._asked_of(bounds)
-        parsed = (bounds_of(self._root, n, e, bounds) for n, e in operands.items())
+        parsed = (bounds_of(self._table, n, e, bounds) for n, e in operands.items())
         return tuple(operands.values()), tuple(parsed)
 
     def _measured(
@@ -55,7 +55,7 @@ class Queryable(Rows):
     ) -> tuple[tuple[Expression, ...], tuple[Bounds, ...], Layout]:
         """The same of numbers, times and durations, as numbers; and the layout that tells which."""
         operands, shape = self._asked_of(bounds)
-        ranges = [range_of(self._root, n, e, bounds) for n, e in operands.items()]
+        ranges = [range_of(self._table, n, e, bounds) for n, e in operands.items()]
         expressions, parsed = measured(tuple(operands.values()), ranges)
         return expressions, parsed, ruled(shape, parsed)
 
@@ -63,7 +63,7 @@ class Queryable(Rows):
         """The operands, and how they are laid out. Refuses bounds of others."""
         operands: Mapping[Any, Expression] = self._operands()
         if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
-            known = {*operands, *self._columns, *self._root.engine.columns}
+            known = {*operands, *self._columns, *self._table.engine.columns}
             silent = [name for name in operands if name not in bounds]
             strange = [name for name in bounds if name not in known]
             if silent and strange:
@@ -106,17 +106,17 @@ class Queryable(Rows):
         what: str,
         epsilon: object = None,
         kind: type[Unreleased] = Unreleased,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The released answer if a loss is given, else the unreleased one."""
-        asked = kind(self._root, self._where, statistic, what)
+        asked = kind(self._table, self._where, statistic, what)
         return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
 
     def _are_unknown(self, names: Sequence[Any], keys: object, delta: object) -> bool:
         """Whether keys are asked for that nobody declared, and that a δ pays for."""
         if keys is not None or delta is None:
             return False
-        declared = (self._root.declared(query_string.lookup(n, self._columns)) for n in names)
+        declared = (self._table.declared(query_string.lookup(n, self._columns)) for n in names)
         return not all(isinstance(each, Keys) for each in declared)
 
     def _found(
@@ -124,7 +124,7 @@ class Queryable(Rows):
         names: list[Any],
         flags: Mapping[str, bool],
         epsilon: object,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The counts of keys that nobody declared."""
         self._some_columns()
@@ -143,7 +143,7 @@ class Queryable(Rows):
         layout = Layout(integer=True, index=pd.Index([]), name="count", order=order)
         by = tuple(query_string.lookup(name, self._columns) for name in names)
         delta = parse_delta(more.get("delta"))
-        statistic = Unknown(Cells(), layout, by, tuple(names), delta)
+        statistic = UndeclaredKeys(Cells(), layout, by, tuple(names), delta)
         what = f"value_counts of {listed(names)} (keys found)"
         return self._answer(statistic, what, epsilon, UnreleasedKeys, **more)
 
@@ -156,7 +156,7 @@ class Queryable(Rows):
         ascending: bool,
         epsilon: object,
         block: int = 0,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         layout = Layout(
             integer=not normalize,

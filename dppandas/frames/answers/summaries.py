@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Unpack
 
-from ...errors import QueryError, is_one_of, parameters, shown
-from ...privacy.accounting.losses import More, gives_loss
-from ...release.asking import asks
-from ...release.blocks.bundle import Name, shares_of, together
+from ...errors import QueryError, is_one_of, parameters, quoted
+from ...privacy.accounting.losses import ReleaseOptions, gives_loss
+from ...release.asking import release_method
+from ...release.blocks.bundle import Name, bundle, shares_of
 from ...release.unreleased import Unreleased
 from ...statistics import Moments
-from .aggregations import Answers
+from .aggregations import Aggregations
 from .arguments import checked_ddof, with_levels
 from .queryable import Queryable
 
@@ -28,10 +28,10 @@ DESCRIBED: tuple[tuple[tuple[str, ...], str, int], ...] = (
 )
 
 
-class Summaries(Answers):
+class Summaries(Aggregations):
     """The statistics of numbers, one by one and several at once."""
 
-    @asks
+    @release_method
     def agg(
         self,
         func: Any,
@@ -39,7 +39,7 @@ class Summaries(Answers):
         bounds: object = None,
         weights: object = None,
         epsilon: object = None,
-        **more: Unpack[More],
+        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """Several statistics for one loss, laid out as pandas' agg does.
 
@@ -83,7 +83,7 @@ class Summaries(Answers):
 
         each = list(self._each._operands())
         columns = {name: each if name[0] is None else [name[0]] for name in wanted}
-        return together(parts, shares_of(wanted, weights), combined, columns, epsilon, **more)
+        return bundle(parts, shares_of(wanted, weights), combined, columns, epsilon, **more)
 
     def _wanted(self, func: Any) -> list[Name]:
         """The statistics that agg names, each with its column, or None for all columns."""
@@ -93,7 +93,7 @@ class Summaries(Answers):
             if not isinstance(named, list | tuple) or not named:
                 raise QueryError(
                     f"agg takes names such as 'mean', lists of them, or a dict of them by column; "
-                    f"not {shown(names)}: a function of your own could look at other rows. "
+                    f"not {quoted(names)}: a function of your own could look at other rows. "
                     "Nothing was computed or charged."
                 )
             pairs += [(column, name) for name in named]
@@ -105,7 +105,7 @@ class Summaries(Answers):
         known = [each for each in AGGREGATED if hasattr(type(face), each)]
         if not is_one_of(name, known):
             raise QueryError(
-                f"agg can be asked for {', '.join(known)}; not {shown(name)}. Nothing was charged."
+                f"agg can be asked for {', '.join(known)}; not {quoted(name)}. Nothing was charged."
             )
         return _asked(face, name, bounds)
 
@@ -126,7 +126,7 @@ class Summaries(Answers):
         labels = [float(share) for share in shares]
         return self._quantile("min, quartiles, max", shares, labels, bounds, None)
 
-    def _described(self, bounds: object, epsilon: object, **more: Unpack[More]) -> Any:
+    def _described(self, bounds: object, epsilon: object, **more: Unpack[ReleaseOptions]) -> Any:
         """See `describe`."""
         whole = sum(share for *_, share in DESCRIBED)
         names: list[Name] = [(None, ", ".join(rows)) for rows, *_ in DESCRIBED]
@@ -148,7 +148,7 @@ class Summaries(Answers):
 
         asked = list(self._operands())
         columns = dict.fromkeys(names, asked)
-        return together(parts, shares, combined, columns, epsilon, **more)
+        return bundle(parts, shares, combined, columns, epsilon, **more)
 
 
 def _asked(face: Queryable, method: str, bounds: object) -> Unreleased:

@@ -125,7 +125,7 @@ class Connected:
         kept: _Kept | None = getattr(self._local, "kept", None)
         if kept is not None and kept.db.process == os.getpid():
             if kept.db.is_suspended:  # or nobody would tidy up
-                with suppress(StoreError), self._told():
+                with suppress(StoreError), self._explaining_errors():
                     self._connection()
             self._local.kept.db.close()
 
@@ -187,14 +187,14 @@ class Connected:
             )
 
     def _read(self, action: Callable[[Connection], T], alone: bool = False) -> T:
-        with self._told():
+        with self._explaining_errors():
             db = self._connection()
             # One line, or an interrupt could leave it locked: see `store`.
             with db.using: return db.in_turn(lambda: action(db), alone)  # noqa: E701  # fmt: skip
 
     def _write(self, action: Callable[[Connection], T]) -> T:
         """Run an action in a transaction of its own, on disk when this returns."""
-        with self._told():
+        with self._explaining_errors():
             db = self._connection()
             with db.using: return db.in_turn(lambda: self._written(db, action), alone=True)  # noqa: E701  # fmt: skip
 
@@ -215,7 +215,7 @@ class Connected:
         return done
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explaining_errors(self) -> Iterator[None]:
         """Errors of SQLite in words that say what to do."""
         try:
             yield

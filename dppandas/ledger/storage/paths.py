@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path as File
 
-from ...errors import SessionError, StoreError, shown
+from ...errors import SessionError, StoreError, quoted
 from .locks import NOTHING
 
 
 def checked_path(path: object) -> File:
     """A path that may hold a ledger."""
     if not isinstance(path, str | os.PathLike) or not str(path).strip():
-        raise SessionError(f"store={shown(path)} must be the path of a file. {NOTHING}")
+        raise SessionError(f"store={quoted(path)} must be the path of a file. {NOTHING}")
     if not str(path).isprintable() or str(path).startswith((":memory:", "file:")):
         raise SessionError(
-            f"store={shown(str(path))} must be the path of a file on a disk, in letters that "
+            f"store={quoted(str(path))} must be the path of a file on a disk, in letters that "
             f"print; without store= the ledger lives in memory. {NOTHING}"
         )
     try:
@@ -27,7 +27,7 @@ def checked_path(path: object) -> File:
     else:
         said = ""
     if said:
-        raise StoreError(f"store={shown(str(path))} can't be a path here: {said}. {NOTHING}")
+        raise StoreError(f"store={quoted(str(path))} can't be a path here: {said}. {NOTHING}")
     if is_folder:
         raise StoreError(f"store={str(file)!r} is a folder: name a file in it. {NOTHING}")
     if is_strange:  # a device, a pipe, a socket

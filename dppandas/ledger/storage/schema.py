@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from ...privacy.accounting.composition import Part, Place, Spending
+from ...privacy.accounting.composition import ParallelComposition, Part, Place
 from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
-from ...privacy.accounting.measures import Measure, Terms
+from ...privacy.accounting.measures import Measure, PrivacyBudget
 from ...privacy.sampling import entropy
 from . import chain
 from .connections import APPLICATION
@@ -67,7 +67,7 @@ def version_of(db: sqlite3.Connection) -> int:
     return int(one(db, "PRAGMA user_version"))
 
 
-def create(db: sqlite3.Connection, terms: Terms) -> None:
+def create(db: sqlite3.Connection, terms: PrivacyBudget) -> None:
     """Make an empty file a ledger."""
     create_tables(db)
     db.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -91,7 +91,7 @@ def tables(db: sqlite3.Connection) -> dict[tuple[str, str, str], str]:
 # --- what is spent, charges, sources and the budget -----------------------------------------------
 
 
-def spending_kept(db: sqlite3.Connection) -> Spending:
+def spending_kept(db: sqlite3.Connection) -> ParallelComposition:
     """The table of what is spent. ValueError where a place isn't written as it is here, or stands
     there twice: the later row would hide what the other says."""
     losses: dict[Place, Loss] = {}
@@ -101,10 +101,10 @@ def spending_kept(db: sqlite3.Connection) -> Spending:
         if json.dumps(place[1]) != path or place in losses:
             raise ValueError("a place is written otherwise, or twice")
         losses[place] = _loss(*parts)
-    return Spending(losses)
+    return ParallelComposition(losses)
 
 
-def spent_rows(spent: Spending) -> list[tuple[tuple[str, str], tuple[str, ...]]]:
+def spent_rows(spent: ParallelComposition) -> list[tuple[tuple[str, str], tuple[str, ...]]]:
     """The whole table, as `chain.digest` hashes it."""
     rows = [spent_row(*each) for each in spent.losses.items()]
     return [((source, path), tuple(told)) for source, path, *told in rows]
@@ -113,10 +113,10 @@ def spent_rows(spent: Spending) -> list[tuple[tuple[str, str], tuple[str, ...]]]
 def spent_row(place: tuple[str, Sequence[Part]], loss: Loss) -> tuple[str, ...]:
     """A row of the table of what is spent."""
     source, path = place
-    return source, json.dumps(path), *_told(loss)
+    return source, json.dumps(path), *_loss_texts(loss)
 
 
-def _told(loss: Loss) -> list[str]:
+def _loss_texts(loss: Loss) -> list[str]:
     """As fractions in text: no float is precise enough."""
     return [chain.exact_text(part) for part in (loss.epsilon, loss.delta, loss.rho)]
 
@@ -134,20 +134,20 @@ def charge_body(entry: Entry) -> dict[str, Any]:
     """All that a charge says, as JSON has it."""
     return {
         "time": entry.time, "source": entry.source, "version": entry.version, "unit": entry.unit,
-        "lineage": entry.lineage, "query": entry.what, "loss": _told(entry.loss),
+        "lineage": entry.lineage, "query": entry.what, "loss": _loss_texts(entry.loss),
         "mechanism": entry.mechanism, "scale": entry.scale, "error": entry.error,
         "cell": entry.cell, "path": list(entry.path), "key": entry.key, "kernel": entry.kernel,
     }  # fmt: skip
 
 
-def entry_of(number: int, body: dict[str, Any], status: str, told: str = "") -> Entry:
+def entry_of(number: int, body: dict[str, Any], status: str, released_error: str = "") -> Entry:
     """See `charge_body`."""
     return Entry(
         number=number, time=body["time"], source=body["source"], lineage=body["lineage"],
         what=body["query"], loss=_loss(*body["loss"]), mechanism=body["mechanism"],
         scale=body["scale"], error=body["error"], cell=body["cell"], status=status,
         version=body["version"], unit=body["unit"], path=_path(body["path"]), key=body["key"],
-        kernel=body["kernel"], told=told,
+        kernel=body["kernel"], released_error=released_error,
     )  # fmt: skip
 
 
@@ -175,21 +175,21 @@ def source(db: sqlite3.Connection, name: str) -> Registered | None:
     return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]), kinds)
 
 
-def terms_body(terms: Terms) -> dict[str, Any]:
+def terms_body(terms: PrivacyBudget) -> dict[str, Any]:
     """What a ledger promises, as JSON has it."""
-    limit = None if terms.limit is None else _told(terms.limit)
+    limit = None if terms.limit is None else _loss_texts(terms.limit)
     return {"measure": terms.measure.value, "limit": limit, "delta": chain.exact_text(terms.delta)}
 
 
-def terms(db: sqlite3.Connection) -> Terms:
+def terms(db: sqlite3.Connection) -> PrivacyBudget:
     """What the ledger was opened with."""
     return terms_of(json.loads(one(db, OPENED)))
 
 
-def terms_of(body: dict[str, Any]) -> Terms:
+def terms_of(body: dict[str, Any]) -> PrivacyBudget:
     """See `terms_body`."""
     limit = None if body["limit"] is None else _loss(*body["limit"])
-    return Terms(Measure(body["measure"]), limit, Delta(body["delta"]))
+    return PrivacyBudget(Measure(body["measure"]), limit, Delta(body["delta"]))
 
 
 # --- older files ----------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def terms_of(body: dict[str, Any]) -> Terms:
 def _to_2(db: sqlite3.Connection) -> None:
     """Schema 1 had no table of what is spent: each charge added up all before it."""
     db.execute(_SPENDING.rstrip().rstrip(";"))
-    spent = Spending().plus(((e.source, e.path), e.loss) for e in entries(db))
+    spent = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries(db))
     db.executemany(PUT, [spent_row(*each) for each in spent.losses.items()])
 
 

@@ -21,15 +21,15 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ...errors import SessionError, StoreError
-from ...privacy.accounting.composition import Spending
+from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import Loss
-from ...privacy.accounting.measures import Terms
+from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
 from . import chain, schema
 from .connections import Connected, Connection
 from .leases import Claim, Taken
 from .locks import NOTHING
-from .store import Answer, Check, Entry, Registered, refuse_own, refuse_second
+from .store import Check, Entry, Registered, StoredRelease, refuse_own, refuse_second
 
 T = TypeVar("T")
 
@@ -44,11 +44,14 @@ class SqliteStore(Connected):
     """Entries in one SQLite file. Not for network file systems, whose locks can't be relied on."""
 
     def __init__(
-        self, path: str | os.PathLike[str], terms: Terms | None = None, reading: bool = False
+        self,
+        path: str | os.PathLike[str],
+        terms: PrivacyBudget | None = None,
+        reading: bool = False,
     ) -> None:
         super().__init__(path, reading)
         self._seen: int | None = None
-        self._known: tuple[str, Spending] | None = None
+        self._known: tuple[str, ParallelComposition] | None = None
         if reading and not self.path.exists():
             raise StoreError(f"there is no ledger at {str(self.path)!r}.")
         if not self.path.exists() and terms is None:
@@ -101,7 +104,7 @@ class SqliteStore(Connected):
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        told: str = "",
+        released_error: str = "",
     ) -> int | None:  # fmt: skip
         def settled(db: Connection) -> int | None:
             body = schema.one(
@@ -113,11 +116,11 @@ class SqliteStore(Connected):
             if leased and key and lease is None:
                 return None
             said: dict[str, Any] = {"status": status, "answer": None}
-            if told:
-                said["error"] = told
+            if released_error:
+                said["error"] = released_error
             if noisy is not None and key:
                 # where a label has no text that gives it back, this isn't replayed
-                with suppress(canonical.NoText):
+                with suppress(canonical.NoCanonicalText):
                     said["answer"] = canonical.to_json(list(noisy))
                     said["draw"] = lease[0] if lease else _next_draw(db, key)
             db.execute("DELETE FROM leases WHERE release = ?", (number,))
@@ -132,13 +135,13 @@ class SqliteStore(Connected):
         self._read(lambda db: db.execute(checkpoint).fetchall(), alone=True)
         return draw
 
-    def answer(self, key: str, draw: int) -> Answer | None:
-        def found(db: Connection) -> Answer | None:
+    def stored(self, key: str, draw: int) -> StoredRelease | None:
+        def found(db: Connection) -> StoredRelease | None:
             row = _kept(db, key, draw)
             if row is None:
                 return None
             (entry,) = schema.entries(db, "AND c.release = ?", row[0])
-            return Answer(entry, canonical.from_json(json.loads(row[1])["answer"]), draw)
+            return StoredRelease(entry, canonical.from_json(json.loads(row[1])["answer"]), draw)
 
         return self._read(found) if draw >= 1 else None
 
@@ -180,14 +183,14 @@ class SqliteStore(Connected):
         head = "SELECT hash FROM events ORDER BY number DESC"
         return self._at_one_moment(lambda db: (schema.entries(db), schema.one(db, head)))
 
-    def counted(self) -> tuple[int, Spending]:
+    def counted(self) -> tuple[int, ParallelComposition]:
         return self._at_one_moment(lambda db: (_count(db), self._spending_of(db)))
 
     @property
-    def spending(self) -> Spending:
+    def spending(self) -> ParallelComposition:
         return self._read(self._spending_of)
 
-    def _spending_of(self, db: sqlite3.Connection) -> Spending:
+    def _spending_of(self, db: sqlite3.Connection) -> ParallelComposition:
         """Read anew only where somebody else has charged: the hash of the last charge stands for
         all before it, and for nothing that was rolled back."""
         last, known = _last_charge(db), self._known
@@ -208,10 +211,10 @@ class SqliteStore(Connected):
         changed, self._seen = self._seen is not None and now != self._seen, now
         return changed
 
-    def _opened(self, terms: Terms | None) -> Terms:
+    def _opened(self, terms: PrivacyBudget | None) -> PrivacyBudget:
         """Open the file, or make it; and see that its figures follow from its charges."""
         if not self.path.exists():
-            with self._told():
+            with self._explaining_errors():
                 self.path.touch(exist_ok=True)
         found = self._read(schema.version_of)
         if self._reading and found < schema.READABLE:
@@ -225,7 +228,7 @@ class SqliteStore(Connected):
             self._refuse_newer(found)
         return self._at_one_moment(self._checked)
 
-    def _checked(self, db: Connection) -> Terms:
+    def _checked(self, db: Connection) -> PrivacyBudget:
         self._refuse_unfollowed(db)
         self._spending_of(db)
         return schema.terms(db)
@@ -259,7 +262,7 @@ class SqliteStore(Connected):
             f"this one knows up to {schema.VERSION}): update dppandas. {NOTHING}"
         )
 
-    def _write(self, action: Callable[[Connection], T], terms: Terms | None = None) -> T:
+    def _write(self, action: Callable[[Connection], T], terms: PrivacyBudget | None = None) -> T:
         """In a file that is up to date: an older one stays as it is until it is written to."""
 
         def written(db: Connection) -> T:
@@ -270,7 +273,7 @@ class SqliteStore(Connected):
 
         return super()._write(written)
 
-    def _bring_up_to_date(self, db: Connection, version: int, terms: Terms | None) -> None:
+    def _bring_up_to_date(self, db: Connection, version: int, terms: PrivacyBudget | None) -> None:
         if version > schema.VERSION:
             self._refuse_newer(version)
         if version:

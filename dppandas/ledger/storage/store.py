@@ -11,7 +11,7 @@ from pathlib import Path as File
 from typing import Any, NamedTuple, Protocol
 
 from ...errors import ReleaseFailed, SessionError, WorkerProcessError
-from ...privacy.accounting.composition import Path, Spending
+from ...privacy.accounting.composition import ParallelComposition, Path
 from ...privacy.accounting.losses import Epsilon, Loss
 from .leases import Claim, Taken
 
@@ -36,12 +36,12 @@ class Entry:
     path: Path = ()  # the parts of the source that it reads, from outside in
     key: str = ""  # what equal queries share; "" where each draws and pays
     kernel: str = ""  # who charged it
-    told: str = ""  # the error as answered; "" where that is not known
+    released_error: str = ""  # the error as answered; "" where that is not known
 
     @property
     def known_error(self) -> str:
         """The error at 95 %: as answered, else as public facts decided it before."""
-        return self.told or self.error
+        return self.released_error or self.error
 
     @property
     def epsilon(self) -> Epsilon:
@@ -49,7 +49,7 @@ class Entry:
         return self.loss.epsilon
 
 
-class Answer(NamedTuple):
+class StoredRelease(NamedTuple):
     """What a charge has bought: the noisy integers, and which draw of its query they are."""
 
     entry: Entry
@@ -96,7 +96,7 @@ class Store(Protocol):
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        told: str = "",
+        released_error: str = "",
     ) -> int | None:  # fmt: skip
         """Note what became of a charge; the charge itself never changes. What was released is kept
         for its key. Returns which draw of its query this is, from 1; 0 if it isn't kept.
@@ -104,7 +104,7 @@ class Store(Protocol):
         Of a charge that was leased, None where the lease is another's by now: nothing is noted."""
         ...
 
-    def answer(self, key: str, draw: int) -> Answer | None:
+    def stored(self, key: str, draw: int) -> StoredRelease | None:
         """The answer kept for a key: of the first draw, the second, …"""
         ...
 
@@ -129,9 +129,9 @@ class Store(Protocol):
         ...
 
     @property
-    def spending(self) -> Spending: ...
+    def spending(self) -> ParallelComposition: ...
 
-    def counted(self) -> tuple[int, Spending]:
+    def counted(self) -> tuple[int, ParallelComposition]:
         """How many entries there are and what they cost, at one moment."""
         ...
 
@@ -187,7 +187,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
-        self._spending = Spending()
+        self._spending = ParallelComposition()
         self._answers: dict[str, dict[int, tuple[int, Sequence[Any]]]] = {}
         self._leases: dict[tuple[str, int], tuple[int, Claim]] = {}
         self._sources: dict[str, Registered] = {}
@@ -218,7 +218,7 @@ class MemoryStore:
         for draft, wanted in zip(drafts, claim.draws, strict=True):
             number += 1
             if draft.key:
-                if wanted and (self._holder(draft.key, wanted) or self.answer(draft.key, wanted)):
+                if wanted and (self._holder(draft.key, wanted) or self.stored(draft.key, wanted)):
                     raise Taken(draft.key, wanted)
                 draw = wanted or self._next(draft.key, leases)
                 leases[draft.key, draw] = number, claim
@@ -245,19 +245,24 @@ class MemoryStore:
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        told: str = "",
+        released_error: str = "",
     ) -> int | None:  # fmt: skip
-        with self._lock: return self._settled(number, status, noisy, leased, told)  # noqa: E701  # fmt: skip
+        with self._lock: return self._settled(number, status, noisy, leased, released_error)  # noqa: E701  # fmt: skip
 
     def _settled(
-        self, number: int, status: str, noisy: Sequence[Any] | None, leased: bool, told: str
+        self,
+        number: int,
+        status: str,
+        noisy: Sequence[Any] | None,
+        leased: bool,
+        released_error: str,
     ) -> int | None:
         entry = self._entries[number - 1]
         refuse_second(number, entry.status != "charged")
         draw = next((draw for (_, draw), lease in self._leases.items() if lease[0] == number), None)
         if leased and entry.key and draw is None:
             return None
-        self._entries[number - 1] = replace(entry, status=status, told=told)
+        self._entries[number - 1] = replace(entry, status=status, released_error=released_error)
         kept = 0
         if noisy is not None and entry.key:
             kept = draw or self._next(entry.key)
@@ -266,12 +271,12 @@ class MemoryStore:
             del self._leases[entry.key, draw]
         return kept
 
-    def answer(self, key: str, draw: int) -> Answer | None:
+    def stored(self, key: str, draw: int) -> StoredRelease | None:
         found = self._answers.get(key, {}).get(draw)
         if found is None:
             return None
         number, noisy = found
-        return Answer(self._entries[number - 1], noisy, draw)
+        return StoredRelease(self._entries[number - 1], noisy, draw)
 
     def register(self, source: Registered) -> Registered:
         return self._sources.setdefault(source.name, source)
@@ -291,10 +296,10 @@ class MemoryStore:
         return list(self._entries), ""
 
     @property
-    def spending(self) -> Spending:
+    def spending(self) -> ParallelComposition:
         return self._spending
 
-    def counted(self) -> tuple[int, Spending]:
+    def counted(self) -> tuple[int, ParallelComposition]:
         while True:  # not under the lock, which a fork may have copied while it was held
             count, spending = len(self._entries), self._spending
             if count == len(self._entries):

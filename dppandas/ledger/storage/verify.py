@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
-from ...errors import QueryError, StoreError, shown
-from ...privacy.accounting.composition import Place, Spending, first_beyond
+from ...errors import QueryError, StoreError, quoted
+from ...privacy.accounting.composition import ParallelComposition, Place, first_beyond
 from ...privacy.accounting.losses import Loss
-from ...privacy.accounting.measures import Terms
+from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
 from . import chain, connections, schema
 from .paths import checked_path, is_shared, stamp
@@ -53,7 +53,7 @@ class Verdict:
     events: int
     entries: tuple[Entry, ...]  # the charges that can be read
     sources: tuple[str, ...]
-    terms: Terms | None
+    terms: PrivacyBudget | None
     head: str  # the hash of the last event
     noted: int | None  # the event that a hash noted elsewhere belongs to
     deviations: tuple[Deviation, ...]
@@ -66,7 +66,7 @@ class Verdict:
     @property
     def spent(self) -> Loss:
         """What the charges cost together."""
-        return Spending().plus(map(_charge, self.entries)).total
+        return ParallelComposition().plus(map(_charge, self.entries)).total
 
 
 def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
@@ -79,7 +79,7 @@ def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
     verdict. The file stays as it is, byte by byte, and may be in use.
     """
     if noted is not None and not re.fullmatch("[0-9a-f]{64}", noted):
-        raise QueryError(f"head={shown(noted)} must be a hash of 64 hexadecimal digits.")
+        raise QueryError(f"head={quoted(noted)} must be a hash of 64 hexadecimal digits.")
     file = checked_path(path)
     if not file.exists():
         raise StoreError(f"there is no ledger at {str(file)!r}.")
@@ -121,7 +121,7 @@ class _Reader:
         self.schema = 0
         self.events = 0
         self.head = ""
-        self.terms: Terms | None = None
+        self.terms: PrivacyBudget | None = None
         self.sources: list[str] = []
         self.fixed: list[str] = []  # the hashes of the events that all else rests on
         self.charges: dict[int, Entry] = {}  # by release
@@ -218,7 +218,7 @@ class _Reader:
             "outcome": self._outcome, "counted": self._counted,
         }.get(kind)  # fmt: skip
         if take is None:
-            self.note(number, f"{shown(kind)} is no kind of event")
+            self.note(number, f"{quoted(kind)} is no kind of event")
             return
         try:
             take(number, release, key, json.loads(text))
@@ -239,7 +239,7 @@ class _Reader:
         _unless(all(isinstance(body[part], str) for part in ("name", "unit", "key")), "not text")
         bytes.fromhex(body["key"])
         _unless(release is None and key == body["name"], "it is filed under another name")
-        _unless(key not in self.sources, f"the source {shown(key)} is known already")
+        _unless(key not in self.sources, f"the source {quoted(key)} is known already")
         self.sources.append(body["name"])
 
     def _charge(self, number: int, release: int | None, key: str | None, body: Any) -> None:
@@ -260,7 +260,7 @@ class _Reader:
             raise _Wrong(f"it is the outcome of release {release}, which was not charged before")
         _unless(release not in self.outcomes, f"release {release} has an outcome already")
         self.outcomes.add(entry.number)
-        _unless(status in OUTCOMES, f"{shown(status)} is nothing that becomes of a charge")
+        _unless(status in OUTCOMES, f"{quoted(status)} is nothing that becomes of a charge")
         _unless(isinstance(body.get("error", ""), str), "the error that it tells is no text")
         _unless((key is None) == (kept is None), "it keeps an answer without its key, or a key")
         if key is not None:
@@ -272,13 +272,13 @@ class _Reader:
         """Which draw of its query an answer is: until schema 2 the next one."""
         drawn = self.draws.setdefault(key, set())
         draw = len(drawn) + 1 if said is None else said
-        _unless(type(draw) is int and draw >= 1, f"{shown(said)} is no number of a draw")
+        _unless(type(draw) is int and draw >= 1, f"{quoted(said)} is no number of a draw")
         _unless(draw not in drawn, f"draw {draw} of its query is kept already")
         drawn.add(draw)
 
     def _counted(self, number: int, release: int | None, key: str | None, body: Any) -> None:
         _unless(release is None and key is None, "a count has neither number nor key")
-        follows = schema.spent_rows(Spending().plus(map(_charge, self.charges.values())))
+        follows = schema.spent_rows(ParallelComposition().plus(map(_charge, self.charges.values())))
         is_right = not self.is_whole or body["spent"] == chain.digest(follows)
         _unless(is_right, "what it says was spent doesn't follow from the charges before it")
         fixed = chain.sealed(self.fixed)
@@ -296,7 +296,7 @@ class _Reader:
         beyond = None if limit is None else first_beyond(charges, limit)
         if beyond is not None:
             release = [*self.charges][beyond]
-            spent = Spending().plus(charges[: beyond + 1]).total
+            spent = ParallelComposition().plus(charges[: beyond + 1]).total
             self.note(
                 self.charged_by[release],
                 f"release {release} brings what is spent to {spent}, over the budget of {limit}",
@@ -304,7 +304,7 @@ class _Reader:
         if self.schema >= 3:
             self._leases(db)
         if self.schema >= 2:
-            self._kept(schema.spending_kept(db).losses, Spending().plus(charges).losses)
+            self._kept(schema.spending_kept(db).losses, ParallelComposition().plus(charges).losses)
 
     def _leases(self, db: sqlite3.Connection) -> None:
         for key, draw, release in db.execute("SELECT key, draw, release FROM leases"):

@@ -17,8 +17,8 @@ from ...privacy.accounting.measures import NOTHING
 from . import graphs
 from .domains import Codes, Domain, Floats, Marginal, closure
 from .mwem import counted
-from .program_budget import Purse
-from .worst_fit import told, worst_fit
+from .program_budget import ProgramBudget
+from .worst_fit import clipped_expectations, worst_fit
 
 #: Of the whole, so many parts a column has: a round spends one, and later ones more.
 PARTS = {"rho": 8, "epsilon": 2}
@@ -50,7 +50,7 @@ def aim(
     frame: PrivateFrame,
     domain: Domain,
     marginals: Sequence[Marginal],
-    purse: Purse,
+    budget: ProgramBudget,
     rows: int,
 ) -> list[Codes]:
     """Synthetic rows: all columns alone, and then rounds that select a marginal, measure it and fit
@@ -60,47 +60,52 @@ def aim(
     Differentially Private Synthetic Data", VLDB 2022; by ε as by ρ, with Laplace noise and
     permute-and-flip. The model is fitted by mbi; selection and noise are ours.
     """
-    kind = "rho" if purse.by_rho else "epsilon"
+    kind = "rho" if budget.by_rho else "epsilon"
     may = closure(domain, marginals)
-    part = purse.whole / (PARTS[kind] * max(len(domain.names), 2))
-    purse.check(part * SELECTING)  # parts only grow
+    part = budget.whole / (PARTS[kind] * max(len(domain.names), 2))
+    budget.check(part * SELECTING)  # parts only grow
     model = Model(domain)
     for alone in [m for m in may if len(m) == 1]:
         price = part * (1 - SELECTING)
-        counts = counted(frame, domain, alone, f"start: {domain.named(alone)}", price, purse)
-        model.add(alone, counts, purse.deviation(price), price, is_start=True)
+        counts = counted(frame, domain, alone, f"start: {domain.named(alone)}", price, budget)
+        model.add(alone, counts, budget.deviation(price), price, is_start=True)
     model.fit()
     turn = 0
-    while purse.left > 0:
-        if purse.left < 2 * part:
-            part = purse.left
+    while budget.left > 0:
+        if budget.left < 2 * part:
+            part = budget.left
         select, price = part * SELECTING, part * (1 - SELECTING)
-        room = MOST_MODEL * float(1 - purse.left / purse.whole + part / purse.whole)
+        room = MOST_MODEL * float(1 - budget.left / budget.whole + part / budget.whole)
         open_ = [m for m in may if model.is_new(m, price) and model.size_with(m) <= room]
         open_ = open_ or [m for m in may if model.is_new(m, price) and model.has(m)]
-        if not open_ and part < purse.left:  # all were measured at this price: once more, by all
-            part = purse.left
+        if not open_ and part < budget.left:  # all were measured at this price: once more, by all
+            part = budget.left
             continue
         if not open_:
             break
         turn += 1
-        noise = purse.noise(price)
+        noise = budget.noise(price)
         before = [model.marginal(m) for m in open_]
         asked = worst_fit(
             frame,
-            [pd.Series(told(b), index=domain.index(m)) for m, b in zip(open_, before, strict=True)],
+            [
+                pd.Series(clipped_expectations(b), index=domain.index(m))
+                for m, b in zip(open_, before, strict=True)
+            ],
             weights=[may[m] for m in open_],
-            offsets=told([noise * may[m] * domain.cells(m) for m in open_]).tolist(),
+            offsets=clipped_expectations(
+                [noise * may[m] * domain.cells(m) for m in open_]
+            ).tolist(),
         )
-        place = purse.buy(f"round {turn}: what fits worst", select, asked.release)
+        place = budget.spend(f"round {turn}: what fits worst", select, asked.release)
         chosen = open_[place]
         counts = counted(
-            frame, domain, chosen, f"round {turn}: {domain.named(chosen)}", price, purse
+            frame, domain, chosen, f"round {turn}: {domain.named(chosen)}", price, budget
         )
-        model.add(chosen, counts, purse.deviation(price), price)
+        model.add(chosen, counts, budget.deviation(price), price)
         model.fit()
         if np.abs(model.marginal(chosen) - before[place]).sum() <= noise * domain.cells(chosen):
-            part = min(part * MORE[kind], purse.left) if purse.left else part
+            part = min(part * MORE[kind], budget.left) if budget.left else part
     return graphs.rows_of(domain, model.factors, rows)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...errors import MissingArgument, QueryError, shown
+from ...errors import MissingArgument, QueryError, quoted
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting.measures import NOTHING
 from ...rows.expressions import agree
@@ -97,23 +97,23 @@ def domain_of(frame: PrivateFrame, keys: object) -> Domain:
 
 def _keys(frame: PrivateFrame, name: Any, given: Any) -> Keys:
     expression = frame._columns[name]
-    declared = frame._root.declared(expression)
+    declared = frame._table.declared(expression)
     if given is not None:
         parsed = Keys.parse(given, [name])
-        agree(expression, frame._root.source.facts, parsed.labels)
+        agree(expression, frame._table.source.facts, parsed.labels)
         return parsed
     if isinstance(declared, Keys):
         return declared
     if isinstance(declared, Bounds | Span):
         raise MissingArgument(
-            f"column {shown(name)} is declared by its bounds, {declared}, and synthetic rows need "
+            f"column {quoted(name)} is declared by its bounds, {declared}, and synthetic rows need "
             f"labels. Cut it first: frame.assign(**{{{str(name)!r}: frame[{str(name)!r}]"
             f".cut([…])}}), or give keys=, or select other columns. {NOTHING}"
         )
     if expression.is_truth:
         return Keys((False, True))
     raise MissingArgument(
-        f"column {shown(name)} has no declared labels: give keys={{{str(name)!r}: […]}}, declare "
+        f"column {quoted(name)} has no declared labels: give keys={{{str(name)!r}: […]}}, declare "
         f"them in dp.protect or by .declare(…), or select other columns. {NOTHING}"
     )
 
@@ -126,8 +126,8 @@ def marginals_of(domain: Domain, given: object) -> tuple[Marginal, ...]:
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if not 1 <= given <= number:
             raise QueryError(
-                f"marginals={shown(given)} must lie between 1 and {number}, the number of columns. "
-                f"{NOTHING}"
+                f"marginals={quoted(given)} must lie between 1 and {number}, the number of "
+                f"columns. {NOTHING}"
             )
         if math.comb(number, int(given)) > MOST_MARGINALS:
             raise _too_many(math.comb(number, int(given)))
@@ -138,7 +138,7 @@ def marginals_of(domain: Domain, given: object) -> tuple[Marginal, ...]:
         found = [_marginal(domain, each) for each in given]
     else:
         raise QueryError(
-            f"marginals={shown(given)} must be a list such as ['age', ('age', 'educ')], or how "
+            f"marginals={quoted(given)} must be a list such as ['age', ('age', 'educ')], or how "
             f"many columns each has: 2 for all pairs. {NOTHING}"
         )
     found = list(dict.fromkeys(found))
@@ -191,7 +191,7 @@ def _marginal(domain: Domain, given: Any) -> Marginal:
     unknown = [n for n in names if not isinstance(n, Hashable) or n not in places]
     if unknown or not names:
         raise QueryError(
-            f"marginals= names {shown(unknown[0]) if unknown else 'nothing'}, which is no column "
+            f"marginals= names {quoted(unknown[0]) if unknown else 'nothing'}, which is no column "
             f"here. The columns: {some_names(domain.names)}. {NOTHING}"
         )
     if len(set(names)) < len(names):

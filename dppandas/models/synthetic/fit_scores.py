@@ -7,15 +7,15 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ...rows.accumulators import Total
+from ...rows.accumulators import SumAccumulator
 from ...rows.expressions import Chunk, Expression
 from ...rows.values.vectors import Mask
-from ...statistics.base import Partial, Read, Statistic, count_by, masked
+from ...statistics.base import Partial, RowPass, Statistic, count_by, masked
 from ...statistics.layout import Interval
 
 Counts = npt.NDArray[np.int64]
@@ -29,27 +29,27 @@ class _Scores(Statistic, registered=False):
         return False  # a row brings the counts nearer to one table, and away from another
 
     @property
-    def _unit(self) -> int:
+    def _row_score(self) -> int:
         """What a score of one row is."""
         return 1
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
-        return (1 / self._unit,)
+        return (1 / self._row_score,)
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
-        return [score / self._unit for score in noisy]
+        return [score / self._row_score for score in noisy]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         ends = ((score - half_width, score + half_width) for score in noisy)
-        return [(low / self._unit, high / self._unit) for low, high in ends]
+        return [(low / self._row_score, high / self._row_score) for low, high in ends]
 
     def error(self, half_width: int) -> float | None:
-        return half_width / self._unit
+        return half_width / self._row_score
 
 
 @dataclass(frozen=True)
-class Misfit(_Scores):
+class MarginalError(_Scores):
     """For each of several public tables of expected counts, how far the counts of the rows are:
 
         weight · Σ |step · count − expected| − offset, over the cells of the table,
@@ -57,6 +57,8 @@ class Misfit(_Scores):
     with whole numbers for all. A row lies in at most one cell of a table, so it moves a table's
     score by at most weight · step (docs/proofs/misfit.md).
     """
+
+    canonical_name: ClassVar[str] = "Misfit"
 
     marginals: tuple[Any, ...] = ()  # Cells, one for each table
     targets: tuple[tuple[int, ...], ...] = ()  # expected counts, in steps
@@ -69,7 +71,7 @@ class Misfit(_Scores):
         return len(self.marginals)
 
     @property
-    def _unit(self) -> int:
+    def _row_score(self) -> int:
         return self.step
 
     @property
@@ -90,8 +92,8 @@ class Misfit(_Scores):
             parts.append(count_by(codes, None, chunk.rows, len(cells)))
         return np.concatenate(parts)
 
-    def read(self, through: Read) -> list[int]:
-        counts = through(self.over, lambda: Total(sum(map(len, self.marginals))))
+    def read(self, row_pass: RowPass) -> list[int]:
+        counts = row_pass(self.over_branches, lambda: SumAccumulator(sum(map(len, self.marginals))))
         return self.scores([int(count) for count in counts])
 
     def scores(self, counts: Sequence[int]) -> list[int]:
@@ -122,7 +124,7 @@ class SmallDatabases(_Scores):
         return databases(len(self.cells), self.rows)
 
     @property
-    def _unit(self) -> int:
+    def _row_score(self) -> int:
         return self.rows
 
     @property
@@ -140,8 +142,8 @@ class SmallDatabases(_Scores):
         codes = masked(self.cells.codes(chunk), keep, len(self.cells))
         return count_by(codes, None, chunk.rows, len(self.cells))
 
-    def read(self, through: Read) -> list[int]:
-        counts = through(self.over, lambda: Total(len(self.cells)))
+    def read(self, row_pass: RowPass) -> list[int]:
+        counts = row_pass(self.over_branches, lambda: SumAccumulator(len(self.cells)))
         return self.scores(np.array(counts, dtype=np.int64))
 
     def scores(self, counts: Counts) -> list[int]:

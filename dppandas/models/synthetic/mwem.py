@@ -15,8 +15,8 @@ from ...frames.frame import PrivateFrame
 from ...privacy.accounting.measures import NOTHING
 from . import distribution
 from .domains import Codes, Domain, Floats, Marginal, closure
-from .program_budget import Purse
-from .worst_fit import told, worst_fit
+from .program_budget import ProgramBudget
+from .worst_fit import clipped_expectations, worst_fit
 
 #: A table of the whole domain has no more cells.
 MOST_CELLS = 10**6
@@ -49,7 +49,7 @@ def mwem(
     domain: Domain,
     marginals: Sequence[Marginal],
     rounds: int,
-    purse: Purse,
+    budget: ProgramBudget,
     rows: int,
 ) -> list[Codes]:
     """Synthetic rows: noisy counts of each column, and then rounds that select the marginal that
@@ -61,27 +61,27 @@ def mwem(
     independent columns and not the uniform table.
     """
     if rounds:
-        purse.check(purse.whole * (1 - STARTING) / rounds * SELECTING)
-    table, measured, total = _start(frame, domain, marginals, rounds, purse)
+        budget.check(budget.whole * (1 - STARTING) / rounds * SELECTING)
+    table, measured, total = _start(frame, domain, marginals, rounds, budget)
     left = candidates(domain, marginals)
     positions = {m: domain.positions(m) for m in left}
-    each = purse.left / max(1, rounds)
+    each = budget.left / max(1, rounds)
     for i in range(1, rounds + 1):
         expected = [distribution.summed(table, positions[m], domain.cells(m)) for m in left]
-        noise = purse.noise(each * (1 - SELECTING))
+        noise = budget.noise(each * (1 - SELECTING))
         asked = worst_fit(
             frame,
             [
-                pd.Series(told(e), index=domain.index(m))
+                pd.Series(clipped_expectations(e), index=domain.index(m))
                 for m, e in zip(left, expected, strict=True)
             ],
-            offsets=told([noise * domain.cells(m) for m in left]).tolist(),
+            offsets=clipped_expectations([noise * domain.cells(m) for m in left]).tolist(),
         )
-        place = purse.buy(f"round {i}: what fits worst", each * SELECTING, asked.release)
+        place = budget.spend(f"round {i}: what fits worst", each * SELECTING, asked.release)
         chosen = left.pop(place)
-        price = purse.left if i == rounds else each * (1 - SELECTING)
-        counts = counted(frame, domain, chosen, f"round {i}: {domain.named(chosen)}", price, purse)
-        wanted = distribution.shrunk(counts, expected[place], purse.deviation(price))
+        price = budget.left if i == rounds else each * (1 - SELECTING)
+        counts = counted(frame, domain, chosen, f"round {i}: {domain.named(chosen)}", price, budget)
+        wanted = distribution.shrunk(counts, expected[place], budget.deviation(price))
         measured.append(distribution.Measured(positions[chosen], wanted))
         table = distribution.fitted(table, measured, total)
     return distribution.rounded(domain, table, rows)
@@ -92,15 +92,15 @@ def _start(
     domain: Domain,
     marginals: Sequence[Marginal],
     rounds: int,
-    purse: Purse,
+    budget: ProgramBudget,
 ) -> tuple[Floats, list[distribution.Measured], float]:
     """A table of independent columns, what was measured for it, and about how many rows there
     are."""
     columns = [m for m in closure(domain, marginals) if len(m) == 1]
-    price = purse.whole * (STARTING if rounds else 1) / len(columns)
+    price = budget.whole * (STARTING if rounds else 1) / len(columns)
     measured, sums = [], []
     for column in columns:
-        counts = counted(frame, domain, column, f"start: {domain.named(column)}", price, purse)
+        counts = counted(frame, domain, column, f"start: {domain.named(column)}", price, budget)
         measured.append(distribution.Measured(domain.positions(column), counts))
         sums.append((math.fsum(counts.tolist()), 1 / len(counts)))
     total = max(1.0, sum(s * w for s, w in sums) / sum(w for _, w in sums))
@@ -117,7 +117,7 @@ def counted(
     marginal: Marginal,
     name: str,
     price: Fraction,
-    purse: Purse,
+    budget: ProgramBudget,
 ) -> Floats:
     """The noisy counts of a marginal's cells."""
     names = [domain.names[i] for i in marginal]
@@ -126,5 +126,5 @@ def counted(
         asked = frame[names[0]].value_counts(sort=False, keys=keys[names[0]])
     else:
         asked = frame.value_counts(names, sort=False, keys=keys)
-    counts: Floats = purse.buy(name, price, asked.release).to_numpy(dtype=np.float64)
+    counts: Floats = budget.spend(name, price, asked.release).to_numpy(dtype=np.float64)
     return counts

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from ...errors import BudgetExceeded, InternalError, QueryError
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting import conversions
-from ...privacy.accounting.losses import Epsilon, Loss, More, Rho
-from ...privacy.accounting.measures import NOTHING, Asked, Measure
+from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, Rho
+from ...privacy.accounting.measures import NOTHING, LossRequest, Measure
 from ...release.blocks import preview
 from ...release.records import Record
 from ...release.results import record
@@ -20,7 +20,7 @@ from ...release.session import current
 T = TypeVar("T")
 
 
-class Purse:
+class ProgramBudget:
     """A loss that a program spends, release after release: ε, or where it is asked for ρ.
 
     What was answered before costs nothing, so a program that is run again is free. But before the
@@ -29,9 +29,9 @@ class Purse:
     """
 
     def __init__(
-        self, frame: PrivateFrame, epsilon: object, more: More, records: dict[str, Record]
+        self, frame: PrivateFrame, epsilon: object, more: ReleaseOptions, records: dict[str, Record]
     ) -> None:
-        asked: Asked = current().terms.asked(epsilon, **more)
+        asked: LossRequest = current().terms.asked(epsilon, **more)
         if more.get("mechanism") is not None:
             raise QueryError(
                 "mechanism= is decided by the loss here: Laplace noise for epsilon=, Gaussian for "
@@ -48,8 +48,8 @@ class Purse:
     @property
     def rows(self) -> int:
         """How many rows one unit may have: what its counts may move by."""
-        root = self.frame._root
-        return int(root.source.unit.max_rows * root.branches)
+        table = self.frame._table
+        return int(table.source.unit.max_rows * table.branches)
 
     def check(self, least: Fraction) -> None:
         """Refuse, before anything is charged, a program whose cheapest release would be refused."""
@@ -62,7 +62,7 @@ class Purse:
                 f"too little: ask for more. {error}"
             ) from None
 
-    def buy(self, name: str, amount: Fraction, ask: Callable[..., T]) -> T:
+    def spend(self, name: str, amount: Fraction, ask: Callable[..., T]) -> T:
         """The answer of a release for so much of what is left; its record under a name."""
         if not 0 < amount <= self.left:
             raise InternalError(f"{amount} of {self.left} can't be spent.")
@@ -90,7 +90,7 @@ class Purse:
             count = self.frame.size(fresh=True, **self._said(self.left))
         wanted = plan.loss + self._beyond(record(count).loss)
         if plan.left is not None and not wanted.within(plan.left):
-            raise _too_dear(wanted, plan.left)
+            raise _cannot_afford(wanted, plan.left)
         self._is_sure = True
 
     def _beyond(self, loss: Loss) -> Loss:
@@ -113,7 +113,7 @@ class Purse:
         return self.noise(amount) * (1.2533141373155001 if self.by_rho else 2**0.5)
 
 
-def _too_dear(wanted: Loss, left: Loss) -> BudgetExceeded:
+def _cannot_afford(wanted: Loss, left: Loss) -> BudgetExceeded:
     by_rho = current().terms.measure is Measure.ZCDP
     symbol, name = ("ρ", "rho") if by_rho else ("ε", "epsilon")
     asked, rest = (wanted.rho, left.rho) if by_rho else (wanted.epsilon, left.epsilon)

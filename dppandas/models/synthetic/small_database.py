@@ -9,9 +9,9 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from ...errors import QueryError, quiet
+from ...errors import QueryError, hide_internals
 from ...frames.frame import PrivateFrame
-from ...privacy.accounting.losses import More
+from ...privacy.accounting.losses import ReleaseOptions
 from ...privacy.accounting.measures import NOTHING
 from ...release import results
 from ...release.records import Record
@@ -19,7 +19,7 @@ from ...release.unreleased import UnreleasedMode
 from ...statistics import Layout
 from .domains import Codes, Domain, Marginal
 from .fit_scores import SmallDatabases, candidates, databases
-from .program_budget import Purse
+from .program_budget import ProgramBudget
 
 #: Of so many one is selected.
 MOST_DATABASES = 50_000
@@ -32,8 +32,8 @@ MOST_ROWS = 2**40
 class UnreleasedDatabase(UnreleasedMode):
     """A database that is not selected yet."""
 
-    @quiet
-    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The number of the database selected, with ``.error()``.
 
         *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/misfit.md).
@@ -64,7 +64,11 @@ def check(domain: Domain, rows: int) -> None:
 
 
 def small(
-    frame: PrivateFrame, domain: Domain, marginals: Sequence[Marginal], purse: Purse, rows: int
+    frame: PrivateFrame,
+    domain: Domain,
+    marginals: Sequence[Marginal],
+    budget: ProgramBudget,
+    rows: int,
 ) -> list[Codes]:
     """The rows of a small database: a noisy count, and the exponential mechanism (or for ε
     permute-and-flip, which is nowhere worse) by the worst error of any count of the marginals.
@@ -72,10 +76,10 @@ def small(
     *Source*: Blum, Ligett and Roth, "A Learning Theory Approach to Non-Interactive Database
     Privacy", STOC 2008.
     """
-    count = purse.buy("count", purse.whole * COUNTING, frame.size)
+    count = budget.spend("count", budget.whole * COUNTING, frame.size)
     total = max(0, min(MOST_ROWS, int(count)))
     asked = database(frame, domain, marginals, rows, total)
-    chosen = purse.buy("database", purse.left, asked.release)
+    chosen = budget.spend("database", budget.left, asked.release)
     cell = np.repeat(np.arange(domain.cells()), candidates(domain.cells(), rows)[int(chosen)])
     return [each.astype(np.int64) for each in np.unravel_index(cell, domain.shape)]
 
@@ -91,4 +95,4 @@ def database(
     cells = frame._cells(list(domain.names), keys)
     statistic = SmallDatabases(cells, Layout(integer=True, index=index), rows, total, queries)
     what = f"choice of {len(index):,} databases of {rows} rows over {domain.cells():,} cells"
-    return UnreleasedDatabase(frame._root, frame._where, statistic, what)
+    return UnreleasedDatabase(frame._table, frame._where, statistic, what)

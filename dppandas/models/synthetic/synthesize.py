@@ -7,10 +7,10 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from ...errors import MissingArgument, QueryError, is_one_of, quiet, shown
+from ...errors import MissingArgument, QueryError, hide_internals, is_one_of, quoted
 from ...frames.frame import PrivateFrame
 from ...frames.protect import private
-from ...privacy.accounting.losses import More, known_only
+from ...privacy.accounting.losses import ReleaseOptions, known_only
 from ...privacy.accounting.measures import NOTHING
 from ...release import results
 from ...release.blocks import preview, split
@@ -18,14 +18,14 @@ from ...release.records import Record
 from ...rows.facts.units import whole_number
 from . import aim, mwem, small_database
 from .domains import Codes, Domain, Marginal, domain_of, marginals_of
-from .program_budget import Purse
+from .program_budget import ProgramBudget
 
 METHODS = ("mwem", "aim", "small")
 #: More synthetic rows than this nobody reads.
 MOST_ROWS = 10**7
 
 
-@quiet
+@hide_internals
 def synthesize(
     frame: Any,
     *,
@@ -35,7 +35,7 @@ def synthesize(
     rounds: int | None = None,
     keys: Any = None,
     epsilon: object = None,
-    **more: Unpack[More],
+    **more: Unpack[ReleaseOptions],
 ) -> pd.DataFrame:
     """Synthetic rows that keep marginals of the private ones: an ordinary, public DataFrame.
 
@@ -82,7 +82,7 @@ def synthesize(
     kept = marginals_of(domain, marginals)
     chosen = "mwem" if method is None else method
     if not is_one_of(chosen, METHODS):
-        raise QueryError(f"method={shown(method)} must be one of {', '.join(METHODS)}. {NOTHING}")
+        raise QueryError(f"method={quoted(method)} must be one of {', '.join(METHODS)}. {NOTHING}")
     if rounds is not None and chosen != "mwem":
         raise QueryError(f'rounds= is for method="mwem". {NOTHING}')
     _check(chosen, domain, kept, number)
@@ -91,30 +91,40 @@ def synthesize(
         turns = _whole(rounds, "rounds", len(mwem.candidates(domain, kept)))
     records: dict[str, Record] = {}
     with split.program(epsilon, more, lambda: bool(records)) as (epsilon, more):
-        purse = Purse(_within(source, domain), epsilon, more, records)
-        codes = _made(purse, domain, kept, chosen, turns, number)
+        budget = ProgramBudget(_within(source, domain), epsilon, more, records)
+        codes = _made(budget, domain, kept, chosen, turns, number)
     made: pd.DataFrame = results.gathered(domain.table(codes), records)
     return made
 
 
 def _made(
-    purse: Purse, domain: Domain, kept: Sequence[Marginal], method: str, rounds: int, rows: int
+    budget: ProgramBudget,
+    domain: Domain,
+    kept: Sequence[Marginal],
+    method: str,
+    rounds: int,
+    rows: int,
 ) -> list[Codes]:
     """The rows, as positions of labels. In a preview earlier answers are given again, for without
     them it would ask other questions than it will."""
     if preview.running() is not None:
-        return preview.all_or_none(lambda: _by(purse, domain, kept, method, rounds, rows))
-    return _by(purse, domain, kept, method, rounds, rows)
+        return preview.all_or_none(lambda: _by(budget, domain, kept, method, rounds, rows))
+    return _by(budget, domain, kept, method, rounds, rows)
 
 
 def _by(
-    purse: Purse, domain: Domain, kept: Sequence[Marginal], method: str, rounds: int, rows: int
+    budget: ProgramBudget,
+    domain: Domain,
+    kept: Sequence[Marginal],
+    method: str,
+    rounds: int,
+    rows: int,
 ) -> list[Codes]:
     if method == "mwem":
-        return mwem.mwem(purse.frame, domain, kept, rounds, purse, rows)
+        return mwem.mwem(budget.frame, domain, kept, rounds, budget, rows)
     if method == "aim":
-        return aim.aim(purse.frame, domain, kept, purse, rows)
-    return small_database.small(purse.frame, domain, kept, purse, rows)
+        return aim.aim(budget.frame, domain, kept, budget, rows)
+    return small_database.small(budget.frame, domain, kept, budget, rows)
 
 
 def _private(frame: Any) -> PrivateFrame:

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from ...columns.private_rows import listed
-from ...errors import QueryError, quiet, shown
+from ...errors import QueryError, hide_internals, quoted
 from ...frames.frame import PrivateFrame
-from ...privacy.accounting.losses import More, gives_loss
+from ...privacy.accounting.losses import ReleaseOptions, gives_loss
 from ...privacy.accounting.measures import NOTHING
 from ...release import results
 from ...release.blocks import split
@@ -23,7 +23,7 @@ from ...release.unreleased import UnreleasedMode
 from ...rows.facts.keys import MOST_KEYS
 from ...rows.public_tables import refuse_private
 from ...statistics import Cells, Layout
-from .fit_scores import Misfit
+from .fit_scores import MarginalError
 
 #: Expected counts are taken in steps of one by this.
 STEP = 16
@@ -31,11 +31,11 @@ STEP = 16
 MOST = 2**50
 
 
-class UnreleasedMisfit(UnreleasedMode):
+class UnreleasedMarginalError(UnreleasedMode):
     """The table that fits worst, not selected yet."""
 
-    @quiet
-    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The position of the table selected, with ``.error()``.
 
         *Guarantee*: epsilon-differential privacy of the unit (McKenna and Sheldon, NeurIPS 2020;
@@ -47,7 +47,7 @@ class UnreleasedMisfit(UnreleasedMode):
         return results.label(record, record.estimate()[0])
 
 
-@quiet
+@hide_internals
 def worst_fit(
     frame: PrivateFrame,
     tables: Sequence[pd.Series[Any]],
@@ -55,7 +55,7 @@ def worst_fit(
     weights: Sequence[int] | None = None,
     offsets: Sequence[float] | None = None,
     epsilon: object = None,
-    **more: Unpack[More],
+    **more: Unpack[ReleaseOptions],
 ) -> Any:
     """Which of several public tables of expected counts is farthest from the rows: its position.
 
@@ -97,17 +97,17 @@ def worst_fit(
         raise QueryError(f"weights= must be whole numbers of at least 1. {NOTHING}")
     less = [_steps(each, "offsets=") for each in _each(offsets, len(given), "offsets", 0)]
     layout = Layout(integer=True, index=pd.RangeIndex(len(given)))
-    statistic = Misfit(
+    statistic = MarginalError(
         Cells(), layout, cells, expected, tuple(map(int, factors)), tuple(less), STEP
     )
     what = f"worst of {len(given)} tables of {'; '.join(listed(each) for each in names[:3])}"
     what += "; …" if len(names) > 3 else ""
-    asked = UnreleasedMisfit(frame._root, frame._where, statistic, what)
-    is_asked = gives_loss(epsilon, more) or split.answers()
+    asked = UnreleasedMarginalError(frame._table, frame._where, statistic, what)
+    is_asked = gives_loss(epsilon, more) or split.answers_now()
     return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
-def told(values: Any) -> Any:
+def clipped_expectations(values: Any) -> Any:
     """Numbers that noise may have made too large for `worst_fit`, as far as it takes them: no
     program that has begun is to be refused for what it was answered."""
     return np.clip(np.asarray(values, dtype=np.float64), -float(MOST), float(MOST))
@@ -141,5 +141,5 @@ def _steps(value: Any, name: str) -> int:
     """A number in steps, rounded."""
     is_number = isinstance(value, numbers.Real | np.number) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or abs(value) > MOST:
-        raise QueryError(f"{name} must be finite numbers, not {shown(value)}. {NOTHING}")
+        raise QueryError(f"{name} must be finite numbers, not {quoted(value)}. {NOTHING}")
     return round(Fraction(value if isinstance(value, int | Fraction) else float(value)) * STEP)

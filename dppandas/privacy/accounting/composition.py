@@ -37,17 +37,17 @@ Place = tuple[str, Path]
 Steps = Sequence[Fraction]
 
 
-class Spending:
+class ParallelComposition:
     """The losses charged at each place. It never changes; `plus` makes another."""
 
     def __init__(self, losses: Mapping[Place, Loss] | None = None) -> None:
         self.losses = dict(losses or {})
         self._trees = _grown({}, self.losses.items()) if self.losses else {}
 
-    def plus(self, charges: Iterable[tuple[Place, Loss]]) -> Spending:
+    def plus(self, charges: Iterable[tuple[Place, Loss]]) -> ParallelComposition:
         """With some more charges."""
         more = list(charges)
-        after = Spending()
+        after = ParallelComposition()
         after.losses = dict(self.losses)
         for place, loss in more:
             after.losses[place] = after.losses[place] + loss if place in after.losses else loss
@@ -72,7 +72,7 @@ def _grown(trees: Mapping[str, _Node], charges: Iterable[tuple[Place, Loss]]) ->
     return {**trees, **{s: trees.get(s, _NOWHERE).with_(more) for s, more in by_source.items()}}
 
 
-class _Parts(NamedTuple):
+class _Partition(NamedTuple):
     """A partition of a place: how many rows of one unit it divides, and its parts by key."""
 
     rows: int
@@ -82,7 +82,7 @@ class _Parts(NamedTuple):
 class _Node:
     """A place: what is charged there, and the partitions of it. It never changes."""
 
-    def __init__(self, own: Loss, partitions: dict[str, _Parts]) -> None:
+    def __init__(self, own: Loss, partitions: dict[str, _Partition]) -> None:
         self.own = own
         self.partitions = partitions
         self._steps: dict[int, tuple[Steps, ...]] = {}
@@ -103,7 +103,7 @@ class _Node:
         for name, keys in inside.items():
             before = self.partitions[name].by_key if name in self.partitions else {}
             more = {key: before.get(key, _NOWHERE).with_(all_) for key, all_ in keys.items()}
-            partitions[name] = _Parts(rows[name], {**before, **more})
+            partitions[name] = _Partition(rows[name], {**before, **more})
         return _Node(own, partitions)
 
     @cached_property
@@ -154,10 +154,10 @@ def first_beyond(charges: Sequence[tuple[Place, Loss]], limit: Loss) -> int | No
     """
 
     def is_within(count: int) -> bool:
-        return Spending().plus(charges[:count]).total.within(limit)
+        return ParallelComposition().plus(charges[:count]).total.within(limit)
 
     if not _divides_alike(path for (_, path), _ in charges):
-        spent = Spending()
+        spent = ParallelComposition()
         for i, charge in enumerate(charges):
             spent = spent.plus([charge])
             if not spent.total.within(limit):

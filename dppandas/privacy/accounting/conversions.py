@@ -17,7 +17,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from ...errors import QueryError, shown
+from ...errors import QueryError, quoted
 from .enclosures import Enclosure, rounded, tight
 
 PLACES = 15
@@ -41,12 +41,12 @@ def _short(value: Fraction, up: bool) -> Fraction:
 def _positive(**values: Fraction) -> None:
     for name, value in values.items():
         if value <= 0:
-            raise QueryError(f"{name}={shown(value)} must be greater than 0.")
+            raise QueryError(f"{name}={quoted(value)} must be greater than 0.")
 
 
 def _probability(delta: Fraction) -> None:
     if not 0 < delta < 1:
-        raise QueryError(f"delta={shown(delta)} must lie between 0 and 1, both excluded.")
+        raise QueryError(f"delta={quoted(delta)} must lie between 0 and 1, both excluded.")
 
 
 def _root(rising: Callable[[float], float]) -> float:
@@ -100,7 +100,7 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
         return Fraction(0)
     _positive(rho=rho)
     if epsilon < 0:
-        raise QueryError(f"epsilon={shown(epsilon)} must not be negative.")
+        raise QueryError(f"epsilon={quoted(epsilon)} must not be negative.")
     r, e = float(rho), float(epsilon)
     x = Fraction(_root(lambda x: (2 * x + 1) * r - e - math.log1p(1 / x)))
 

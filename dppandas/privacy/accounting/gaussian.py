@@ -7,7 +7,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from ...errors import QueryError, shown
+from ...errors import QueryError, quoted
 from .conversions import (
     LARGE_DIGITS,
     PLACES,
@@ -104,7 +104,7 @@ def delta_of_gaussian(
     if not shift:
         return Fraction(0)
     if epsilon < 0:
-        raise QueryError(f"epsilon={shown(epsilon)} must not be negative.")
+        raise QueryError(f"epsilon={quoted(epsilon)} must not be negative.")
     if not (one_dimensional or shift == sensitivity2 == 1):
         return delta_of(gaussian_rho(sigma2, sensitivity2), epsilon)
     m = math.floor(epsilon * sigma2 / shift - Fraction(shift, 2)) + 1
@@ -181,7 +181,7 @@ def classic_sigma2(epsilon: Fraction, delta: Fraction, sensitivity2: Fraction | 
     _positive(epsilon=epsilon)
     if epsilon >= 1:
         raise QueryError(
-            f"epsilon={shown(epsilon)}: the classic calibration is proven for epsilon < 1 only, "
+            f"epsilon={quoted(epsilon)}: the classic calibration is proven for epsilon < 1 only, "
             "and wrong from about 8.4 on; analytic_sigma2 has no such limit."
         )
     factor = Fraction(2 * sensitivity2) / epsilon**2
@@ -206,7 +206,7 @@ def analytic_sigma2(epsilon: Fraction, delta: Fraction, sensitivity2: Fraction |
 def _analytic_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
     """(σ/Δ)², at which P[N > εr - 1/(2r)] - exp(ε) P[N > εr + 1/(2r)] ≤ δ for r = σ/Δ is proven."""
     if epsilon > 700:
-        raise QueryError(f"epsilon={shown(epsilon)} is too large for Gaussian noise.")
+        raise QueryError(f"epsilon={quoted(epsilon)} is too large for Gaussian noise.")
     e, d = float(epsilon), float(delta)
 
     def tail(x: float) -> float:

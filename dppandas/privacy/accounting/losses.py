@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypedDict
 
-from ...errors import MissingArgument, QueryError, shown
+from ...errors import MissingArgument, QueryError, quoted
 
 SMALLEST = Fraction(1, 2**20)
 LARGEST = Fraction(64)
@@ -42,7 +42,7 @@ class Epsilon(Fraction):
     __repr__ = __str__
 
 
-class Cost(TypedDict, total=False):
+class LossOptions(TypedDict, total=False):
     """What else than ``epsilon=`` may say what a release costs, and how.
 
     delta : in a session that has a δ: what the release may spend of it.
@@ -58,7 +58,7 @@ class Cost(TypedDict, total=False):
     fresh: object
 
 
-class ByError(Cost, total=False):
+class TargetErrorOptions(LossOptions, total=False):
     """The same, and what says it by the error.
 
     within : in the place of epsilon, the largest error that the answer may have; the least loss
@@ -74,7 +74,7 @@ class ByError(Cost, total=False):
     expected_rows: object
 
 
-class More(ByError, total=False):
+class ReleaseOptions(TargetErrorOptions, total=False):
     """All that a release takes.
 
     at_most : with within, the most that it may cost: an ε, or a ρ in a session that counts ρ.
@@ -83,9 +83,9 @@ class More(ByError, total=False):
     at_most: object
 
 
-def known_only(more: More) -> None:
+def known_only(more: ReleaseOptions) -> None:
     """Refuse what a release doesn't take: a slip of the pen would be charged, and do nothing."""
-    known = ["epsilon", *More.__annotations__]
+    known = ["epsilon", *ReleaseOptions.__annotations__]
     for name in more:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
@@ -97,7 +97,7 @@ def known_only(more: More) -> None:
             )
 
 
-def gives_loss(epsilon: object, more: More) -> bool:
+def gives_loss(epsilon: object, more: ReleaseOptions) -> bool:
     """Whether a call says what it may cost, and so is to be answered now."""
     known_only(more)
     said = (epsilon, more.get("rho"), more.get("within"))
@@ -208,7 +208,7 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
     exact = _parse_positive(value, name)
     if not SMALLEST <= exact <= LARGEST:
         raise QueryError(
-            f"{name}={shown(value)} is outside [2^-20, 64]. Below, the noise drowns every answer; "
+            f"{name}={quoted(value)} is outside [2^-20, 64]. Below, the noise drowns every answer; "
             "above, nothing is protected. Nothing was computed or charged."
         )
     return exact
@@ -233,7 +233,7 @@ def parse_delta(value: object, name: str = "delta") -> Delta:
     exact = Delta(_parse_positive(value, name))
     if exact > LARGEST_DELTA:
         raise QueryError(
-            f"{name}={shown(value)} is above 0.01: with that probability a release could tell all "
+            f"{name}={quoted(value)} is above 0.01: with that probability a release could tell all "
             f"about somebody. Give much less than one over the number of people, such as "
             f"{name}=1e-6. Nothing was computed or charged."
         )
@@ -245,7 +245,7 @@ def _parse_positive(value: object, name: str) -> Epsilon:
         raise MissingArgument(f"{name}= is needed: a positive number such as {name}=0.1.")
     exact = _parse(value, name)
     if exact <= 0:
-        raise QueryError(f"{name}={shown(value)} must be greater than 0. Nothing was charged.")
+        raise QueryError(f"{name}={quoted(value)} must be greater than 0. Nothing was charged.")
     return exact
 
 
@@ -259,7 +259,7 @@ def _of_decimal(value: Decimal) -> Epsilon:
 def _parse(value: object, name: str) -> Epsilon:
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         raise QueryError(
-            f"{name}={shown(value)} is a truth value; give a number such as {name}=0.1."
+            f"{name}={quoted(value)} is a truth value; give a number such as {name}=0.1."
         )
     try:
         if isinstance(value, numbers.Rational):
@@ -271,7 +271,7 @@ def _parse(value: object, name: str) -> Epsilon:
             return _of_decimal(value)
         if isinstance(value, numbers.Real):
             if not math.isfinite(value):
-                raise QueryError(f"{name}={shown(value)} must be finite. Nothing was charged.")
+                raise QueryError(f"{name}={quoted(value)} must be finite. Nothing was charged.")
             # As printed, so that 0.1 is one tenth; numpy scalars print their type in their repr.
             return Epsilon(str(value))
     except QueryError:
@@ -279,6 +279,6 @@ def _parse(value: object, name: str) -> Epsilon:
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
         pass
     raise QueryError(
-        f"{name}={shown(value)} can't be read as a number; give one such as {name}=0.1 or "
+        f"{name}={quoted(value)} can't be read as a number; give one such as {name}=0.1 or "
         f'{name}="1/3". Nothing was charged.'
     )

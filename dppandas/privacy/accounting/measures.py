@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar, Unpack
 
-from ...errors import MissingArgument, QueryError, SessionError, is_one_of, shown
+from ...errors import MissingArgument, QueryError, SessionError, is_one_of, quoted
 from . import conversions
 from .losses import (
     NO_DELTA,
     Delta,
     Epsilon,
     Loss,
-    More,
+    ReleaseOptions,
     Rho,
     known_only,
     parse_budget,
@@ -56,8 +56,10 @@ class Measure(Enum):
 
 
 @dataclass(frozen=True)
-class Asked:
+class LossRequest:
     """What one release may cost, and by which noise."""
+
+    canonical_name: ClassVar[str] = "Asked"
 
     measure: Measure = Measure.PURE
     epsilon: Epsilon | None = None
@@ -97,7 +99,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Terms:
+class PrivacyBudget:
     """The measure of a session, its limit (None: no limit), and where ρ is told as an ε, its δ."""
 
     measure: Measure = Measure.PURE
@@ -112,10 +114,10 @@ class Terms:
         rho: object,
         delta_releases: object,
         accounting: object,
-    ) -> Terms | None:
+    ) -> PrivacyBudget | None:
         """What the arguments of `dp.session` say; None if they say nothing."""
         if accounting is not None and not is_one_of(accounting, ("basic", "zcdp")):
-            raise SessionError(f"accounting={shown(accounting)} must be 'basic' or 'zcdp'.")
+            raise SessionError(f"accounting={quoted(accounting)} must be 'basic' or 'zcdp'.")
         is_zcdp = rho is not None or accounting == "zcdp"
         if not is_zcdp:
             if delta_releases is not None:
@@ -140,7 +142,7 @@ class Terms:
         return cls(Measure.ZCDP, Loss(rho=Rho(found), delta=spare), at)
 
     @classmethod
-    def _of_epsilon(cls, epsilon: object, delta: object) -> Terms | None:
+    def _of_epsilon(cls, epsilon: object, delta: object) -> PrivacyBudget | None:
         if epsilon is None:
             if delta is not None:
                 raise MissingArgument("epsilon= is needed with delta=: dp.session(epsilon=2, …).")
@@ -171,7 +173,7 @@ class Terms:
             return str(self.limit)
         return f"ρ = {self.limit.rho}, δ = {self.all_delta}"
 
-    def asked(self, epsilon: object, **more: Unpack[More]) -> Asked:
+    def asked(self, epsilon: object, **more: Unpack[ReleaseOptions]) -> LossRequest:
         """What a release may cost in this session, or why it may not."""
         known_only(more)
         _refuse_errors(more)
@@ -179,7 +181,9 @@ class Terms:
         if epsilon is not None and rho is not None:
             raise QueryError(f"epsilon= and rho= are two ways to say one thing. {NOTHING}")
         if noise is not None and not is_one_of(noise, ("laplace", "gaussian")):
-            raise QueryError(f"mechanism={shown(noise)} must be 'laplace' or 'gaussian'. {NOTHING}")
+            raise QueryError(
+                f"mechanism={quoted(noise)} must be 'laplace' or 'gaussian'. {NOTHING}"
+            )
         if rho is not None and self.measure is not Measure.ZCDP:
             raise QueryError(
                 f"this session counts ε, and can't count rho=. Give epsilon=, or start one with "
@@ -189,12 +193,14 @@ class Terms:
         share = self._delta(delta)
         if rho is not None:
             kind = "gaussian" if noise is None else str(noise)
-            return Asked(self.measure, None, share, parse_rho(rho), kind, draw, noise is not None)
+            return LossRequest(
+                self.measure, None, share, parse_rho(rho), kind, draw, noise is not None
+            )
         kind = "laplace" if noise is None else str(noise)
         if kind == "gaussian":
             self._check_gaussian(share)
         exact = parse_epsilon(epsilon)
-        return Asked(self.measure, exact, share, None, kind, draw, noise is not None)
+        return LossRequest(self.measure, exact, share, None, kind, draw, noise is not None)
 
     def _delta(self, delta: object) -> Delta:
         if delta is None:
@@ -210,7 +216,7 @@ class Terms:
             }[self.measure]
             raise QueryError(
                 f"this session has no δ to spend: its promise is {self.measure.value}, and "
-                f"delta={shown(delta)} would break it. Start one that has: {way}. {NOTHING}"
+                f"delta={quoted(delta)} would break it. Start one that has: {way}. {NOTHING}"
             )
         return parsed
 
@@ -226,7 +232,7 @@ class Terms:
             raise MissingArgument(f"delta= is needed for Gaussian noise: delta=1e-7. {NOTHING}")
 
 
-def _refuse_errors(more: More) -> None:
+def _refuse_errors(more: ReleaseOptions) -> None:
     """Of what is asked by its error the loss is solved for first: see `within`."""
     if more.get("within") is not None:
         raise QueryError(
@@ -246,4 +252,4 @@ def _refuse_errors(more: More) -> None:
 def _parse_fresh(fresh: object) -> bool:
     if fresh is None or isinstance(fresh, bool):
         return bool(fresh)
-    raise QueryError(f"fresh={shown(fresh)} must be True or False. {NOTHING}")
+    raise QueryError(f"fresh={quoted(fresh)} must be True or False. {NOTHING}")

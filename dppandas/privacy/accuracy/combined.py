@@ -56,7 +56,7 @@ def variance(law: Additive) -> float:
 
 
 @dataclass(frozen=True)
-class Joint:
+class CombinedNoise:
     """The law of what is joined: whole weights of independent noises, over their sum.
 
     With ``whole`` what is joined is rounded to whole numbers, as counts are.
@@ -67,7 +67,7 @@ class Joint:
     whole: bool
 
     @classmethod
-    def of(cls, laws: Sequence[Additive], whole: bool, entries: int) -> Joint:
+    def of(cls, laws: Sequence[Additive], whole: bool, entries: int) -> CombinedNoise:
         """By inverse variances; or the surest release alone, where its half-width for all entries
         at 95 % is less than that. Public facts decide."""
         variances = [variance(law) for law in laws]
@@ -82,7 +82,7 @@ class Joint:
         return cls._of(laws, [int(i == best) for i in range(len(laws))], whole)
 
     @classmethod
-    def _of(cls, laws: Sequence[Additive], weights: Sequence[int], whole: bool) -> Joint:
+    def _of(cls, laws: Sequence[Additive], weights: Sequence[int], whole: bool) -> CombinedNoise:
         common = math.gcd(*weights)
         return cls(tuple(laws), tuple(weight // common for weight in weights), whole)
 
@@ -145,7 +145,7 @@ class Joint:
 
 
 @dataclass(frozen=True)
-class Look(Joint):
+class NoiseAtLook(CombinedNoise):
     """The law of what the first `number` of some looks found, read at a level of its own.
 
     Of the risk that an interval misses, look j has the part 1/(j(j+1)), scaled so that the parts of
@@ -157,9 +157,9 @@ class Look(Joint):
     looks: int = 1
 
     @classmethod
-    def after(cls, laws: Sequence[Additive], whole: bool, entries: int, looks: int) -> Look:
+    def after(cls, laws: Sequence[Additive], whole: bool, entries: int, looks: int) -> NoiseAtLook:
         """Of as many looks as there are laws, out of so many."""
-        joint = Joint.of(laws, whole, entries)
+        joint = CombinedNoise.of(laws, whole, entries)
         return cls(joint.laws, joint.weights, whole, len(laws), looks)
 
     @property
@@ -212,7 +212,7 @@ def _log_moment(law: Additive, t: float) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _half_width(joint: Joint, confidence: float, entries: int) -> int:
+def _half_width(joint: CombinedNoise, confidence: float, entries: int) -> int:
     parts = [(law, w) for law, w in zip(joint.laws, joint.weights, strict=True) if w]
     if len(parts) == 1 or not joint.variance:
         return parts[0][0].half_width(confidence, entries)

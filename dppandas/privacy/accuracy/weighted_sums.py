@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
-from .combined import Joint
+from .combined import CombinedNoise
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class Within:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _NoiseTerms:
     """A noise as a weighted sum of Laplace noises, by their scales, and Gaussian ones, by σ; the
     weight of the latter before their σ; and what rounding to whole numbers may add."""
 
@@ -50,9 +50,9 @@ class _Parts:
     rounded: float
 
     @classmethod
-    def of(cls, law: Any) -> _Parts:
+    def of(cls, law: Any) -> _NoiseTerms:
         laws, shares, whole = [law], [1.0], False
-        if isinstance(law, Joint):
+        if isinstance(law, CombinedNoise):
             total = sum(law.weights)
             laws, shares, whole = list(law.laws), [w / total for w in law.weights], law.whole
         pairs = [(each, share) for each, share in zip(laws, shares, strict=True) if share]
@@ -76,9 +76,9 @@ def half_widths_of_weighted(law: Any, corners: Floats, terms: int, risk: float) 
     totals: Floats = terms * np.abs(corners).sum(axis=2).max(axis=1)
     if isinstance(law, Within):
         return totals * law.half_width * ABOVE
-    if isinstance(law, Joint):
+    if isinstance(law, CombinedNoise):
         risk = law.risk(risk)
-    parts = _parts(law)
+    parts = _noise_terms(law)
     if not (parts.laplace or parts.gaussian) or not totals.max():
         return parts.rounded * totals
     squares = np.square(corners).sum(axis=2).max(axis=1)
@@ -93,10 +93,12 @@ def half_widths_of_weighted(law: Any, corners: Floats, terms: int, risk: float) 
     return (found + parts.rounded * totals) * ABOVE
 
 
-_parts = lru_cache(maxsize=64)(_Parts.of)
+_noise_terms = lru_cache(maxsize=64)(_NoiseTerms.of)
 
 
-def _normal(parts: _Parts, deviations: Floats, totals: Floats, noises: int, risk: float) -> Floats:
+def _normal(
+    parts: _NoiseTerms, deviations: Floats, totals: Floats, noises: int, risk: float
+) -> Floats:
     """By the tail of the normal law: a discrete Gaussian has at most exp(1/(24σ²)) times the
     probabilities of a normal number that is rounded, which moves it by a half."""
     left = risk * math.exp(-min(parts.excess * noises, 600.0))
@@ -107,7 +109,7 @@ def _normal(parts: _Parts, deviations: Floats, totals: Floats, noises: int, risk
 
 
 def _by_moments(
-    parts: _Parts, corners: Floats, terms: int, deviations: Floats, risk: float
+    parts: _NoiseTerms, corners: Floats, terms: int, deviations: Floats, risk: float
 ) -> Floats:
     """By Chernoff's inequality, with E exp(tZ) ≤ 1/(1 - (tb)²) for Laplace noise of scale b."""
     target = math.log(2 / risk)

@@ -20,7 +20,7 @@ class Sensitivity:
     square) and in ℓ∞; and whether all of them the same way."""
 
     l1: int
-    l2squared: int
+    l2_squared: int
     linf: int
     monotone: bool
 
@@ -42,10 +42,10 @@ class Mechanism(Protocol):
         """Something private made of something exact."""
         ...
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """The exact loss of one release, in the measure of a session."""
         ...
 
-    def blank(self, size: int) -> list[int]:
+    def dummy_output(self, size: int) -> list[int]:
         """What `release` could give, and made of nothing: for audits, which show nothing exact."""
         ...

@@ -19,7 +19,7 @@ SAFE = 1 - 2.0**-30
 
 
 @dataclass(frozen=True)
-class Passed:
+class ThresholdedNoise:
     """Noisy counts N + Z ≥ least, N ≥ 1, for discrete Laplace noise Z of a scale.
 
     With a = exp(-1/scale): for N ≤ least P[N+Z ≥ x | told] = a^(x-least), whatever N is. For larger

@@ -14,7 +14,7 @@ from ...errors import QueryError
 from ..accounting import conversions, gaussian
 from ..accounting.enclosures import DIGITS, Enclosure
 from ..accounting.losses import Delta, Epsilon, Loss, Rho
-from ..accounting.measures import Asked, Measure
+from ..accounting.measures import LossRequest, Measure
 from ..sampling import samplers
 from .base import Mechanism, Sensitivity
 
@@ -43,14 +43,16 @@ class DiscreteLaplace:
         """The exact ε of one release; integers that can't differ cost nothing."""
         return Fraction(sensitivity) / self.scale if sensitivity else Fraction(0)
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """ε, or where ρ is counted its own tight one, of fine integers that of less fine ones
         (docs/proofs/discrete_laplace.md)."""
         if measure is not Measure.ZCDP:
-            return Loss(Epsilon(self.loss(moved.l1)))
-        if moved.l1 > conversions.FINE:
-            return Loss(rho=Rho(conversions.rho_of_fine_laplace(self.loss(moved.l1))))
-        return Loss(rho=Rho(conversions.rho_of_laplace(moved.l1, self.scale) if moved.l1 else 0))
+            return Loss(Epsilon(self.loss(sensitivity.l1)))
+        if sensitivity.l1 > conversions.FINE:
+            return Loss(rho=Rho(conversions.rho_of_fine_laplace(self.loss(sensitivity.l1))))
+        return Loss(
+            rho=Rho(conversions.rho_of_laplace(sensitivity.l1, self.scale) if sensitivity.l1 else 0)
+        )
 
     def release(self, integers: Sequence[int]) -> list[int]:
         """The integers, each with its own noise."""
@@ -59,7 +61,7 @@ class DiscreteLaplace:
         noise = samplers.discrete_laplace_vector(self.scale, len(integers)).tolist()
         return list(map(operator.add, integers, noise))
 
-    def blank(self, size: int) -> list[int]:
+    def dummy_output(self, size: int) -> list[int]:
         return [0] * size
 
     def half_width(self, confidence: float, entries: int = 1) -> int:
@@ -142,16 +144,18 @@ class DiscreteGaussian:
         """σ, to look at: nothing is computed from it."""
         return Fraction(math.sqrt(self.sigma2))
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """ρ; or the δ that is proven at its ε."""
         if measure is Measure.ZCDP:
-            return Loss(rho=Rho(self.rho(moved.l2squared)))
+            return Loss(rho=Rho(self.rho(sensitivity.l2_squared)))
         if not self.sigma2:
             return Loss()
-        delta = gaussian.delta_of_gaussian(self.sigma2, moved.l2squared, self.epsilon, self.alone)
+        delta = gaussian.delta_of_gaussian(
+            self.sigma2, sensitivity.l2_squared, self.epsilon, self.alone
+        )
         return Loss(Epsilon(self.epsilon), Delta(delta))
 
-    def blank(self, size: int) -> list[int]:
+    def dummy_output(self, size: int) -> list[int]:
         return [0] * size
 
     def rho(self, sensitivity2: Fraction | int) -> Fraction:
@@ -205,7 +209,7 @@ def _gaussian_half_width(sigma2: Fraction, confidence: float, entries: int) -> i
     return high
 
 
-def additive(asked: Asked, moved: Sensitivity, alone: bool) -> Mechanism:
+def additive(asked: LossRequest, sensitivity: Sensitivity, alone: bool) -> Mechanism:
     """The least noise for numbers, of the kind that is asked for; ``alone``: for one number."""
     if asked.noise == "laplace":
         if asked.epsilon is None:
@@ -213,8 +217,8 @@ def additive(asked: Asked, moved: Sensitivity, alone: bool) -> Mechanism:
                 "rho= is for Gaussian noise: leave mechanism= out, or give epsilon= for Laplace "
                 "noise, which is charged its own ρ. Nothing was computed or charged."
             )
-        return DiscreteLaplace.calibrate(moved.l1, asked.epsilon)
+        return DiscreteLaplace.calibrate(sensitivity.l1, asked.epsilon)
     if asked.rho is not None:
-        return DiscreteGaussian.calibrate(moved.l2squared, asked.rho)
+        return DiscreteGaussian.calibrate(sensitivity.l2_squared, asked.rho)
     epsilon = asked.epsilon or Epsilon(0)
-    return DiscreteGaussian.for_approximate(moved.l2squared, epsilon, asked.delta, alone)
+    return DiscreteGaussian.for_approximate(sensitivity.l2_squared, epsilon, asked.delta, alone)

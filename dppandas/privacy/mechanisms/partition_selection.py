@@ -54,7 +54,7 @@ class PartitionSelection:
         curve = Curve.of(self.epsilon, self.delta)
         return [(label, (1,)) for label, (units, *_) in exact.values() if curve.tells(units)]
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """ε and δ; where ρ is counted, that of a pure ε for each label, beside δ: two laws that are
         (ε, δ)-close are ε-close but for parts of mass δ."""
         delta = Delta(self.keys * self.delta)
@@ -62,12 +62,12 @@ class PartitionSelection:
             return Loss(Epsilon(self.keys * self.epsilon), delta)
         return Loss(rho=Rho(self.keys * conversions.rho_of_pure(self.epsilon)), delta=delta)
 
-    def blank(self, size: int) -> list[Any]:
+    def dummy_output(self, size: int) -> list[Any]:
         return []
 
-    def surely(self, confidence: float) -> int:
+    def released_from(self, confidence: float) -> int:
         """From how many units on a label is told with this probability, or more."""
-        return Curve.of(self.epsilon, self.delta).surely(confidence)
+        return Curve.of(self.epsilon, self.delta).released_from(confidence)
 
 
 class Curve:
@@ -109,7 +109,7 @@ class Curve:
             return float(units > 0)
         return float(self._known(units, 40)[0])
 
-    def surely(self, confidence: float) -> int:
+    def released_from(self, confidence: float) -> int:
         """The least n with π(n) ≥ confidence, by a lower end of π."""
         low, high, enough = 0, self.last + 1, Decimal(confidence)
         while high - low > 1:
@@ -121,10 +121,10 @@ class Curve:
     def _around(self, units: int, digits: int) -> Interval:
         more = digits + self._lost
         if units <= self.first:
-            part = _Part.of(self._delta, more) * (self._power(units, more) - 1)
+            part = _DecimalInterval.of(self._delta, more) * (self._power(units, more) - 1)
             return (part / (self._power(1, more) - 1)).ends
-        fall = _Part(exp_interval((units - self.first) * self._epsilon, more), more)
-        top = _Part.of(self._delta, more) / (self._power(1, more) - 1) + 1
+        fall = _DecimalInterval(exp_interval((units - self.first) * self._epsilon, more), more)
+        top = _DecimalInterval.of(self._delta, more) / (self._power(1, more) - 1) + 1
         low, high = ((1 - fall) * top + fall * self._at_first(more)).ends
         return max(low, Decimal(0)), min(high, Decimal(1))
 
@@ -133,22 +133,22 @@ class Curve:
         """Digits that E - 1 and δ cost."""
         return 20 + 2 * len(str(self._epsilon.denominator)) + len(str(self._delta.denominator))
 
-    def _at_first(self, digits: int) -> _Part:
-        return _Part(self._around(self.first, digits), digits)
+    def _at_first(self, digits: int) -> _DecimalInterval:
+        return _DecimalInterval(self._around(self.first, digits), digits)
 
-    def _power(self, n: int, digits: int) -> _Part:
+    def _power(self, n: int, digits: int) -> _DecimalInterval:
         """E^n."""
-        return 1 / _Part(exp_interval(n * self._epsilon, digits), digits)
+        return 1 / _DecimalInterval(exp_interval(n * self._epsilon, digits), digits)
 
-    def _ratio_first(self, digits: int) -> _Part:
-        e, delta = self._power(1, digits), _Part.of(self._delta, digits)
+    def _ratio_first(self, digits: int) -> _DecimalInterval:
+        e, delta = self._power(1, digits), _DecimalInterval.of(self._delta, digits)
         return (e + 2 * delta - 1) / (delta * (e + 1))
 
-    def _ratio_last(self, digits: int) -> _Part:
+    def _ratio_last(self, digits: int) -> _DecimalInterval:
         rest = 1 - self._at_first(digits)
-        return (self._power(1, digits) - 1) * rest / _Part.of(self._delta, digits) + 1
+        return (self._power(1, digits) - 1) * rest / _DecimalInterval.of(self._delta, digits) + 1
 
-    def _floor(self, ratio: Callable[[int], _Part]) -> int:
+    def _floor(self, ratio: Callable[[int], _DecimalInterval]) -> int:
         """⌊ln(ratio)/ε⌋, which is never whole: E is transcendental."""
         digits = 40 + self._lost
         while True:
@@ -163,43 +163,51 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _DecimalInterval:
     """A positive number between two decimals; arithmetic rounds outwards."""
 
     ends: Interval
     digits: int
 
     @classmethod
-    def of(cls, value: Fraction | int, digits: int) -> _Part:
+    def of(cls, value: Fraction | int, digits: int) -> _DecimalInterval:
         down, up = contexts(digits)
         n, d = Decimal(value.numerator), Decimal(value.denominator)
         return cls((down.divide(n, d), up.divide(n, d)), digits)
 
-    def _with(self, other: _Part | int, operation: str, crossed: bool = False) -> _Part:
+    def _with(
+        self, other: _DecimalInterval | int, operation: str, crossed: bool = False
+    ) -> _DecimalInterval:
         """An operation on both ends; crossed, each with the other end of the other."""
-        operand = other if isinstance(other, _Part) else _Part.of(other, self.digits)
+        operand = (
+            other
+            if isinstance(other, _DecimalInterval)
+            else _DecimalInterval.of(other, self.digits)
+        )
         (a, b), (c, d) = self.ends, operand.ends
         if crossed:
             c, d = d, c
         down, up = contexts(self.digits)
-        return _Part((getattr(down, operation)(a, c), getattr(up, operation)(b, d)), self.digits)
+        return _DecimalInterval(
+            (getattr(down, operation)(a, c), getattr(up, operation)(b, d)), self.digits
+        )
 
-    def __add__(self, other: _Part | int) -> _Part:
+    def __add__(self, other: _DecimalInterval | int) -> _DecimalInterval:
         return self._with(other, "add")
 
-    def __sub__(self, other: _Part | int) -> _Part:
+    def __sub__(self, other: _DecimalInterval | int) -> _DecimalInterval:
         return self._with(other, "subtract", crossed=True)
 
-    def __rsub__(self, other: int) -> _Part:
-        return _Part.of(other, self.digits) - self
+    def __rsub__(self, other: int) -> _DecimalInterval:
+        return _DecimalInterval.of(other, self.digits) - self
 
-    def __mul__(self, other: _Part | int) -> _Part:
+    def __mul__(self, other: _DecimalInterval | int) -> _DecimalInterval:
         return self._with(other, "multiply")
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: _Part | int) -> _Part:
+    def __truediv__(self, other: _DecimalInterval | int) -> _DecimalInterval:
         return self._with(other, "divide", crossed=True)
 
-    def __rtruediv__(self, other: int) -> _Part:
-        return _Part.of(other, self.digits) / self
+    def __rtruediv__(self, other: int) -> _DecimalInterval:
+        return _DecimalInterval.of(other, self.digits) / self

@@ -29,7 +29,7 @@ class Node:
     is_leaf: bool
 
     @property
-    def moved(self) -> int:
+    def sensitivity(self) -> int:
         """The most that one row moves the loss of a point: max(a, b - a) for the share a/b."""
         a, b = self.share.numerator, self.share.denominator
         return max(a, b - a)
@@ -41,7 +41,7 @@ class Node:
     @property
     def spread(self) -> int:
         """How far apart one row may move the losses of two points: an extreme's only up."""
-        return self.moved if self.is_extreme else 2 * self.moved
+        return self.sensitivity if self.is_extreme else 2 * self.sensitivity
 
 
 @lru_cache(maxsize=256)

@@ -28,12 +28,12 @@ import numpy as np
 from ...errors import QueryError
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
-from ..accounting.measures import Asked, Measure
+from ..accounting.measures import LossRequest, Measure
 from ..sampling import samplers
 from .base import Sensitivity
 from .quantile_cells import Choice
 from .quantile_plans import DIGITS, Node, Run, Slots, Weights, plan
-from .rank_errors import Aim, joint_errors
+from .rank_errors import RankTarget, joint_errors
 from .ranks import INSIDE, Integers, Ranks, RanksByCell
 
 #: What rounding of weights may cost of ε: far more than it does.
@@ -83,8 +83,8 @@ class ExponentialQuantiles:
     @classmethod
     def calibrate(
         cls,
-        asked: Asked,
-        moved: Sensitivity,
+        asked: LossRequest,
+        sensitivity: Sensitivity,
         quantiles: tuple[Fraction, ...],
         tops: tuple[int, ...],
         cells: int,
@@ -99,7 +99,7 @@ class ExponentialQuantiles:
             epsilon = conversions.selection_epsilon_for(asked.rho / choices) * choices
         else:
             epsilon = asked.epsilon or Epsilon(0)
-        return cls(quantiles, tops, cells, epsilon / moved.l1)
+        return cls(quantiles, tops, cells, epsilon / sensitivity.l1)
 
     @cached_property
     def _found(self) -> tuple[Fraction, ...]:
@@ -124,7 +124,7 @@ class ExponentialQuantiles:
     def _per_rank(self, node: Node) -> Fraction:
         """By how much one rank lowers the logarithm of a chance. A row moves losses by max(a, b-a)
         of b parts of a rank, some up and some down: twice that is their range, but an extreme's."""
-        unit = node.moved if len(self._found) == 1 else 1
+        unit = node.sensitivity if len(self._found) == 1 else 1
         rate = self.per_unit * unit / self._levels / node.spread
         return SLACK * rate * node.share.denominator
 
@@ -148,9 +148,9 @@ class ExponentialQuantiles:
         """Ranks by which a slot is worse that is taken e times less often."""
         return 1 / min(self._per_rank(node) for node in self._nodes) * SLACK
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """ε, or where ρ is counted an eighth of the square of each choice's."""
-        epsilon = self.per_unit * moved.l1
+        epsilon = self.per_unit * sensitivity.l1
         if measure is not Measure.ZCDP:
             return Loss(Epsilon(epsilon))
         choices = len(self.tops) * self._levels
@@ -212,19 +212,19 @@ class ExponentialQuantiles:
         def errors(column: int, most: float | None) -> list[float]:
             return joint_errors(self._aims(self.tops[column]), failure, most)
 
-        def told(cell: int, place: int, column: int) -> float:
+        def error_of(cell: int, place: int, column: int) -> float:
             most = None if entries is None else entries[(cell * columns + column) % len(entries)]
             return errors(column, most)[place]
 
         row = [(place, column) for place in places for column in range(columns)]
         if entries is None or len(entries) == 1:
-            return [told(0, *entry) for entry in row] * self.cells
-        return [told(cell, *entry) for cell in range(self.cells) for entry in row]
+            return [error_of(0, *entry) for entry in row] * self.cells
+        return [error_of(cell, *entry) for cell in range(self.cells) for entry in row]
 
-    def _aims(self, top: int) -> list[Aim]:
+    def _aims(self, top: int) -> list[RankTarget]:
         """What the errors of all sorted quantiles of a column follow from."""
         return [
-            Aim(
+            RankTarget(
                 node.at, node.low, node.high, float(node.share), float(self._found[node.at]),
                 float(self._per_rank(node)), math.log(top + 1), math.log(PARTS),
                 node.is_leaf, INSIDE if node.is_extreme else 0,
@@ -232,7 +232,7 @@ class ExponentialQuantiles:
             for node in self._nodes
         ]  # fmt: skip
 
-    def blank(self, size: int) -> list[int]:
+    def dummy_output(self, size: int) -> list[int]:
         return [0] * size
 
 

@@ -31,7 +31,7 @@ MOST_ROWS = 2.0**30
 
 
 @dataclass(frozen=True)
-class Aim:
+class RankTarget:
     """A choice: where in the order of the answers it stands, and between which others."""
 
     at: int
@@ -96,7 +96,7 @@ class Tails:
         return self.known + worst
 
 
-def joint_errors(aims: Sequence[Aim], failure: float, rows: float | None) -> list[float]:
+def joint_errors(aims: Sequence[RankTarget], failure: float, rows: float | None) -> list[float]:
     """Errors of all answers that hold together but for a probability, whole ranks. The largest is
     made small: most of the failure goes where it counts."""
     left = failure - len(aims) * CAPPED
@@ -112,7 +112,7 @@ def joint_errors(aims: Sequence[Aim], failure: float, rows: float | None) -> lis
     ]
 
 
-def _tails(aims: Sequence[Aim], rows: float | None) -> Tails:
+def _tails(aims: Sequence[RankTarget], rows: float | None) -> Tails:
     """In the order of the answers."""
     known: dict[int | None, float] = {None: 0.0}
     weights: dict[int | None, dict[int, float]] = {None: {}}
@@ -143,7 +143,7 @@ def _largest(tails: Tails, failure: float) -> float:
     return high
 
 
-def _farthest(aim: Aim, rows: float | None) -> float:
+def _farthest(aim: RankTarget, rows: float | None) -> float:
     """No answer lies further off than all rows on its larger side."""
     return math.inf if rows is None else max(aim.quantile, 1 - aim.quantile) * rows
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from ...errors import InternalError, QueryError
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
-from ..accounting.measures import Asked, Measure
+from ..accounting.measures import LossRequest, Measure
 from ..sampling import samplers
 from .base import Mechanism, Sensitivity
 
@@ -50,9 +50,9 @@ class PermuteAndFlip:
         """The exact ε of one release."""
         return self.rate * sensitivity * (1 if monotone else 2) * self.rounds
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """ε, or where ρ is counted that of any pure ε in each round."""
-        epsilon = self.loss(moved.linf, moved.monotone)
+        epsilon = self.loss(sensitivity.linf, sensitivity.monotone)
         if measure is not Measure.ZCDP:
             return Loss(Epsilon(epsilon))
         return Loss(rho=Rho(self.rounds * conversions.rho_of_pure(epsilon / self.rounds)))
@@ -68,10 +68,10 @@ class PermuteAndFlip:
             chosen.append(left.pop(samplers.permute_and_flip(gaps, self.rate)))
         return chosen
 
-    def blank(self, size: int) -> list[int]:
+    def dummy_output(self, size: int) -> list[int]:
         return list(range(self.rounds))
 
-    def gap(self, confidence: float, candidates: int) -> int:
+    def utility_gap(self, confidence: float, candidates: int) -> int:
         """With this confidence every selected score is at least the best left minus this.
 
         P[max - score ≥ (ln m + t) / rate] ≤ exp(-t) in a round of m candidates; rounds by the
@@ -129,13 +129,13 @@ class Exponential:
         each = self.loss(sensitivity, monotone) / self.rounds
         return conversions.rho_of_selection(each) * self.rounds
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """ε, or where ρ is counted ε²/8 a round."""
         if measure is Measure.ZCDP:
-            return Loss(rho=Rho(self.rho(moved.linf, moved.monotone)))
-        return Loss(Epsilon(self.loss(moved.linf, moved.monotone)))
+            return Loss(rho=Rho(self.rho(sensitivity.linf, sensitivity.monotone)))
+        return Loss(Epsilon(self.loss(sensitivity.linf, sensitivity.monotone)))
 
-    def blank(self, size: int) -> list[int]:
+    def dummy_output(self, size: int) -> list[int]:
         return list(range(self.rounds))
 
     def release(self, integers: Sequence[int]) -> list[int]:
@@ -147,7 +147,7 @@ class Exponential:
             chosen.append(left.pop(samplers.weighted_choice(weights)))
         return chosen
 
-    def gap(self, confidence: float, candidates: int) -> int:
+    def utility_gap(self, confidence: float, candidates: int) -> int:
         """With this confidence every selected score is at least the best left minus this.
 
         P[max - score ≥ (ln m + t) / rate] ≤ exp(-t) in a round of m candidates; rounds by the
@@ -192,16 +192,16 @@ def selection_weights(
 Selection = PermuteAndFlip | Exponential
 
 
-def selecting(asked: Asked, moved: Sensitivity, rounds: int) -> Mechanism:
+def selecting(asked: LossRequest, sensitivity: Sensitivity, rounds: int) -> Mechanism:
     """The surest selection for what is asked: by permute-and-flip where ε is counted, and where ρ
     is by the exponential mechanism, whose ρ is less."""
-    if not moved.linf:
+    if not sensitivity.linf:
         raise QueryError("with bounds of 0 every score is 0: there is nothing to select.")
     if asked.misnames_noise:
         raise QueryError(
             "a label is selected, not noised: leave mechanism= out. Nothing was charged."
         )
-    change = moved.linf, moved.monotone
+    change = sensitivity.linf, sensitivity.monotone
     if asked.rho is not None:
         return Exponential.for_rho(change[0], asked.rho, change[1], rounds)
     epsilon = asked.epsilon or Epsilon(0)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...errors import QueryError
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
-from ..accounting.measures import NOTHING, Asked, Measure
+from ..accounting.measures import NOTHING, LossRequest, Measure
 from ..sampling import samplers
 from .base import Sensitivity
 from .ranks import Ranks
@@ -55,7 +55,7 @@ class PolyPlace:
     name = "smooth sensitivity (experimental)"
 
     @classmethod
-    def calibrate(cls, asked: Asked, rows: int, target: Target, top: int) -> PolyPlace:
+    def calibrate(cls, asked: LossRequest, rows: int, target: Target, top: int) -> PolyPlace:
         if asked.epsilon is None or asked.noise != "laplace":
             raise QueryError(
                 "smooth sensitivity has a noise of its own and a pure ε: give epsilon=, without "
@@ -68,13 +68,13 @@ class PolyPlace:
         """In smooth sensitivities, which are private."""
         return PARTS / self.epsilon
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """ε, or where ρ is counted that of any pure ε."""
         if measure is not Measure.ZCDP:
             return Loss(Epsilon(self.epsilon))
         return Loss(rho=Rho(conversions.rho_of_pure(self.epsilon)))
 
-    def blank(self, size: int) -> list[int]:
+    def dummy_output(self, size: int) -> list[int]:
         return [0] * size
 
     def release(self, exact: Sequence[Sequence[Ranks]]) -> list[int]:

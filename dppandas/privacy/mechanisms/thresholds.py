@@ -17,9 +17,9 @@ from typing import Any
 from ...errors import MissingArgument, QueryError
 from ..accounting.enclosures import Interval, contexts, exp_interval
 from ..accounting.losses import Delta, Loss
-from ..accounting.measures import NOTHING, Asked, Measure
+from ..accounting.measures import NOTHING, LossRequest, Measure
 from .base import Sensitivity
-from .conditional import Passed
+from .conditional import ThresholdedNoise
 from .noise import DiscreteLaplace
 
 #: What is exact of a label: its parts, one for each column, and integers; by the label's name, in
@@ -30,7 +30,7 @@ Told = tuple[tuple[Any, ...], tuple[int, ...]]
 
 
 def loss_asked(
-    asked: Asked, what: str = "keys that nobody declared", found: str = "are found"
+    asked: LossRequest, what: str = "keys that nobody declared", found: str = "are found"
 ) -> tuple[Fraction, Delta]:
     """The ε and δ of a release that finds labels, or tests a value."""
     if asked.epsilon is None or asked.noise != "laplace":
@@ -79,9 +79,9 @@ class Threshold:
         return DiscreteLaplace(self.scale)
 
     @property
-    def passed(self) -> Passed:
+    def passed(self) -> ThresholdedNoise:
         """The law of a noisy count that is told."""
-        return Passed(self.scale, self.least)
+        return ThresholdedNoise(self.scale, self.least)
 
     def release(self, exact: Found) -> list[Any]:
         """Labels and noisy counts from the threshold on, in the order given."""
@@ -93,12 +93,12 @@ class Threshold:
         pairs = zip(exact, noisy, strict=True)
         return [(name, count) for name, count in pairs if count >= self.least]
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """The loss of the noise, and all of δ."""
-        loss = self.noise.cost(measure, moved)
+        loss = self.noise.cost(measure, sensitivity)
         return Loss(loss.epsilon, self.delta, loss.rho)
 
-    def blank(self, size: int) -> list[Any]:
+    def dummy_output(self, size: int) -> list[Any]:
         return []
 
 
@@ -112,7 +112,7 @@ class KeyedNoise:
 
     keys: Threshold
     values: DiscreteLaplace
-    moved: tuple[Sensitivity, Sensitivity]
+    sensitivities: tuple[Sensitivity, Sensitivity]
 
     @property
     def name(self) -> str:
@@ -133,12 +133,12 @@ class KeyedNoise:
             for i, (name, count) in enumerate(told)
         ]
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """Both losses together, in one charge."""
-        keys, values = self.moved
+        keys, values = self.sensitivities
         return self.keys.cost(measure, keys) + self.values.cost(measure, values)
 
-    def blank(self, size: int) -> list[Any]:
+    def dummy_output(self, size: int) -> list[Any]:
         return []
 
 
@@ -250,15 +250,15 @@ class ProposeTestRelease:
         (noisy,) = self.noise.release([distance])
         return [value] if noisy >= self.least else []
 
-    def cost(self, measure: Measure, moved: Sensitivity) -> Loss:
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """The loss of the noise, and all of δ."""
-        loss = self.noise.cost(measure, moved)
+        loss = self.noise.cost(measure, sensitivity)
         return Loss(loss.epsilon, self.delta, loss.rho)
 
-    def blank(self, size: int) -> list[Any]:
+    def dummy_output(self, size: int) -> list[Any]:
         return []
 
-    def surely(self, confidence: float) -> int:
+    def released_from(self, confidence: float) -> int:
         """From which distance on the value is told with this probability, or more.
 
         P[Z ≥ -w] = 1 - P[|Z| > w] / 2.

@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from ...errors import QueryError, shown
+from ...errors import QueryError, quoted
 from ...privacy.accounting.measures import NOTHING
-from ...privacy.accuracy.combined import Joint
+from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.selection import Selection
 from ...rows.values.vectors import NUMBERS
@@ -24,9 +24,9 @@ CONFIDENCE = 0.95
 def parse_confidence(confidence: object) -> float:
     """A probability strictly between 0 and 1."""
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
-        raise QueryError(f"confidence={shown(confidence)} must be a number such as 0.95.")
+        raise QueryError(f"confidence={quoted(confidence)} must be a number such as 0.95.")
     if not 0 < confidence < 1:
-        raise QueryError(f"confidence={shown(confidence)} must lie between 0 and 1, such as 0.95.")
+        raise QueryError(f"confidence={quoted(confidence)} must lie between 0 and 1, such as 0.95.")
     return float(confidence)
 
 
@@ -38,7 +38,7 @@ def parse_rows(rows: object) -> float | None:
         and 0 < rows < float("inf")
     ):
         return cast("float | None", rows)
-    raise QueryError(f"expected_rows={shown(rows)} must be a number above 0. {NOTHING}")
+    raise QueryError(f"expected_rows={quoted(rows)} must be a number above 0. {NOTHING}")
 
 
 def error_before(query: Query, confidence: float, rows: float | None) -> float:
@@ -47,23 +47,23 @@ def error_before(query: Query, confidence: float, rows: float | None) -> float:
     mechanism = query.mechanism()
     if not isinstance(mechanism, Selection):
         return query.statistic.error_before(mechanism, confidence, rows)
-    gap = query.statistic.error(mechanism.gap(confidence, query.statistic.size))
-    if gap is None:
+    utility_gap = query.statistic.error(mechanism.utility_gap(confidence, query.statistic.size))
+    if utility_gap is None:
         raise QueryError(f"only the answer decides its gap. {NOTHING}")
-    return gap
+    return utility_gap
 
 
-def told_error(statistic: Statistic, error: float) -> Any:
+def typed_error(statistic: Statistic, error: float) -> Any:
     """An error of all numbers as what it means."""
     ruler = statistic.layout.ruler
     return error if ruler is None or statistic.in_ranks else ruler.length(error, math.ceil)
 
 
-def in_words(statistic: Statistic, mechanism: Mechanism | Joint) -> str:
+def in_words(statistic: Statistic, mechanism: Mechanism | CombinedNoise) -> str:
     """The error at 95 % that public facts decide; "" where they can't say."""
     if isinstance(mechanism, Selection):
-        gap = statistic.error(mechanism.gap(CONFIDENCE, statistic.size))
-        return "" if gap is None else f"gap ≤ {statistic.in_short(gap)}"
+        utility_gap = statistic.error(mechanism.utility_gap(CONFIDENCE, statistic.size))
+        return "" if utility_gap is None else f"gap ≤ {statistic.in_short(utility_gap)}"
     return statistic.expected_at(mechanism, CONFIDENCE)
 
 

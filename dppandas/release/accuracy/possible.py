@@ -19,7 +19,7 @@ from typing import Any
 from ...rows.facts.bounds import Bounds
 from ...statistics import Count, Mean, Moments, Quantiles, Statistic, Variance
 from ...statistics.layout import Interval
-from ..records import Record, moved
+from ..records import Record, with_figures
 from . import expected
 
 Rounding = Callable[[Fraction], int]
@@ -47,12 +47,12 @@ def in_order(
     rows: dict[Place, float] = {}
     intervals: dict[Any, list[Interval]] = {}  # of releases, where they are asked for
     for figures in _gathered(records, columns).values():
-        _Together(figures, records, numbers, intervals).order()
+        _FigureOrder(figures, records, numbers, intervals).order()
         if "count" in figures.places:
             released = _at(numbers, figures.places["count"])
             rows.update(dict.fromkeys(figures.quantiles, released))
     return {
-        name: moved(record, numbers[name], _rows(rows, name, len(numbers[name])))
+        name: with_figures(record, numbers[name], _rows(rows, name, len(numbers[name])))
         for name, record in records.items()
     }
 
@@ -110,7 +110,7 @@ def _called(statistic: Statistic) -> list[str]:
 _END = {Fraction(0): "quantile min", Fraction(1): "quantile max"}
 
 
-class _Together:
+class _FigureOrder:
     """Moves the figures of one column in one cell."""
 
     def __init__(
@@ -177,7 +177,7 @@ class _Together:
             mean = self._drawn_in(bounds, mean, width)
         low, high = self._ends(bounds)
         if width > self._widest(low, high, mean):
-            self._reach(*apart(bounds, low, high, mean, (width / self._factor()) ** 2))
+            self._reach(*spread_ends(bounds, low, high, mean, (width / self._factor()) ** 2))
             low, high = self._ends(bounds)
         self._narrow(min(width, self._widest(low, high, mean)), width)
 
@@ -238,7 +238,7 @@ class _Together:
             self._set("var", width**2, math.floor)
 
 
-def apart(
+def spread_ends(
     bounds: Bounds, low: float, high: float, mean: float | None, product: float
 ) -> tuple[float, float]:
     """Ends further out, as little as makes the product of their distances to the mean so large, or

@@ -12,7 +12,7 @@ from typing import Any
 from ...privacy.mechanisms.selection import Selection
 from ...rows.facts.kinds import Schema
 from ...statistics import Statistic
-from ...statistics.layout import Interval, brief, by_name
+from ...statistics.layout import Interval, by_name, format_value
 
 #: An interval that covers so much of what is possible says next to nothing; or so much, where the
 #: answer itself was cut off at an end of it.
@@ -35,7 +35,7 @@ def scale_of(statistic: Statistic, law: Any) -> Any:
 def scale_in_words(statistic: Statistic, law: Any) -> str:
     """The same, in a few characters."""
     each = _scales(statistic, law)
-    return by_name(_names(statistic, each), list(map(brief, each)))
+    return by_name(_names(statistic, each), list(map(format_value, each)))
 
 
 def _names(statistic: Statistic, each: Sequence[Any]) -> Sequence[Any]:

@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Any, Unpack
 
 from ...engines.base import Engine
-from ...errors import MissingArgument, QueryError, SessionError, quiet, shown
+from ...errors import MissingArgument, QueryError, SessionError, hide_internals, quoted
 from ...privacy.accounting.losses import (
     Delta,
     Epsilon,
     Loss,
-    More,
+    ReleaseOptions,
     known_only,
     parse_delta,
     parse_epsilon,
@@ -42,14 +42,14 @@ GRID = 1e-4
 MOST_MOVED = 1000
 
 
-class Promised:
+class PendingRelease:
     """What a batch will answer. ``.result()`` has it once the block has ended."""
 
-    def __init__(self, asked: Unreleased, epsilon: object, more: More) -> None:
+    def __init__(self, asked: Unreleased, epsilon: object, more: ReleaseOptions) -> None:
         self._asked, self._epsilon, self._more = asked, epsilon, more
         self._record: Record | None = None
 
-    @quiet
+    @hide_internals
     def result(self) -> Any:
         """The answer, as its ``.release()`` would have given it."""
         if self._record is None:
@@ -69,11 +69,13 @@ class Batch:
 
     def __init__(self, epsilon: Epsilon, delta: Delta) -> None:
         self._epsilon, self._delta = epsilon, delta
-        self._promised: list[Promised] = []
+        self._promised: list[PendingRelease] = []
         self._is_open = False
 
-    @quiet
-    def add(self, asked: Any, *, epsilon: object = None, **more: Unpack[More]) -> Promised:
+    @hide_internals
+    def add(
+        self, asked: Any, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> PendingRelease:
         """Ask in this batch: an unreleased answer, and its own ε (or that of Gaussian noise).
 
         Give each release of the batch its ``epsilon=``, or none of them: then all get the same, the
@@ -82,12 +84,12 @@ class Batch:
         if not isinstance(asked, Unreleased):
             raise QueryError(
                 f"a batch takes answers that are not released yet, such as df.dp.count(), not "
-                f"{shown(asked)}. {NOTHING}"
+                f"{quoted(asked)}. {NOTHING}"
             )
         if not self._is_open:
             raise SessionError(f"this batch has ended: start another. {NOTHING}")
         known_only(more)
-        promised = Promised(asked, None if epsilon is None else parse_epsilon(epsilon), more)
+        promised = PendingRelease(asked, None if epsilon is None else parse_epsilon(epsilon), more)
         self._promised.append(promised)
         return promised
 
@@ -95,7 +97,7 @@ class Batch:
         self._is_open = True
         return self
 
-    @quiet
+    @hide_internals
     def __exit__(
         self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
     ) -> None:
@@ -116,7 +118,7 @@ class Batch:
         for promised, record in zip(self._promised, records, strict=True):
             promised._record = record
 
-    def _query(self, promised: Promised, each: Epsilon | None) -> tuple[Query, Engine, bool]:
+    def _query(self, promised: PendingRelease, each: Epsilon | None) -> tuple[Query, Engine, bool]:
         epsilon = promised._epsilon if each is None else each
         asked = current().terms.asked(epsilon, **promised._more)
         return promised._asked._query(asked, promised._asked._selects)
@@ -155,7 +157,7 @@ class Batch:
         return [Loss(Epsilon(whole.epsilon * s), Delta(whole.delta * s)) for s in shares]
 
 
-@quiet
+@hide_internals
 def batch(*, epsilon: object = None, delta: object = None) -> Batch:
     """Releases declared in advance, and composed tightly: a block that collects what is asked.
 
@@ -193,7 +195,7 @@ def batch(*, epsilon: object = None, delta: object = None) -> Batch:
                               f"delta=1e-6). {NOTHING}")  # fmt: skip
     least = parse_delta(delta)
     if least < LEAST_DELTA:
-        raise QueryError(f"delta={shown(delta)} of a batch must be 1e-10 or more. {NOTHING}")
+        raise QueryError(f"delta={quoted(delta)} of a batch must be 1e-10 or more. {NOTHING}")
     _accounting()
     return Batch(parse_epsilon(epsilon), least)
 
@@ -262,15 +264,15 @@ def _refuse_several_places(queries: Sequence[Query]) -> None:
 
 def _law(query: Query, mechanism: Mechanism) -> _Law:
     """What bounds a release; floats are rounded so that it costs more."""
-    moved, loss = query.moved, query.loss(mechanism)
+    sensitivity, loss = query.unit_sensitivity, query.loss(mechanism)
     if not loss.epsilon and not loss.delta:  # of bounds (0, 0) nothing is told
         return _Law("loss", 0.0, 0.0)
     alone = query.statistic.size == 1 and not query.select
-    if (alone or moved.l1 == 1) and moved.l1 <= MOST_MOVED:
+    if (alone or sensitivity.l1 == 1) and sensitivity.l1 <= MOST_MOVED:
         if isinstance(mechanism, DiscreteLaplace):
-            return _Law("laplace", _up(1 / mechanism.scale), moved.l1)
+            return _Law("laplace", _up(1 / mechanism.scale), sensitivity.l1)
         if isinstance(mechanism, DiscreteGaussian):
-            return _Law("gaussian", _up(mechanism.sigma2) ** 0.5 * (1 - 1e-12), moved.l1)
+            return _Law("gaussian", _up(mechanism.sigma2) ** 0.5 * (1 - 1e-12), sensitivity.l1)
     return _Law("loss", _up(loss.epsilon), _up(loss.delta))
 
 

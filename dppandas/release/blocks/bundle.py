@@ -9,11 +9,18 @@ from typing import Any, ClassVar, NoReturn, Unpack
 
 import pandas as pd
 
-from ...errors import MissingArgument, QueryError, UnsupportedVerb, caution, quiet, shown
+from ...errors import (
+    MissingArgument,
+    QueryError,
+    UnsupportedVerb,
+    hide_internals,
+    quoted,
+    warn_user,
+)
 from ...privacy.accounting.losses import (
     Delta,
     Epsilon,
-    More,
+    ReleaseOptions,
     Rho,
     gives_loss,
     parse_budget,
@@ -21,7 +28,7 @@ from ...privacy.accounting.losses import (
     parse_epsilon,
     parse_rho,
 )
-from ...privacy.accounting.measures import Asked
+from ...privacy.accounting.measures import LossRequest
 from .. import results
 from ..accuracy import possible
 from ..private import Private
@@ -33,25 +40,25 @@ from . import split as splits
 
 #: A part is called by its column, None for all of them, and its statistic.
 Name = tuple[Any, str]
-Parts = Mapping[Name, Unreleased]
+Bundled = Mapping[Name, Unreleased]
 Combine = Callable[[dict[Name, Any]], Any]
 #: Of which columns each part is asked, in order.
 Columns = Mapping[Name, Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Together(Private):
+class ReleaseBundle(Private):
     """Answers that are asked for together. Nothing is computed or charged until a loss is given."""
 
-    _parts: Parts
+    _unreleased: Bundled
     _shares: tuple[Fraction, ...]
     _combine: Combine
     _columns: Columns
 
     _is_answer: ClassVar[bool] = True
 
-    @quiet
-    def release(self, *, epsilon: object = None, **more: Unpack[More]) -> Any:
+    @hide_internals
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """All answers, in one table. Each has its own entry in the ledger and its own record.
 
         *Guarantee*: differential privacy of the unit with the sum of the losses, which is epsilon
@@ -59,16 +66,16 @@ class Together(Private):
         """
         with splits.share(epsilon, more) as (epsilon, more):
             losses = split(self._shares, epsilon, **more)
-            queries = [p._query(a) for p, a in zip(self._parts.values(), losses, strict=True)]
-            released = dict(zip(self._parts, release_all(queries), strict=True))
+            queries = [p._query(a) for p, a in zip(self._unreleased.values(), losses, strict=True)]
+            released = dict(zip(self._unreleased, release_all(queries), strict=True))
         records = possible.in_order(_counted(released), self._columns)
         combined = self._combine({name: each.estimate() for name, each in records.items()})
-        for warned in dict.fromkeys(part._caution for part in self._parts.values()):
+        for warned in dict.fromkeys(part._warning for part in self._unreleased.values()):
             if warned:
-                caution(warned)
+                warn_user(warned)
         return results.gathered(combined, {_title(name): each for name, each in records.items()})
 
-    @quiet
+    @hide_internals
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -78,22 +85,22 @@ class Together(Private):
             f"each alone, which has an .{name} if it can. Nothing was computed or charged. {self!r}"
         )
 
-    @quiet
+    @hide_internals
     def __repr__(self) -> str:
-        asked = ", ".join(part._what for part in self._parts.values())
+        asked = ", ".join(part._what for part in self._unreleased.values())
         return f"<unreleased {asked}: nothing computed or charged; ask .release(epsilon=…)>"
 
 
-def together(
-    parts: Parts,
+def bundle(
+    parts: Bundled,
     shares: Mapping[Name, Fraction],
     combine: Combine,
     columns: Columns,
     epsilon: object,
-    **more: Unpack[More],
+    **more: Unpack[ReleaseOptions],
 ) -> Any:
     """The released answers if a loss is given, else the unreleased ones."""
-    asked = Together(parts, tuple(shares[name] for name in parts), combine, columns)
+    asked = ReleaseBundle(parts, tuple(shares[name] for name in parts), combine, columns)
     return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
 
 
@@ -112,7 +119,9 @@ def _title(name: Name) -> str:
     return statistic if column is None else f"{statistic} of {column}"
 
 
-def split(shares: Sequence[Fraction], epsilon: object, **more: Unpack[More]) -> list[Asked]:
+def split(
+    shares: Sequence[Fraction], epsilon: object, **more: Unpack[ReleaseOptions]
+) -> list[LossRequest]:
     """What each part may cost: exact shares, of which the last is all that is left."""
     delta, rho = more.get("delta"), more.get("rho")
     terms = current().terms
@@ -144,7 +153,7 @@ def shares_of(names: Sequence[Name], weights: object) -> dict[Name, Fraction]:
         return dict.fromkeys(names, Fraction(1, len(names)))
     if not isinstance(weights, Mapping):
         raise QueryError(
-            f"weights={shown(weights)} must be a dict of shares by statistic, such as "
+            f"weights={quoted(weights)} must be a dict of shares by statistic, such as "
             "{'mean': 2, 'count': 1}: agg divides epsilon by them. Weights of rows are for one "
             "statistic alone, as in mean(weights=frame['w'], weight_bounds=…). Nothing was "
             "computed or charged."
@@ -159,7 +168,7 @@ def shares_of(names: Sequence[Name], weights: object) -> dict[Name, Fraction]:
         found[name] = parse_budget(weights[known[0]], f"weights of {name[1]!r}")
     unused = [each for each in weights if each not in used]
     if unused:
-        raise QueryError(f"weights= names {shown(unused[0])}, which is not asked for.")
+        raise QueryError(f"weights= names {quoted(unused[0])}, which is not asked for.")
     whole = sum(found.values(), Fraction(0))
     return {name: share / whole for name, share in found.items()}
 

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import pandas as pd
 
-from ...errors import BudgetExceeded, SessionError, quiet
+from ...errors import BudgetExceeded, SessionError, hide_internals
 from ...ledger.ledger import Ledger
-from ...ledger.storage.store import Answer, Entry
-from ...privacy.accounting.composition import Spending
+from ...ledger.storage.store import Entry, StoredRelease
+from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ...privacy.accounting.measures import NOTHING
 from ...privacy.mechanisms.base import Mechanism
@@ -33,8 +33,8 @@ class _Account:
     """A ledger as it was at the first release of a preview, and as it would be."""
 
     ledger: Ledger
-    before: Spending
-    after: Spending
+    before: ParallelComposition
+    after: ParallelComposition
 
 
 class Preview:
@@ -49,7 +49,7 @@ class Preview:
         self._outside: dict[str, object] | None = None  # what was around its block
         self._is_over = False
 
-    @quiet
+    @hide_internals
     def __enter__(self) -> Preview:
         if self._outside is not None:
             raise SessionError(f"a preview is for one block; make another: dp.preview(). {NOTHING}")
@@ -79,7 +79,7 @@ class Preview:
             # Once an answer was made of nothing, what follows may come out as another question than
             # it will be: as one that was answered before, or that was asked twice.
             if not self._is_blank:
-                before = ledger.answer(draft.key, query.asked.draw)
+                before = ledger.stored(draft.key, query.asked.draw)
             is_free = before is not None
         else:
             is_free = self._was_answered(ledger, draft.key, query.asked.draw)
@@ -91,15 +91,15 @@ class Preview:
         if before is not None:
             return record_of(query, mechanism, before, name)
         self._is_blank = True
-        blank = mechanism.blank(query.statistic.size)
+        dummy = mechanism.dummy_output(query.statistic.size)
         entry = replace(draft, loss=loss, status=PREVIEW)
         draw = query.asked.draw or self._next(ledger, draft.key)
-        return record_of(query, mechanism, Answer(entry, blank, draw), name)
+        return record_of(query, mechanism, StoredRelease(entry, dummy, draw), name)
 
     def _next(self, ledger: Ledger, key: str) -> int:
         """Which draw of its query a fresh release is."""
         kept = 0
-        while key and ledger.answer(key, kept + 1) is not None:
+        while key and ledger.stored(key, kept + 1) is not None:
             kept += 1
         return kept + self._bought[key] if key else 0
 
@@ -108,7 +108,7 @@ class Preview:
         if not (key and draw):
             return False
         before = draw - self._bought[key]
-        return before < 1 or ledger.answer(key, before) is not None
+        return before < 1 or ledger.stored(key, before) is not None
 
     @property
     def loss(self) -> Loss:

@@ -18,8 +18,8 @@ from ...errors import (
     ReleaseFailed,
     SessionError,
     StoreError,
-    quiet,
-    shown,
+    hide_internals,
+    quoted,
 )
 from ...privacy.accounting import conversions
 from ...privacy.accounting.losses import (
@@ -27,7 +27,7 @@ from ...privacy.accounting.losses import (
     Delta,
     Epsilon,
     Loss,
-    More,
+    ReleaseOptions,
     Rho,
     gives_loss,
     parse_budget,
@@ -44,16 +44,16 @@ MOST = 100_000
 
 
 @dataclass(frozen=True)
-class _Whole:
+class _SharedLoss:
     """What is shared, of which one of ε and ρ is given."""
 
     epsilon: Epsilon | None
     delta: Delta | None
     rho: Rho | None
 
-    def part(self, share: Fraction) -> _Whole:
+    def fraction(self, share: Fraction) -> _SharedLoss:
         """An exact part of it."""
-        return _Whole(
+        return _SharedLoss(
             None if self.epsilon is None else Epsilon(self.epsilon * share),
             None if self.delta is None else Delta(self.delta * share),
             None if self.rho is None else Rho(self.rho * share),
@@ -70,9 +70,9 @@ class _Whole:
 class Split:
     """A loss in shares: see `split`. In its block each release takes the next share."""
 
-    def __init__(self, whole: _Whole, parts: Sequence[Fraction]) -> None:
+    def __init__(self, whole: _SharedLoss, parts: Sequence[Fraction]) -> None:
         self._whole = whole
-        self._parts = tuple(parts)
+        self._fractions = tuple(parts)
         self._free = list(range(len(parts)))
         self._lock = threading.Lock()
         self._outside: dict[str, object] | None = None  # what was around its block
@@ -81,7 +81,7 @@ class Split:
     @property
     def shares(self) -> tuple[Loss, ...]:
         """What each release may cost, in order."""
-        return tuple(self._whole.part(part).loss for part in self._parts)
+        return tuple(self._whole.fraction(part).loss for part in self._fractions)
 
     @property
     def left(self) -> int:
@@ -90,11 +90,11 @@ class Split:
 
     def copy(self) -> Split:
         """One of its own that has the same shares left: for previews."""
-        other = Split(self._whole, self._parts)
+        other = Split(self._whole, self._fractions)
         other._free = list(self._free)
         return other
 
-    @quiet
+    @hide_internals
     def __enter__(self) -> Split:
         if self._outside is not None:
             raise SessionError(f"a split is for one block; make another: dp.split(…). {NOTHING}")
@@ -115,7 +115,7 @@ class Split:
         with self._lock:
             if self._free:
                 return self._free.pop(0)
-        number = len(self._parts)
+        number = len(self._fractions)
         raise QueryError(
             f"this split of {self._whole} has {number} {'share' if number == 1 else 'shares'}, and "
             f"all are taken. Give it more, as in into={number + 1}, or release outside its block. "
@@ -130,10 +130,10 @@ class Split:
             if not self._free:
                 return Loss()
             first = self._free[0]
-            rest = self._joined([self._parts[i] for i in self._free])
-            whole = self._whole.part(rest)
+            rest = self._joined([self._fractions[i] for i in self._free])
+            whole = self._whole.fraction(rest)
             if max(whole.epsilon or 0, whole.rho or 0) <= LARGEST:
-                self._parts = (*self._parts[:first], rest, *self._parts[first + 1 :])
+                self._fractions = (*self._fractions[:first], rest, *self._fractions[first + 1 :])
                 self._free = [first]
             return self.shares[first]
 
@@ -150,22 +150,22 @@ class Split:
         with self._lock:
             bisect.insort(self._free, number)
 
-    def filled(self, number: int, more: More) -> tuple[object, More]:
+    def filled(self, number: int, more: ReleaseOptions) -> tuple[object, ReleaseOptions]:
         """The loss of a share, with what else a release says."""
-        part = self._whole.part(self._parts[number])
+        part = self._whole.fraction(self._fractions[number])
         said: dict[str, object] = {**more, "rho": part.rho}
         if part.delta is not None:
             own = more.get("delta")
             if own is not None and parse_delta(own) > part.delta:
                 raise QueryError(
-                    f"delta={shown(own)} is more than the {part.delta} of its share in this split. "
-                    f"Leave delta= out, or give the split more. {NOTHING}"
+                    f"delta={quoted(own)} is more than the {part.delta} of its share in this "
+                    f"split. Leave delta= out, or give the split more. {NOTHING}"
                 )
             said["delta"] = part.delta if own is None else own
-        return part.epsilon, cast(More, said)
+        return part.epsilon, cast(ReleaseOptions, said)
 
     def __repr__(self) -> str:
-        return f"<split of {self._whole} into {len(self._parts)}, {self.left} left>"
+        return f"<split of {self._whole} into {len(self._fractions)}, {self.left} left>"
 
 
 def running() -> Split | None:
@@ -174,7 +174,7 @@ def running() -> Split | None:
     return None if found is None or found._is_over else found
 
 
-def answers(depth: int = 0) -> bool:
+def answers_now(depth: int = 0) -> bool:
     """Whether a call without a loss is answered now: one that a block makes, not dppandas itself.
     ``depth``: 1 within a method that counts itself as `inside`."""
     return running() is not None and context.here().depth <= depth
@@ -189,7 +189,7 @@ def inside() -> Iterator[bool]:
 
 
 @contextmanager
-def share(epsilon: object, more: More) -> Iterator[tuple[object, More]]:
+def share(epsilon: object, more: ReleaseOptions) -> Iterator[tuple[object, ReleaseOptions]]:
     """What a release may cost: what it says, or in a split the next share.
 
     A share is taken unless the release was refused; whatever else stopped it, it may be charged.
@@ -200,9 +200,9 @@ def share(epsilon: object, more: More) -> Iterator[tuple[object, More]]:
         return
     if gives_loss(epsilon, more):
         raise QueryError(
-            f"in a split no release says a loss of its own: it takes one of {len(split._parts)} "
-            "shares. Leave epsilon= (or rho=, within=) out here, or release outside the block. "
-            f"{NOTHING}"
+            "in a split no release says a loss of its own: it takes one of "
+            f"{len(split._fractions)} shares. Leave epsilon= (or rho=, within=) out here, or "
+            f"release outside the block. {NOTHING}"
         )
     number = split.take()
     try:
@@ -216,8 +216,8 @@ def share(epsilon: object, more: More) -> Iterator[tuple[object, More]]:
 
 @contextmanager
 def program(
-    epsilon: object, more: More, has_begun: Callable[[], bool]
-) -> Iterator[tuple[object, More]]:
+    epsilon: object, more: ReleaseOptions, has_begun: Callable[[], bool]
+) -> Iterator[tuple[object, ReleaseOptions]]:
     """What a program of releases may cost: what it says, or one share for all of it. In its block
     no split runs, and once it has begun it keeps its share, whatever stops it."""
     stopped: DPError | None = None
@@ -233,7 +233,7 @@ def program(
         raise stopped
 
 
-@quiet
+@hide_internals
 def split(
     epsilon: object = None,
     *,
@@ -277,18 +277,18 @@ def split(
         raise MissingArgument(
             f"a split shares either epsilon= or rho=: dp.split(epsilon=1, into=4). {NOTHING}"
         )
-    parts = _parts(into, weights)
-    whole = _Whole(
+    parts = _fractions(into, weights)
+    whole = _SharedLoss(
         None if epsilon is None else parse_budget(epsilon),
         None if delta is None else parse_delta(delta),
         None if rho is None else parse_rho(rho),
     )
-    for part in map(whole.part, (min(parts), max(parts))):
+    for part in map(whole.fraction, (min(parts), max(parts))):
         current().terms.asked(part.epsilon, rho=part.rho, delta=part.delta)
     return Split(whole, parts)
 
 
-def _parts(into: object, weights: object) -> list[Fraction]:
+def _fractions(into: object, weights: object) -> list[Fraction]:
     """Each release's part of the whole."""
     if into is not None and weights is not None:
         raise QueryError(f"weights= say how many releases there are: leave into= out. {NOTHING}")
@@ -302,7 +302,7 @@ def _parts(into: object, weights: object) -> list[Fraction]:
         return [Fraction(1, number)] * number
     if not isinstance(weights, list | tuple) or not 1 <= len(weights) <= MOST:
         raise QueryError(
-            f"weights={shown(weights)} must be a list of numbers above 0, one for each release, "
+            f"weights={quoted(weights)} must be a list of numbers above 0, one for each release, "
             f"such as [2, 1, 1]. {NOTHING}"
         )
     each = [parse_budget(weight, "weights") for weight in weights]

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from ...engines.base import Engine
-from ...errors import QueryError, SourceError, quiet, shown
-from ...privacy.accounting.losses import More
-from ...privacy.accounting.measures import Asked
-from ...privacy.accuracy.combined import Joint, is_additive
+from ...errors import QueryError, SourceError, hide_internals, quoted
+from ...privacy.accounting.losses import ReleaseOptions
+from ...privacy.accounting.measures import LossRequest
+from ...privacy.accuracy.combined import CombinedNoise, is_additive
 from ...privacy.mechanisms.selection import Selection
 from .. import results
 from ..blocks import split
@@ -24,7 +24,7 @@ from .looks import bought, joined, was_stopped
 NOTHING = "Nothing was computed or charged."
 
 
-@quiet
+@hide_internals
 def combine(*answers: Any) -> Any:
     """Releases of one query made one answer, surer than each, for nothing.
 
@@ -55,17 +55,17 @@ def combine(*answers: Any) -> Any:
     >>> one.error(), other.error(), both.error()
     (30, 15, 13)
     """
-    return results.answer(_combined([_record(each) for each in answers]))
+    return results.released_value(_combined([_record(each) for each in answers]))
 
 
-@quiet
+@hide_internals
 def refine(
     result: Any,
     *,
     epsilon: object = None,
     until: object = None,
     looks: object = None,
-    **more: Unpack[More],
+    **more: Unpack[ReleaseOptions],
 ) -> Any:
     """Another release of the query of a result, bought and combined with it; or with ``until=`` as
     many as it takes to know the answer within an error.
@@ -125,17 +125,17 @@ def refine(
     query, engine = _again(before._query, before.ledger)
     if until is None:
         asked = current().terms.asked(epsilon, **more)
-        return results.answer(_once_more(before, query, engine, asked))
-    return results.answer(bought(before, query, engine, until, looks, more))
+        return results.released_value(_once_more(before, query, engine, asked))
+    return results.released_value(bought(before, query, engine, until, looks, more))
 
 
-def _once_more(before: Record, query: Query, engine: Engine, asked: Asked) -> Record:
+def _once_more(before: Record, query: Query, engine: Engine, asked: LossRequest) -> Record:
     """What a result is made of, and the next draw at a loss."""
-    _check_fixed(before.parts)
+    _check_fixed(before.components)
     query = replace(query, asked=asked)
     if asked.draw:
         key = query.key
-        last = max((part.draw for part in before.parts if part._query.key == key), default=0)
+        last = max((part.draw for part in before.components if part._query.key == key), default=0)
         query = replace(query, asked=replace(asked, draw=last + 1))
     return _combined([before, release(query, engine)])
 
@@ -150,7 +150,7 @@ def _record(answer: Any) -> Record:
 def _check_goal(epsilon: object, until: object, looks: object, within: object) -> None:
     if until is None and within is not None:
         raise QueryError(
-            f"within={shown(within)}: to buy until an error suffices, say until=, which fixes its "
+            f"within={quoted(within)}: to buy until an error suffices, say until=, which fixes its "
             f"looks beforehand. {NOTHING}"
         )
     if until is None and looks is not None:
@@ -166,11 +166,11 @@ def _combined(records: Sequence[Record]) -> Record:
     if len(records) < 2:
         raise QueryError(f"dp.combine takes two or more results. {NOTHING}")
     _check(records)
-    parts = sorted((p for each in records for p in each.parts), key=lambda p: p.number)
+    parts = sorted((p for each in records for p in each.components), key=lambda p: p.number)
     _check_fixed(parts)
     statistic = records[0].statistic
     laws = [part._law for part in parts]
-    law = Joint.of(laws, statistic.layout.integer, statistic.size)  # type: ignore[arg-type]
+    law = CombinedNoise.of(laws, statistic.layout.integer, statistic.size)  # type: ignore[arg-type]
     return joined(records[0], parts, law)
 
 
@@ -179,7 +179,7 @@ def _combined(records: Sequence[Record]) -> Record:
 
 def _check(records: Sequence[Record]) -> None:
     """Refuse what is not of the same integers with noise, or not another release of them."""
-    parts = [part for each in records for part in each.parts]
+    parts = [part for each in records for part in each.components]
     for part in parts:
         same_rows.check_real(part)
         _check_noise(part)
@@ -239,29 +239,29 @@ def _check_known(part: Record) -> None:
 def _again(query: Query, ledger: str) -> tuple[Query, Engine]:
     """The query on what the running session holds of its source, and the engine that reads it."""
     source = query.source
-    holding = current().holdings.get(source.name)
+    held = current().sources.get(source.name)
     instead = f"Or ask the query again with fresh=True, and dp.combine the two. {NOTHING}"
-    if holding is None or not holding.source.verified:
+    if held is None or not held.source.verified:
         raise SourceError(
             f"the running session doesn't hold source {source.name!r}: protect it with "
             f"dp.protect first. {instead}"
         )
-    if holding.source.version != source.version:
+    if held.source.version != source.version:
         raise SourceError(
-            f"the running session holds version {holding.source.version!r} of {source.name!r}, "
+            f"the running session holds version {held.source.version!r} of {source.name!r}, "
             f"and this is a release of version {source.version!r}: other data. {NOTHING}"
         )
-    if holding.ledger != ledger:
+    if held.ledger != ledger:
         raise SourceError(
             f"this is a release of {source.name!r} in another ledger, by which other rows may have "
             f"been used. Releases of several kernels need a store: dp.session(store=…). {NOTHING}"
         )
-    engine: Engine | None = holding.engine
+    engine: Engine | None = held.engine
     if source.made:
-        engine = made_tables.get((holding.source.id, source.made))
+        engine = made_tables.get((held.source.id, source.made))
     if engine is None:
         raise SourceError(
             f"the table of '{query}', made of {source.name!r} by per_unit, is held by nobody any "
             f"more: make it again, keep it in a variable, and refine then. {instead}"
         )
-    return replace(query, source=replace(source, id=holding.source.id)), engine
+    return replace(query, source=replace(source, id=held.source.id)), engine

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...errors import QueryError, RecordError, quiet
-from ...privacy.accuracy.combined import Joint
+from ...errors import QueryError, RecordError, hide_internals
+from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.noise import DiscreteLaplace
 from ...rows.expressions import EVERY, Expression
 from ...statistics import Contingency, Count
@@ -40,7 +40,7 @@ MOST_STEPS = 3000
 NEAR = 1e-2
 
 
-@quiet
+@hide_internals
 def consistent(*tables: Any) -> Any:
     """Released tables of counts, made non-negative, and with margins that agree.
 
@@ -113,7 +113,7 @@ def _record_of(table: Any) -> Record:
 
 def _check_rows(records: Sequence[Record]) -> None:
     """Refuse tables that needn't agree: one alone agrees with itself, whosever rows it counts."""
-    parts = [part for record in records for part in record.parts]
+    parts = [part for record in records for part in record.components]
     for part in parts:
         same_rows.check_real(part)
     if len(records) > 1:
@@ -197,7 +197,7 @@ def _margin(record: Record, levels: Mapping[Expression, tuple[Any, ...]]) -> Mar
 
 def _variance(law: Any) -> float:
     """Of one noise: 2a/(1-a)² = 1/(2 sinh²(1/(2·scale))), a = exp(-1/scale); or σ²."""
-    if isinstance(law, Joint):
+    if isinstance(law, CombinedNoise):
         return law.variance
     if isinstance(law, DiscreteLaplace):
         return float(0.5 / math.sinh(min(300.0, 0.5 / float(law.scale))) ** 2)

@@ -16,16 +16,16 @@ from ...engines.base import Engine
 from ...errors import BudgetExceeded, QueryError
 from ...privacy.accounting.losses import (
     LARGEST,
-    Cost,
     Epsilon,
     Loss,
-    More,
+    LossOptions,
+    ReleaseOptions,
     Rho,
     known_only,
     parse_budget,
 )
-from ...privacy.accounting.measures import NOTHING, Asked
-from ...privacy.accuracy.combined import Look
+from ...privacy.accounting.measures import NOTHING, LossRequest
+from ...privacy.accuracy.combined import NoiseAtLook
 from ...privacy.sampling import entropy
 from ...rows.facts.units import whole_number
 from ...statistics import Statistic
@@ -33,9 +33,9 @@ from .. import target_error
 from ..accuracy import expected, units
 from ..blocks import preview
 from ..query import Query
-from ..records import Record, known
+from ..records import Record, registered
 from ..release import release
-from ..target_error import Goal
+from ..target_error import TargetError
 
 #: How many looks there are, if nobody says so, and at most: each costs as much as all before it.
 LOOKS, MOST = 3, 12
@@ -45,16 +45,18 @@ AIM = 0.9
 
 
 @dataclass(frozen=True)
-class Looking(Asked):
+class LookLossRequest(LossRequest):
     """What one look of a series may cost. By its series, which is a part of the key, it is no query
     that was asked before: its noise is independent of all that anybody has seen."""
+
+    canonical_name: ClassVar[str] = "Looking"
 
     looks: int = 1
     series: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
-class Plan(Goal):
+class LookPlan(TargetError):
     """The least loss at which one look would do, going by what is known."""
 
     word: ClassVar[str] = "until"
@@ -69,14 +71,14 @@ class Plan(Goal):
 
 
 def bought(
-    before: Record, query: Query, engine: Engine, until: object, looks: object, more: More
+    before: Record, query: Query, engine: Engine, until: object, looks: object, more: ReleaseOptions
 ) -> Record:
     """What some looks at a query tell together, planned by an answer to it."""
     plan, rest, most = _planned(before, query, until, looks, more)
     first = plan.solved(lambda asked: replace(query, asked=asked), **rest)
     if first.draw and _suffices(before, plan):  # unless a fresh one is asked for
         return before
-    series = (plan.within, plan.confidence, *((p._query.key, p.draw) for p in before.parts))
+    series = (plan.within, plan.confidence, *((p._query.key, p.draw) for p in before.components))
     queries = [replace(query, asked=_look(first, i, plan.looks, series)) for i in range(plan.looks)]
     price = sum((each.asked.charged(each.loss(each.mechanism())) for each in queries), Loss())
     begun: list[Record] = []
@@ -101,12 +103,12 @@ def bought(
         return preview.all_or_none(program)
     except BudgetExceeded as error:
         kept = bool(begun) and not any(each.preview for each in begun)
-        raise _too_dear(error, plan, price, kept) from None
+        raise _cannot_afford(error, plan, price, kept) from None
 
 
 def _planned(
-    before: Record, query: Query, until: object, looks: object, more: More
-) -> tuple[Plan, Cost, Epsilon | None]:
+    before: Record, query: Query, until: object, looks: object, more: ReleaseOptions
+) -> tuple[LookPlan, LossOptions, Epsilon | None]:
     """From arguments: what is wanted, how it is paid for, and the most that may be."""
     known_only(more)
     others = ("rho", "within", "expected_rows")
@@ -128,7 +130,7 @@ def _planned(
         )
     said, most = more.get("confidence"), more.get("at_most")
     ruler = None if statistic.in_ranks else statistic.layout.ruler
-    plan = Plan(
+    plan = LookPlan(
         target_error.goal_of(until, ruler, query.what, "until"),
         expected.CONFIDENCE if said is None else expected.parse_confidence(said),
         None,
@@ -136,7 +138,7 @@ def _planned(
         known=before._noisy,
         looks=1 if is_public else number,
     )
-    rest: Any = {k: v for k, v in more.items() if k in Cost.__annotations__}
+    rest: Any = {k: v for k, v in more.items() if k in LossOptions.__annotations__}
     return plan, rest, None if most is None else parse_budget(most, "at_most")
 
 
@@ -149,7 +151,7 @@ def _is_public(query: Query) -> bool:
     return True
 
 
-def _suffices(before: Record, plan: Plan) -> bool:
+def _suffices(before: Record, plan: LookPlan) -> bool:
     """Whether the result itself is near enough. Where it decides its error, it isn't given in the
     place of looks: their interval holds whatever was seen before."""
     error = max(before._errors(plan.confidence), default=math.inf)
@@ -163,7 +165,7 @@ def _suffices(before: Record, plan: Plan) -> bool:
     )
 
 
-def _look(first: Asked, place: int, looks: int, series: tuple[Any, ...]) -> Looking:
+def _look(first: LossRequest, place: int, looks: int, series: tuple[Any, ...]) -> LookLossRequest:
     """What a look may cost: as much as all before it."""
     times = 2 ** max(0, place - 1)
     epsilon = None if first.epsilon is None else Epsilon(first.epsilon * times)
@@ -172,13 +174,15 @@ def _look(first: Asked, place: int, looks: int, series: tuple[Any, ...]) -> Look
             f"look {place + 1} of {looks} would cost ε = {epsilon}, and above {LARGEST} nothing is "
             f"protected: give fewer looks=, or a larger until=. {NOTHING}"
         )
-    said = {field.name: getattr(first, field.name) for field in fields(Asked)}
+    said = {field.name: getattr(first, field.name) for field in fields(LossRequest)}
     rho = None if first.rho is None else Rho(first.rho * times)
-    return Looking(**{**said, "epsilon": epsilon, "rho": rho}, looks=looks, series=(place, *series))
+    return LookLossRequest(
+        **{**said, "epsilon": epsilon, "rho": rho}, looks=looks, series=(place, *series)
+    )
 
 
-def _law(laws: Sequence[Any], statistic: Statistic, looks: int) -> Look:
-    return Look.after(laws, statistic.layout.integer, statistic.size, looks)
+def _law(laws: Sequence[Any], statistic: Statistic, looks: int) -> NoiseAtLook:
+    return NoiseAtLook.after(laws, statistic.layout.integer, statistic.size, looks)
 
 
 def _joined(parts: Sequence[Record], looks: int) -> Record:
@@ -190,7 +194,7 @@ def _joined(parts: Sequence[Record], looks: int) -> Record:
 def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
     """The record of what some releases tell together, in the shape of the first."""
     latest = parts[-1]
-    return known(
+    return registered(
         replace(
             first,
             id=entropy.identifier(),
@@ -203,7 +207,7 @@ def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
             draw=0,
             _law=law,
             _noisy=law.join([part._noisy for part in parts]),
-            _parts=tuple(parts),
+            _components=tuple(parts),
             _shown=None,
             _beside=None,
             preview=any(part.preview for part in parts),
@@ -211,7 +215,7 @@ def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
     )
 
 
-def _is_enough(found: Record, plan: Plan) -> bool:
+def _is_enough(found: Record, plan: LookPlan) -> bool:
     return largest(found.statistic, found._noisy, found._law, plan.confidence) <= plan.within
 
 
@@ -221,7 +225,9 @@ def largest(statistic: Statistic, noisy: Sequence[Any], law: Any, confidence: fl
     return max((math.inf if error != error else error for error in errors), default=0.0)
 
 
-def _too_dear(error: BudgetExceeded, plan: Plan, price: Loss, kept: bool) -> BudgetExceeded:
+def _cannot_afford(
+    error: BudgetExceeded, plan: LookPlan, price: Loss, kept: bool
+) -> BudgetExceeded:
     """What to say where the budget can't pay for all looks; or no more, for somebody else took it
     between two of them."""
     symbol, number = "ρ" if price.rho else "ε", plan.looks
@@ -238,4 +244,4 @@ def _too_dear(error: BudgetExceeded, plan: Plan, price: Loss, kept: bool) -> Bud
 def was_stopped(part: Record) -> bool:
     """Whether answers decided how many releases there are beside it."""
     asked = part._query.asked
-    return isinstance(asked, Looking) and asked.looks > 1
+    return isinstance(asked, LookLossRequest) and asked.looks > 1

@@ -234,39 +234,39 @@ class ByBranch(Expression):
     stability is the number of its branches, and each branch is row-wise.
     """
 
-    parts: tuple[Expression, ...]
+    branches: tuple[Expression, ...]
 
     is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
-        return self.parts[chunk.branch].vector(chunk)
+        return self.branches[chunk.branch].vector(chunk)
 
     def truth(self, chunk: Chunk) -> Mask:
-        return self.parts[chunk.branch].truth(chunk)
+        return self.branches[chunk.branch].truth(chunk)
 
     def declared(self, domain: Domain) -> Declaration | None:
         """What all branches declare alike; else the range of all, if they are numbers."""
-        declared = [part.declared(domain) for part in self.parts]
+        declared = [part.declared(domain) for part in self.branches]
         if all(repr(each) == repr(declared[0]) for each in declared):
             return declared[0]
-        ranges = [part.bounds(domain) for part in self.parts]
+        ranges = [part.bounds(domain) for part in self.branches]
         known = [each for each in ranges if each is not None]
         if len(known) < len(ranges):
             return None
         return Bounds(min(b.lower for b in known), max(b.upper for b in known))
 
     def _kind(self, schema: Schema) -> Kind:
-        return one_of(self.parts, schema)
+        return one_of(self.branches, schema)
 
     def at(self, branch: int) -> Any:
-        return self.parts[branch]
+        return self.branches[branch]
 
     @property
     def is_truth(self) -> bool:
-        return all(part.is_truth for part in self.parts)
+        return all(part.is_truth for part in self.branches)
 
     def __str__(self) -> str:
-        return f"({' / '.join(map(str, self.parts))})"
+        return f"({' / '.join(map(str, self.branches))})"
 
 
 def by_branch(parts: Sequence[Expression]) -> Expression:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...errors import QueryError, shown
+from ...errors import QueryError, quoted
 from ..facts import kinds
 from ..facts.bounds import Bounds
 from ..facts.domain import Declaration
@@ -58,8 +58,8 @@ def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
     kind = expression.kind(facts.schema)
     if values and not any(kinds.can_hold(kind, value) for value in values):
         raise QueryError(
-            f"{expression} is of kind {kind}, and {shown(values[0])} is not: they are never equal. "
-            f"{_way_to(expression, kind, values[0])} {NOTHING}"
+            f"{expression} is of kind {kind}, and {quoted(values[0])} is not: they are never "
+            f"equal. {_way_to(expression, kind, values[0])} {NOTHING}"
         )
 
 
@@ -67,7 +67,7 @@ def _agree_declared(expression: Expression, declared: str, values: Sequence[Any]
     for value in values if declared else ():
         if _family(value) not in ("", declared):
             raise QueryError(
-                f"{expression} is declared as {declared}, and {shown(value)} is not: they are "
+                f"{expression} is declared as {declared}, and {quoted(value)} is not: they are "
                 f"never equal. {NOTHING}"
             )
 

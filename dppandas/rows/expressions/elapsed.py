@@ -32,7 +32,7 @@ from .base import Chunk, Domain, Expression
 Ticks = tuple[Integers, Integers, Mask]
 Floats = npt.NDArray[np.float64]
 #: Cells that a rule makes something of, and what.
-Part = tuple[Mask, Vector]
+Piece = tuple[Mask, Vector]
 
 #: Beyond, 64 bits of microseconds may not suffice.
 _FAR = 2.0**63 * (1 - 2.0**-50)
@@ -86,7 +86,7 @@ def computed(operation: str, left: Vector, right: Vector, numbers: Numbers) -> V
     return together([part for rule in rules for part in rule(a, b)], numbers)
 
 
-def together(parts: list[Part], numbers: Numbers) -> Vector:
+def together(parts: list[Piece], numbers: Numbers) -> Vector:
     """One column of cells of several sorts, which are numbers where no part has a cell."""
     parts = [(there, part) for there, part in parts if there.any()]
     if not numbers.null().all() or not parts:
@@ -97,14 +97,14 @@ def together(parts: list[Part], numbers: Numbers) -> Vector:
     return whole
 
 
-def negated(operand: Vector) -> Part:
+def negated(operand: Vector) -> Piece:
     """Durations, the other way round."""
     micros, nanos, none = vectors.durations(operand)
     zero = np.zeros_like(micros)
     return _duration(_added((zero, zero, none), (micros, nanos, none), -1))
 
 
-def without_sign(operand: Vector) -> Part:
+def without_sign(operand: Vector) -> Piece:
     """Durations, none below zero."""
     micros, nanos, none = vectors.durations(operand)
     zero = np.zeros_like(micros)
@@ -114,7 +114,7 @@ def without_sign(operand: Vector) -> Part:
     return _duration((micros, nanos, turned[2]))
 
 
-def same(operand: Vector) -> Part:
+def same(operand: Vector) -> Piece:
     """Durations as they are."""
     return _duration(vectors.durations(operand))
 
@@ -125,14 +125,14 @@ def _added(a: Ticks, b: Ticks, sign: int) -> Ticks:
     return a[0] + sign * b[0] + carry, nanos, a[2] | b[2] | far
 
 
-def _duration(ticks: Ticks) -> Part:
+def _duration(ticks: Ticks) -> Piece:
     return ~ticks[2], vectors.durations_from(*ticks)
 
 
-def _moved(sign: int) -> Callable[[Side, Side], Iterator[Part]]:
+def _moved(sign: int) -> Callable[[Side, Side], Iterator[Piece]]:
     """A time and how far it is moved."""
 
-    def rule(time: Side, length: Side) -> Iterator[Part]:
+    def rule(time: Side, length: Side) -> Iterator[Piece]:
         if length.length[2].all():
             return
         moved = _added(time.naive, length.length, sign)
@@ -178,28 +178,28 @@ def _on_the_wall(cell: Cell) -> Cell:
     return canonical(None) if nanos is None else instant(nanos, None)
 
 
-def _difference(a: Side, b: Side) -> Iterator[Part]:
+def _difference(a: Side, b: Side) -> Iterator[Piece]:
     yield _duration(_added(a.naive, b.naive, -1))
     yield _duration(_added(a.zoned, b.zoned, -1))
 
 
-def _lengths(sign: int) -> Callable[[Side, Side], Iterator[Part]]:
-    def rule(a: Side, b: Side) -> Iterator[Part]:
+def _lengths(sign: int) -> Callable[[Side, Side], Iterator[Piece]]:
+    def rule(a: Side, b: Side) -> Iterator[Piece]:
         yield _duration(_added(a.length, b.length, sign))
 
     return rule
 
 
-def _flipped(rule: Callable[[Side, Side], Iterator[Part]]) -> Callable[[Side, Side], Any]:
+def _flipped(rule: Callable[[Side, Side], Iterator[Piece]]) -> Callable[[Side, Side], Any]:
     return lambda a, b: rule(b, a)
 
 
-def _times(length: Side, number: Side) -> Iterator[Part]:
+def _times(length: Side, number: Side) -> Iterator[Piece]:
     """A multiple, exact for whole numbers, else to the nearest microsecond."""
     yield _duration(_scaled(length.length, number.number))
 
 
-def _by_number(length: Side, number: Side) -> Iterator[Part]:
+def _by_number(length: Side, number: Side) -> Iterator[Piece]:
     yield _duration(_divided(length.length, number.number))
 
 
@@ -227,10 +227,10 @@ def _divided(ticks: Ticks, divisor: Floats) -> Ticks:
     return exact, np.where(as_it_is, nanos, 0), none
 
 
-def _ratio(function: Callable[[Floats, Floats], Floats]) -> Callable[[Side, Side], Iterator[Part]]:
+def _ratio(function: Callable[[Floats, Floats], Floats]) -> Callable[[Side, Side], Iterator[Piece]]:
     """A number from two durations; the same division by zero as of numbers."""
 
-    def rule(a: Side, b: Side) -> Iterator[Part]:
+    def rule(a: Side, b: Side) -> Iterator[Piece]:
         none = a.length[2] | b.length[2]
         one, other = (micros + nanos / 1000 for micros, nanos, _ in (a.length, b.length))
         with np.errstate(all="ignore"):
@@ -240,7 +240,7 @@ def _ratio(function: Callable[[Floats, Floats], Floats]) -> Callable[[Side, Side
     return rule
 
 
-def _remainder(a: Side, b: Side) -> Iterator[Part]:
+def _remainder(a: Side, b: Side) -> Iterator[Piece]:
     """What is left of a duration; a divisor below a microsecond, or of zero, leaves nothing."""
     none = a.length[2] | b.length[2] | (b.length[0] == 0) | (a.length[1] != 0) | (b.length[1] != 0)
     micros = np.mod(a.length[0], np.where(none, 1, b.length[0]))

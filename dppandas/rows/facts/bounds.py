@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import QueryError, shown
+from ...errors import QueryError, quoted
 from .keys import SOURCE_ATTR
 from .spans import Ruler
 
@@ -41,17 +41,17 @@ class Bounds:
         if cls.is_named(value):
             value = (value["lower"], value["upper"])  # type: ignore[index]
         if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
-            raise QueryError(f"{hint}; not {shown(value)}. Nothing was charged.")
+            raise QueryError(f"{hint}; not {quoted(value)}. Nothing was charged.")
         try:
             if len(value) != 2 or any(isinstance(v, str | bytes | bool | np.bool_) for v in value):
                 raise TypeError
             lower, upper = (float(v) for v in value)
         except (TypeError, ValueError, OverflowError):
-            raise QueryError(f"{hint}; not {shown(value)}. Nothing was charged.") from None
+            raise QueryError(f"{hint}; not {quoted(value)}. Nothing was charged.") from None
         if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
-            raise QueryError(f"{hint}; not {shown(value)}. Nothing was charged.")
+            raise QueryError(f"{hint}; not {quoted(value)}. Nothing was charged.")
         if not math.isfinite(upper - lower) or max(abs(lower), abs(upper)) > 2.0**900:
-            raise QueryError(f"bounds {shown(value)} of {column!r} are too far apart.")
+            raise QueryError(f"bounds {quoted(value)} of {column!r} are too far apart.")
         return cls(lower + 0.0, upper + 0.0)  # + 0.0: one zero, not two
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import QueryError, shown
+from ...errors import QueryError, quoted
 from .bounds import Bounds
 from .keys import Keys, some_names
 from .spans import Span
@@ -26,7 +26,7 @@ def parse_domain(
     for column, declared in domain.items():
         if column not in columns:
             raise QueryError(
-                f"{said} names {shown(column)}, which is no column: {some_names(columns)}."
+                f"{said} names {quoted(column)}, which is no column: {some_names(columns)}."
             )
         is_named = Bounds.is_named(declared)
         is_pair = isinstance(declared, tuple) and len(declared) == 2

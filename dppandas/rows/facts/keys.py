@@ -19,7 +19,7 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 
-from ...errors import MissingArgument, QueryError, shown
+from ...errors import MissingArgument, QueryError, quoted
 from ..values import are_small, canonical, key
 
 #: Where a frame's attrs hold the token of its source.
@@ -135,7 +135,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     except QueryError as error:
         raise QueryError(f"{example}; {error}") from None
     except TypeError:  # an array of no dimension
-        raise QueryError(f"{example}; not {shown(value)}. Nothing was charged.") from None
+        raise QueryError(f"{example}; not {quoted(value)}. Nothing was charged.") from None
     if not labels:
         raise QueryError(f"{example}; it is empty. Nothing was charged.")
     if len(labels) > MOST_KEYS:

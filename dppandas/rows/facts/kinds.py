@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import QueryError, UnknownColumn, shown
+from ...errors import QueryError, UnknownColumn, quoted
 from .keys import is_missing, some_names
 
 Kind = str
@@ -202,7 +202,7 @@ def parse(kinds: object, columns: Collection[Any]) -> dict[Any, Kind]:
     if not isinstance(kinds, Mapping):
         raise QueryError(
             "kinds= must be a dict such as {'when': 'time', 'price': 'number'}, not "
-            f"{shown(kinds)}. Nothing was computed or charged."
+            f"{quoted(kinds)}. Nothing was computed or charged."
         )
     return {_column(name, columns): _kind(name, kind) for name, kind in kinds.items()}
 
@@ -211,7 +211,7 @@ def _column(name: Any, columns: Collection[Any]) -> Any:
     if name in columns:
         return name
     raise UnknownColumn(
-        f"kinds= names {shown(name)}, which is no column.{_near(name, map(str, columns))} The "
+        f"kinds= names {quoted(name)}, which is no column.{_near(name, map(str, columns))} The "
         f"columns: {some_names(columns)}. Nothing was computed or charged."
     )
 
@@ -221,7 +221,7 @@ def _kind(name: Any, kind: object) -> Kind:
         return str(kind)
     named = kind.__name__ if isinstance(kind, type) else str(kind)
     raise QueryError(
-        f"{shown(kind)} of {shown(name)} is no kind.{_near(_ALIASES.get(named, named), KINDS)} "
+        f"{quoted(kind)} of {quoted(name)} is no kind.{_near(_ALIASES.get(named, named), KINDS)} "
         f"Kinds are {', '.join(KINDS)}. Nothing was computed or charged."
     )
 

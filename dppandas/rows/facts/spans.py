@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import QueryError, shown
+from ...errors import QueryError, quoted
 from ..values import canonical, time_of
 from ..values.forms import tzinfo
 from ..values.objects import value_of
@@ -60,13 +60,13 @@ class Span:
         hint = (
             f"bounds of {column!r} must be two times or two durations, the lower first and both in "
             "one zone or in none, such as ('2020-01-01', '2020-12-31'), (pd.Timedelta(0), "
-            f"pd.Timedelta('7D')); not {shown(value)}. Nothing was charged."
+            f"pd.Timedelta('7D')); not {quoted(value)}. Nothing was charged."
         )
         families, exact, zones = zip(*(cell or ("", 0, None) for cell in cells), strict=True)
         if len({*families}) > 1 or len({*zones}) > 1 or exact[0] > exact[1]:
             raise QueryError(hint)
         if exact[1] - exact[0] > FURTHEST or max(map(abs, exact)) > FURTHEST:
-            raise QueryError(f"bounds {shown(value)} of {column!r} are too far apart or away.")
+            raise QueryError(f"bounds {quoted(value)} of {column!r} are too far apart or away.")
         return cls(families[0], exact[0], exact[1], zones[0])
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MissingArgument, QueryError, shown
+from ...errors import MissingArgument, QueryError, quoted
 from .keys import some_names
 
 #: The most rows of one unit that can be promised protection.
@@ -27,7 +27,7 @@ class Unit:
         rows = None if max_rows is None else whole_number(max_rows, "max_rows", 1, MOST_ROWS)
         if not isinstance(column, Hashable):
             raise QueryError(
-                f"unit={shown(column)}: name the column that says whose row it is. "
+                f"unit={quoted(column)}: name the column that says whose row it is. "
                 "Nothing was charged."
             )
         if column is None or (column == "row" and "row" not in columns):
@@ -39,14 +39,14 @@ class Unit:
             return cls()
         if column not in columns:
             raise QueryError(
-                f"unit={shown(column)} is no column. The columns: {some_names(columns)}."
+                f"unit={quoted(column)} is no column. The columns: {some_names(columns)}."
             )
         if rows is None:
             raise MissingArgument(
-                f"max_rows= is needed with unit={shown(column)}: at most so many rows of each unit "
-                "are used, and the noise grows with their number. 1 would keep one row of each "
-                "unit, and drop the others; dppandas never counts rows to choose it. Nothing was "
-                "computed or charged."
+                f"max_rows= is needed with unit={quoted(column)}: at most so many rows of each "
+                "unit are used, and the noise grows with their number. 1 would keep one row of "
+                "each unit, and drop the others; dppandas never counts rows to choose it. Nothing "
+                "was computed or charged."
             )
         return cls(column, rows)
 
@@ -66,7 +66,7 @@ def whole_number(
     if number is None or not good or (most is not None and number > most):
         limits = f" from {least:,} to {most:,}" if most is not None else f", {least:,} or more"
         raise QueryError(
-            f"{name}={shown(value)} must be a whole number{limits}{why}. Nothing was computed or "
+            f"{name}={quoted(value)} must be a whole number{limits}{why}. Nothing was computed or "
             "charged."
         )
     return number

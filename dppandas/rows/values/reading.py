@@ -217,8 +217,8 @@ def _numbers(values: npt.NDArray[Any], kinds: set[type]) -> Vector | None:
     return forms.of_array(found, missing if missing.any() else None)
 
 
-Read = Callable[[npt.NDArray[Any], set[type]], Vector | None]
-_UNIFORM: tuple[tuple[set[type], Read], ...] = (
+VectorReader = Callable[[npt.NDArray[Any], set[type]], Vector | None]
+_UNIFORM: tuple[tuple[set[type], VectorReader], ...] = (
     ({str, float}, _texts),
     ({bool}, _truths),
     ({int, float}, _numbers),

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...rows.facts.kinds import Schema
-from ..base import Read
-from ..layout import Interval, short
+from ..base import RowPass
+from ..layout import Interval, format_number
 from .counts import Count, clamped, rounded
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
@@ -146,7 +146,7 @@ class Contingency(Count):
         if self.share or not self.margins:
             return super().expected_at(law, confidence)
         wide = self._wide(law, confidence)
-        return f"± {short(wide[0])}, sums to ± {short(max(wide))}"
+        return f"± {format_number(wide[0])}, sums to ± {format_number(max(wide))}"
 
 
 def _share(low: int, high: int, all_low: int, all_high: int) -> Interval:
@@ -168,8 +168,8 @@ class Popularity(Count):
 
     selectable: ClassVar[bool] = False
 
-    def read(self, through: Read) -> Any:
-        exact = super().read(through)
+    def read(self, row_pass: RowPass) -> Any:
+        exact = super().read(row_pass)
         return sorted(exact, reverse=True)
 
     def _descending(self, noisy: Sequence[int]) -> list[Fraction]:

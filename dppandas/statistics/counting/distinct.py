@@ -32,16 +32,16 @@ class Distinct(Count):
     def counts_rows(self, schema: Schema) -> bool:
         return False
 
-    def moved(self, rows: int) -> int:
+    def l1_sensitivity(self, rows: int) -> int:
         return min(rows, len(self.cells))
 
-    def moved_most(self, rows: int) -> int:
+    def linf_sensitivity(self, rows: int) -> int:
         return 1
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         return self._counted([chunk], [keep])
 
-    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Partial:
+    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Partial:
         return self._counted(
             branches, [None if where is None else where.truth(chunk) for chunk in branches]
         )

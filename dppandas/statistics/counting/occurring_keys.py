@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...rows.accumulators import Total
+from ...rows.accumulators import SumAccumulator
 from ...rows.facts.kinds import Schema
-from ..base import Read
+from ..base import RowPass
 from ..layout import Interval
 from .counts import Count
 
 
 @dataclass(frozen=True)
-class Present(Count):
+class OccurringKeys(Count):
     """How many of K declared keys have a row: one integer; or by group, one for each consecutive
     K cells.
 
     Adding a unit of m rows can bring at most m cells that had no row, of which K count for one
     integer, and takes none away (proof: docs/proofs/presence.md).
     """
+
+    canonical_name: ClassVar[str] = "Present"
 
     groups: int = 1
 
@@ -35,15 +37,15 @@ class Present(Count):
         """How many there are in each group."""
         return len(self.cells) // self.groups
 
-    def moved(self, rows: int) -> int:
+    def l1_sensitivity(self, rows: int) -> int:
         return min(rows, len(self.cells))
 
-    def moved_most(self, rows: int) -> int:
+    def linf_sensitivity(self, rows: int) -> int:
         return min(rows, self.keys)
 
-    def read(self, through: Read) -> list[int]:
+    def read(self, row_pass: RowPass) -> list[int]:
         """From how many rows each key has."""
-        counts = through(self.over, lambda: Total(len(self.cells)))
+        counts = row_pass(self.over_branches, lambda: SumAccumulator(len(self.cells)))
         starts = range(0, len(counts), self.keys)
         return [sum(count > 0 for count in counts[i : i + self.keys]) for i in starts]
 

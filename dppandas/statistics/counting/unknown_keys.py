@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...errors import InternalError, QueryError
 from ...privacy.accounting.losses import NO_DELTA, Delta
-from ...privacy.accounting.measures import NOTHING, Asked
+from ...privacy.accounting.measures import NOTHING, LossRequest
 from ...privacy.mechanisms.base import Mechanism, Sensitivity
 from ...privacy.mechanisms.noise import DiscreteLaplace, additive
 from ...privacy.mechanisms.partition_selection import PartitionSelection
@@ -21,7 +21,7 @@ from ...rows.facts import kinds
 from ...rows.facts.kinds import Schema
 from ...rows.values import labels
 from ...rows.values.vectors import Mask
-from ..base import Partial, Read, Statistic
+from ..base import Partial, RowPass, Statistic
 from ..layout import Cells, Codes, Interval, Layout
 from ..moments.means import Mean
 from ..moments.norms import NormedSum
@@ -36,7 +36,7 @@ Entries = dict[str, tuple[tuple[Any, ...], tuple[int, ...]]]
 BY_LABEL = (Count, Sum, NormedSum, Mean, Variance)
 
 
-class Tally:
+class LabelAccumulator:
     """Adds up integers label by label."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Tally:
                 integers = tuple(a + b for a, b in zip(before[1], integers, strict=True))
             self._found[name] = label, integers
 
-    def join(self, other: Tally) -> None:
+    def join(self, other: LabelAccumulator) -> None:
         """Add another tally."""
         self.add(other.result(), 0)
 
@@ -97,13 +97,13 @@ class Sparse(Statistic, registered=False):
     def expressions(self) -> tuple[Expression, ...]:
         return self.by
 
-    def read(self, through: Read) -> Entries:
+    def read(self, row_pass: RowPass) -> Entries:
         """The integers of each label, by the label's name, in the order of `labels.rank`: that of
         the rows would be told by what is released."""
-        found = cast(Entries, through(self.over, Tally))
+        found = cast(Entries, row_pass(self.over_branches, LabelAccumulator))
         return dict(sorted(found.items(), key=_place))
 
-    def apart(self, one: Entries, other: Entries, selecting: bool) -> int:
+    def exact_distance(self, one: Entries, other: Entries, selecting: bool) -> int:
         """Over the labels of either; a label that isn't there has zeros."""
         moves = [abs(b - a) for a, b in self.side_by_side(one, other)]
         return max(moves, default=0) if selecting else sum(moves)
@@ -118,10 +118,10 @@ class Sparse(Statistic, registered=False):
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         raise InternalError("labels are read by `over`.")
 
-    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Any:
+    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Any:
         raise NotImplementedError
 
-    def laid(self, noisy: Sequence[Any]) -> Layout:
+    def released_layout(self, noisy: Sequence[Any]) -> Layout:
         """The labels told, as objects: whatever they are, the type of the index is the same."""
         columns = list(zip(*(label for label, _ in noisy), strict=True))
         columns = columns or [() for _ in self.names]
@@ -151,7 +151,7 @@ class Sparse(Statistic, registered=False):
 
 
 @dataclass(frozen=True)
-class Unknown(Sparse):
+class UndeclaredKeys(Sparse):
     """For each label that occurs, how many rows have it; with `inner`, its statistic as well.
 
     A row has one label, and adds 1 to its count and at most `inner.l1` to its other integers
@@ -162,6 +162,8 @@ class Unknown(Sparse):
     private. Of a count they follow from the law of what passed (`conditional`); the noise of the
     inner statistic has no part in what is told, so that its own do.
     """
+
+    canonical_name: ClassVar[str] = "Unknown"
 
     reading: ClassVar[int] = 2
     inner: Statistic | None = None
@@ -188,9 +190,9 @@ class Unknown(Sparse):
     def expressions(self) -> tuple[Expression, ...]:
         return self.by if self.inner is None else (*self.by, *self.inner.expressions())
 
-    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+    def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         epsilon, delta = loss_asked(asked)
-        rows = moved.l1 // self.l1
+        rows = sensitivity.l1 // self.l1
         if self.inner is None:
             return Threshold.calibrate(rows, epsilon, delta)
         keys = Threshold.calibrate(rows, epsilon / 2, delta)
@@ -201,8 +203,8 @@ class Unknown(Sparse):
             keys, cast(DiscreteLaplace, additive(half, values, alone=False)), (counts, values)
         )
 
-    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Entries:
-        tally = Tally()
+    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Entries:
+        tally = LabelAccumulator()
         for chunk in branches:
             codes, found = self._codes(chunk, None if where is None else where.truth(chunk))
             counts = np.bincount(codes, minlength=len(found) + 1)[: len(found), None]
@@ -216,7 +218,7 @@ class Unknown(Sparse):
             tally.add({name: (label, tuple(row)) for (name, label), row in pairs}, 0)
         return tally.result()
 
-    def _told(self, noisy: Sequence[Told]) -> tuple[Statistic, list[int]]:
+    def _inner_integers(self, noisy: Sequence[Told]) -> tuple[Statistic, list[int]]:
         """The inner statistic of the labels told, and its noisy integers."""
         inner = cast(Statistic, self.inner)
         rows = np.empty((len(noisy), inner.size), dtype=object)
@@ -250,7 +252,7 @@ class Unknown(Sparse):
     def estimate(self, noisy: Sequence[Any]) -> list[float]:
         if self.inner is None:
             return [clamped(count) for _, (count,) in noisy]
-        inner, flat = self._told(noisy)
+        inner, flat = self._inner_integers(noisy)
         return inner.estimate(flat)
 
     def intervals(self, noisy: Sequence[Any], half_width: int) -> list[Interval]:
@@ -304,14 +306,14 @@ class Unique(Sparse):
 
     whole_units: ClassVar[bool] = True
 
-    def moved_most(self, rows: int) -> int:
+    def linf_sensitivity(self, rows: int) -> int:
         return 1
 
-    def mechanism(self, asked: Asked, moved: Sensitivity) -> Mechanism:
+    def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         epsilon, delta = loss_asked(asked)
-        return PartitionSelection.calibrate(moved.l1, epsilon, delta)
+        return PartitionSelection.calibrate(sensitivity.l1, epsilon, delta)
 
-    def over(self, branches: Sequence[Chunk], where: Expression | None) -> Entries:
+    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Entries:
         """Pairs of unit and label, each once."""
         known: dict[str, int] = {}
         found: list[Any] = []
@@ -356,7 +358,7 @@ class Unique(Sparse):
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """From how many units on a label is told."""
-        return f"told from {law.surely(confidence):,} units"
+        return f"told from {law.released_from(confidence):,} units"
 
 
 def _place(entry: tuple[str, tuple[tuple[Any, ...], tuple[int, ...]]]) -> Any:

@@ -11,12 +11,12 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from ...privacy.accounting.measures import Asked
+from ...privacy.accounting.measures import LossRequest
 from ...rows.expressions import Chunk
 from ...rows.values.vectors import Mask
 from ..base import Partial, sum_by
 from .covariance_tables import BITS, ROWS, WHOLE, CovarianceTable
-from .fieller import Design, Sums
+from .fieller import Design, NoisySums
 from .second_moments import SecondMoments, complete
 from .sums import on_grid
 
@@ -39,7 +39,7 @@ class Covariance(CovarianceTable):
 
     complete: bool = False
 
-    def suited(self, asked: Asked) -> CovarianceTable:
+    def adapted_to(self, asked: LossRequest) -> CovarianceTable:
         """For Gaussian noise, complete rows and three columns or more, sums of all products in one
         vector: they have less noise than blocks. Public facts decide."""
         if not self.complete or asked.noise != "gaussian" or len(self.operands) < 3:
@@ -130,14 +130,14 @@ class Covariance(CovarianceTable):
 
     # from noisy integers to numbers
 
-    def sums(self, noisy: Sequence[int], i: int, j: int) -> Sums:
+    def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
         """The masses at the nodes, averaged over the blocks that tell."""
         who = (i,) if i == j else (min(i, j), max(i, j))
         blocks = sum({*who} <= {*block} for block in self.blocks)
         places = _places(self.blocks, who, self.nodes, self.states)
         share = blocks * WHOLE
         found = tuple(Fraction(sum(noisy[k] for k in each), share) for each in places)
-        return Sums(found, _design(self.nodes, len(who)), len(places[0]), share)
+        return NoisySums(found, _design(self.nodes, len(who)), len(places[0]), share)
 
 
 @lru_cache(maxsize=1024)

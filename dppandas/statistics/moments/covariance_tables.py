@@ -18,7 +18,15 @@ from ...rows.facts.bounds import Bounds
 from ...rows.facts.kinds import Schema
 from ..base import Statistic
 from ..layout import Interval
-from .fieller import Side, Sums, V, correlation_range, covariance_range, side_of, variance_range
+from .fieller import (
+    NoisySums,
+    Side,
+    V,
+    correlation_range,
+    covariance_range,
+    side_of,
+    variance_range,
+)
 
 #: What one row shares out, or the most that it adds to a sum: a power of two, so that products are
 #: rounded by a shift.
@@ -74,7 +82,7 @@ class CovarianceTable(Statistic, registered=False):
         """How many integers a cell has."""
 
     @abstractmethod
-    def sums(self, noisy: Sequence[int], i: int, j: int) -> Sums:
+    def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
         """What a cell's integers say of two columns, where both have a value; or of one."""
 
     @property
@@ -122,7 +130,7 @@ class CovarianceTable(Statistic, registered=False):
             self._shown(share, i, j) for share, (i, j) in zip(shares, self._entries(), strict=True)
         ]
 
-    def _share(self, sums: Sums, is_one: bool) -> Fraction:
+    def _share(self, sums: NoisySums, is_one: bool) -> Fraction:
         """The covariance as a share of both widths, or the correlation."""
         if self.correlation and is_one:
             return Fraction(1)
@@ -185,7 +193,7 @@ class CovarianceTable(Statistic, registered=False):
         return intervals
 
     def _range(
-        self, sums: Sums, law: Any, risk: float, is_one: bool, sides: Sequence[Side]
+        self, sums: NoisySums, law: Any, risk: float, is_one: bool, sides: Sequence[Side]
     ) -> tuple[float, float]:
         if is_one:
             return variance_range(sums, law, risk, self.ddof)

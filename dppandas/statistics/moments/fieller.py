@@ -43,7 +43,7 @@ ROUNDS, NARROWER = 8, 0.9
 
 
 @dataclass(frozen=True)
-class Sums:
+class NoisySums:
     """Noisy sums over rows of functions of two columns u, v in [0, 1]; of one column, of u alone.
 
     Each sum is so many independent noisy integers, over ``share`` times a row's whole.
@@ -98,7 +98,7 @@ class Cell(NamedTuple):
 class Region:
     """What noise of a law lets be, but for a risk that each parameter has for itself."""
 
-    sums: Sums
+    sums: NoisySums
     law: Any
     risk: float
 
@@ -242,7 +242,7 @@ class Seen:
     """What noisy sums say of a pair: what is asked has most of the risk, and each parameter that it
     hangs on a share of the rest."""
 
-    sums: Sums
+    sums: NoisySums
     law: Any
     risk: float
 
@@ -273,13 +273,13 @@ class Seen:
         return -low, high
 
 
-def side_of(sums: Sums, law: Any, risk: float) -> Side:
+def side_of(sums: NoisySums, law: Any, risk: float) -> Side:
     """Of a column, as a side of pairs that each have this risk."""
     return Seen(sums, law, risk).side(U)
 
 
 def covariance_range(
-    sums: Sums, law: Any, risk: float, ddof: int, sides: Sequence[Side] = ()
+    sums: NoisySums, law: Any, risk: float, ddof: int, sides: Sequence[Side] = ()
 ) -> Range:
     """Of u and v, over n - ddof; ``sides`` where more is known of the same rows."""
     seen = Seen(sums, law, risk)
@@ -291,7 +291,7 @@ def covariance_range(
     return _within(_wider(found, SLACK * (ddof + 1)), (-most, most))
 
 
-def variance_range(sums: Sums, law: Any, risk: float, ddof: int) -> Range:
+def variance_range(sums: NoisySums, law: Any, risk: float, ddof: int) -> Range:
     """Of u, over n - ddof."""
     seen = Seen(sums, law, risk)
     most = seen.most(ddof)
@@ -301,7 +301,7 @@ def variance_range(sums: Sums, law: Any, risk: float, ddof: int) -> Range:
     return _within(_wider(found, SLACK * (ddof + 1)), (0.0, most))
 
 
-def correlation_range(sums: Sums, law: Any, risk: float, sides: Sequence[Side] = ()) -> Range:
+def correlation_range(sums: NoisySums, law: Any, risk: float, sides: Sequence[Side] = ()) -> Range:
     """Of u and v."""
     seen = Seen(sums, law, risk)
     if sums.rows <= 0:

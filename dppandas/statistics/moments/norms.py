@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import QueryError, shown
+from ...errors import QueryError, quoted
 from ...rows.expressions import Chunk
 from ...rows.facts.bounds import Bounds, Grid, sum_step
 from ...rows.facts.kinds import Schema
@@ -48,8 +48,8 @@ class NormedSum(Sum):
     def linf(self) -> int:
         return min(super().linf, self.norm)
 
-    def moved_squared(self, rows: int) -> int:
-        known = super().moved_squared(rows)
+    def l2_squared_sensitivity(self, rows: int) -> int:
+        known = super().l2_squared_sensitivity(rows)
         return known if self.order == 1 else min(known, (rows * self.norm) ** 2)
 
     def is_count(self, schema: Schema) -> bool:
@@ -99,7 +99,7 @@ def grids_of_norm(bounds: Sequence[Bounds], norm: object) -> tuple[tuple[Grid, .
     most = sum(grid.reach for grid in grids)
     if steps < min(FEWEST_STEPS, most):
         raise QueryError(
-            f"norm={shown(norm)} is far smaller than what the bounds allow, a millionth: give "
+            f"norm={quoted(norm)} is far smaller than what the bounds allow, a millionth: give "
             "narrower bounds. Nothing was computed or charged."
         )
     return grids, min(steps, most), order
@@ -114,7 +114,7 @@ def _parsed(norm: object) -> tuple[int, float]:
     good = is_number and not isinstance(size, bool) and name in ("l1", "l2")
     if not good or not 0 < float(size) < math.inf:  # type: ignore[arg-type]
         raise QueryError(
-            f"norm={shown(norm)} must be a number above 0, the most that the sizes of a row's "
+            f"norm={quoted(norm)} must be a number above 0, the most that the sizes of a row's "
             'values add up to, or ("l2", number) for the root of their squares. Nothing was '
             "computed or charged."
         )

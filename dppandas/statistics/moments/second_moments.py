@@ -14,7 +14,7 @@ from ...rows.expressions import Chunk
 from ...rows.values.vectors import Mask
 from ..base import Partial, sum_by
 from .covariance_tables import BITS, ROWS, WHOLE, CovarianceTable
-from .fieller import Design, Sums
+from .fieller import Design, NoisySums
 from .sums import on_grid
 
 Integers = npt.NDArray[np.int64]
@@ -72,7 +72,7 @@ class SecondMoments(CovarianceTable):
                 found[:, k] += sum_by(of, product.astype(np.float64), cells)
         return found.reshape(-1)
 
-    def sums(self, noisy: Sequence[int], i: int, j: int) -> Sums:
+    def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
         """Of 1, x, y, x², xy and y²; for one column of 1, x and x²."""
         one, two = min(i, j) + 1, max(i, j) + 1
         wanted = [(0, 0), (0, one), (one, one)]
@@ -80,7 +80,7 @@ class SecondMoments(CovarianceTable):
             wanted = [(0, 0), (0, one), (0, two), (one, one), (one, two), (two, two)]
         places = _pairs(len(self.operands))
         found = tuple(Fraction(noisy[places.index(each)], WHOLE) for each in wanted)
-        return Sums(found, _design(i == j), 1, WHOLE)
+        return NoisySums(found, _design(i == j), 1, WHOLE)
 
 
 def complete(columns: Sequence[Values]) -> list[Values]:

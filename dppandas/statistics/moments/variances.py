@@ -180,7 +180,7 @@ class Moments(Variance):
     def in_words(self, errors: Sequence[float]) -> str:
         """Of each of the three, in each column."""
         names = self.asked_columns
-        pairs = list(zip(errors, self.told_errors(errors), strict=True))
+        pairs = list(zip(errors, self.typed_errors(errors), strict=True))
         width, said = len(names), []
         for column in range(width):
             three = (spread(pairs[column + row * width :: 3 * width]) for row in range(3))

@@ -34,7 +34,7 @@ from dppandas.ledger.ledger import Ledger, attribute_to, kernel
 from dppandas.ledger.storage import schema as file_schema
 from dppandas.ledger.storage import sqlite
 from dppandas.ledger.storage.store import MemoryStore
-from dppandas.privacy.accounting.composition import Part, Spending
+from dppandas.privacy.accounting.composition import ParallelComposition, Part
 from dppandas.privacy.accounting.losses import Epsilon, Loss
 from dppandas.release.session import running
 
@@ -76,7 +76,10 @@ def test_the_chart_tells_what_all_cost_after_each_cell(
         followed = steps.follow(ledger.snapshot())
     patched.undo()
     ends = [i for i, d in enumerate(drafts) if i + 1 == len(drafts) or drafts[i + 1].cell != d.cell]
-    spent = [Spending().plus(((d.source, d.path), d.loss) for d in drafts[: i + 1]) for i in ends]
+    spent = [
+        ParallelComposition().plus(((d.source, d.path), d.loss) for d in drafts[: i + 1])
+        for i in ends
+    ]
     told = [step.after for step in followed]
     assert told == [s.total.epsilon for s in spent][-len(told) :]
     assert len(told) == len(ends) or (len(drafts) > first and ledger.store.count() > first)
@@ -205,7 +208,7 @@ def test_what_is_told_of_an_operation_is_what_it_then_costs_and_its_error(name: 
         assert name in SEVERAL
         return
     half = replace(queries[0], asked=replace(queries[0].asked, delta=queries[0].asked.delta))
-    said = plain(whatif.told(dp.ledger(), half, "0.5", 1000))
+    said = plain(whatif.forecast(dp.ledger(), half, "0.5", 1000))
     left = dp.ledger().left
     released(name, frame, 0.5)
     entry = dp.ledger().charges()[-1]
@@ -222,13 +225,13 @@ def test_what_is_told_of_an_operation_is_what_it_then_costs_and_its_error(name: 
 def test_what_if_charges_notes_and_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     running_session = dp.session(epsilon=1)
     frame = people(version="1")
-    monkeypatch.setattr(type(frame._root.engine), "gather", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(type(frame._table.engine), "accumulate_rows", lambda *a, **k: 1 / 0)
     before = repr(dp.ledger())
     offers = whatif.offers(running_session)
     assert list(offers) == [
         "people: count", "people: mean of a in (0, 100)", "people: value_counts of g (4 keys)",
     ]  # fmt: skip
-    told = [plain(whatif.told(dp.ledger(), q, "0.1", 1000)) for q in offers.values()]
+    told = [plain(whatif.forecast(dp.ledger(), q, "0.1", 1000)) for q in offers.values()]
     assert told[0] == "± 30 (95 %) · costs ε = 0.1 · 10 such releases left"
     error = frame["a"].mean().expected_error(epsilon=0.1, expected_rows=1000)
     assert told[1].startswith(f"about ± {error:.4g} over 1,000 rows (95 %)")
@@ -241,11 +244,11 @@ def test_so_many_as_are_told_fit_and_no_more() -> None:
     frame = people(version="1")
     frame.size(epsilon="0.3")
     (query,) = dp.session().asked.values()
-    said = plain(whatif.told(dp.ledger(), query, "0.15", 1))
+    said = plain(whatif.forecast(dp.ledger(), query, "0.15", 1))
     fit = int(re.search(r"(\d+) such", said)[1])  # type: ignore[index]
     for _ in range(fit):
         frame.size(epsilon="0.15", fresh=True)
-    assert "more than is left" in whatif.told(dp.ledger(), query, "0.25", 1)
+    assert "more than is left" in whatif.forecast(dp.ledger(), query, "0.25", 1)
     refusal(lambda: frame.size(epsilon="0.15", fresh=True), error=dp.BudgetExceeded)
 
 
@@ -255,7 +258,7 @@ def test_a_part_of_a_source_is_paid_beside_the_others() -> None:
     parts["a"].count(epsilon="0.75")
     parts["b"].count(epsilon="0.25")
     query = next(iter(dp.session().asked.values()))
-    said = plain(whatif.told(dp.ledger(), query, "0.125", 1))
+    said = plain(whatif.forecast(dp.ledger(), query, "0.125", 1))
     assert said.endswith("costs ε = 0.125 · 6 such releases left")
     for _ in range(6):
         parts["b"].count(epsilon="0.125", fresh=True)
@@ -268,7 +271,7 @@ def test_another_mechanism_of_the_same_query_is_what_is_tried() -> None:
     people(version="1").count(epsilon=0.25)
     people(version="1").count(epsilon=0.25, delta=1e-7, mechanism="gaussian")
     (query,) = dp.session().asked.values()
-    assert "δ = 1e-07" in whatif.told(dp.ledger(), query, "0.125", 1)
+    assert "δ = 1e-07" in whatif.forecast(dp.ledger(), query, "0.125", 1)
 
 
 def test_the_view_asks_nothing_in_the_block_of_a_split() -> None:
@@ -289,8 +292,8 @@ def test_what_was_answered_is_told_to_be_free() -> None:
     dp.session(epsilon=1)
     people(version="1").size(epsilon="0.3")
     (query,) = dp.session().asked.values()
-    assert "asked again it is free" in whatif.told(dp.ledger(), query, "0.3", 1)
-    assert "costs ε = 0.31" in whatif.told(dp.ledger(), query, "0.31", 1)
+    assert "asked again it is free" in whatif.forecast(dp.ledger(), query, "0.3", 1)
+    assert "costs ε = 0.31" in whatif.forecast(dp.ledger(), query, "0.31", 1)
 
 
 def test_what_was_refused_is_offered_too() -> None:
@@ -304,7 +307,7 @@ def test_sessions_in_other_measures_have_their_own_slider() -> None:
     people(version="1").count(epsilon=0.5)
     offers = whatif.offers(running_session)
     assert [whatif.symbol(q) for q in offers.values()] == ["ε", "ρ", "ρ"]
-    told = [plain(whatif.told(dp.ledger(), q, "0.1", 9)) for q in offers.values()]
+    told = [plain(whatif.forecast(dp.ledger(), q, "0.1", 9)) for q in offers.values()]
     costs = [re.search("costs (.) [=≈] ([^ ]*)", t).groups() for t in told]  # type: ignore[union-attr]
     assert [symbol for symbol, _ in costs] == ["ρ"] * 3
     assert [float(cost) for _, cost in costs] == pytest.approx([0.005, 0.1, 0.1], rel=0.01)
@@ -315,7 +318,7 @@ def test_a_bad_epsilon_is_answered_in_words(bad: str) -> None:
     dp.session(epsilon=1)
     people(version="1").count(epsilon=0.5)
     (query,) = dp.session().asked.values()
-    said = whatif.told(dp.ledger(), query, bad, 1)
+    said = whatif.forecast(dp.ledger(), query, bad, 1)
     assert "epsilon=" in said
     assert "<b>" not in said
 

@@ -112,7 +112,7 @@ def test_what_the_budget_has_not_left_is_refused_as_a_whole() -> None:
 
 
 def test_all_is_charged_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen, gather = [], PandasEngine.gather
+    seen, gather = [], PandasEngine.accumulate_rows
 
     def spy(self: PandasEngine, *args: Any) -> Any:
         seen.append([e.status for e in dp.ledger().entries()])
@@ -120,7 +120,7 @@ def test_all_is_charged_before_anything_is_read(monkeypatch: pytest.MonkeyPatch)
             raise OSError
         return gather(self, *args)
 
-    monkeypatch.setattr(PandasEngine, "gather", spy)
+    monkeypatch.setattr(PandasEngine, "accumulate_rows", spy)
     dp.session(epsilon=1)
     with pytest.raises(dp.ReleaseFailed):
         people()["a"].dp.agg(["count", "mean", "sum"], bounds=(0, 1), epsilon="0.9")
@@ -212,7 +212,7 @@ def test_describe_without_a_loss_is_the_public_schema() -> None:
 def test_count_mean_and_deviation_cost_what_one_variance_does() -> None:
     p = people().dp[["a", "b"]]
     three, one = p._moments(bounds=LIMITS), p.var(bounds=LIMITS)
-    assert integers(three, p._root.engine) == integers(one, p._root.engine)
+    assert integers(three, p._table.engine) == integers(one, p._table.engine)
     assert three._statistic.l1 == one._statistic.l1
 
 

@@ -90,10 +90,10 @@ def test_who_was_overtaken_keeps_nothing(store: Store) -> None:
         mine.is_open = False  # as one that the system can't tell from a dead one
         assert store.settle(elsewhere_leased(store), "released", [5], leased=True) == 1
         assert store.settle(entry.number, "released", [6], leased=True) is None
-    answer = store.answer("k", 1)
+    answer = store.stored("k", 1)
     assert answer is not None
     assert (list(answer.noisy), answer.draw) == ([5], 1)
-    assert store.answer("k", 2) is None
+    assert store.stored("k", 2) is None
     assert [e.status for e in store.entries()] == ["charged", "released"]
 
 
@@ -131,10 +131,10 @@ def test_fresh_draws_go_side_by_side_and_leave_leased_numbers_to_their_holders(
         second, third = store.add([DRAFT, DRAFT], agreed, fresh)
         assert store.settle(third.number, "released", [3], leased=True) == 3
         assert store.settle(second.number, "released", [2], leased=True) == 2
-        assert store.answer("k", 1) is None
+        assert store.stored("k", 1) is None
         assert store.settle(first.number, "released", [1], leased=True) == 1
     for draw in (1, 2, 3):
-        answer = store.answer("k", draw)
+        answer = store.stored("k", draw)
         assert answer is not None
         assert list(answer.noisy) == [draw]
 
@@ -174,7 +174,7 @@ class Gate:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.opened, self.begun = threading.Event(), threading.Semaphore(0)
         self.scans = 0
-        gather = PandasEngine.gather
+        gather = PandasEngine.accumulate_rows
 
         def held(*args: Any, **more: Any) -> Any:
             self.scans += 1
@@ -182,7 +182,7 @@ class Gate:
             assert self.opened.wait(60)
             return gather(*args, **more)
 
-        monkeypatch.setattr(PandasEngine, "gather", held)
+        monkeypatch.setattr(PandasEngine, "accumulate_rows", held)
 
 
 @pytest.fixture
@@ -264,7 +264,7 @@ def test_who_waits_answers_itself_where_the_first_fails(
     running: dp.Session, gate: Gate, waits: Waits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     p = people()
-    held, failed = PandasEngine.gather, threading.Event()
+    held, failed = PandasEngine.accumulate_rows, threading.Event()
 
     def gather(*args: Any, **more: Any) -> Any:
         result = held(*args, **more)
@@ -273,7 +273,7 @@ def test_who_waits_answers_itself_where_the_first_fails(
             raise ValueError
         return result
 
-    monkeypatch.setattr(PandasEngine, "gather", gather)
+    monkeypatch.setattr(PandasEngine, "accumulate_rows", gather)
     with threads([lambda: p.count(epsilon=1)] * 2) as got:
         assert waits.begun.acquire(timeout=60)
         gate.opened.set()
@@ -351,7 +351,7 @@ def test_an_interrupt_in_the_scan_gives_the_lease_free(
         def interrupted(*args: Any, **more: Any) -> Any:
             raise KeyboardInterrupt
 
-        broken.setattr(PandasEngine, "gather", interrupted)
+        broken.setattr(PandasEngine, "accumulate_rows", interrupted)
         with pytest.raises(KeyboardInterrupt):
             p.count(epsilon=1)
     assert isinstance(elsewhere(lambda: p.count(epsilon=1)), int)
@@ -368,7 +368,7 @@ def test_who_is_overtaken_shows_the_answer_of_the_other(
     running: dp.Session, nobody_lives: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     p = people()
-    gather, begun, go_on = PandasEngine.gather, threading.Event(), threading.Event()
+    gather, begun, go_on = PandasEngine.accumulate_rows, threading.Event(), threading.Event()
 
     def held(*args: Any, **more: Any) -> Any:
         if not begun.is_set():
@@ -376,7 +376,7 @@ def test_who_is_overtaken_shows_the_answer_of_the_other(
             assert go_on.wait(60)
         return gather(*args, **more)
 
-    monkeypatch.setattr(PandasEngine, "gather", held)
+    monkeypatch.setattr(PandasEngine, "accumulate_rows", held)
     with threads([lambda: p["a"].sum(epsilon="0.001")]) as got:
         assert begun.wait(60)
         answer = p["a"].sum(epsilon="0.001")
@@ -390,14 +390,14 @@ def test_who_is_overtaken_by_one_that_fails_says_charged_and_not_answered(
     running: dp.Session, nobody_lives: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     p = people()
-    gather = PandasEngine.gather
+    gather = PandasEngine.accumulate_rows
 
     def overtaken(*args: Any, **more: Any) -> Any:
         with Claim([1]) as other:
             running.ledger.store.add(running.ledger.charges(), agreed, other)
         return gather(*args, **more)
 
-    monkeypatch.setattr(PandasEngine, "gather", overtaken)
+    monkeypatch.setattr(PandasEngine, "accumulate_rows", overtaken)
     with pytest.raises(dp.ReleaseFailed, match="charged and not answered: another process took"):
         p.count(epsilon=1)
     assert [e.status for e in running.ledger.charges()] == ["charged", "charged"]
@@ -498,7 +498,7 @@ def test_who_is_only_stopped_is_not_taken_over(file: Path) -> None:
         first.tell()
         answer = first.says()
         assert not store.is_taken(key, 1)
-        found = store.answer(key, 1)
+        found = store.stored(key, 1)
     assert found is not None
     assert answer == repr(int(found.noisy[0])) or found.entry.status == "released"
     assert charges(file) == ["released"]

@@ -81,17 +81,17 @@ def test_parts_are_charged_once(store: Store) -> None:
 
 def test_an_outcome_is_noted_and_an_answer_kept_for_its_key(store: Store) -> None:
     first, second, third = store.add([DRAFT, DRAFT, replace(DRAFT, key="")], agreed)
-    assert store.answer("k", 1) is None
+    assert store.stored("k", 1) is None
     assert store.settle(second.number, "released", [3, -4]) == 1
     assert store.settle(third.number, "released", [5]) == 0
     assert store.settle(first.number, "failed") == 0
     assert [e.status for e in store.entries()] == ["failed", "released", "released"]
-    answer = store.answer("k", 1)
+    answer = store.stored("k", 1)
     assert answer is not None
     assert (answer.entry.number, list(answer.noisy), answer.draw) == (2, [3, -4], 1)
-    assert store.answer("k", 2) is None
-    assert store.answer("", 1) is None
-    assert store.answer("k", 0) is None
+    assert store.stored("k", 2) is None
+    assert store.stored("", 1) is None
+    assert store.stored("k", 0) is None
 
 
 def test_whole_numbers_of_any_size_and_labels_of_any_kind_are_kept(store: Store) -> None:
@@ -105,7 +105,7 @@ def test_whole_numbers_of_any_size_and_labels_of_any_kind_are_kept(store: Store)
     ]
     (entry,) = store.add([DRAFT], agreed)
     store.settle(entry.number, "released", noisy)
-    answer = store.answer("k", 1)
+    answer = store.stored("k", 1)
     assert answer is not None
     assert list(answer.noisy) == noisy
 

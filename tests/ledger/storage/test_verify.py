@@ -28,7 +28,7 @@ from dppandas.ledger.storage import chain, paths, schema, verify
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Registered
 from dppandas.ledger.storage.verify import verified
-from dppandas.privacy.accounting.composition import Part, Place, Spending, first_beyond
+from dppandas.privacy.accounting.composition import ParallelComposition, Part, Place, first_beyond
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
 
 TERMS = limit(2)
@@ -433,7 +433,7 @@ def test_a_file_of_schema_2_replays_as_it_is_and_is_brought_up_to_date_by_a_char
 
     def replayed() -> None:
         store = SqliteStore(file)
-        answers = [store.answer("k", draw) for draw in (1, 2, 3, 4)]
+        answers = [store.stored("k", draw) for draw in (1, 2, 3, 4)]
         assert [a and (a.entry.number, a.draw) for a in answers] == [(1, 1), (3, 2), (4, 3), None]
         assert store.spending.total == Loss(Epsilon(1, 2))
         store.close()
@@ -443,7 +443,7 @@ def test_a_file_of_schema_2_replays_as_it_is_and_is_brought_up_to_date_by_a_char
     store = SqliteStore(file)
     (entry,) = store.add([DRAFT], agreed)
     assert store.settle(entry.number, "released", [5]) == 4
-    answer = store.answer("k", 4)
+    answer = store.stored("k", 4)
     assert answer is not None
     assert list(answer.noisy) == [5]
     store.close()
@@ -696,7 +696,7 @@ def charges(draw: Any, rows: st.SearchStrategy[int] | None) -> list[tuple[Place,
 def test_the_first_charge_over_the_limit_is_that_of_looking_at_each(
     charged: list[tuple[Place, Loss]], limit: Loss
 ) -> None:
-    totals = [Spending().plus(charged[: i + 1]).total for i in range(len(charged))]
+    totals = [ParallelComposition().plus(charged[: i + 1]).total for i in range(len(charged))]
     by_hand = next((i for i, total in enumerate(totals) if not total.within(limit)), None)
     assert first_beyond(charged, limit) == by_hand
 

@@ -23,7 +23,12 @@ import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.models.synthetic import aim, distribution, graphs, mwem
 from dppandas.models.synthetic.domains import Domain, domain_of, marginals_of
-from dppandas.models.synthetic.fit_scores import Misfit, SmallDatabases, candidates, databases
+from dppandas.models.synthetic.fit_scores import (
+    MarginalError,
+    SmallDatabases,
+    candidates,
+    databases,
+)
 from dppandas.models.synthetic.small_database import MOST_DATABASES, database
 from dppandas.models.synthetic.worst_fit import STEP
 from dppandas.privacy.mechanisms.selection import Exponential, PermuteAndFlip
@@ -70,7 +75,7 @@ def tiny() -> Iterator[list[tuple[str, int]]]:
 def scores(asked: dp.Unreleased, rows: list[tuple[str, int]]) -> list[int]:
     """The exact scores on some rows."""
     private = pd.DataFrame(rows, columns=["a", "b"]).astype({"a": object, "b": "int64"}).dp
-    return list(integers(asked, private._root.engine))
+    return list(integers(asked, private._table.engine))
 
 
 def moved(asked: dp.Unreleased) -> int:
@@ -104,8 +109,8 @@ def small(rows: int, total: int) -> Any:
 
 def test_the_sensitivity_of_a_misfit_is_its_largest_weight_and_attained() -> None:
     statistic = worst()._statistic
-    assert isinstance(statistic, Misfit)
-    assert moved(worst()) == statistic.moved_most(1) == 5 * STEP
+    assert isinstance(statistic, MarginalError)
+    assert moved(worst()) == statistic.linf_sensitivity(1) == 5 * STEP
     assert not statistic.monotone
 
 
@@ -115,7 +120,7 @@ def test_the_sensitivity_of_a_small_database_is_its_rows_and_attained(
 ) -> None:
     statistic = small(rows, total)._statistic
     assert isinstance(statistic, SmallDatabases)
-    assert moved(small(rows, total)) == statistic.moved_most(1) == rows
+    assert moved(small(rows, total)) == statistic.linf_sensitivity(1) == rows
     assert not statistic.monotone
 
 
@@ -155,7 +160,7 @@ def test_scores_of_databases_are_their_worst_distances() -> None:
 def test_the_exact_law_of_the_selection_keeps_its_promise(make: Any) -> None:
     """Over all neighbours: no label is more than e^ε times as likely, and some nearly so."""
     asked, epsilon = make(), Fraction(1)
-    change = asked._statistic.moved_most(1)
+    change = asked._statistic.linf_sensitivity(1)
     mechanism = PermuteAndFlip.calibrate(change, epsilon, monotone=False)
     laws: dict[Any, list[float]] = {}
     for rows in tiny():
@@ -420,7 +425,7 @@ def test_with_a_huge_epsilon_rows_are_like_the_private_ones(method: str) -> None
 def test_without_noise_the_small_database_is_the_best() -> None:
     found = dp.synthesize(people()[["a", "b"]], rows=4, method="small", epsilon=1)
     best = small(4, 480)
-    exact = integers(best, people(name="other")._root.engine)
+    exact = integers(best, people(name="other")._table.engine)
     codes = candidates(6, 4)[int(np.argmax(exact))]
     cells = list(itertools.product("xy", [1, 2, 3]))
     expected = [cell for cell, n in zip(cells, codes, strict=True) for _ in range(n)]

@@ -16,7 +16,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho, parse_delta, parse_rho
-from dppandas.privacy.accounting.measures import Asked, Measure, Terms
+from dppandas.privacy.accounting.measures import LossRequest, Measure, PrivacyBudget
 
 DF = pd.DataFrame({"x": [1.0, 2.0, 3.0] * 100, "g": ["a", "b", "c"] * 100})
 
@@ -28,7 +28,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def read(self: Any, *args: Any) -> Any:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr(PandasEngine, "gather", read)
+    monkeypatch.setattr(PandasEngine, "accumulate_rows", read)
     yield
     assert dp.ledger().entries() == []
 
@@ -155,24 +155,27 @@ def test_a_release_that_does_not_fit_its_session_is_refused(case: str) -> None:
 
 
 def test_a_loss_is_allowed_only_if_every_part_is() -> None:
-    pure = Asked(Measure.PURE, Epsilon(1))
+    pure = LossRequest(Measure.PURE, Epsilon(1))
     assert pure.allows(Loss(Epsilon(1)))
     assert not pure.allows(Loss(Epsilon("1.0000001")))
     assert not pure.allows(Loss(Epsilon("0.5"), Delta("1e-9")))
-    both = Asked(Measure.APPROXIMATE, Epsilon(1), Delta("1e-6"))
+    both = LossRequest(Measure.APPROXIMATE, Epsilon(1), Delta("1e-6"))
     assert both.allows(Loss(Epsilon(1), Delta("1e-6")))
     assert not both.allows(Loss(Epsilon(1), Delta("2e-6")))
-    rho = Asked(Measure.ZCDP, rho=Rho("0.1"))
+    rho = LossRequest(Measure.ZCDP, rho=Rho("0.1"))
     assert rho.allows(Loss(rho=Rho("0.1")))
     assert not rho.allows(Loss(rho=Rho("0.11")))
     assert not rho.allows(Loss(Epsilon("0.1")))
 
 
 def test_terms_say_the_whole_promise() -> None:
-    assert str(Terms()) == "no limit"
-    assert str(Terms(limit=Loss(Epsilon(2)))) == "ε = 2"
-    assert str(Terms(Measure.APPROXIMATE, Loss(Epsilon(2), Delta("1e-6")))) == "ε = 2, δ = 1e-06"
-    promise = Terms(Measure.ZCDP, Loss(rho=Rho("0.1"), delta=Delta("1e-6")), Delta("1e-6"))
+    assert str(PrivacyBudget()) == "no limit"
+    assert str(PrivacyBudget(limit=Loss(Epsilon(2)))) == "ε = 2"
+    assert (
+        str(PrivacyBudget(Measure.APPROXIMATE, Loss(Epsilon(2), Delta("1e-6"))))
+        == "ε = 2, δ = 1e-06"
+    )
+    promise = PrivacyBudget(Measure.ZCDP, Loss(rho=Rho("0.1"), delta=Delta("1e-6")), Delta("1e-6"))
     assert str(promise) == "ρ = 0.1, δ = 2e-06"
 
 

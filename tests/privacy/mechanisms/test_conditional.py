@@ -17,7 +17,7 @@ from ledgers import anew
 import dppandas as dp
 from dppandas.ledger import canonical
 from dppandas.privacy.accounting.losses import Delta
-from dppandas.privacy.mechanisms.conditional import Passed
+from dppandas.privacy.mechanisms.conditional import ThresholdedNoise
 from dppandas.privacy.mechanisms.partition_selection import PartitionSelection
 from dppandas.privacy.mechanisms.thresholds import Threshold
 
@@ -25,12 +25,12 @@ DELTA = Delta("1e-6")
 DIGITS = Context(80)
 
 
-def law(epsilon: str, delta: str, rows: int) -> Passed:
+def law(epsilon: str, delta: str, rows: int) -> ThresholdedNoise:
     """Of the counts that are told where a unit has so many rows."""
     return Threshold.calibrate(rows, Fraction(epsilon), Delta(delta)).passed
 
 
-def coverage(passed: Passed, confidence: float, rows: int) -> npt.NDArray[np.float64]:
+def coverage(passed: ThresholdedNoise, confidence: float, rows: int) -> npt.NDArray[np.float64]:
     """For each true count N from 1 to `rows` the probability that the interval holds, given that
     the label is told: over the truncated law, whose weights are a^|x-N| from the threshold on.
     What lies beyond is less than e^-40, and counts as missed."""
@@ -84,7 +84,7 @@ def tail(a: Decimal, m: int) -> Decimal:
     return a**m / (1 + a) if m > 0 else 1 - a ** (1 - m) / (1 + a)
 
 
-def tails(passed: Passed, true: int, noisy: int) -> tuple[Decimal, Decimal]:
+def tails(passed: ThresholdedNoise, true: int, noisy: int) -> tuple[Decimal, Decimal]:
     """P[N+Z ≥ noisy | told] and P[N+Z ≤ noisy | told], to 80 digits less what differences cost."""
     with localcontext(DIGITS):
         a = (-Decimal(passed.scale.denominator) / Decimal(passed.scale.numerator)).exp()
@@ -119,7 +119,7 @@ def test_an_interval_is_what_its_definition_says(
 def test_ends_are_rounded_outwards(scale: Fraction, confidence: float) -> None:
     """What lies beyond an end has a tail of at most half of the risk; and the end itself is in, for
     a risk that is 2^-28 of itself smaller."""
-    passed = Passed(Fraction(scale), math.ceil(16 * scale) + 2)
+    passed = ThresholdedNoise(Fraction(scale), math.ceil(16 * scale) + 2)
     half = Decimal(1 - confidence) / 2
     less = half * (1 - Decimal(2) ** -28)
     for share in (0, Fraction(1, 10**6), Fraction(1, 3), 3, 5, 37, 10**6):
@@ -220,11 +220,11 @@ def test_answers_that_were_read_otherwise_are_asked_anew() -> None:
 
 @pytest.mark.parametrize("keys", [1, 3, 10])
 def test_a_label_that_is_told_alone_is_there(keys: int) -> None:
-    """Its interval, (1, 1), holds always: one that nobody has is never told. And from `surely` on
-    it is told with what is said."""
+    """Its interval, (1, 1), holds always: one that nobody has is never told. And from
+    `released_from` on it is told with what is said."""
     law = PartitionSelection.calibrate(keys, Fraction(1), DELTA)
     assert law.release({"a": (("a",), (0,))}) == []
-    units = law.surely(0.95)
+    units = law.released_from(0.95)
     assert law.release({"a": (("a",), (10**6,))}) == [(("a",), (1,))]
     with localcontext(DIGITS):
         e, d, p = Decimal(1) / Decimal(keys), Decimal("1e-6") / keys, Decimal(0)

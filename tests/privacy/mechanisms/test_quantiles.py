@@ -24,7 +24,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.privacy.accounting.losses import Epsilon, Rho
-from dppandas.privacy.accounting.measures import Asked, Measure
+from dppandas.privacy.accounting.measures import LossRequest, Measure
 from dppandas.privacy.mechanisms import quantile_plans, quantiles
 from dppandas.privacy.mechanisms.base import Sensitivity
 from dppandas.privacy.mechanisms.quantile_plans import Slots, Weights, plan
@@ -49,7 +49,7 @@ def law(epsilon: Fraction, shares: Sequence[Fraction], top: int, rows: int = 1) 
     alone = len(set(shares)) == 1
     most = max(shares[0].numerator, shares[0].denominator - shares[0].numerator) if alone else 1
     moved = Sensitivity(most * rows, (most * rows) ** 2, most * rows, False)
-    asked = Asked(epsilon=Epsilon(epsilon))
+    asked = LossRequest(epsilon=Epsilon(epsilon))
     return ExponentialQuantiles.calibrate(asked, moved, tuple(shares), (top,), 1)
 
 
@@ -316,7 +316,7 @@ def recorded(private: Any, epsilon: object = 1) -> tuple[Any, Any]:
 
     def watch(query: Any, mechanism: Any, exact: Any) -> Sequence[int]:
         seen.extend([mechanism, exact])
-        return mechanism.blank(query.statistic.size)
+        return mechanism.dummy_output(query.statistic.size)
 
     with watching(watch):
         private.release(epsilon=epsilon)
@@ -350,9 +350,9 @@ def test_windows_hold_all_that_is_not_capped(
             private = pd.Series(values, name="x").dp.quantile(q, bounds=(0, 1))
         mechanism, (exact,) = recorded(private, epsilon)
         cap = mechanism.window(0)
-        whole = integers(private, private._root.engine)[0][0]
+        whole = integers(private, private._table.engine)[0][0]
         everything = Ranks(whole.values, whole.counts, cap)
-        assert private._statistic.apart([exact], [[everything]], False) == 0
+        assert private._statistic.exact_distance([exact], [[everything]], False) == 0
         assert exact[0].below[-1] == len(values) - np.isnan(values).sum()
         if name == "uniform" and epsilon >= 1 and not few:
             assert len(exact[0].values) < len(values) / 2  # most rows were put together
@@ -371,7 +371,7 @@ def test_chunks_of_any_size_and_order_give_the_same(by: str | None) -> None:
             private["x"].median(bounds=(-2, 2)),
             private["x"].quantile([0.1, 0.9], bounds=(-2, 2)),
         ):
-            asked._root.engine.block = block
+            asked._table.engine.block = block
             found.append((asked._statistic.quantiles, recorded(asked, 3)[1]))
     for shares, exact in found:
         assert all(exact == other for same, other in found if same == shares)
@@ -523,10 +523,10 @@ def test_what_is_asked_is_what_is_charged(
     bounds = (Bounds(0.0, 1.0),) * columns
     statistic = Quantiles(Cells(), Layout(integer=False), (Column("x"),) * columns, bounds, shares)
     moved, levels = statistic.sensitivity(rows), 1 + max(n.level for n in plan(shares))
-    pure = statistic.mechanism(Asked(epsilon=Epsilon("0.3")), moved)
+    pure = statistic.mechanism(LossRequest(epsilon=Epsilon("0.3")), moved)
     assert pure.cost(Measure.PURE, moved).epsilon == Fraction(3, 10)
     assert pure.cost(Measure.ZCDP, moved).rho == Fraction(9, 100) / (8 * columns * levels)
-    asked = Asked(Measure.ZCDP, rho=Rho("0.07"), noise="gaussian")
+    asked = LossRequest(Measure.ZCDP, rho=Rho("0.07"), noise="gaussian")
     counted = statistic.mechanism(asked, moved)
     # √8ρ is rounded down to 15 digits; what was asked is what the ledger is told
     assert 0 <= Fraction(7, 100) - counted.cost(Measure.ZCDP, moved).rho < Fraction(1, 10**13)

@@ -144,7 +144,7 @@ def test_peeling_is_private_and_never_selects_twice(monkeypatch: pytest.MonkeyPa
 def test_gap_of_permute_and_flip_holds_exactly(confidence: float, m: int) -> None:
     """P[max - selected score > gap] ≤ 1 - confidence for every vector of scores, by exact sums."""
     mechanism = PermuteAndFlip(Fraction(1, 3))
-    gap = mechanism.gap(confidence, m)
+    gap = mechanism.utility_gap(confidence, m)
     for gaps in itertools.product(range(0, 13, 2), repeat=m):
         if 0 in gaps:
             law = _selection(mechanism.rate, gaps)
@@ -157,8 +157,8 @@ def test_gap_of_permute_and_flip_holds_exactly(confidence: float, m: int) -> Non
 def test_gap_of_all_rounds_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each selected score against the best left: 5 % failures for both rounds, not for each."""
     mechanism = PermuteAndFlip(Fraction(1, 2), rounds=2)
-    gap = mechanism.gap(0.95, 3)
-    assert gap > PermuteAndFlip(Fraction(1, 2)).gap(0.95, 3)
+    gap = mechanism.utility_gap(0.95, 3)
+    assert gap > PermuteAndFlip(Fraction(1, 2)).utility_gap(0.95, 3)
     for scores in ((0, 9, 9), (0, 0, 12), (5, 0, 10), (0, 6, 13)):
         failed = 0.0
         for order, p in peeled(mechanism, scores, monkeypatch).items():
@@ -267,13 +267,13 @@ def test_selection_has_the_law_it_states() -> None:
 def test_gap_of_exponential_selection_holds_exactly(confidence: float, m: int) -> None:
     """P[max - selected score > gap] ≤ 1 - confidence for every vector of scores, by exact sums."""
     mechanism = Exponential(Fraction(1, 3))
-    gap = mechanism.gap(confidence, m)
+    gap = mechanism.utility_gap(confidence, m)
     for scores in itertools.product(range(0, 22, 3), repeat=m):
         law = shares(list(scores), mechanism.rate)
         beyond = sum(p for p, s in zip(law, scores, strict=True) if max(scores) - s > gap)
         assert beyond <= 1 - confidence + 1e-12
     assert gap <= math.log(m / (1 - confidence)) * 3 * (1 + 1e-9) <= gap + 1 + 1e-6
-    assert Exponential(Fraction(1, 3), rounds=2).gap(confidence, m) >= gap
+    assert Exponential(Fraction(1, 3), rounds=2).utility_gap(confidence, m) >= gap
 
 
 def test_no_digit_is_missing_for_rounding() -> None:

@@ -17,7 +17,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.privacy.accounting.losses import Epsilon
-from dppandas.privacy.accounting.measures import Asked
+from dppandas.privacy.accounting.measures import LossRequest
 from dppandas.privacy.mechanisms import smooth as smoothing
 from dppandas.privacy.mechanisms.ranks import Ranks
 from dppandas.privacy.mechanisms.smooth import AtRank, PolyPlace, Target, Trimmed
@@ -33,7 +33,7 @@ def ranks(rows: tuple[int, ...]) -> Ranks:
 
 
 def law(epsilon: str, rows: int, target: Target) -> PolyPlace:
-    return PolyPlace.calibrate(Asked(epsilon=Epsilon(epsilon)), rows, target, TOP)
+    return PolyPlace.calibrate(LossRequest(epsilon=Epsilon(epsilon)), rows, target, TOP)
 
 
 @cache
@@ -230,7 +230,7 @@ def test_a_trimmed_mean_is_that_of_lists_at_every_size(rows: int, n: int) -> Non
 def test_no_sum_wraps_around_and_no_unit_is_too_large() -> None:
     """10^11 rows of 2^30; units of 2^31 rows take no memory of that size."""
     many = Ranks(np.array([0, 2**30]), np.array([10**11, 10**11]))
-    by = PolyPlace.calibrate(Asked(epsilon=Epsilon(64)), 1, Trimmed(1), 2**30)
+    by = PolyPlace.calibrate(LossRequest(epsilon=Epsilon(64)), 1, Trimmed(1), 2**30)
     assert by.smooth(many)[0] == 2**29
     by = law("1", 2**31, Trimmed(1))
     assert by.smooth(ranks((1, 2, 2, 2, 3))) == (2, TOP)

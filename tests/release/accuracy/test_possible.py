@@ -303,7 +303,7 @@ def test_ends_move_apart_as_little_as_is_enough(mean: float | None) -> None:
         if mean is not None and not low <= mean <= high:
             continue
         for product in (0.0, 1e-9, 1.0, 30.0, 300.0, 900.0, 1e6):
-            a, b = possible.apart(bounds, low, high, mean, product)
+            a, b = possible.spread_ends(bounds, low, high, mean, product)
             assert LOW - 1e-9 <= a <= low + 1e-9
             assert high - 1e-9 <= b <= HIGH + 1e-9
             got = ((b - a) / 2) ** 2 if mean is None else (b - mean) * (mean - a)
@@ -313,7 +313,7 @@ def test_ends_move_apart_as_little_as_is_enough(mean: float | None) -> None:
 
 
 def test_ends_that_are_far_enough_stay() -> None:
-    assert possible.apart(Bounds(LOW, HIGH), 20.0, 60.0, 40.0, 400.0) == (20.0, 60.0)
+    assert possible.spread_ends(Bounds(LOW, HIGH), 20.0, 60.0, 40.0, 400.0) == (20.0, 60.0)
 
 
 def test_a_part_that_is_refined_is_estimated_anew() -> None:

@@ -70,7 +70,7 @@ def test_what_a_batch_costs_is_the_exact_loss_and_hardly_more(number: int) -> No
     assert loss.epsilon <= Fraction(number, 10)
 
 
-def ask(*added: tuple[Any, Any], **terms: Any) -> list[batch.Promised]:
+def ask(*added: tuple[Any, Any], **terms: Any) -> list[batch.PendingRelease]:
     """A batch of unreleased answers, each with its ε or None."""
     with dp.batch(**({"epsilon": 1, "delta": "1e-6"} | terms)) as asked:
         return [asked.add(answer, epsilon=epsilon) for answer, epsilon in added]

@@ -38,7 +38,7 @@ def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     def touched(*args: Any, **more: Any) -> Any:
         raise AssertionError("a preview touched something")
 
-    monkeypatch.setattr(PandasEngine, "gather", touched)
+    monkeypatch.setattr(PandasEngine, "accumulate_rows", touched)
     monkeypatch.setattr(PandasEngine, "_rows", touched)
     for store in (MemoryStore, SqliteStore):
         for name in ("add", "settle"):

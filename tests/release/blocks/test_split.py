@@ -184,7 +184,7 @@ def test_what_is_refused_takes_no_share_and_what_fails_does(
         p.count()
         assert losses() == [Loss(Epsilon(1, 3))]
         with monkeypatch.context() as broken:
-            broken.setattr(PandasEngine, "gather", lambda *a: 1 / 0)
+            broken.setattr(PandasEngine, "accumulate_rows", lambda *a: 1 / 0)
             with pytest.raises(dp.ReleaseFailed):
                 p.size(fresh=True)
         assert shares.left == 2

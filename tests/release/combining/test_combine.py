@@ -37,7 +37,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.privacy.accounting import conversions, gaussian
 from dppandas.privacy.accuracy import combined
-from dppandas.privacy.accuracy.combined import Joint
+from dppandas.privacy.accuracy.combined import CombinedNoise
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 
 # --- the law --------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ def pmf(law: Any) -> dict[int, float]:
     return {z: p / total for z, p in found.items()}
 
 
-def joined_law(law: Joint) -> Counter[Fraction]:
+def joined_law(law: CombinedNoise) -> Counter[Fraction]:
     """The law of ΣwZ by enumeration."""
     total = sum(law.weights)
     found: Counter[int] = Counter({0: 1.0})  # type: ignore[dict-item]
@@ -73,7 +73,7 @@ def joined_law(law: Joint) -> Counter[Fraction]:
     return Counter({Fraction(x, total): p for x, p in found.items()})
 
 
-def covered(law: Joint, w: float | Fraction) -> float:
+def covered(law: CombinedNoise, w: float | Fraction) -> float:
     """P[what is joined lies within ±w of 0]; with a half, rounded the worse way."""
     known = joined_law(law).items()
     if law.whole:
@@ -91,7 +91,7 @@ def covered(law: Joint, w: float | Fraction) -> float:
 def test_half_widths_hold_and_are_the_least_but_for_a_step_of_the_lattice(
     laws: list[Any], whole: bool, confidence: float, entries: int
 ) -> None:
-    law = Joint.of(laws, whole, entries)
+    law = CombinedNoise.of(laws, whole, entries)
     w = law.half_width(confidence, entries)
     each = confidence ** (1 / entries)
     assert covered(law, w) >= each - 1e-12
@@ -105,7 +105,7 @@ def test_half_widths_hold_and_are_the_least_but_for_a_step_of_the_lattice(
 def test_half_widths_of_many_are_nearly_the_least(whole: bool) -> None:
     """Each but one is moved up to a lattice: by less than 1 % of their spread here."""
     laws = [DiscreteLaplace(Fraction(s)) for s in (2, 3, 3, 4)]
-    law = Joint(tuple(laws), (4, 2, 2, 1), whole)
+    law = CombinedNoise(tuple(laws), (4, 2, 2, 1), whole)
     for confidence in (0.6, 0.95, 0.9999):
         w = law.half_width(confidence)
         assert covered(law, w) >= confidence
@@ -143,26 +143,28 @@ def test_no_half_width_at_95_percent_is_wider_than_that_of_the_surest_release(
 ) -> None:
     for laws in [*itertools.combinations_with_replacement(LAWS, 2), *itertools.pairwise(WIDE)]:
         surest = min(law.half_width(0.95, entries) for law in laws)
-        assert Joint.of(laws, whole, entries).half_width(0.95, entries) <= surest
+        assert CombinedNoise.of(laws, whole, entries).half_width(0.95, entries) <= surest
 
 
 def test_more_releases_of_one_loss_are_surer() -> None:
     laws = [DiscreteLaplace(Fraction(1000))] * 12
-    wide = [Joint.of(laws[:k], True, 1).half_width(0.95) for k in range(2, 13)]
+    wide = [CombinedNoise.of(laws[:k], True, 1).half_width(0.95) for k in range(2, 13)]
     assert wide == sorted(wide, reverse=True)
     assert wide[2] <= 0.53 * laws[0].half_width(0.95)
     assert wide[-1] <= 1.03 * 1.96 * math.sqrt(2 / 12) * 1000  # by then nearly normal
 
 
 def test_a_release_that_says_nothing_beside_another_weighs_nothing() -> None:
-    law = Joint.of([DiscreteLaplace(Fraction(1)), DiscreteLaplace(Fraction(10**4))], True, 1)
+    law = CombinedNoise.of(
+        [DiscreteLaplace(Fraction(1)), DiscreteLaplace(Fraction(10**4))], True, 1
+    )
     assert law.weights == (1, 0)
     assert law.half_width(0.9, 5) == law.laws[0].half_width(0.9, 5)
     assert law.join([[3, 4], [999, -999]]) == (3, 4)
 
 
 def test_integers_without_noise_stay_as_they_are() -> None:
-    law = Joint.of([DiscreteLaplace(Fraction(0))] * 2, True, 1)
+    law = CombinedNoise.of([DiscreteLaplace(Fraction(0))] * 2, True, 1)
     assert (law.half_width(0.95), law.half_width_of_sum(0.05, 9), law.join([[5], [5]])) == (
         0,
         0,
@@ -174,7 +176,7 @@ def test_integers_without_noise_stay_as_they_are() -> None:
 def test_sums_of_joined_noises_are_bounded() -> None:
     laws = [DiscreteLaplace(Fraction(2)), DiscreteGaussian(Fraction(5))]
     for whole in (False, True):
-        law = Joint(tuple(laws), (1, 2), whole)
+        law = CombinedNoise(tuple(laws), (1, 2), whole)
         one: Counter[Fraction] = Counter()
         for x, p in joined_law(law).items():
             one[
@@ -192,9 +194,9 @@ def test_sums_of_joined_noises_are_bounded() -> None:
             assert math.fsum(p for x, p in three.items() if abs(x) > w) <= risk
             assert w < 3 * law.half_width(1 - risk / 3) + 3
     # sums of rounded numbers: each may be a half off, and all of them the same way
-    rounds, plain = (Joint(tuple(laws), (1, 2), whole) for whole in (True, False))
+    rounds, plain = (CombinedNoise(tuple(laws), (1, 2), whole) for whole in (True, False))
     assert rounds.half_width_of_sum(0.05, 7) == plain.half_width_of_sum(0.05, 7) + 3
-    sure = Joint((laws[1], laws[1]), (1, 1), whole=False)  # type: ignore[arg-type]
+    sure = CombinedNoise((laws[1], laws[1]), (1, 1), whole=False)  # type: ignore[arg-type]
     assert sure.half_width_of_sum(0.05, 100) <= 1.4 * 1.96 * math.sqrt(100 * 2.5)
 
 
@@ -205,7 +207,7 @@ PAIR = [DiscreteLaplace(Fraction(10)), DiscreteGaussian(Fraction(100))]
 
 
 def draws() -> Any:
-    law = Joint.of(PAIR, False, 1)
+    law = CombinedNoise.of(PAIR, False, 1)
     return law, np.array(law.join([part.release([0] * DRAWS) for part in PAIR]), dtype=np.float64)
 
 
@@ -270,7 +272,7 @@ def test_noisy_integers_are_averaged_by_inverse_variance() -> None:
     assert dp.combine(other, one) == both
     record = dp.record(both)
     assert (record.epsilon, record.mechanism) == (Fraction(4, 10), "2 releases combined")
-    assert [part.number for part in record.parts] == [1, 2]
+    assert [part.number for part in record.components] == [1, 2]
     assert "2 releases combined" in str(record)
     assert "interval" in record._repr_html_()
 
@@ -281,7 +283,7 @@ def test_what_was_combined_is_combined_with_more() -> None:
     step = dp.combine(dp.combine(draws[0], draws[1]), draws[2])
     assert step == dp.combine(*draws)
     assert noisy(step) == noisy(dp.combine(*map(dp.record, draws)))
-    assert [part.number for part in dp.record(step).parts] == [1, 2, 3]
+    assert [part.number for part in dp.record(step).components] == [1, 2, 3]
     assert dp.record(step).mechanism == "3 releases combined"
 
 
@@ -460,7 +462,7 @@ def test_refining_buys_the_next_draw_and_replays_it_when_run_again() -> None:
     surest = surer.refine(epsilon=0.5)
     assert spent() == Fraction(5, 4)
     assert statuses() == ["released"] * 3
-    assert [part.draw for part in dp.record(surest).parts] == [1, 1, 2]
+    assert [part.draw for part in dp.record(surest).components] == [1, 1, 2]
     # again: the same cells, and the same call on the same result
     assert n.refine(epsilon=0.5) == surer
     again = p["a"].mean(epsilon=0.25).refine(epsilon=0.5).refine(epsilon=0.5)
@@ -468,7 +470,7 @@ def test_refining_buys_the_next_draw_and_replays_it_when_run_again() -> None:
     assert dp.record(again).interval() == dp.record(surest).interval()
     assert spent() == Fraction(5, 4)
     # at the loss of the first, the draw after it
-    assert [part.draw for part in dp.record(n.refine(epsilon=0.25)).parts] == [1, 2]
+    assert [part.draw for part in dp.record(n.refine(epsilon=0.25)).components] == [1, 2]
     assert spent() == Fraction(3, 2)
 
 
@@ -479,7 +481,7 @@ def test_refining_takes_an_equal_release_that_is_there_already() -> None:
     assert spent() == Fraction(3, 2)
     fresh = one.refine(epsilon=1, fresh=True)
     assert spent() == Fraction(5, 2)
-    assert [part.number for part in dp.record(fresh).parts] == [1, 3]
+    assert [part.number for part in dp.record(fresh).components] == [1, 3]
 
 
 def test_tables_and_records_are_refined_by_the_function() -> None:
@@ -529,7 +531,7 @@ def test_a_notebook_run_again_after_a_restart_replays_all(tmp_path: Path) -> Non
     people(unit="u", max_rows=1, version="1")
     assert pickle.loads(pickles[0]).refine(epsilon=0.5).refine(epsilon=1) == answers[0]
     assert spent() == 2
-    assert dp.combine(*dp.record(answers[0]).parts) == answers[1]
+    assert dp.combine(*dp.record(answers[0]).components) == answers[1]
 
 
 def test_a_pickled_result_holds_no_rows_and_refines() -> None:
@@ -561,7 +563,7 @@ def test_what_is_protected_as_asserted_now_is_not_taken_for_the_verified(
     anew(store=tmp_path / "a.ledger")
     changed = df[df["a"] > 50]  # still carries the token
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # of a user who never saw the data
-    assert dp.protect(changed, name="people", version="1")._root.source.verified is False
+    assert dp.protect(changed, name="people", version="1")._table.source.verified is False
     refusal(lambda: n.refine(epsilon=1), "doesn't hold", dp.SourceError)
 
 

@@ -19,7 +19,7 @@ from operations import spent
 from refusals import refusal
 
 import dppandas as dp
-from dppandas.privacy.accuracy.combined import Joint, Look
+from dppandas.privacy.accuracy.combined import CombinedNoise, NoiseAtLook
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.release import release
 from dppandas.release.combining import looks
@@ -39,7 +39,7 @@ def pmf(law: Any) -> tuple[np.ndarray, np.ndarray]:
     return z, weights / weights.sum()
 
 
-def missing(joints: list[Joint], confidence: float, entries: int) -> float:
+def missing(joints: list[CombinedNoise], confidence: float, entries: int) -> float:
     """P[the joined noise of some look is beyond its half-width], of one entry, by enumeration."""
     laws = joints[-1].laws
     missed: Any = np.zeros((1,) * len(laws), dtype=bool)
@@ -75,7 +75,7 @@ def test_the_intervals_of_all_looks_hold_together(
     there, however that is chosen: so this bounds every rule of stopping."""
     laws = series(Fraction(scale), number, kind)
     for confidence, entries in itertools.product((0.5, 0.8, 0.95), (1, 4)):
-        found = [Look.after(laws[:j], whole, entries, number) for j in range(1, number + 1)]
+        found = [NoiseAtLook.after(laws[:j], whole, entries, number) for j in range(1, number + 1)]
         alone = missing(found, confidence, entries)
         # entries are independent: all hold with the product of their chances
         assert 1 - (1 - alone) ** entries <= 1 - confidence + 1e-9
@@ -84,16 +84,16 @@ def test_the_intervals_of_all_looks_hold_together(
 def test_without_levels_whoever_stops_at_a_miss_finds_more_than_stated() -> None:
     """What was found: three looks, each read as if it were alone, miss in 7.7 % and not in 5."""
     laws = series(Fraction(2), 3)
-    joints = [Joint.of(laws[:j], False, 1) for j in (1, 2, 3)]
+    joints = [CombinedNoise.of(laws[:j], False, 1) for j in (1, 2, 3)]
     assert missing(joints, 0.95, 1) > 0.077
-    found = [Look.after(laws[:j], False, 1, 3) for j in (1, 2, 3)]
+    found = [NoiseAtLook.after(laws[:j], False, 1, 3) for j in (1, 2, 3)]
     assert 0.02 < missing(found, 0.95, 1) <= 0.05  # and not by being far too wide
 
 
 @given(st.integers(1, looks.MOST), st.floats(0.01, 0.999999))
 def test_the_parts_of_the_risk_add_up_to_all_of_it(number: int, confidence: float) -> None:
     law = DiscreteLaplace(Fraction(5))
-    found = [Look.after([law] * j, True, 1, number) for j in range(1, number + 1)]
+    found = [NoiseAtLook.after([law] * j, True, 1, number) for j in range(1, number + 1)]
     assert sum(look.share for look in found) == 1
     for look in found:
         exact = 1 - (1 - Fraction(confidence)) * look.share
@@ -103,13 +103,13 @@ def test_the_parts_of_the_risk_add_up_to_all_of_it(number: int, confidence: floa
 
 
 def test_a_confidence_beyond_floats_is_refused() -> None:
-    look = Look.after([DiscreteLaplace(Fraction(5))] * 12, True, 1, 12)
+    look = NoiseAtLook.after([DiscreteLaplace(Fraction(5))] * 12, True, 1, 12)
     refusal(lambda: look.half_width(math.nextafter(1, 0)), "too near to 1")
 
 
 def test_sums_over_cells_are_read_at_the_level_of_the_look() -> None:
     laws = [DiscreteLaplace(Fraction(5))] * 2
-    look, joint = Look.after(laws, True, 1, 3), Joint.of(laws, True, 1)
+    look, joint = NoiseAtLook.after(laws, True, 1, 3), CombinedNoise.of(laws, True, 1)
     share = float(look.share)
     assert share == pytest.approx(2 / 9)
     assert look.half_width_of_sum(0.05, 9) >= joint.half_width_of_sum(0.05 * share, 9)
@@ -167,9 +167,9 @@ def test_a_mean_is_planned_by_what_is_known_and_looked_at_until_it_suffices() ->
     first = losses()[1]
     assert first < 3  # ε = 1 told it within 0.03 or so
     assert losses()[1:] in ([first], [first, first], [first, first, 2 * first])
-    assert known.error() <= 0.02 or len(record.parts) == 3
-    for j in range(1, len(record.parts)):  # none before was enough
-        assert looks._joined(record.parts[:j], 3).error() > 0.02
+    assert known.error() <= 0.02 or len(record.components) == 3
+    for j in range(1, len(record.components)):  # none before was enough
+        assert looks._joined(record.components[:j], 3).error() > 0.02
     assert record.loss.epsilon == sum(losses()[1:])
     low, high = known.interval()
     assert low <= known <= high
@@ -183,7 +183,7 @@ def test_losses_double_and_it_ends_after_the_last_look() -> None:
     assert losses()[1:] == [first, first, 2 * first, 4 * first]
     record = dp.record(known)
     assert record.mechanism == "look 4 of at most 4"
-    assert [part.loss.epsilon for part in record.parts] == losses()[1:]
+    assert [part.loss.epsilon for part in record.components] == losses()[1:]
     assert record.epsilon == 8 * first
     assert known.error() > 0.001
 
@@ -202,15 +202,15 @@ def test_what_made_somebody_ask_is_not_joined_and_no_draw_was_seen_before() -> N
     n = p.count(epsilon=0.1)
     seen = [p.count(epsilon="0.285", fresh=True) for _ in range(3)]
     known = n.refine(until=10)
-    numbers = [part.number for part in dp.record(known).parts]
+    numbers = [part.number for part in dp.record(known).components]
     assert numbers == [5]
     assert 5 not in [dp.record(each).number for each in (n, *seen)]
     # another series is of other draws, and a plain query of none of them
-    assert dp.record(seen[0].refine(until=9)).parts[0].number == 6
-    assert dp.record(n.refine(until=10, confidence=0.9)).parts[0].number == 7
+    assert dp.record(seen[0].refine(until=9)).components[0].number == 6
+    assert dp.record(n.refine(until=10, confidence=0.9)).components[0].number == 7
     assert dp.record(p.count(epsilon="0.285")).number == 2
     again = known.refine(until=9)  # once more: another answer
-    assert dp.record(again).parts[0].number == 8
+    assert dp.record(again).components[0].number == 8
 
 
 def test_what_is_near_enough_is_kept_and_costs_nothing() -> None:
@@ -262,7 +262,7 @@ def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> Non
     record = dp.record(READ[name](people()).release(**{loss: much}))
     laws = [record._law] * 3
     whole, size = record._layout.integer, record.statistic.size
-    look, joint = Look.after(laws, whole, size, 3), Joint.of(laws, whole, size)
+    look, joint = NoiseAtLook.after(laws, whole, size, 3), CombinedNoise.of(laws, whole, size)
     found, wide, all_of_it = (
         np.array(record.statistic.errors_at(record._noisy, law, confidence))
         for law, confidence in (
@@ -325,7 +325,7 @@ def test_rho_is_counted() -> None:
     first = losses()[1]
     assert losses()[1:] == [first, first, 2 * first]
     assert known.loss.rho == 4 * first
-    assert {part.mechanism for part in known.parts} == {"discrete Gaussian"}
+    assert {part.mechanism for part in known.components} == {"discrete Gaussian"}
 
 
 def test_a_delta_is_for_each_look() -> None:
@@ -451,7 +451,7 @@ def test_what_answers_have_stopped_is_joined_with_nothing(stopped: Any) -> None:
     before = spent()
     for ask in (
         lambda: dp.combine(m, known),
-        lambda: dp.combine(m, *dp.record(known).parts),
+        lambda: dp.combine(m, *dp.record(known).components),
         lambda: known.refine(epsilon=1),
     ):
         refusal(ask, "decided after how many looks")
@@ -471,7 +471,7 @@ def test_records_say_on_which_condition_their_intervals_hold(stopped: Any) -> No
     said = str(dp.record(known))
     assert condition not in said
     assert "its interval holds at whichever look it ended" in said
-    assert f"look {len(dp.record(known).parts)} of at most 3" in said
+    assert f"look {len(dp.record(known).components)} of at most 3" in said
     assert str(dp.record(known).loss) in said
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from dppandas.engines.pandas import PandasEngine
 from dppandas.ledger import canonical
-from dppandas.rows.accumulators import Total
+from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.expressions import (
     Arithmetic,
     ByBranch,
@@ -57,10 +57,10 @@ def exact(frame: pd.DataFrame, block: int, where: Expression | None) -> list[int
     statistic = gradient()
 
     def kernel(chunk: Any) -> Any:
-        return statistic.over([replace(chunk, branch=i) for i in range(2)], where)
+        return statistic.over_branches([replace(chunk, branch=i) for i in range(2)], where)
 
     engine = PandasEngine(frame, Unit(), b"key", block)
-    return [int(each) for each in engine.gather(kernel, lambda: Total(3), "")]
+    return [int(each) for each in engine.accumulate_rows(kernel, lambda: SumAccumulator(3), "")]
 
 
 @pytest.mark.parametrize("where", [None, WHERE], ids=["all", "filtered"])

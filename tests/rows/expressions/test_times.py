@@ -39,7 +39,7 @@ def column(values: list[Any] | pd.Series, frame: pd.DataFrame | None = None) -> 
 def cells(private: dp.PrivateSeries) -> list[Any]:
     """What an expression says of each row, missing ones as None."""
     expression: Expression = private._expression
-    table = private._root.engine.made()._rows()
+    table = private._table.engine.made()._rows()
     found = expression.vector(table.block(0, len(table)))
     return [None if is_missing(value) else value for value in as_objects(found)]
 
@@ -604,7 +604,7 @@ def test_intervals_are_rounded_outwards(number: float, unit: str) -> None:
     exact = Fraction(number) * ruler.tick + span.lower
     inside = [min(max(each, span.lower), span.upper) for each in (exact,)]
     (low,), (high,) = (
-        layout.told([number], lambda i: "value", rounded) for rounded in (math.floor, math.ceil)
+        layout.typed([number], lambda i: "value", rounded) for rounded in (math.floor, math.ceil)
     )
     assert low.value <= inside[0] <= high.value
     assert high - low <= pd.Timedelta(1, unit)

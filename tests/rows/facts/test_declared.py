@@ -34,7 +34,7 @@ def protected(**domain: Any) -> Any:
 
 
 def facts(frame: Any) -> dict[Any, Any]:
-    return dict(frame._root.source.domain)
+    return dict(frame._table.source.domain)
 
 
 SEXES = Keys(("f", "m"))
@@ -100,7 +100,7 @@ def test_protect_gives_a_frame_with_just_the_facts_said(domain: dict[str, Any]) 
     again = protected(**domain)
     assert set(facts(again)) == set(domain)
     assert set(facts(first)) == {"age", "sex"}
-    assert again._root.source == first._root.source
+    assert again._table.source == first._table.source
     assert again.count(epsilon=1) == first.count(epsilon=1)
     assert dp.ledger().spent == 1
 
@@ -204,7 +204,7 @@ def test_a_suggestion_is_a_fact() -> None:
 def test_what_is_no_fact_of_a_column_is_refused(declare: Any, error: type, said: str) -> None:
     frame = protected()
     refusal(lambda: declare(frame), said, error)
-    assert dp.session().holdings["people"].facts.known == {}
+    assert dp.session().sources["people"].facts.known == {}
 
 
 def test_names_that_are_no_identifiers_and_names_of_arguments() -> None:
@@ -269,8 +269,8 @@ def test_the_facts_of_the_frame_that_is_asked_hold() -> None:
         refusal(ask, "bounds= is needed", dp.MissingArgument)
     for _ in range(2):  # one expression, asked in turn by frames of other facts
         column = aged._columns["age"]
-        assert column.bounds(aged._root.source.domain) == Bounds(0, 99)
-        assert column.bounds(plain._root.source.domain) is None
+        assert column.bounds(aged._table.source.domain) == Bounds(0, 99)
+        assert column.bounds(plain._table.source.domain) is None
 
 
 def test_parts_are_the_same_whatever_is_declared() -> None:

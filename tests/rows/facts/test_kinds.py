@@ -168,7 +168,7 @@ def test_declared_kinds_are_part_of_keys_and_of_names_of_parts() -> None:
         assert texts[0] != texts[1]
     other = [p["y"].count()._query(dp.session().terms.asked(1))[0].key for p in (plain, told)]
     assert other[0] == other[1]
-    names = [p.partition("x", keys=["1"])["1"]._root.path[0].partition for p in (plain, told)]
+    names = [p.partition("x", keys=["1"])["1"]._table.path[0].partition for p in (plain, told)]
     assert names[0] != names[1]
 
 
@@ -805,7 +805,14 @@ def test_no_verb_is_missing_from_the_matrix(face: str, named: set[str]) -> None:
 
 #: Statistics of the caller's own functions, or of programs that are made of the others; and the one
 #: that takes the place of a CovarianceTable where ρ is counted.
-OF_FUNCTIONS = {"Distance", "Proposed", "Scores", "Misfit", "SmallDatabases", "SecondMoments"}
+OF_FUNCTIONS = {
+    "Distance",
+    "Proposed",
+    "Scores",
+    "MarginalError",
+    "SmallDatabases",
+    "SecondMoments",
+}
 
 
 def test_no_statistic_is_missing_from_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -654,7 +654,7 @@ def test_protect_never_raises_on_a_cell_and_copies_by_the_base() -> None:
 
     cells_held = [Unhashed(), Copies([1]), [1, threading.Lock()], nested(2000)]
     people = dp.protect(pd.DataFrame({"x": objects(cells_held)}), name="hostile")
-    found = meanings(people._root.engine.read["x"])
+    found = meanings(people._table.engine.read["x"])
     assert found == [canonical(cell) for cell in cells_held]
     assert canonical(Copies([1])) == ("list", (("number", 1),))
 

@@ -299,7 +299,7 @@ def test_a_pivot_table_is_the_release_of_its_groups() -> None:
     keys = keys_of("sex", "educ")
     table = p.pivot_table("age", "sex", "educ", keys=keys, bounds=(0, 64))
     groups = p.groupby(["sex", "educ"], keys=keys)["age"].mean(bounds=(0, 64))
-    assert integers(table, p._root.engine) == integers(groups, p._root.engine)
+    assert integers(table, p._table.engine) == integers(groups, p._table.engine)
     assert table._statistic.l1 == groups._statistic.l1
     intervals = dp.record(table.release(epsilon=1)).interval()
     assert intervals.columns.tolist() == [
@@ -323,7 +323,7 @@ def test_declared_tuples_are_found_by_table_and_by_search(
     every = list(itertools.product(range(4), range(1, 4), range(5)))
     keys = [every[i] for i in rng.permutation(len(every))[: rng.integers(1, len(every))]]
     asked = frame.dp.value_counts(keys=keys, sort=False)
-    found = dict(zip(keys, integers(asked, asked._root.engine), strict=True))
+    found = dict(zip(keys, integers(asked, asked._table.engine), strict=True))
     rows = list(map(tuple, frame.to_numpy().tolist()))
     assert found == {key: rows.count(key) for key in keys}
     table_lookups._tuples._known.clear()
@@ -345,7 +345,7 @@ def test_bins_are_those_of_numpy(values: list[Any], bins: int) -> None:
     finite = series[np.isfinite(series)]
     counts, edges = np.histogram(finite, bins=bins, range=(-1, 10))
     exact = np.histogram(finite, bins=edges)[0]
-    assert integers(asked, asked._root.engine) == exact.tolist() == counts.tolist()
+    assert integers(asked, asked._table.engine) == exact.tolist() == counts.tolist()
 
 
 @pytest.mark.usefixtures("exact")
@@ -459,12 +459,12 @@ def test_of_a_row_at_most_so_many_true_count(most: int) -> None:
     asked = frame.dp[list(LIKES)].sum(at_most=most)
     assert asked._statistic.l1 == min(most, 12)
     assert asked._statistic.linf == 1
-    found = integers(asked, asked._root.engine)
+    found = integers(asked, asked._table.engine)
     assert sum(found) == LIKES.sum(axis=1).clip(upper=most).sum()
     assert (np.array(found) <= LIKES.sum()).all()
     # each row by itself: what it adds is what it adds alone
     alone = np.zeros(12, dtype=int)
-    engine = asked._root.engine
+    engine = asked._table.engine
     for i in range(300):
         part = type(engine)(frame[i : i + 1], engine.unit, engine.key)
         alone += integers(asked, part)
@@ -484,6 +484,6 @@ def test_which_likes_count_is_spread_over_all() -> None:
     times, and fewer than 20 or more than 160 of any has probability below 1e-12."""
     frame = pd.DataFrame(True, index=range(300), columns=list(LIKES)).assign(person=range(300))
     asked = frame.dp[list(LIKES)].sum(at_most=3)
-    found = integers(asked, asked._root.engine)
+    found = integers(asked, asked._table.engine)
     assert sum(found) == 900
     assert 20 <= min(found) <= max(found) <= 160

@@ -25,7 +25,7 @@ from dppandas.engines.readers import Columns
 from dppandas.engines.truncation import kept_rows
 from dppandas.privacy.accounting import conversions
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
-from dppandas.privacy.accounting.measures import Asked, Measure
+from dppandas.privacy.accounting.measures import LossRequest, Measure
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.mechanisms.partition_selection import Curve, PartitionSelection
 from dppandas.privacy.mechanisms.thresholds import KeyedNoise, Threshold, least_threshold
@@ -212,7 +212,9 @@ def test_the_curve_is_the_recursion(epsilon: str, delta: str) -> None:
 def test_the_curve_crosses_a_half_at_twelve() -> None:
     curve = Curve.of(Fraction(1), Fraction("1e-5"))
     assert curve.value(11) < 0.5 < curve.value(12)
-    assert curve.value(curve.surely(0.95)) >= 0.95 > curve.value(curve.surely(0.95) - 1)
+    assert (
+        curve.value(curve.released_from(0.95)) >= 0.95 > curve.value(curve.released_from(0.95) - 1)
+    )
     assert not curve.tells(0)
     assert curve.tells(curve.last + 1)
     assert curve.tells(10**9)
@@ -255,7 +257,7 @@ def test_selection_splits_the_loss_over_the_labels_of_a_unit() -> None:
     assert law.cost(Measure.APPROXIMATE, None) == Loss(Epsilon(1), DELTA)  # type: ignore[arg-type]
     df = pd.DataFrame({"owner": [1] * 3, "x": ["a", "b", "c"]})
     query = dp.protect(df, "d", unit="owner", max_rows=3)["x"].unique(delta=DELTA)
-    asked = Asked(Measure.APPROXIMATE, Epsilon(1), DELTA)
+    asked = LossRequest(Measure.APPROXIMATE, Epsilon(1), DELTA)
     made = query._statistic.mechanism(asked, query._statistic.sensitivity(3 * 2))
     assert isinstance(made, PartitionSelection)
     assert made.keys == 6  # both branches of a frame of two
@@ -266,7 +268,7 @@ def test_unique_counts_units_and_not_rows() -> None:
     rows = [{"who": i, "x": x} for i in range(5) for x in ("a", "a", "a", "b" if i else "c")]
     people = dp.protect(pd.DataFrame(rows), "d", unit="who", max_rows=4)
     asked = people["x"].unique()
-    found = integers(asked, asked._root.engine)
+    found = integers(asked, asked._table.engine)
     assert sorted(found.values()) == [(("a",), (5,)), (("b",), (4,)), (("c",), (1,))]
     assert people["x"].unique(epsilon=1, delta=DELTA).tolist() == []  # or with 2e-6: 5 units
     many = pd.Series(["b", 2, "a", 10, b"x", None, {}] * 99, dtype=object)
@@ -378,7 +380,7 @@ def test_values_that_occur_only_in_rows_left_out_are_no_labels() -> None:
     )
     for column, label in (("x", 5), ("y", "a")):
         asked = frame[[column, "keep"]].dp.query("keep")[column].value_counts(delta=DELTA)
-        names = {label for label, _ in integers(asked, asked._root.engine).values()}
+        names = {label for label, _ in integers(asked, asked._table.engine).values()}
         assert names == {(label,)} | ({("b",)} if column == "y" else set())
 
 
@@ -388,7 +390,7 @@ def test_texts_that_agree_up_to_a_nul_are_not_one(dtype: Any) -> None:
     texts = ["a\x00x", "a\x00y", "a", "", "\x00"]
     frame = pd.DataFrame({"x": pd.Series(texts, dtype=dtype), "y": 1})
     asked = frame.dp["x"].value_counts(delta=DELTA)
-    assert {label for (label,), _ in integers(asked, asked._root.engine).values()} == set(texts)
+    assert {label for (label,), _ in integers(asked, asked._table.engine).values()} == set(texts)
     assert kept_rows(Columns(frame), Unit("x", 1), KEY).all()
 
 
@@ -506,7 +508,7 @@ def test_the_loss_of_a_group_statistic_is_halved_between_keys_and_values() -> No
     df = pd.DataFrame({"who": [1], "x": ["a"], "y": 1.0})
     people = dp.protect(df, "d", unit="who", max_rows=3)
     query = people.groupby("x", delta=DELTA)["y"].mean(bounds=(0, 1))
-    asked = Asked(Measure.APPROXIMATE, Epsilon(1), DELTA)
+    asked = LossRequest(Measure.APPROXIMATE, Epsilon(1), DELTA)
     moved = query._statistic.sensitivity(3)
     made = query._statistic.mechanism(asked, moved)
     assert isinstance(made, KeyedNoise)

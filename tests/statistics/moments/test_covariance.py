@@ -15,7 +15,7 @@ from operations import integers
 from refusals import refusal
 
 import dppandas as dp
-from dppandas.privacy.accuracy.combined import Joint
+from dppandas.privacy.accuracy.combined import CombinedNoise
 from dppandas.privacy.accuracy.weighted_sums import Within, half_widths_of_weighted
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.release import results
@@ -23,9 +23,9 @@ from dppandas.statistics import Covariance, SecondMoments
 from dppandas.statistics.moments.covariance import _design, _split, cover
 from dppandas.statistics.moments.covariance_tables import WHOLE
 from dppandas.statistics.moments.fieller import (
+    NoisySums,
     Region,
     Seen,
-    Sums,
     U,
     V,
     _squared,
@@ -75,7 +75,7 @@ def test_one_row_moves_the_sums_by_the_sensitivity_at_most_and_by_it_where_compl
         row = rng.choice(VALUES, columns)
         frame = pd.DataFrame([row], columns=list("abcde")[:columns])
         for asked in (frame.dp.cov(bounds=(0, 60)), frame.dp.corr(bounds=(0, 60))):
-            found = integers(asked, asked._root.engine)
+            found = integers(asked, asked._table.engine)
             assert min(found) >= 0
             assert sum(found) <= asked._statistic.l1
             assert max(found) <= asked._statistic.linf
@@ -142,9 +142,9 @@ MASSES = st.lists(st.integers(0, 8), min_size=9, max_size=9)
 NOISES = st.lists(st.integers(-3, 3), min_size=9, max_size=9)
 
 
-def of_masses(masses: list[int]) -> Sums:
+def of_masses(masses: list[int]) -> NoisySums:
     """At three nodes of either column, one integer each."""
-    return Sums(tuple(map(Fraction, masses)), _design(3, 2), 1, 1)
+    return NoisySums(tuple(map(Fraction, masses)), _design(3, 2), 1, 1)
 
 
 def _of(masses: list[int]) -> tuple[Fraction, Fraction, Fraction]:
@@ -175,7 +175,7 @@ def test_whatever_noise_lets_be_lies_in_the_interval(
     if s >= 0 <= t:  # of real rows, for u² is no less than the square of the mean
         low, high = variance_range(noisy, law, 1.0, ddof)
         assert low <= s * freed <= high
-        sides = [side_of(Sums(noisy.found, _swapped(k), 1, 1), law, 1.0) for k in (0, 1)]
+        sides = [side_of(NoisySums(noisy.found, _swapped(k), 1, 1), law, 1.0) for k in (0, 1)]
         low, high = covariance_range(noisy, law, 1.0, ddof, sides)
         assert low <= c * freed <= high
     if s > 0 < t and c * c <= s * t:
@@ -258,11 +258,13 @@ def test_bounds_of_wide_noise_are_near_the_least() -> None:
     gaussian = DiscreteGaussian(Fraction(10**18))
     found = half_widths_of_weighted(gaussian, corners, 1, 0.05)[0]
     assert normal <= found <= 1.001 * normal
-    assert half_widths_of_weighted(Joint.of([gaussian], False, 1), corners, 1, 0.05) >= normal
+    assert (
+        half_widths_of_weighted(CombinedNoise.of([gaussian], False, 1), corners, 1, 0.05) >= normal
+    )
     laplace = DiscreteLaplace(Fraction(10**9))
     sure = half_widths_of_weighted(laplace, corners, 200, 0.05)[0]
     assert normal * 20 <= sure <= 1.15 * normal * 20
-    both = Joint.of([laplace, gaussian], False, 1)
+    both = CombinedNoise.of([laplace, gaussian], False, 1)
     joined = half_widths_of_weighted(both, corners, 1, 0.05)[0]
     assert joined < half_widths_of_weighted(laplace, corners, 1, 0.05)[0] < 3 * normal
 
@@ -324,7 +326,7 @@ def _exact(asked: Any, statistic: Any) -> list[int]:
     """The integers that the noise of a release was added to."""
     own = asked._statistic
     object.__setattr__(asked, "_statistic", statistic)
-    found = integers(asked, asked._root.engine)
+    found = integers(asked, asked._table.engine)
     object.__setattr__(asked, "_statistic", own)
     return [int(x) for x in found]
 
@@ -378,7 +380,7 @@ def test_every_row_of_a_small_domain_is_within_the_sensitivity_of_a_vector(colum
         asked = pd.DataFrame([row]).dp.cov(bounds=(0, 1), dropna=True)
         found = _exact(asked, statistic)
         squared = sum(x * x for x in found)
-        assert squared <= statistic.moved_squared(1) == most * WHOLE**2
+        assert squared <= statistic.l2_squared_sensitivity(1) == most * WHOLE**2
         assert max(map(abs, found)) <= statistic.linf
         assert sum(map(abs, found)) <= statistic.l1
         assert bool(any(found)) == (not np.isnan(row).any()), "a row counts if it is complete"

@@ -12,7 +12,7 @@ from ledgers import anew
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
-from dppandas.rows.accumulators import Total
+from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.rows.facts.units import Unit
@@ -27,7 +27,9 @@ def statistic(bounds: list[Bounds], norm: object) -> NormedSum:
 
 def integers(asked: NormedSum, rows: pd.DataFrame) -> list[int]:
     engine = PandasEngine(rows, Unit(), b"key")
-    found = engine.gather(lambda chunk: asked.kernel(chunk, None), lambda: Total(asked.size), "")
+    found = engine.accumulate_rows(
+        lambda chunk: asked.kernel(chunk, None), lambda: SumAccumulator(asked.size), ""
+    )
     return [int(each) for each in found]
 
 
@@ -55,7 +57,7 @@ def test_no_row_exceeds_the_norm_and_the_largest_come_near(
         t = integers(asked, rows.iloc[[i]])
         assert sum(map(abs, t)) <= asked.l1
         assert max(map(abs, t)) <= asked.linf
-        assert sum(x * x for x in t) <= asked.sensitivity(1).l2squared
+        assert sum(x * x for x in t) <= asked.sensitivity(1).l2_squared
         sizes.append(sum(map(abs, t)) if order == "l1" else math.isqrt(sum(x * x for x in t)))
     assert max(sizes) <= asked.norm
     corner = [grid.reach for grid in asked.grids]  # the row that is as far out as bounds allow

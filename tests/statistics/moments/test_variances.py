@@ -48,7 +48,7 @@ def test_three_parts_of_the_largest_grid_add_up(t: int) -> None:
 def test_one_row_moves_the_sums_by_exactly_the_sensitivity() -> None:
     for value in (-7.0, 0.0, 13.5, 60.0, 1e9, math.inf):
         asked = pd.DataFrame({"x": [value]}).dp["x"].var(bounds=(0, 60))
-        assert sum(integers(asked, asked._root.engine)) == asked._statistic.l1
+        assert sum(integers(asked, asked._table.engine)) == asked._statistic.l1
 
 
 @pytest.mark.usefixtures("exact")

@@ -38,7 +38,7 @@ LIMITS = {"x": (0, 10), "y": (0, 1)}
 def test_one_row_adds_its_weight_to_two_sums(weight: float, value: float) -> None:
     frame = pd.DataFrame({"x": [value], "w": [weight]})
     asked = frame.dp["x"].mean(bounds=(0, 10), weights=frame.dp["w"], **WITHIN)
-    above, below = integers(asked, asked._root.engine)
+    above, below = integers(asked, asked._table.engine)
     grid = asked._statistic.weight_grid
     steps = 0 if np.isnan(weight + value) else round(min(max(weight, 0), 5) / grid.step)
     assert above + below == steps <= asked._statistic.l1 == grid.high
@@ -122,10 +122,10 @@ def test_the_share_of_a_mask_is_told_by_two_counts() -> None:
     frame = pd.DataFrame({"x": range(100), "g": [1, 2] * 50})
     p = frame.dp
     asked = (p["x"] >= 30).mean()
-    assert integers(asked, asked._root.engine) == [70, 30]
+    assert integers(asked, asked._table.engine) == [70, 30]
     assert asked._statistic.l1 == 1
     by = p.assign(high=p["x"] >= 30).groupby("g", keys=[1, 2])["high"].mean()
-    assert integers(by, by._root.engine) == [35, 35, 15, 15]
+    assert integers(by, by._table.engine) == [35, 35, 15, 15]
     assert by._statistic.l1 == 1
 
 
