@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         said, code = asked.command(asked)
         print(said, flush=True)
     except DPError as error:
-        print(f"dppandas: {_plain(str(error))}", file=sys.stderr)
+        print(f"dppandas: {_plain(error.reason)}", file=sys.stderr)
         return REFUSED
     except BrokenPipeError:  # of `dppandas show … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

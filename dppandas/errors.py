@@ -35,7 +35,7 @@ import warnings
 from collections.abc import Callable, Collection
 from fractions import Fraction
 from types import FrameType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,7 +63,21 @@ def is_one_of(value: object, words: Collection[str]) -> bool:
 
 
 class DPError(Exception):
-    """The base of every error that dppandas raises on purpose."""
+    """The base of every error that dppandas raises on purpose.
+
+    Its text is the reason (what is wrong, why, and what to write instead), and what became of the
+    budget, which is said here and nowhere else.
+    """
+
+    _ending: ClassVar[str] = "Nothing was computed or charged."
+
+    @property
+    def reason(self) -> str:
+        """The text without what became of the budget."""
+        return str(self.args[0]) if self.args else ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} {self._ending}".strip()
 
 
 class QueryError(DPError, ValueError):
@@ -72,9 +86,6 @@ class QueryError(DPError, ValueError):
 
 class UnknownColumn(QueryError, KeyError):
     """The frame has no such column. Nothing was computed or charged."""
-
-    def __str__(self) -> str:  # KeyError would show the repr, quotes and all
-        return str(self.args[0]) if self.args else ""
 
 
 class MissingArgument(QueryError):
@@ -124,22 +135,32 @@ class WorkerProcessError(SessionError):
     """A forked or worker process tried to release on a memory ledger, or what was charged to the
     process that it was forked from."""
 
+    _ending = "Nothing was released here."
+
 
 class StoreError(SessionError, OSError):
     """A ledger's file can't be read or written. Nothing was computed or released."""
 
+    _ending = "Nothing was computed or released."
+
 
 class RecordError(DPError, LookupError):
     """No release record belongs to this object."""
+
+    _ending = ""
 
 
 class ReleaseFailed(DPError, RuntimeError):
     """There is no answer to what was charged, and the charge stays: reading the data failed, or the
     answer could not be kept, without which nobody may see it."""
 
+    _ending = ""
+
 
 class InternalError(DPError, RuntimeError):
     """dppandas broke one of its own laws. This is probably a bug: please report it."""
+
+    _ending = ""
 
 
 # --- where they are raised ------------------------------------------------------------------------
@@ -192,9 +213,7 @@ def hide_internals(
             if any(frame.f_code is code for frame, _ in traceback.walk_tb(error.__traceback__)):
                 raise  # from within the function, which arguments that don't fit never reach
             wrong = str(error).rpartition("() ")[2]
-            raised = QueryError(
-                f"{function.__name__}: {wrong}. It takes {names}. Nothing was computed or charged."
-            )
+            raised = QueryError(f"{function.__name__}: {wrong}. It takes {names}.")
         try:
             raise raised.with_traceback(None)
         finally:

@@ -23,7 +23,6 @@ import pandas as pd
 
 from ..display.plots.base import FILL, plain, pyplot, write_below
 from ..errors import QueryError, RecordError, hide_internals, quoted
-from ..privacy.accounting.measures import NOTHING
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw
 
 #: A grid of ε has so many points.
@@ -62,7 +61,7 @@ class PrivacyLoss:
         """The least ε ≥ 0, to 12 digits and rounded up, with δ(ε) ≤ δ; infinite where none has."""
         wanted = float(real(delta, "delta"))
         if not 0 <= wanted <= 1:
-            raise QueryError(f"delta={quoted(delta)} must lie between 0 and 1. {NOTHING}")
+            raise QueryError(f"delta={quoted(delta)} must lie between 0 and 1.")
         if self.delta(0) <= wanted:
             return 0.0
         known = self._law.epsilon
@@ -126,7 +125,7 @@ class PrivacyLoss:
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
         elif not hasattr(ax, "fill_between"):
-            raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes. {NOTHING}")
+            raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes.")
         _draw(ax, self)
         return ax
 
@@ -140,9 +139,9 @@ def real(value: object, name: str) -> Fraction:
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
-        raise QueryError(f"{name}={quoted(value)} must be a number. {NOTHING}")
+        raise QueryError(f"{name}={quoted(value)} must be a number.")
     if not math.isfinite(value):
-        raise QueryError(f"{name}={quoted(value)} must be finite. {NOTHING}")
+        raise QueryError(f"{name}={quoted(value)} must be finite.")
     return Fraction(str(value))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import MissingArgument, QueryError, RecordError, hide_internals, quoted
 from ..privacy.accounting import gaussian
 from ..privacy.accounting.losses import Delta, Loss, parse_delta, parse_epsilon, parse_rho
-from ..privacy.accounting.measures import NOTHING, Measure
+from ..privacy.accounting.measures import Measure
 from ..privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from ..release import results
 from ..release.query import Query
@@ -101,7 +101,7 @@ def _only(said: dict[str, object], known: tuple[str, ...], what: str) -> None:
     for name in said:
         if name not in known:
             takes = f"takes {', '.join(known)}" if known else "has said all"
-            raise QueryError(f"{name}= says nothing here: {what} {takes}. {NOTHING}")
+            raise QueryError(f"{name}= says nothing here: {what} {takes}.")
 
 
 def _asked(query: Query, mechanism: Any) -> PrivacyLoss:
@@ -159,7 +159,7 @@ def _named(name: str, said: dict[str, object]) -> PrivacyLoss:
         near = difflib.get_close_matches(key, _NAMES, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise QueryError(
-            f"no mechanism is called {quoted(name)}.{hint} There are {', '.join(_NAMES)}. {NOTHING}"
+            f"no mechanism is called {quoted(name)}.{hint} There are {', '.join(_NAMES)}."
         )
     _only(said, _NAMES[key], f"{key!r}")
     if key.endswith("laplace"):
@@ -200,8 +200,7 @@ def _gaussian(key: str, said: dict[str, object]) -> PrivacyLoss:
     way = _one_of(said, ways, key)
     if ("delta" in said) != (way == "epsilon"):
         raise MissingArgument(
-            f"epsilon= and delta= say together how much Gaussian noise: give both, or sigma=. "
-            f"{NOTHING}"
+            "epsilon= and delta= say together how much Gaussian noise: give both, or sigma=."
         )
     shift = _shift(said, is_discrete)
     square = shift * shift
@@ -223,14 +222,14 @@ def _one_of(said: dict[str, object], names: tuple[str, ...], what: str) -> str:
     found = [name for name in names if name in said]
     if len(found) != 1:
         listed = " or ".join(f"{name}=" for name in names)
-        raise MissingArgument(f"{what!r} takes one of {listed}. {NOTHING}")
+        raise MissingArgument(f"{what!r} takes one of {listed}.")
     return found[0]
 
 
 def _positive(value: object, name: str) -> Fraction:
     found = real(value, name)
     if found <= 0:
-        raise QueryError(f"{name}={quoted(value)} must be greater than 0. {NOTHING}")
+        raise QueryError(f"{name}={quoted(value)} must be greater than 0.")
     return found
 
 

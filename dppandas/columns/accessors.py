@@ -278,8 +278,7 @@ def _zone(tz: Any) -> str:
         except Exception:  # each library of zones has errors of its own
             pass
     raise QueryError(
-        f"tz={quoted(tz)} is no name of a time zone, such as 'UTC' or 'Europe/Berlin'. Nothing was "
-        "computed or charged."
+        f"tz={quoted(tz)} is no name of a time zone, such as 'UTC' or 'Europe/Berlin'."
     )
 
 
@@ -364,8 +363,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             what = f"{strange[0]} is not" if strange else f"a format this long is not: {LONGEST}"
             raise QueryError(
                 f"date_format={quoted(form)}: {what} the same on every machine. Give a text of "
-                f"{', '.join('%' + letter for letter in DIRECTIVES)}. Nothing was computed or "
-                "charged."
+                f"{', '.join('%' + letter for letter in DIRECTIVES)}."
             )
         return self._new(TimeText(self._operand, form))
 
@@ -379,8 +377,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                 period = pd.Timestamp(2020, 1, 1).to_period(_text(freq, "freq"))
         except (ValueError, AttributeError, KeyError, Warning) as error:
             raise QueryError(
-                f"freq={quoted(freq)} is no frequency of periods, such as 'M', 'Q' or 'D': "
-                f"{error}. Nothing was computed or charged."
+                f"freq={quoted(freq)} is no frequency of periods, such as 'M', 'Q' or 'D': {error}."
             ) from None
         return self._new(InPeriod(self._operand, period.freqstr))
 

@@ -19,7 +19,6 @@ from ..statistics import Cells
 from .ranges import bounds_of, range_of
 from .rowwise import edges_of
 
-NOTHING = "Nothing was computed or charged."
 #: Of a histogram.
 MOST_BINS = 1_000_000
 
@@ -57,7 +56,7 @@ def _of_times(expression: Expression, bins: Any, span: Span) -> tuple[Cells, str
     ruler = Ruler(span, TICKS[1] if all(edge % 1000 == 0 for edge in nanos) else TICKS[0])
     edges = tuple((edge - ruler.origin) / ruler.tick for edge in nanos)
     if any(a >= b for a, b in itertools.pairwise(edges)):
-        raise QueryError(f"{span} can't be cut into such bins: edges must rise. {NOTHING}")
+        raise QueryError(f"{span} can't be cut into such bins: edges must rise.")
     breaks = ruler.array([span.value(edge) for edge in nanos], of_lengths=not span.is_time)
     intervals = tuple(pd.IntervalIndex.from_breaks(breaks, closed="left"))
     cut_up = Cut(Measured(expression, ruler), edges, intervals, right=False, include_highest=True)
@@ -70,10 +69,10 @@ def _nanos(bins: Any, span: Span) -> list[int]:
     if not isinstance(bins, int | np.integer):
         ends = [Span.parse((edge, edge), "bins") for edge in bins]
         if any(e is None or (e.family, e.zone) != (span.family, span.zone) for e in ends):
-            raise QueryError(f"bins= must be rising times, or durations, of one kind. {NOTHING}")
+            raise QueryError("bins= must be rising times, or durations, of one kind.")
         return [end.lower for end in ends if end is not None]
     if not 1 <= bins <= MOST_BINS:
-        raise QueryError(f"bins={quoted(bins)} must lie between 1 and {MOST_BINS:,}. {NOTHING}")
+        raise QueryError(f"bins={quoted(bins)} must lie between 1 and {MOST_BINS:,}.")
     width = span.upper - span.lower
     step = 1 if width < 1000 * int(bins) else 1000
     inner = (span.lower + width * i // int(bins) // step * step for i in range(1, int(bins)))
@@ -84,13 +83,10 @@ def _edges(
     table: Table, name: Any, expression: Expression, bins: Any, within: Any
 ) -> tuple[float, ...]:
     if bins is None or isinstance(bins, bool | float | np.floating | str):
-        raise QueryError(
-            f"bins={quoted(bins)} must be a whole number of bins, or a list of edges. Nothing was "
-            "computed or charged."
-        )
+        raise QueryError(f"bins={quoted(bins)} must be a whole number of bins, or a list of edges.")
     if not isinstance(bins, int | np.integer):
         if within is not None:
-            raise QueryError("bins= as a list of edges needs no range=. Nothing was charged.")
+            raise QueryError("bins= as a list of edges needs no range=.")
         edges = edges_of(bins)
     else:
         if not 1 <= bins <= MOST_BINS:
@@ -100,12 +96,11 @@ def _edges(
         except MissingArgument:
             raise MissingArgument(
                 f"range= is needed for bins={int(bins)} of {name!r}: (lower, upper), or a list of "
-                "edges as bins=. dppandas never reads it from the data. Nothing was computed or "
-                "charged."
+                "edges as bins=. dppandas never reads it from the data."
             ) from None
         edges = tuple(np.linspace(bounds.lower, bounds.upper, int(bins) + 1).tolist())
         if any(a >= b for a, b in itertools.pairwise(edges)):
             raise QueryError(f"{bounds} is too narrow for {int(bins)} bins.")
     if not all(map(math.isfinite, edges)):
-        raise QueryError("the edges of bins must be finite. Nothing was charged.")
+        raise QueryError("the edges of bins must be finite.")
     return edges

@@ -157,10 +157,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             if len(olds) != len(news):
                 raise QueryError("replace needs as many new values as old ones.")
             if not all(map(is_hashable, olds)):
-                raise QueryError(
-                    f"replace takes plain values, not {quoted(to_replace)}. Nothing was computed "
-                    "or charged."
-                )
+                raise QueryError(f"replace takes plain values, not {quoted(to_replace)}.")
             to_replace = dict(zip(olds, news, strict=True))
         elif value is not None:
             raise QueryError("replace takes a dict, or old values and value=: not both.")
@@ -205,9 +202,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     def rename(self, name: Any) -> Self:
         """Under another name. *Stability*: 1."""
         if not is_hashable(name):
-            raise QueryError(
-                f"{quoted(name)} can't name a column. Nothing was computed or charged."
-            )
+            raise QueryError(f"{quoted(name)} can't name a column.")
         return type(self)(self._table, name, self._expression, self._where)
 
     @hide_internals
@@ -240,7 +235,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         if any(expressions.plain_or_missing(value) is None for value in values):
             raise QueryError(
                 "a missing value is in no list: ask .isna(), as in p['x'].isin([1]) | "
-                "p['x'].isna(). Nothing was computed or charged."
+                "p['x'].isna()."
             )
         labels = tuple(query_string.literal(value).value for value in values)
         return self._new(expressions.IsIn(self._expression, labels))

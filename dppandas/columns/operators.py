@@ -84,7 +84,7 @@ class ColumnOperators(PrivateTable):
         if isinstance(other, Private) and other._is_answer:
             raise QueryError(
                 f"{other!r} is no number yet. Release it: what is released is public, and may be "
-                "used here. Nothing was computed or charged."
+                "used here."
             )
         if isinstance(other, pd.Series | pd.Index | np.ndarray | list | tuple):
             raise LineageError(
@@ -101,8 +101,7 @@ class ColumnOperators(PrivateTable):
             if isinstance(side, Literal) and not isinstance(side.value, (*NUMBERS, *TIMES)):
                 raise QueryError(
                     f"{side} is no number, time or duration: give one, such as 1, "
-                    "pd.Timestamp('2020-01-31') or pd.Timedelta('1D'). Nothing was computed or "
-                    "charged."
+                    "pd.Timestamp('2020-01-31') or pd.Timedelta('1D')."
                 )
             if isinstance(side, Literal):
                 query_string.operand(side)

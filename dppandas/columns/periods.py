@@ -16,7 +16,6 @@ from ..rows.values.vectors import timestamp
 from ..statistics import Cells
 from .private_rows import PrivateTable
 
-NOTHING = "Nothing was computed or charged."
 MOST_PERIODS = 100_000
 _OFFSETS: dict[type, tuple[str, str]] = {
     pd.offsets.Day: ("D", ""), pd.offsets.Week: ("W", "weekday"),
@@ -54,12 +53,12 @@ def grouped(table: PrivateTable, by: list[Any], keys: object) -> tuple[list[Any]
     if len(by) > 1 and not isinstance(keys, Mapping):
         raise MissingArgument(
             "keys= must be a dict with (start, end) for each Grouper, and a list for each other "
-            f"column that has no declared keys. {NOTHING}"
+            "column that has no declared keys."
         )
     given = keys if isinstance(keys, Mapping) else {names[0]: keys}
     extra = [name for name in given if name not in names]
     if extra:
-        raise QueryError(f"keys= names {quoted(extra[0])}, which is no column of by=. {NOTHING}")
+        raise QueryError(f"keys= names {quoted(extra[0])}, which is no column of by=.")
     cells: Cells | None = None
     for each, name in zip(by, names, strict=True):
         if is_grouper(each) and each.freq is not None:
@@ -74,7 +73,7 @@ def grouped(table: PrivateTable, by: list[Any], keys: object) -> tuple[list[Any]
 
 def _key_of(grouper: Any) -> Any:
     if grouper.key is None or grouper.level is not None:
-        raise QueryError(f'a Grouper needs the name of a column: pd.Grouper(key="when"). {NOTHING}')
+        raise QueryError('a Grouper needs the name of a column: pd.Grouper(key="when").')
     return grouper.key
 
 
@@ -87,12 +86,12 @@ def _cells(table: PrivateTable, grouper: Any, name: Any, ends: object) -> Cells:
     if division.kind == "tick" and start.tz is not None and str(start.tz) != "UTC":
         raise QueryError(
             f"parts of a day are counted in UTC or without a zone: in {start.tz} a clock may show "
-            f"an hour twice. Give start and end in UTC. {NOTHING}"
+            "an hour twice. Give start and end in UTC."
         )
     first, last = (division.label(time.tz_localize(None)) for time in (start, end))
     days = _SHORTEST.get(division.kind[0], 1) * division.seconds / DAY
     if (last - first).days / days > MOST_PERIODS:
-        raise QueryError(f"that would be more than {MOST_PERIODS:,} periods. {NOTHING}")
+        raise QueryError(f"that would be more than {MOST_PERIODS:,} periods.")
     labels = tuple(map(division.placed, pd.date_range(first, last, freq=division.frequency)))
     return Cells((Period(operand, division),), Periods(labels, 1, division.frequency))
 
@@ -103,16 +102,14 @@ def _ends(name: Any, ends: object) -> tuple[pd.Timestamp, pd.Timestamp]:
     example = f'keys= of {name!r} must be (start, end), such as ("2020-01-01", "2020-12-31")'
     if ends is None:
         raise MissingArgument(
-            f"{example}: which periods have rows is private, and so are the first and last. "
-            f"{NOTHING}"
+            f"{example}: which periods have rows is private, and so are the first and last."
         )
     if not isinstance(ends, list | tuple) or len(ends) != 2:
-        raise QueryError(f"{example}; not {quoted(ends)}. {NOTHING}")
+        raise QueryError(f"{example}; not {quoted(ends)}.")
     start, end = map(timestamp, ends)
     if start is None or end is None or str(start.tz) != str(end.tz) or start > end:
         raise QueryError(
-            f"{example}, the earlier first and both in one zone or in none; not {quoted(ends)}. "
-            f"{NOTHING}"
+            f"{example}, the earlier first and both in one zone or in none; not {quoted(ends)}."
         )
     return start, end
 
@@ -125,7 +122,7 @@ def _division(grouper: Any) -> Calendar:
         if given != getattr(usual, option, None):
             raise QueryError(
                 f"{option}={quoted(given)} of a Grouper is not answered: only periods of the "
-                f"calendar as pandas names them by default. {NOTHING}"
+                "calendar as pandas names them by default."
             )
     offset, kind = grouper.freq, type(grouper.freq)
     if kind in _TICKS:
@@ -140,5 +137,5 @@ def _division(grouper: Any) -> Calendar:
     raise QueryError(
         f"freq={offset.freqstr!r} is not answered: where such periods start, pandas reads from the "
         "first row, or they are no whole days. Take D, W, MS, ME, QS, QE, YS, YE, or hours, "
-        f"minutes or seconds that divide a day. {NOTHING}"
+        "minutes or seconds that divide a day."
     )

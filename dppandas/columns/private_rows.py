@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, quoted
-from ..privacy.accounting.measures import NOTHING
 from ..release.private import Private, Table
 from ..rows import expressions, query_string
 from ..rows.expressions import Column, Expression
@@ -27,9 +26,7 @@ class PrivateTable(Private):
 
     def _some_columns(self) -> None:
         if not self._columns:
-            raise QueryError(
-                "there are no columns to answer for; select some. Nothing was charged."
-            )
+            raise QueryError("there are no columns to answer for; select some.")
 
     def _found_column(self, name: Any) -> Expression:
         """The column of a name; where that is the index's, what to do about it."""
@@ -40,7 +37,7 @@ class PrivateTable(Private):
                 raise
             raise UnknownColumn(
                 f"{error} {quoted(name)} is of the index, which has no part in answers: start from "
-                f"df.reset_index(). {NOTHING}"
+                "df.reset_index()."
             ) from None
 
     def _cells(self, names: Sequence[Any], keys: object) -> Cells:
@@ -67,9 +64,7 @@ class PrivateTable(Private):
             query_string.lookup(name, self._columns)
         once(names)
         if keys is not None and not isinstance(keys, Mapping):
-            raise QueryError(
-                "keys= is a dict with a list for each column here. Nothing was computed or charged."
-            )
+            raise QueryError("keys= is a dict with a list for each column here.")
         given = {} if keys is None else keys
         if set(given) - set(names):
             extra = sorted(map(str, set(given) - set(names)))
@@ -85,7 +80,7 @@ class PrivateTable(Private):
 def once(names: Sequence[Any]) -> None:
     """Refuse a list that names a column twice."""
     if len(set(names)) != len(names):
-        raise QueryError("the list names a column twice; name each once. Nothing was charged.")
+        raise QueryError("the list names a column twice; name each once.")
 
 
 def same_rows(rows_of: PrivateTable, column: PrivateTable) -> None:
@@ -109,7 +104,7 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
         "hold for the frame returned, not for df.dp). dppandas never reads labels from the data, "
         "for a rare one would tell who is in it. Those that many have can be found at the price of "
         "a δ: value_counts(epsilon=…, delta=…) or groupby(…, delta=…), in a session such as "
-        "dp.session(epsilon=2, delta=1e-6). Nothing was computed or charged."
+        "dp.session(epsilon=2, delta=1e-6)."
     )
 
 

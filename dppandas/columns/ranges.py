@@ -24,7 +24,7 @@ def bounds_of(table: Table, name: Any, expression: Expression, bounds: object) -
         return found
     raise QueryError(
         f"{name!r} is bounded by {found}, and this is answered for numbers only. Make numbers of "
-        f"it: {_as_numbers(name, found)}. Nothing was computed or charged."
+        f"it: {_as_numbers(name, found)}."
     )
 
 
@@ -36,7 +36,7 @@ def _of_one_kind(table: Table, name: Any, expression: Expression, span: Span) ->
     wanted = sorted(expressions.KINDS[span.family])[0]
     raise QueryError(
         f"bounds {span} of {name!r} are for the kind {wanted}, and it "
-        f"is of kind {kind}. {_BOUNDED.get(kind, '')} Nothing was computed or charged."
+        f"is of kind {kind}. {_BOUNDED.get(kind, '')}"
     )
 
 
@@ -82,7 +82,7 @@ def range_of(table: Table, name: Any, expression: Expression, bounds: object) ->
         "bounds=(0, 60), or (0, 1) for what is True or False, or two times such as ('2020-01-01', "
         "'2020-12-31'), or two durations; or facts declared by domain= of dp.protect or by "
         ".declare(…) (which hold for the frame returned, not for df.dp). dppandas never reads it "
-        "from the data, for the largest value is somebody's. Nothing was computed or charged."
+        "from the data, for the largest value is somebody's."
     )
 
 
@@ -114,10 +114,10 @@ def summable(bounds: Sequence[Bounds], norm: object) -> None:
     if any(ruler.span.is_time for ruler in rulers):
         raise QueryError(
             "times have no sum. Sum durations, such as p['when'] - pd.Timestamp('2020-01-01'), or "
-            "ask for the mean. Nothing was computed or charged."
+            "ask for the mean."
         )
     if rulers and (len(rulers) < len(bounds) or norm is not None):
         raise QueryError(
             "durations are summed apart from numbers, and without norm=: make numbers of them by "
-            ".dt.total_seconds(). Nothing was computed or charged."
+            ".dt.total_seconds()."
         )

@@ -109,11 +109,8 @@ def refuse(
     if name in known:
         why, instead = known[name]
         return UnsupportedVerb(
-            f"{kind} have no {name!r}: {why}. Instead, {instead}. {_NEVER}, recorded "
-            "as asserted. Nothing was computed or charged."
+            f"{kind} have no {name!r}: {why}. Instead, {instead}. {_NEVER}, recorded as asserted."
         )
     near = difflib.get_close_matches(name, [str(column) for column in columns], n=1)
     hint = f" Did you mean the column {near[0]!r}?" if near else ""
-    return UnsupportedVerb(
-        f"{kind} have no {name!r}.{hint} They answer {answers}. Nothing was computed or charged."
-    )
+    return UnsupportedVerb(f"{kind} have no {name!r}.{hint} They answer {answers}.")

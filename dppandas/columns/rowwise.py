@@ -45,7 +45,7 @@ def cast(expression: Expression, dtype: Any) -> Expression:
     if has_zone or (isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None):
         raise QueryError(
             f"astype({quoted(named)}): columns have no zone and no categories of their own here; "
-            "use 'datetime64[ns]' or 'category', and keys=. Nothing was computed or charged."
+            "use 'datetime64[ns]' or 'category', and keys=."
         )
     for kind, starts in (
         ("int", ("int", "uint")), ("float", ("float",)), ("bool", ("bool",)),
@@ -59,7 +59,7 @@ def cast(expression: Expression, dtype: Any) -> Expression:
         return expression
     raise QueryError(
         f"astype({quoted(named or dtype)}): private columns can become int, float, bool, str, "
-        "datetime or category. Nothing was computed or charged."
+        "datetime or category."
     )
 
 
@@ -89,7 +89,7 @@ def edges_of(bins: Any) -> tuple[float, ...]:
     if not isinstance(bins, list | tuple | range | np.ndarray | pd.Index):
         raise QueryError(
             f"bins={quoted(bins)}: give the edges, such as [0, 18, 65, 120]; a number of bins "
-            "would be laid over the range of the data. Nothing was computed or charged."
+            "would be laid over the range of the data."
         )
     edges = tuple(number(edge, "bins") for edge in bins)
     if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
@@ -102,7 +102,7 @@ def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
     if not isinstance(arg, Mapping):
         raise QueryError(
             f"{quoted(arg)} might look at other rows: give a dict of plain values, or use "
-            "arithmetic, where, cut, .str and .dt. Nothing was computed or charged."
+            "arithmetic, where, cut, .str and .dt."
         )
     if not arg:
         raise QueryError("the dict is empty.")

@@ -82,8 +82,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         unit = self._table.source.unit.column
         if unit is not None and name == unit:
             raise LineageError(
-                f"{name!r} says whose row it is, and can't be redefined. Use another name. "
-                "Nothing was computed or charged."
+                f"{name!r} says whose row it is, and can't be redefined. Use another name."
             )
 
     @release_method
@@ -190,7 +189,7 @@ computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(
         raise UnsupportedVerb(
             "'idxmin' of columns is not among the answers of this version. Instead: idxmax of "
             "columns that are made negative, as in assign(b=-frame['b']); or idxmin(axis=1), the "
-            "column with the least value of each row. Nothing was computed or charged."
+            "column with the least value of each row."
         )
 
     def _columnwise(
@@ -215,9 +214,7 @@ def is_along_rows(axis: object) -> bool:
         return True
     if isinstance(axis, int | str) and not isinstance(axis, bool) and axis in (0, "index", "rows"):
         return False
-    raise QueryError(
-        f"axis={quoted(axis)} must be 0, the columns, or 1, for each row. Nothing was charged."
-    )
+    raise QueryError(f"axis={quoted(axis)} must be 0, the columns, or 1, for each row.")
 
 
 def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
@@ -227,7 +224,7 @@ def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
         if not other.index.is_unique or set(other.index) != set(names):
             raise QueryError(
                 "the index of the weights must be the columns of the frame, each once: "
-                f"{some_names(names)}. Nothing was computed or charged."
+                f"{some_names(names)}."
             )
         other = other.reindex(list(names))
     try:
@@ -237,8 +234,7 @@ def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
     if weights.ndim not in (1, 2) or len(weights) != len(names) or not np.isfinite(weights).all():
         raise QueryError(
             f"dot takes a finite public number for each of {len(names)} columns (or a row of "
-            "them): a list, an array, or a Series or DataFrame with these columns as its index. "
-            "Nothing was computed or charged."
+            "them): a list, an array, or a Series or DataFrame with these columns as its index."
         )
     return weights
 

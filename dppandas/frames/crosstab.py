@@ -137,13 +137,10 @@ def names_of(given: Any) -> list[Any]:
         if isinstance(name, Private):
             raise QueryError(
                 "columns are given by name: call a private column something first, as in "
-                ".assign(old=p['age'] > 60), and use that name. Nothing was computed or charged."
+                ".assign(old=p['age'] > 60), and use that name."
             )
         if not is_hashable(name):
-            raise QueryError(
-                f"columns are given by name, and {quoted(name)} is none. Nothing was computed or "
-                "charged."
-            )
+            raise QueryError(f"columns are given by name, and {quoted(name)} is none.")
     return names
 
 
@@ -159,7 +156,7 @@ def _and_sum(labels: pd.Index, name: object) -> pd.Index:
         taken = name in labels.tolist()
         both = pd.Index([*labels.tolist(), name], name=labels.name, tupleize_cols=False)
     if taken:
-        raise QueryError(f"margins_name={quoted(name)} is a key already. Nothing was charged.")
+        raise QueryError(f"margins_name={quoted(name)} is a key already.")
     return both
 
 
@@ -203,12 +200,11 @@ class Pivot(PrivateGroupBy):
         offered = [name for name in AGGREGATES if hasattr(PrivateGroupBy, name)]
         if not is_one_of(aggfunc, offered):
             raise QueryError(
-                f"aggfunc={quoted(aggfunc)} must be one of {', '.join(offered)}, and one alone. "
-                "Nothing was computed or charged."
+                f"aggfunc={quoted(aggfunc)} must be one of {', '.join(offered)}, and one alone."
             )
         method = getattr(self, str(aggfunc))
         if "bounds" in parameters(method):
             return method(bounds=bounds, epsilon=epsilon, **more)
         if bounds is not None:
-            raise QueryError(f"{aggfunc} takes no bounds=. Nothing was computed or charged.")
+            raise QueryError(f"{aggfunc} takes no bounds=.")
         return method(epsilon=epsilon, **more)

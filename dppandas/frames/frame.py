@@ -15,7 +15,6 @@ from ..columns import refusals
 from ..columns.private_rows import once
 from ..errors import QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta
-from ..privacy.accounting.measures import NOTHING
 from ..release.asking import release_method
 from ..rows.expressions import Column, Declared
 from ..rows.facts.bounds import Bounds
@@ -96,7 +95,7 @@ ask .release(epsilon=…)>
         parsed = [parse_domain(given, list(self._columns), "declare") for given in (facts, columns)]
         twice = [name for name in parsed[0] if name in parsed[1]]
         if twice:
-            raise QueryError(f"declare names {quoted(twice[0])} twice. {NOTHING}")
+            raise QueryError(f"declare names {quoted(twice[0])} twice.")
         return self._with_table(self._table.declaring(self._of_source(parsed[0] | parsed[1])))
 
     def _of_source(self, declared: dict[Any, Declaration]) -> dict[Any, Declaration]:
@@ -108,11 +107,10 @@ ask .release(epsilon=…)>
                 raise QueryError(
                     f"{quoted(name)} is computed from other columns, and no column of the source: "
                     "say what holds where it is computed, as in .clip(0, 1) for bounds and "
-                    ".map({…}) or .cut([…]) for keys, or declare the columns that it is made of. "
-                    f"{NOTHING}"
+                    ".map({…}) or .cut([…]) for keys, or declare the columns that it is made of."
                 )
             if repr(found.setdefault(column.name, fact)) != repr(fact):
-                raise QueryError(f"declare says two things of column {quoted(name)}. {NOTHING}")
+                raise QueryError(f"declare says two things of column {quoted(name)}.")
         return found
 
     @hide_internals
@@ -159,7 +157,7 @@ ask .release(epsilon=…)>
         if self._table.source.unit.column is None:
             raise QueryError(
                 "each row is one unit here. per_unit() is for a source with a unit column: "
-                'dp.protect(df, …, unit="person_id", max_rows=…). Nothing was computed or charged.'
+                'dp.protect(df, …, unit="person_id", max_rows=…).'
             )
         return PerUnit(self)
 
@@ -179,8 +177,7 @@ ask .release(epsilon=…)>
         if self._table.source.unit.column is None:
             raise QueryError(
                 "each row is one unit here, and max_rows drops none: truncated() is for a source "
-                'with a unit column, dp.protect(df, …, unit="person_id", max_rows=…). Nothing was '
-                "computed or charged."
+                'with a unit column, dp.protect(df, …, unit="person_id", max_rows=…).'
             )
         most = self._table.source.unit.max_rows
         name = next(n for n in ("rows", "rows_") if n != self._table.source.unit.column)
@@ -233,15 +230,13 @@ ask .release(epsilon=…)>
             (dropna, True, "dropna=False: missing labels are in no group; fill them before"),
         ):
             if given is not only:
-                raise QueryError(f"{instead}. Nothing was computed or charged.")
+                raise QueryError(f"{instead}.")
         names = names_of(by)
         if not names:
             raise QueryError("groupby needs at least one column.")
         if delta is not None:
             if not self._are_unknown(names, keys, delta):
-                raise QueryError(
-                    f"delta= is for keys that nobody declared, and these are declared. {NOTHING}"
-                )
+                raise QueryError("delta= is for keys that nobody declared, and these are declared.")
             once(names)
             self._some_columns()
             by = tuple(lookup(name, self._columns) for name in names)
@@ -312,12 +307,12 @@ charged; ask .release(epsilon=…)>
         if not side or not all(isinstance(each, PrivateSeries) for each in side):
             raise QueryError(
                 "dp.crosstab takes private columns, or lists of them; pandas.crosstab takes plain "
-                "ones. Nothing was computed or charged."
+                "ones."
             )
         sides.append([(f"{name}_{i}" if s.name is None else s.name, s) for i, s in enumerate(side)])
     named = [pair for side in sides for pair in side]
     if len({name for name, _ in named}) < len(named):
-        raise QueryError("two of these columns have one name; rename one. Nothing was charged.")
+        raise QueryError("two of these columns have one name; rename one.")
     first = named[0][1]
     facts = {c: fact for _, each in named for c, fact in each._table.source.domain.items()}
     table = PrivateFrame(

@@ -10,7 +10,6 @@ import pandas as pd
 from ..columns.rowwise import true
 from ..errors import QueryError
 from ..privacy.accounting.losses import ReleaseOptions, TargetErrorOptions, gives_loss
-from ..privacy.accounting.measures import NOTHING
 from ..release.asking import release_method
 from ..release.blocks import split
 from ..release.blocks.bundle import Name, by_row
@@ -152,7 +151,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
             raise QueryError(
                 "at_most= of a sum is how many True of a row count, and with within= the most that "
                 "an answer may cost: say which, by .sum(at_most=3).release(within=20) or "
-                ".sum().release(within=20, at_most=0.5). Nothing was computed or charged."
+                ".sum().release(within=20, at_most=0.5)."
             )
         for expression in self._operands().values():
             what = "the number of True (a sum of numbers needs bounds=)"
@@ -250,7 +249,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
             if bounds is not None or gives_loss(epsilon, more):
                 raise QueryError(
                     "idxmax(axis=1) makes a private column, which tells nothing by itself: ask it, "
-                    f"as in .idxmax(axis=1).value_counts(epsilon=…). {NOTHING}"
+                    "as in .idxmax(axis=1).value_counts(epsilon=…)."
                 )
             return self._name_of(largest=True)
         scores = self.sum(bounds=bounds)

@@ -13,7 +13,6 @@ from ..columns.bins import binned
 from ..columns.private_rows import PrivateTable, listed, once
 from ..errors import QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import NO_DELTA, Delta, ReleaseOptions
-from ..privacy.accounting.measures import NOTHING
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name
 from ..release.unreleased import Unreleased, UnreleasedKeys
@@ -278,22 +277,19 @@ class PrivateGroupBy(Summaries):
     def _one(self, what: str) -> Any:
         """The one column that is selected."""
         if self._selected is None or isinstance(self._selected, list):
-            raise QueryError(
-                f'{what}: select one column, as in groupby(…)["column"].{what}(…). {NOTHING}'
-            )
+            raise QueryError(f'{what}: select one column, as in groupby(…)["column"].{what}(…).')
         return self._selected
 
     def _several(self, what: str) -> None:
         if len(self._operands()) < 2:
             raise QueryError(
-                f'{what}: select two columns or more, as in groupby(…)[["a", "b"]].{what}(…). '
-                f"{NOTHING}"
+                f'{what}: select two columns or more, as in groupby(…)[["a", "b"]].{what}(…).'
             )
 
     def _within(self, inner: Cells) -> Cells:
         """A cell for each group and key of a column, group by group."""
         if self._groups.keys is None or inner.keys is None:
-            raise QueryError(f"these groups need declared keys. {NOTHING}")
+            raise QueryError("these groups need declared keys.")
         return Cells(self._groups.by + inner.by, self._groups.keys.then(inner.keys))
 
 
@@ -329,10 +325,10 @@ class UnknownGroups(PrivateGroupBy):
         if type(statistic) not in BY_LABEL or kind is not Unreleased:
             raise QueryError(
                 f"{what}: by keys that nobody declared there are size, count, sum, mean, var and "
-                f"std. Declare keys=[…]. {NOTHING}"
+                "std. Declare keys=[…]."
             )
         if more.get("delta") is not None:
-            raise QueryError(f"delta= was given to groupby, and counts once. {NOTHING}")
+            raise QueryError("delta= was given to groupby, and counts once.")
         delta = self._undeclared.delta
         found = UndeclaredKeys(Cells(), statistic.layout, self._groups.by, tuple(self._names),
         delta,
@@ -342,7 +338,7 @@ class UnknownGroups(PrivateGroupBy):
     @property
     def _undeclared(self) -> UndeclaredCells:
         if not isinstance(self._by, UndeclaredCells):
-            raise QueryError(f"these keys are declared. {NOTHING}")
+            raise QueryError("these keys are declared.")
         return self._by
 
     @release_method
@@ -353,7 +349,7 @@ class UnknownGroups(PrivateGroupBy):
         (docs/proofs/thresholds.md).
         """
         if more.get("delta") is not None:
-            raise QueryError(f"delta= was given to groupby, and counts once. {NOTHING}")
+            raise QueryError("delta= was given to groupby, and counts once.")
         layout = Layout(integer=True, index=self._shape(integer=True).index)
         delta = self._undeclared.delta
         statistic = UndeclaredKeys(Cells(), layout, self._groups.by, tuple(self._names), delta)
@@ -366,7 +362,7 @@ class UnknownGroups(PrivateGroupBy):
 
         *Guarantee*: nothing is released.
         """
-        raise QueryError(f"by keys that nobody declared ask for each statistic apart. {NOTHING}")
+        raise QueryError("by keys that nobody declared ask for each statistic apart.")
 
     @hide_internals
     def value_counts(self, *args: Any, **more: Any) -> NoReturn:
@@ -374,7 +370,7 @@ class UnknownGroups(PrivateGroupBy):
 
         *Guarantee*: nothing is released.
         """
-        raise QueryError(f"count by both columns: frame.value_counts([…], delta=…). {NOTHING}")
+        raise QueryError("count by both columns: frame.value_counts([…], delta=…).")
 
 
 @hide_internals
@@ -392,6 +388,6 @@ def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
     if not isinstance(column, PrivateSeries):
         raise QueryError(
             f"dp.unique takes a private column, such as df.dp['city'], not {quoted(column)}; "
-            f"pandas.unique takes a plain one. {NOTHING}"
+            "pandas.unique takes a plain one."
         )
     return column.unique(epsilon=epsilon, delta=delta)

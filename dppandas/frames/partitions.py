@@ -10,7 +10,6 @@ from ..columns.private_rows import listed, once
 from ..errors import LineageError, QueryError
 from ..ledger import canonical
 from ..privacy.accounting.composition import Part
-from ..privacy.accounting.measures import NOTHING
 from ..privacy.sampling import entropy
 from ..release.private import Table
 from ..rows import expressions
@@ -44,7 +43,7 @@ def parts_of(frame: V, by: Any, keys: object) -> dict[Any, V]:
             "partition needs a verified frame, the one that dp.protect returned or made from it: "
             "parts are charged side by side because a person's rows lie in few of them, and what "
             "pandas did to this frame before can't be checked. groupby(…, keys=[…]) answers for "
-            f"all keys in one release, and costs its loss once. {NOTHING}"
+            "all keys in one release, and costs its loss once."
         )
     names, cells = cells_of(frame, by, keys, "partition")
     found: Keys = cells.keys or Keys(())

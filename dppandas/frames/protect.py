@@ -125,7 +125,7 @@ def _refuse_others(
         raise SourceError(
             f"source {held.source.name!r} was protected before with {other}. Use another name "
             "for another dataset; for another version of it end the session with dp.reset(), for "
-            "one holds one version of a source. Nothing was computed or charged."
+            "one holds one version of a source."
         )
     _check_kinds(running, held.source, kinds)
     held.kinds.update(kinds)
@@ -167,7 +167,7 @@ def _check_names(df: object, name: object, version: object) -> None:
         if len(said) > LONGEST_NAME or not said.isprintable():
             raise QueryError(
                 f"{argument}={quoted(said)} must be one line of at most {LONGEST_NAME} characters, "
-                "for the ledger prints it. Nothing was computed or charged."
+                "for the ledger prints it."
             )
 
 
@@ -197,8 +197,8 @@ def _registered(running: Session, source: Source, own: Columns, declared: Schema
     if store.identity and (version is None or not version.strip()):
         raise SourceError(
             f"version= is needed: this session's ledger outlives the data, and answers {name!r} "
-            f'again as long as its version is the same. Say version="1", and another '
-            "whenever the data change. Nothing was computed or charged."
+            'again as long as its version is the same. Say version="1", and another '
+            "whenever the data change."
         )
     _check_version(running, name, version, own)
     _check_kinds(running, source, declared)
@@ -208,7 +208,7 @@ def _registered(running: Session, source: Source, own: Columns, declared: Schema
     if known.unit != mine.unit:
         raise SourceError(
             f"the ledger knows {name!r} as protecting {known.unit}, not {mine.unit}. Use the same "
-            "unit, or another name. Nothing was computed or charged."
+            "unit, or another name."
         )
     return known.key
 
@@ -221,8 +221,7 @@ def _check_version(running: Session, name: str, version: str | None, own: Column
     ):
         raise SourceError(
             f"the data of {name!r} are not those that were protected as version {version!r}: what "
-            "was answered of those would be given again for these. Say another version=. Nothing "
-            "was computed or charged."
+            "was answered of those would be given again for these. Say another version=."
         )
 
 
@@ -235,8 +234,7 @@ def _check_kinds(running: Session, source: Source, kinds: Schema) -> None:
         if not fingerprints.is_as_before(said, partial(hashing.digest, kind)):
             raise SourceError(
                 f"{column!r} of {source.name!r} was declared in version {source.version!r}, but "
-                f"not as {kind!r}, and kinds never change within one. Say another version=. "
-                "Nothing was computed or charged."
+                f"not as {kind!r}, and kinds never change within one. Say another version=."
             )
 
 
@@ -266,7 +264,7 @@ ask .release(epsilon=…)>
         if unit is not None and not _is_row(unit, [df.name]):
             raise QueryError(
                 f"a Series has no column {quoted(unit)} to say whose values these are; use "
-                f"dp.private(df, unit={quoted(unit)})['column']. Nothing was computed or charged."
+                f"dp.private(df, unit={quoted(unit)})['column']."
             )
         return _series(df, row_level=_is_row(unit, [df.name]), kinds=kinds)
     if not isinstance(df, pd.DataFrame):
@@ -308,7 +306,7 @@ def _check_owner(
             raise LineageError(
                 "this frame carries the token of a source that this process never protected, which "
                 'may have had a unit column: say whose rows these are with unit= ("row" if each is '
-                "one person), or df.attrs.clear() first. Nothing was computed or charged."
+                "one person), or df.attrs.clear() first."
             )
         return
     was = before.source.unit.column
@@ -363,15 +361,14 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
     if known is None:
         return Source(""), (
             "this frame carries the token of a source that this process never protected. Protect "
-            "it with dp.protect, or say whose rows these are after df.attrs.clear(). Nothing was "
-            "computed or charged."
+            "it with dp.protect, or say whose rows these are after df.attrs.clear()."
         )
     source = known.source
     if source.unit.column is not None and source.unit.column not in columns:
         return source, (
             f"source {source.name!r} protects each {source.unit.column!r}, and that column is not "
-            f"within reach here: keep it in the frame and select afterwards, as in "
-            f"df.dp['income']. Nothing was computed or charged."
+            "within reach here: keep it in the frame and select afterwards, as in "
+            "df.dp['income']."
         )
     if current().protected(source.id) is None:  # its session has ended; its unit has not
         return Source("", unit=source.unit), ""

@@ -147,9 +147,7 @@ class PrivateSeries(Frequencies):
 
     def _is_smooth(self, method: object) -> bool:
         if not is_one_of(method, ("exponential", "smooth")):
-            raise QueryError(
-                f"method={quoted(method)} must be 'exponential' or 'smooth'. Nothing was charged."
-            )
+            raise QueryError(f"method={quoted(method)} must be 'exponential' or 'smooth'.")
         return method == "smooth"
 
     def _smoothly(
@@ -162,7 +160,7 @@ class PrivateSeries(Frequencies):
     ) -> Any:
         shares, label = quantiles_of(q)
         if isinstance(label, list):
-            raise QueryError('method="smooth" takes a single q. Nothing was computed or charged.')
+            raise QueryError('method="smooth" takes a single q.')
         operands, parsed = self._numbers(bounds)
         layout = self._shape(integer=False)
         statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)

@@ -85,8 +85,7 @@ charged; ask .release(epsilon=…)>
         unit = table.source.unit.column
         if unnamed or not columns:
             raise QueryError(
-                'agg takes names for the columns it makes, such as agg(spend=("amount", "sum")). '
-                "Nothing was computed or charged."
+                'agg takes names for the columns it makes, such as agg(spend=("amount", "sum")).'
             )
         asked: dict[Any, tuple[Expression | None, str]] = {}
         for name, given in columns.items():
@@ -95,7 +94,7 @@ charged; ask .release(epsilon=…)>
             if not (isinstance(pair, tuple) and len(pair) == 2 and is_one_of(pair[1], AGGREGATES)):
                 raise QueryError(
                     f"{name}={quoted(given)} must be a pair such as ('amount', 'sum'), with one of "
-                    f"{', '.join(AGGREGATES)}. Nothing was computed or charged."
+                    f"{', '.join(AGGREGATES)}."
                 )
             column, how = pair
             asked[name] = (
@@ -164,7 +163,7 @@ def concat(frames: Sequence[V]) -> V:
         if table.engine is not first.engine or table.source.id != first.source.id:
             raise LineageError(
                 "these private frames come from different sources or tables: the privacy of people "
-                "in both would not be kept. Nothing was computed or charged."
+                "in both would not be kept."
             )
     parts: list[Branch] = [
         (

@@ -112,8 +112,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         if isinstance(right, Private):
             raise LineageError(
                 "two private frames can't be merged: one person's row could meet many of "
-                "another's. Merge with a public table, or build one frame before dp.protect. "
-                "Nothing was computed or charged."
+                "another's. Merge with a public table, or build one frame before dp.protect."
             )
         table = public_table(right, how, on, left_on, right_on)
         by = tuple(query_string.lookup(name, self._columns) for name in table.left)
@@ -157,7 +156,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         ):
             raise QueryError(
                 f"max_items={quoted(max_items)} must be a whole number from 1 to {most}: the most "
-                "elements of a row that count. Nothing was computed or charged."
+                "elements of a row that count."
             )
         self._not_the_unit(column)
         operand = query_string.lookup(column, self._columns)

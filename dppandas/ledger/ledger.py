@@ -17,7 +17,7 @@ from ..errors import BudgetExceeded, QueryError, SessionError, StoreError, hide_
 from ..privacy.accounting import conversions
 from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Delta, Epsilon, Loss, Rho
-from ..privacy.accounting.measures import NOTHING, Measure, PrivacyBudget
+from ..privacy.accounting.measures import Measure, PrivacyBudget
 from ..privacy.sampling import entropy
 from . import export, html, statement
 from .snapshot import Snapshot
@@ -159,7 +159,7 @@ class Ledger:
         """
         known = self._store.registered(source) if isinstance(source, str) else None
         if known is None:
-            raise QueryError(f"the ledger knows no source {quoted(source)}. {NOTHING}")
+            raise QueryError(f"the ledger knows no source {quoted(source)}.")
         names = pd.Index([name for name, _, _ in known.kinds], name="column", dtype=object)
         said = ["declared" if declared else "asserted" for _, _, declared in known.kinds]
         kinds = [kind for _, kind, _ in known.kinds]
@@ -344,7 +344,7 @@ readers, .json for programs, .csv for a table.
         noun = "release" if count == 1 else "releases"
         raise BudgetExceeded(
             f"this release asks for {symbol} = {wanted}; {left} of {whole} is left after "
-            f"{count} {noun}. Nothing was computed or charged. {way_out}, or see dp.ledger().",
+            f"{count} {noun}. {way_out}, or see dp.ledger().",
             requested=wanted,
             remaining=left,
         )

@@ -9,7 +9,6 @@ import pandas as pd
 
 from ..errors import QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import parse_epsilon
-from ..privacy.accounting.measures import NOTHING
 from ..rows.facts.units import whole_number
 from . import designs
 from .sharing import LEAST, MOST
@@ -57,7 +56,7 @@ def compare(
     if share is not None and (
         isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1
     ):
-        raise QueryError(f"share={quoted(share)} must be a number from 0 to 1. {NOTHING}")
+        raise QueryError(f"share={quoted(share)} must be a number from 0 to 1.")
     central = 1 / (math.sqrt(2) * math.sinh(float(loss) / 2))
     rows = [
         ("central", "who holds the data", central),

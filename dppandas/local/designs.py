@@ -21,7 +21,6 @@ import pandas as pd
 from ..errors import MissingArgument, QueryError, hide_internals, is_one_of, quoted
 from ..privacy.accounting.enclosures import Enclosure, Interval, exp_interval, rounded, tight
 from ..privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, parse_budget, parse_epsilon
-from ..privacy.accounting.measures import NOTHING
 from ..privacy.sampling import samplers
 from ..privacy.sampling.entropy import SYSTEM, WORD, Bits
 from ..rows.facts.keys import Keys
@@ -291,7 +290,7 @@ def one_coin(truth: object) -> CoinDesign:
     honest = _probability(truth, "truth")
     if honest <= Fraction(1, 2):
         raise QueryError(
-            f"truth={quoted(truth)} must be above 1/2: who lies as often says nothing. {NOTHING}"
+            f"truth={quoted(truth)} must be above 1/2: who lies as often says nothing."
         )
     return _within(CoinDesign(2 * honest - 1, Fraction(1, 2), ONE_COIN))
 
@@ -317,15 +316,13 @@ def two_coins(truth: object = "1/2", yes: object = "1/2") -> CoinDesign:
 def _probability(value: object, name: str) -> Fraction:
     exact = Fraction(parse_budget(value, name))
     if exact >= 1:
-        raise QueryError(f"{name}={quoted(value)} must lie between 0 and 1. {NOTHING}")
+        raise QueryError(f"{name}={quoted(value)} must lie between 0 and 1.")
     return exact
 
 
 def _within(coins: CoinDesign) -> CoinDesign:
     if not SMALLEST <= coins.epsilon <= LARGEST:
-        raise QueryError(
-            f"these coins cost ε = {coins.epsilon} a response, outside [2^-20, 64]. {NOTHING}"
-        )
+        raise QueryError(f"these coins cost ε = {coins.epsilon} a response, outside [2^-20, 64].")
     return coins
 
 
@@ -334,21 +331,20 @@ def of(design: object, epsilon: object, keys: object, column: str = "answer") ->
     if design is not None and not isinstance(design, CoinDesign) and not is_one_of(design, WORDS):
         raise QueryError(
             f"design={quoted(design)} must be one of {', '.join(map(repr, WORDS))}, "
-            f"dp.local.one_coin(truth=…), dp.local.two_coins(truth=…, yes=…), or left out. "
-            f"{NOTHING}"
+            "dp.local.one_coin(truth=…), dp.local.two_coins(truth=…, yes=…), or left out."
         )
     if keys is None and design in (K_ARY, OUE):
         raise MissingArgument(
             f"design={design!r} needs keys=, the possible answers, such as keys=['a', 'b', 'c']; "
-            f"they are never read from the data. {NOTHING}"
+            "they are never read from the data."
         )
     labels = Keys.parse(BINARY if keys is None else keys, [column]).labels
     if len(labels) < 2:
-        raise QueryError(f"keys= must name two answers or more: one tells nothing. {NOTHING}")
+        raise QueryError("keys= must name two answers or more: one tells nothing.")
     if len(labels) != 2 and (isinstance(design, CoinDesign) or design in (ONE_COIN, TWO_COINS)):
         raise QueryError(
             f"coins are for two keys, not {len(labels)}: leave design= out, or ask for "
-            f"design='k-ary' or 'OUE'. {NOTHING}"
+            "design='k-ary' or 'OUE'."
         )
     coins = two_coins() if design == TWO_COINS else design
     if isinstance(coins, CoinDesign):
@@ -366,5 +362,5 @@ def _agree(coins: CoinDesign, epsilon: object) -> None:
     if abs(parse_epsilon(epsilon) - coins.epsilon) > AGREES * coins.epsilon:
         raise QueryError(
             f"epsilon={quoted(epsilon)} isn't what these coins cost, which is {coins.epsilon}: "
-            f"leave epsilon= out, or ask for design='one coin', which takes any. {NOTHING}"
+            "leave epsilon= out, or ask for design='one coin', which takes any."
         )

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import QueryError, hide_internals, is_one_of, quoted
-from ..privacy.accounting.measures import NOTHING
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence, with_error
 from . import tails
 from .designs import Design, Rate
@@ -44,7 +43,7 @@ class Estimated:
         risk = (1 - parse_confidence(confidence)) / self._events
         if not is_one_of(method, METHODS):
             raise QueryError(
-                f"method={quoted(method)} must be one of {', '.join(map(repr, METHODS))}. {NOTHING}"
+                f"method={quoted(method)} must be one of {', '.join(map(repr, METHODS))}."
             )
         if method == EXACT:
             found = [

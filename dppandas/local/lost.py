@@ -15,7 +15,6 @@ import pandas as pd
 
 from ..errors import QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import Epsilon
-from ..privacy.accounting.measures import NOTHING
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,7 @@ def group_name(group: object) -> str:
         return ""
     if not isinstance(group, str):
         raise QueryError(
-            f'group={quoted(group)} must be a text that names the respondents, such as "students". '
-            f"{NOTHING}"
+            f'group={quoted(group)} must be a text that names the respondents, such as "students".'
         )
     return str(group)
 

@@ -12,7 +12,6 @@ import pandas as pd
 
 from ..errors import PrivateValueError, QueryError, hide_internals
 from ..privacy.accounting.losses import Epsilon
-from ..privacy.accounting.measures import NOTHING
 from ..release.private import Private
 from ..rows.facts.keys import SOURCE_ATTR
 from ..rows.values.reading import column
@@ -73,7 +72,7 @@ class Responses:
         True
         """
         if not isinstance(normalize, bool):
-            raise QueryError(f"normalize= must be True or False. {NOTHING}")
+            raise QueryError("normalize= must be True or False.")
         name = self.responses.name if isinstance(self.responses, pd.Series) else None
         return table_of(self._estimated(), normalize, name)
 
@@ -96,13 +95,13 @@ class Responses:
         if self.design.keys != designs.BINARY or self.design.is_bits:
             raise QueryError(
                 "a mean is of responses False and True, each respondent saying one: "
-                f".value_counts(normalize=True) has the share of every key. {NOTHING}"
+                ".value_counts(normalize=True) has the share of every key."
             )
         return mean_of(self._estimated())
 
     def _estimated(self) -> Estimated:
         if not len(self):
-            raise QueryError(f"there are no responses to estimate from. {NOTHING}")
+            raise QueryError("there are no responses to estimate from.")
         if self.design.is_bits:
             yeses = self.responses.to_numpy().sum(axis=0)
         else:
@@ -167,7 +166,7 @@ def randomized_response(
     if asked.is_bits and len(answers) * len(asked.keys) > MOST_CELLS:
         raise QueryError(
             f"{len(answers):,} rows of {len(asked.keys):,} bits are too many to hold: ask for "
-            f"design='k-ary', or in parts. {NOTHING}"
+            "design='k-ary', or in parts."
         )
     lost.note(name, answers.name, asked.name, asked.epsilon, len(answers))
     said = asked.respond(_places(answers, asked))
@@ -199,13 +198,13 @@ def collected(
     if asked.is_bits:
         return Responses(_bits(responses, asked), asked)
     if isinstance(responses, pd.DataFrame):
-        raise QueryError(f"{asked.name} has one response each: give one column. {NOTHING}")
+        raise QueryError(f"{asked.name} has one response each: give one column.")
     told = _as_series(responses).reset_index(drop=True)
     outside = int((_places(told, asked) == len(asked.keys)).sum())
     if outside:
         raise QueryError(
             f"{outside:,} responses are none of the keys, and in this design each is one: are "
-            f"these the keys and the design that they were made with? {NOTHING}"
+            "these the keys and the design that they were made with?"
         )
     return Responses(told, asked)
 
@@ -214,12 +213,12 @@ def _bits(responses: Any, design: Design) -> pd.DataFrame:
     if not isinstance(responses, pd.DataFrame) or len(responses.columns) != len(design.keys):
         raise QueryError(
             f"{design.name} has a yes or no to each key: give a DataFrame with the "
-            f"{len(design.keys)} keys as its columns. {NOTHING}"
+            f"{len(design.keys)} keys as its columns."
         )
     if list(responses.columns) != list(design.keys):
-        raise QueryError(f"the columns must be the keys, in their order. {NOTHING}")
+        raise QueryError("the columns must be the keys, in their order.")
     if any(dtype.kind != "b" for dtype in responses.dtypes):
-        raise QueryError(f"each response must be True or False. {NOTHING}")
+        raise QueryError("each response must be True or False.")
     return responses.reset_index(drop=True).astype(bool)
 
 
@@ -230,12 +229,12 @@ def _refuse_private(data: Any, table: bool = False) -> None:
             "rows together, and counted in dp.ledger(). Randomised row by row, each would cost its "
             "unit as much again, outside of that count, and say less. Ask for "
             ".value_counts(epsilon=…, keys=[…]) instead; local responses are for a plain Series of "
-            f"answers. {NOTHING}"
+            "answers."
         )
     if isinstance(data, pd.DataFrame) and not table:
         raise QueryError(
             "one question at a time: choose a column, as in frame['answer']. Each further question "
-            f"costs its respondents as much again. {NOTHING}"
+            "costs its respondents as much again."
         )
 
 
@@ -249,8 +248,8 @@ def _as_series(data: Any) -> pd.Series[Any]:
         or np.ndim(data if isinstance(data, np.ndarray) else ()) > 1
     ):
         raise QueryError(
-            f"the answers must be a Series, list or array, one respondent an element, not a "
-            f"{type(data).__name__}. {NOTHING}"
+            "the answers must be a Series, list or array, one respondent an element, not a "
+            f"{type(data).__name__}."
         )
     if isinstance(data, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
         return pd.Series(data)

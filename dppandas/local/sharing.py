@@ -13,7 +13,6 @@ import pandas as pd
 
 from ..errors import MissingArgument, QueryError, hide_internals
 from ..privacy.accounting.losses import Epsilon, parse_epsilon
-from ..privacy.accounting.measures import NOTHING
 from ..privacy.mechanisms.noise import DiscreteLaplace
 from ..privacy.sampling.entropy import SYSTEM
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence, with_error
@@ -88,14 +87,12 @@ def simulate_shared_sum(
     _refuse_private(series)
     loss = parse_epsilon(epsilon)
     if bounds is None:
-        raise MissingArgument(
-            f"bounds= is needed: public bounds of an answer, as (0, 1). {NOTHING}"
-        )
+        raise MissingArgument("bounds= is needed: public bounds of an answer, as (0, 1).")
     parties = whole_number(parties, "parties", LEAST, MOST, ": one alone would see all")
     answers = _as_series(series)
     grid = Grid.centred(Bounds.parse(bounds, "answer"))
     if len(answers) * grid.reach >= MODULUS // 4:
-        raise QueryError(f"a sum of {len(answers):,} answers could pass 2^64. {NOTHING}")
+        raise QueryError(f"a sum of {len(answers):,} answers could pass 2^64.")
     law = DiscreteLaplace.calibrate(grid.reach, loss)
     published = [
         noisy % MODULUS

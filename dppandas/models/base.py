@@ -22,7 +22,6 @@ from ..errors import LineageError, MissingArgument, QueryError, hide_internals, 
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..privacy.accounting.losses import ReleaseOptions
-from ..privacy.accounting.measures import NOTHING
 from ..release import results
 from ..release.blocks import preview, split
 from ..release.records import Record
@@ -51,15 +50,15 @@ class Box:
             if strange:
                 raise QueryError(
                     f"bounds= has an entry for {quoted(strange[0])}, which is no column: "
-                    f"{some_names(names)}. {NOTHING}"
+                    f"{some_names(names)}."
                 )
         if not names:
-            raise QueryError(f"a model needs at least one column. {NOTHING}")
+            raise QueryError("a model needs at least one column.")
         found = tuple(bounds_of(frame._table, n, frame[n]._expression, bounds) for n in names)
         for name, each in zip(names, found, strict=True):
             if each.lower == each.upper:
                 raise QueryError(
-                    f"the bounds of {name!r} are one point, {each}: leave the column out. {NOTHING}"
+                    f"the bounds of {name!r} are one point, {each}: leave the column out."
                 )
         return cls(names, found)
 
@@ -220,7 +219,7 @@ class Model(ABC):
             raise MissingArgument(
                 f"{type(self).__name__} needs what it may cost in all: "
                 f"{type(self).__name__}(…, epsilon=1), or rho= in its place in a session that "
-                f"counts ρ. {NOTHING}"
+                "counts ρ."
             )
         return epsilon, rho
 
@@ -293,14 +292,14 @@ def _checked(X: Any, y: Any, needs_target: bool) -> tuple[PrivateFrame, PrivateS
     if not isinstance(X, PrivateFrame):
         raise QueryError(
             f"fit takes a private frame, not a {type(X).__name__}: people[[…]] of dp.protect(…), "
-            f"or df.dp[[…]]. {NOTHING}"
+            "or df.dp[[…]]."
         )
     if not needs_target:
         return X, None  # scikit-learn's pipelines hand a y to all
     if not isinstance(y, PrivateSeries):
         raise QueryError(
             "fit needs a target, a private column of the same rows: fit(people[features], "
-            f'people["income"]). {NOTHING}'
+            'people["income"]).'
         )
     same_rows(X, y)
     return X, y

@@ -11,7 +11,6 @@ import pandas as pd
 from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..privacy.accounting.measures import NOTHING
 from ..release.blocks import split as splits
 from ..rows.facts.keys import Keys
 from .base import Box, Matrix, Model
@@ -184,7 +183,7 @@ class TwoClasses(Linear):
                 if strange:
                     raise QueryError(
                         f"classes= names {quoted(strange[0])}, which is none of the target's keys: "
-                        f"{declared}. {NOTHING}"
+                        f"{declared}."
                     )
             return given
         if isinstance(declared, Keys):
@@ -192,7 +191,7 @@ class TwoClasses(Linear):
         raise QueryError(
             "the classes are public, and never read from the rows: classes=[negative, positive], "
             "or declare the keys of the target in dp.protect, or hand a mask such as "
-            f'people["income"] > 50_000. {NOTHING}'
+            'people["income"] > 50_000.'
         )
 
     def _signs(
@@ -248,14 +247,12 @@ def _array(labels: Any) -> Any:
 
 def _two(labels: Any) -> tuple[Any, Any]:
     if isinstance(labels, str) or not isinstance(labels, list | tuple | np.ndarray | pd.Index):
-        raise QueryError(
-            f"classes={quoted(labels)} must be a list: [negative, positive]. {NOTHING}"
-        )
+        raise QueryError(f"classes={quoted(labels)} must be a list: [negative, positive].")
     found = Keys.parse(list(labels), ["classes"]).labels
     if len(found) != 2:
         raise QueryError(
             f"it tells two classes apart, and these are {len(found)}. For more, fit one model for "
-            f'each against the rest, on people["kind"] == "a", and compare their scores. {NOTHING}'
+            'each against the rest, on people["kind"] == "a", and compare their scores.'
         )
     return found[0], found[1]
 
@@ -263,7 +260,7 @@ def _two(labels: Any) -> tuple[Any, Any]:
 def _has(frame: PrivateFrame, box: Box) -> None:
     missing = [name for name in box.names if name not in frame.columns]
     if missing:
-        raise QueryError(f"this frame has no column {quoted(missing[0])}. {NOTHING}")
+        raise QueryError(f"this frame has no column {quoted(missing[0])}.")
 
 
 def targets_of(y: Any, rows: int) -> Any:
@@ -281,4 +278,4 @@ def targets_of(y: Any, rows: int) -> Any:
 
 def _plain_only(X: Any, instead: str) -> None:
     if isinstance(X, PrivateFrame):
-        raise QueryError(f"a score of private rows is an answer: ask {instead}. {NOTHING}")
+        raise QueryError(f"a score of private rows is an answer: ask {instead}.")

@@ -14,7 +14,6 @@ from ..engines import parallel
 from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..privacy.accounting.measures import NOTHING
 from ..release import results
 from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Box, Matrix, Model, ProgramAnswers
@@ -114,15 +113,14 @@ class KMeans(Model):
             raise QueryError(
                 f'method={quoted(self.method)} must be "grid", "lloyd" or "auto", which is the '
                 "grid "
-                f"up to {GRID_COLUMNS} columns. {NOTHING}"
+                f"up to {GRID_COLUMNS} columns."
             )
         if self.method == "auto":
             return "grid" if width <= GRID_COLUMNS else "lloyd"
         if self.method == "grid" and 2**width > MOST_CELLS:
             raise QueryError(
                 f"a grid of {width} columns has more than {MOST_CELLS:,} cells; the most is "
-                f'{MOST_CELLS.bit_length() - 1} columns. Choose columns, or method="lloyd". '
-                f"{NOTHING}"
+                f'{MOST_CELLS.bit_length() - 1} columns. Choose columns, or method="lloyd".'
             )
         return str(self.method)
 

@@ -13,7 +13,6 @@ from ..engines import parallel
 from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..privacy.accounting.measures import NOTHING
 from ..release.blocks.split import Split
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.units import whole_number
@@ -104,7 +103,7 @@ class LinearRegression(Linear):
         rounds, reach = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), _reach(self.clip)
         ends = _ends(target, self.target_bounds)
         if ends.lower == ends.upper:
-            raise QueryError(f"the bounds of the target are one point, {ends}. {NOTHING}")
+            raise QueryError(f"the bounds of the target are one point, {ends}.")
         middle, half = ends.lower / 2 + ends.upper / 2, ends.upper / 2 - ends.lower / 2
         value = ((target.clip(ends.lower, ends.upper) - middle) / half).clip(-1, 1)
         weights, constant, done = self._fitted_line(scaled, value, rounds, reach, answered)
@@ -238,14 +237,14 @@ def _searched(
 def _ends(target: PrivateSeries, given: object) -> Bounds:
     """The bounds of the target."""
     if isinstance(given, Mapping) and not Bounds.is_named(given):
-        raise QueryError(f"target_bounds= is one (lower, upper), not a dict. {NOTHING}")
+        raise QueryError("target_bounds= is one (lower, upper), not a dict.")
     try:
         return bounds_of(target._table, target.name, target._expression, given)
     except MissingArgument:
         raise MissingArgument(
             "target_bounds= is needed: the range into which the target is clipped, such as "
             "target_bounds=(0, 60), or facts declared by domain= of dp.protect or by .declare(…). "
-            f"It is never read from the data. {NOTHING}"
+            "It is never read from the data."
         ) from None
 
 
@@ -256,5 +255,5 @@ def _inside(value: Any, reach: float = 1.0) -> float:
 
 def _reach(clip: object) -> float:
     if isinstance(clip, bool) or not isinstance(clip, int | float | np.number) or not 0 < clip <= 2:
-        raise QueryError(f"clip={quoted(clip)} must be a number above 0, up to 2. {NOTHING}")
+        raise QueryError(f"clip={quoted(clip)} must be a number above 0, up to 2.")
     return float(clip)

@@ -23,7 +23,6 @@ from ..rows.facts.keys import Keys, some_names
 from ..statistics import Cells, Layout, Scores
 from ..statistics.scores import CallerFunction, Scorer, is_whole
 
-NOTHING = "Nothing was computed or charged."
 #: What a score or a distance is.
 WHOLE = "a whole number: round, as in int(…), and count in steps"
 #: Of a larger one nobody would state it.
@@ -89,7 +88,7 @@ def choose(
     public = _checked(candidates)
     stated = _sensitivity(sensitivity)
     if not isinstance(monotone, bool):
-        raise QueryError(f"monotone={quoted(monotone)} must be True or False. {NOTHING}")
+        raise QueryError(f"monotone={quoted(monotone)} must be True or False.")
     names = tuple(source._columns)
     for candidate in public:
         tried(score, "score=", names, is_whole, WHOLE, candidate)
@@ -114,14 +113,14 @@ def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
     if table.source.verified:
         raise LineageError(
             "a verified frame never shows its rows, and a function of your own would see them. If "
-            f"you vouch for it, start from the plain frame: dp.{verb}(df, …). {NOTHING}"
+            f"you vouch for it, start from the plain frame: dp.{verb}(df, …)."
         )
     if table.branches != 1 or not all(
         isinstance(e, Column) and e.name == name for name, e in source._columns.items()
     ):
         raise QueryError(
             f"{argument} sees plain columns only: compute and rename with pandas, or within the "
-            f"function, and start from that frame. {NOTHING}"
+            "function, and start from that frame."
         )
     return source
 
@@ -134,9 +133,7 @@ def vouched(source: PrivateFrame) -> Table:
 
 def _of(frame: Any, verb: str) -> PrivateFrame:
     if not isinstance(frame, pd.DataFrame):
-        raise QueryError(
-            f"dp.{verb} takes a DataFrame or its .dp, not a {type(frame).__name__}. {NOTHING}"
-        )
+        raise QueryError(f"dp.{verb} takes a DataFrame or its .dp, not a {type(frame).__name__}.")
     made: PrivateFrame = private(frame)
     return made
 
@@ -144,8 +141,7 @@ def _of(frame: Any, verb: str) -> PrivateFrame:
 def _checked(candidates: Any) -> tuple[Any, ...]:
     if not isinstance(candidates, list | tuple | range | pd.Index | np.ndarray):
         raise QueryError(
-            f"candidates must be a list of plain values, not a {type(candidates).__name__}. "
-            f"{NOTHING}"
+            f"candidates must be a list of plain values, not a {type(candidates).__name__}."
         )
     return Keys.parse(candidates, ["candidates"]).labels
 
@@ -155,7 +151,7 @@ def _sensitivity(sensitivity: object) -> int:
     if not is_int or not 1 <= sensitivity <= MOST_SENSITIVE:  # type: ignore[operator]
         raise QueryError(
             f"sensitivity={quoted(sensitivity)} must be a whole number of at least 1: the most "
-            f"that one row changes any score. Scale scores that are no whole numbers. {NOTHING}"
+            "that one row changes any score. Scale scores that are no whole numbers."
         )
     return int(sensitivity)  # type: ignore[call-overload, no-any-return]
 
@@ -171,7 +167,7 @@ def tried(
     """Refuse a caller's function that fails on no rows, which anybody may know: after the charge
     it would fail as well, and could not say why."""
     if not callable(function):
-        raise QueryError(f"{argument} must be a function of a DataFrame. {NOTHING}")
+        raise QueryError(f"{argument} must be a function of a DataFrame.")
     nothing = pd.DataFrame(columns=pd.Index(names, tupleize_cols=False))
     try:
         given = CallerFunction(function)._said(nothing, *more)
@@ -180,12 +176,11 @@ def tried(
             f"{argument} raised {_said(error)} for no rows. It must be defined "
             "for whatever rows, none included: columns of no rows hold objects, as they may with "
             "rows, so convert before .dt or int(…). The columns: "
-            f"{some_names(names)}. {NOTHING}"
+            f"{some_names(names)}."
         ) from None
     if not fits(given):
         raise QueryError(
-            f"{argument} returned a {type(given).__name__} for no rows, and must return {kind}. "
-            f"{NOTHING}"
+            f"{argument} returned a {type(given).__name__} for no rows, and must return {kind}."
         )
 
 

@@ -62,14 +62,14 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
                 advice = _NAMED if "func" in own and isinstance(given[name], tuple) else ""
                 raise QueryError(
                     f"{method.__name__}: got an unexpected keyword argument {name!r}. It takes "
-                    f"{takes}{advice}. Nothing was computed or charged."
+                    f"{takes}{advice}."
                 )
         said = {**dict(zip(positional, args[1:], strict=False)), **given}
         for flag in flags:
             if flag in said and not isinstance(said[flag], bool | np.bool_):
                 raise QueryError(
                     f"{flag}={quoted(said[flag])} must be True or False; labels are given by name, "
-                    "as in keys=[…]. Nothing was computed or charged."
+                    "as in keys=[…]."
                 )
         return (method if split.running() is None else in_split), given
 

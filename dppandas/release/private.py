@@ -82,9 +82,7 @@ class Private:
         if name.startswith("_") or name == "name":
             object.__setattr__(self, name, value)
         else:
-            raise AttributeError(
-                f"private objects can't be changed: {name} was not set. Nothing was charged."
-            )
+            raise AttributeError(f"private objects can't be changed: {name} was not set.")
 
     @hide_internals
     def __len__(self) -> int:
@@ -132,9 +130,7 @@ class Private:
         if symbol in ("int", "float", "complex"):
             self._refuse(f"{symbol}()")
         instead = _INSTEAD.get(symbol, "choose a column, as in frame['age'] > 30")
-        raise PrivateValueError(
-            f"{symbol} of a private object: {instead}. Nothing was computed or charged."
-        )
+        raise PrivateValueError(f"{symbol} of a private object: {instead}.")
 
     # Without these, Python's own errors would not say what to do, and == would quietly be False.
     __hash__ = object.__hash__

@@ -234,7 +234,7 @@ def _kept(
     try:
         return running.ledger.settle(entry, status, noisy, leased=True, released_error=error), ""
     except StoreError as error:
-        return None, str(error)
+        return None, error.reason
 
 
 @dataclass(frozen=True)

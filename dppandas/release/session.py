@@ -125,12 +125,12 @@ class Session:
             raise LineageError(
                 "this session is strict, and the lineage here is asserted: what pandas did to this "
                 "frame can't be checked. Work on the private frame that dp.protect returned, by "
-                "its own verbs. Nothing was computed or charged."
+                "its own verbs."
             )
         if source.name != UNNAMED and self.protected(source.id) is None:
             raise SourceError(
                 f"source {source.name!r} was protected in a session that has ended. Protect it "
-                "again with dp.protect. Nothing was computed or charged."
+                "again with dp.protect."
             )
         if source.name == UNNAMED and not row_level_declared and source.unit.column is None:
             self.refuse_nobodys_rows()
@@ -140,7 +140,7 @@ class Session:
         if unproven and not self.experimental:
             raise QueryError(
                 f"{what} is experimental: {unproven} If that is good enough for you, allow it in "
-                "this session by dp.allow_experimental(). Nothing was computed or charged."
+                "this session by dp.allow_experimental()."
             )
 
     def refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
@@ -152,7 +152,7 @@ class Session:
                 f"this session protects {names}, and this frame doesn't say whether its rows come "
                 "from there: merge, concat, explode and reading a file lose the token that pandas "
                 "keeps in attrs. Work on the private frame that dp.protect returned; or, if each "
-                f"row here really is one person, say so: {say}. Nothing was computed or charged."
+                f"row here really is one person, say so: {say}."
             )
 
     def __repr__(self) -> str:
@@ -192,7 +192,7 @@ def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
         try:
             found = opens(*args, **kwargs)
         except BaseException as error:
-            slot.refused = str(error) or "it was interrupted."
+            slot.refused = getattr(error, "reason", str(error)) or "it was interrupted."
             raise
         slot.refused = ""
         return found
@@ -275,8 +275,7 @@ def _started(
     if store is not None and not running.ledger.store.is_at(store):
         raise SessionError(
             "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
-            "you go on with another ledger; or go on with it by dp.session(…) with its own budget. "
-            "Nothing was charged."
+            "you go on with another ledger; or go on with it by dp.session(…) with its own budget."
         )
     if strict is not None and strict != running.strict:
         raise SessionError(
@@ -321,8 +320,7 @@ def releasing() -> Session:
         raise SessionError(
             "the last dp.session(…) was refused, and nothing is released in a session that you did "
             f"not ask for. Say dp.session(…) with terms that can be met{runs}, or dp.reset() to "
-            "begin without. Nothing was computed or charged. What was refused, and why: "
-            f"{slot.refused}"
+            f"begin without. What was refused, and why: {slot.refused}"
         )
     return found
 

@@ -30,7 +30,7 @@ from ..privacy.accounting.losses import (
     ReleaseOptions,
     parse_budget,
 )
-from ..privacy.accounting.measures import NOTHING, LossRequest, Measure
+from ..privacy.accounting.measures import LossRequest, Measure
 from ..rows.facts.kinds import Schema
 from ..rows.facts.spans import Ruler
 from ..rows.values import canonical
@@ -122,7 +122,7 @@ class TargetError:
             raise QueryError(
                 f"{self.word}={self._said(self.within)} is less than any {way}= allows here: the "
                 f"least error, at {way}={_plain(_decimal(last))}, is {self._typed(best)} with "
-                f"{self.confidence:.4g} confidence.{meant} {NOTHING}"
+                f"{self.confidence:.4g} confidence.{meant}"
             )
         enough = bisect_left(range(first, last), True, key=lambda p: error(p) <= self.within)
         return asked(_decimal(first + enough))
@@ -150,14 +150,14 @@ class TargetError:
             raise QueryError(
                 f"within={self._said(self.within)} of {query.what} is less than one: it asks for "
                 f"the exact count, and would cost {loss}. {self._meant(query)} The least is "
-                f"within=1; to have it more exactly, give epsilon=. {NOTHING}"
+                "within=1; to have it more exactly, give epsilon=."
             )
         price = loss.rho or loss.epsilon
         if self.at_most is not None and price > self.at_most:
             raise QueryError(
                 f"within={self._said(self.within)} with {self.confidence:.4g} confidence costs "
                 f"{loss}, more than at_most={self.at_most}. Allow more, or ask for less: a larger "
-                f"within=, or less confidence=. {NOTHING}"
+                "within=, or less confidence=."
             )
 
     def _is_tiny(self, query: Query) -> bool:
@@ -213,7 +213,7 @@ def parsed(
     if more.get("within") is None:
         return None, more
     if epsilon is not None or more.get("rho") is not None:
-        raise QueryError(f"within= finds the loss: leave epsilon= and rho= out. {NOTHING}")
+        raise QueryError("within= finds the loss: leave epsilon= and rho= out.")
     said, most = more.get("confidence"), more.get("at_most")
     ruler = None if statistic.in_ranks else statistic.layout.ruler
     rows = expected.parse_rows(more.get("expected_rows"))
@@ -238,12 +238,12 @@ def _share_of_rows(said: str, rows: float | None, what: str, is_share: bool) -> 
     if not is_share:
         raise QueryError(
             f"within={quoted(said)} is a share of expected_rows=, for counts of rows and for "
-            f"ranks; the error of {what} is told otherwise: give a number in its unit. {NOTHING}"
+            f"ranks; the error of {what} is told otherwise: give a number in its unit."
         )
     if rows is None:
         raise MissingArgument(
             f"expected_rows= is needed: about how many rows within={quoted(said)} is a share of, "
-            f"from public knowledge. {NOTHING}"
+            "from public knowledge."
         )
     share = parse_budget(said.removesuffix("%"), "within") / 100
     return _number(share * Fraction(float(rows)))
@@ -255,14 +255,13 @@ def goal_of(said: object, ruler: Ruler | None, what: str, word: str = "within") 
     if is_length != (ruler is not None):
         has = "no duration: give a number" if is_length else "a duration: give a pd.Timedelta"
         raise QueryError(
-            f"{word}= can't be promised for {what}: its error is {has}, not {quoted(said)}. "
-            f"{NOTHING}"
+            f"{word}= can't be promised for {what}: its error is {has}, not {quoted(said)}."
         )
     if ruler is None:
         return _number(parse_budget(said, word))
     family, nanos = canonical(said)
     if family != "duration" or nanos <= 0:
-        raise QueryError(f"{word}={quoted(said)} must be longer than nothing. {NOTHING}")
+        raise QueryError(f"{word}={quoted(said)} must be longer than nothing.")
     return float(Fraction(nanos, ruler.tick))
 
 

@@ -14,12 +14,13 @@ from ..errors import (
     LineageError,
     PrivateValueError,
     QueryError,
+    UnsupportedVerb,
     hide_internals,
     quoted,
     warn_user,
 )
 from ..privacy.accounting.losses import LossOptions, ReleaseOptions
-from ..privacy.accounting.measures import NOTHING, LossRequest
+from ..privacy.accounting.measures import LossRequest
 from ..rows import expressions
 from ..rows.expressions import Expression
 from ..statistics import Sparse, Statistic
@@ -101,7 +102,7 @@ class Unreleased(Private):
     def _refuse(self, what: str) -> NoReturn:
         raise PrivateValueError(
             f"{what} of an answer that is not released yet. Give epsilon=, as in "
-            ".release(epsilon=0.1), and use the result. Nothing was computed or charged."
+            ".release(epsilon=0.1), and use the result."
         )
 
     def _no_operator(self, symbol: str) -> NoReturn:
@@ -111,9 +112,9 @@ class Unreleased(Private):
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise AttributeError(
+        raise UnsupportedVerb(
             f"{name!r} of an answer that is not released yet. Give epsilon=, as in "
-            f".release(epsilon=0.1).{name}. Nothing was computed or charged. {self!r}"
+            f".release(epsilon=0.1).{name}: {self!r}."
         )
 
     @hide_internals
@@ -179,7 +180,7 @@ class Unreleased(Private):
         if not self._can_select:
             raise QueryError(
                 f"{what} needs counts or sums under one label each: of several columns, or of one "
-                f"column by keys. Nothing was computed or charged. {self!r}"
+                f"column by keys: {self!r}."
             )
         comparable = self._statistic.comparable()
         return replace(self, _statistic=comparable, _what=f"{what} of {self._what}")._ask(
@@ -290,7 +291,7 @@ class UnreleasedKeys(Unreleased):
     def _select(self, epsilon: object, k: int, what: str, **more: Unpack[ReleaseOptions]) -> Record:
         raise QueryError(
             f"{what} needs declared keys. Release the answer and take {what} of that, which costs "
-            f"no more. {NOTHING} {self!r}"
+            f"no more: {self!r}."
         )
 
     @hide_internals

@@ -34,7 +34,7 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
     if not is_one_of(how, ("left", "inner")):
         raise QueryError(
             f"how={quoted(how)}: a private frame is merged by 'left' or 'inner'; the others would "
-            "make rows that nobody owns. Nothing was computed or charged."
+            "make rows that nobody owns."
         )
     left, names = (
         _names(on if left_on is None else left_on),
@@ -66,10 +66,7 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
 def refuse_private(given: Any, what: str) -> None:
     """Refuse what carries the token of a protected source where something public is wanted."""
     if SOURCE_ATTR in getattr(given, "attrs", ()):
-        raise LineageError(
-            f"{what} carries the token of a protected source: it is not public. Nothing was "
-            "computed or charged."
-        )
+        raise LineageError(f"{what} carries the token of a protected source: it is not public.")
 
 
 def _names(given: Any) -> list[Any]:

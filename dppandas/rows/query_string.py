@@ -57,7 +57,7 @@ _ARITHMETIC: dict[type[ast.operator], str] = {
 _SAYS = (
     "A query string may use columns, plain values, @scalars, comparisons, and/or/not, arithmetic, "
     "in, .isna(), .notna(), .isin([...]) and .between(low, high), because each row's answer must "
-    "depend on that row alone. Nothing was computed or charged."
+    "depend on that row alone."
 )
 
 
@@ -136,8 +136,7 @@ def literal(value: Any, named: str = "") -> Literal:
     if not is_scalar or is_missing(value):
         raise UnsupportedExpression(
             f"{named} is a {type(value).__name__}, not a plain scalar (a number, text, truth "
-            f"value, time, duration or period). "
-            f"{_SAYS if is_in_text else 'Nothing was computed or charged.'}"
+            f"value, time, duration or period). {_SAYS if is_in_text else ''}".rstrip()
         )
     return Literal(value)
 
@@ -150,7 +149,7 @@ def operand(value: Literal) -> Literal:
         except OverflowError:
             raise UnsupportedExpression(
                 "a plain number is larger than numbers here can be: compute with numbers up to "
-                "1e308. Nothing was computed or charged."
+                "1e308."
             ) from None
     return value
 

@@ -273,7 +273,7 @@ class Statistic(ABC):
     ) -> list[float]:
         """Of what errs in ranks: the same if there are at most so many rows, in all or for each
         cell and column."""
-        raise QueryError("only quantiles err in ranks, among so many rows. Nothing was charged.")
+        raise QueryError("only quantiles err in ranks, among so many rows.")
 
     def rows_at_most(
         self, noisy: Sequence[int], law: Any, confidence: float
@@ -349,28 +349,19 @@ class Statistic(ABC):
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         """The largest error of a number, from public facts; of a ratio over so many rows."""
         if self.no_interval or not hasattr(law, "half_width"):
-            raise QueryError(
-                f"no public fact decides the error of this. {self.no_interval} Nothing was "
-                "computed or charged."
-            )
+            raise QueryError(f"no public fact decides the error of this. {self.no_interval}")
         half_width = law.half_width(confidence, self.size)
         error, ratio = self.error(half_width), self.per_row(half_width)
         if self.layout.is_mixed:
-            raise QueryError(
-                "numbers and times have no error in common: ask them one by one. Nothing was "
-                "computed or charged."
-            )
+            raise QueryError("numbers and times have no error in common: ask them one by one.")
         if error is not None:
             return error
         if ratio is None:
-            raise QueryError(
-                "only the answer decides its error: ask the result's .error(). Nothing was "
-                "computed or charged."
-            )
+            raise QueryError("only the answer decides its error: ask the result's .error().")
         if rows is None:
             raise MissingArgument(
                 "expected_rows= is needed: about how many rows a ratio is taken over, from public "
-                "knowledge. Nothing was computed or charged."
+                "knowledge."
             )
         return ratio / rows
 

@@ -64,7 +64,7 @@ class Smooth(Quantiles, registered=False):
         raise RecordError(self.no_interval)
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        raise QueryError(f"{self.no_interval} Nothing was computed or charged.")
+        raise QueryError(f"{self.no_interval}")
 
     def expected_at(self, law: Any, confidence: float) -> str:
         return ""

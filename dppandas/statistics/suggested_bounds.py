@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InternalError, QueryError
-from ..privacy.accounting.measures import NOTHING, LossRequest
+from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.noise import DiscreteLaplace
 from ..rows.expressions import Chunk, Expression
@@ -74,7 +74,7 @@ class BoundsHistogram(Statistic):
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         if asked.epsilon is None or asked.noise != "laplace":
-            raise QueryError(f"bounds are found by Laplace noise: give epsilon=. {NOTHING}")
+            raise QueryError("bounds are found by Laplace noise: give epsilon=.")
         return LaplaceWithThreshold(DiscreteLaplace.calibrate(sensitivity.l1, asked.epsilon).scale)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:

@@ -183,10 +183,7 @@ def pyplot() -> Any:
     try:
         return importlib.import_module("matplotlib.pyplot")
     except ImportError:
-        raise QueryError(
-            'a picture needs matplotlib: pip install "dppandas[plots]". Nothing was computed or '
-            "charged."
-        ) from None
+        raise QueryError('a picture needs matplotlib: pip install "dppandas[plots]".') from None
 
 
 def setting(name: str) -> Any:

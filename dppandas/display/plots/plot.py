@@ -90,12 +90,12 @@ def _pieces(result: Any) -> list[tuple[str, Record, Any]]:
     if isinstance(result, Private) and not result._is_answer:
         raise RecordError(
             f"a {type(result).__name__} shows no rows, and so no picture: draw what it answers, "
-            "such as its .value_counts(epsilon=0.1). Nothing was computed or charged."
+            "such as its .value_counts(epsilon=0.1)."
         )
     if isinstance(result, Private):
         raise RecordError(
             "this is not released yet: give epsilon=, as in .release(epsilon=0.1), and draw the "
-            "result. Nothing was computed or charged."
+            "result."
         )
     if isinstance(result, Record):
         return [("", result, None)]
@@ -112,10 +112,7 @@ def _panels(
     _refuse_what_has_no_bars(record)
     statistic = record.statistic
     if rows is not None and not isinstance(statistic, Quantiles):
-        raise QueryError(
-            "expected_rows= is for quantiles, which err in ranks: leave it out. Nothing was "
-            "computed or charged."
-        )
+        raise QueryError("expected_rows= is for quantiles, which err in ranks: leave it out.")
     table = PlotTable(record, placed(record, part), confidence)
     if isinstance(statistic, Quantiles):
         return quantile_plots.panels(name, table, rows)

@@ -16,7 +16,6 @@ from ...columns.ranges import summable
 from ...columns.rowwise import present
 from ...errors import QueryError, quoted
 from ...privacy.accounting.losses import ReleaseOptions
-from ...privacy.accounting.measures import NOTHING
 from ...release.asking import release_method
 from ...release.unreleased import Unreleased, UnreleasedExtreme
 from ...rows.facts.bounds import Bounds, Grid
@@ -210,7 +209,7 @@ class Aggregations(Queryable):
         if not root and shape.rulers:
             raise QueryError(
                 "a variance of times or durations is measured in their square: ask .std(), which "
-                "is a duration. Nothing was computed or charged."
+                "is a duration."
             )
         freedom = checked_ddof(ddof, parsed)
         return Variance(self._groups, shape, operands, parsed, freedom, root=root), parsed
@@ -339,7 +338,7 @@ class Aggregations(Queryable):
         operands, parsed = self._numbers(bounds)
         names, freedom = list(self._operands()), checked_ddof(ddof, parsed)
         if not isinstance(dropna, bool):
-            raise QueryError(f"dropna={quoted(dropna)} must be True or False. {NOTHING}")
+            raise QueryError(f"dropna={quoted(dropna)} must be True or False.")
         layout = with_levels(self._shape(integer=False), names, names, self._groups)
         statistic = Covariance(
             self._groups, layout, operands, parsed, freedom, what == "corr", complete=dropna

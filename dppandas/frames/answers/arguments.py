@@ -19,7 +19,6 @@ import pandas as pd
 from ...columns.private_rows import PrivateTable, listed, same_rows
 from ...columns.ranges import bounds_of
 from ...errors import MissingArgument, QueryError, is_one_of, quoted
-from ...privacy.accounting.measures import NOTHING
 from ...rows import expressions
 from ...rows.expressions import Expression, Literal
 from ...rows.facts.bounds import Bounds, Grid, Ticks
@@ -84,18 +83,18 @@ def weights_of(of: PrivateTable, weights: object, bounds: object) -> Weights | N
         alone = "a column alone has no others by name" if hasattr(of, "_expression") else ""
         raise QueryError(
             f"weights={quoted(weights)} must be a private column of these rows, as in "
-            f"weights=frame['w'], or the name of one that was not selected away"
-            f"{alone and f': {alone}'}. Nothing was computed or charged."
+            "weights=frame['w'], or the name of one that was not selected away"
+            f"{alone and f': {alone}'}."
         )
     if bounds is None and not isinstance(of._table.declared(expression), Bounds | Keys):
         raise MissingArgument(
             f"weight_bounds= is needed for {name!r}: the range into which weights are clipped, "
             "such as weight_bounds=(0, 5), or facts declared by domain= of dp.protect or by "
-            ".declare(…). Nothing was computed or charged."
+            ".declare(…)."
         )
     parsed = bounds_of(of._table, name, expression, bounds)
     if parsed.lower < 0:
-        raise QueryError(f"weights can't be negative: weight_bounds={parsed}. Nothing was charged.")
+        raise QueryError(f"weights can't be negative: weight_bounds={parsed}.")
     return Weights(expression, parsed)
 
 
@@ -105,7 +104,7 @@ def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
         raise QueryError(f"ddof={quoted(ddof)} must be a whole number such as 0 or 1.")
     for bound in bounds:
         if bound.upper - bound.lower > 2.0**500:
-            raise QueryError(f"bounds {bound} are too far apart to square. Nothing was charged.")
+            raise QueryError(f"bounds {bound} are too far apart to square.")
         Grid.anchored(bound)  # refuses what is too narrow
     return int(ddof)
 
@@ -114,8 +113,7 @@ def pearson(method: object) -> None:
     """Refuse correlations of ranks, which depend on all rows."""
     if not is_one_of(method, ("pearson",)):
         raise QueryError(
-            f"method={quoted(method)} must be 'pearson': a rank depends on other rows. "
-            "Nothing was computed or charged."
+            f"method={quoted(method)} must be 'pearson': a rank depends on other rows."
         )
 
 
@@ -125,25 +123,23 @@ def quantiles_of(q: object) -> tuple[tuple[Fraction, ...], float | list[float]]:
         share = _share(q)
         return (share,), float(share)
     if isinstance(q, np.ndarray) and q.ndim != 1:
-        raise QueryError("q= must be a share or a list of them. Nothing was charged.")
+        raise QueryError("q= must be a share or a list of them.")
     shares = tuple(_share(each) for each in q)
     if not 1 <= len(shares) <= MOST_QUANTILES:
-        raise QueryError(
-            f"q= has {len(shares)} shares; give 1 to {MOST_QUANTILES}. Nothing was charged."
-        )
+        raise QueryError(f"q= has {len(shares)} shares; give 1 to {MOST_QUANTILES}.")
     return shares, [float(share) for share in shares]
 
 
 def _share(q: object) -> Fraction:
     hint = f"q={quoted(q)} must be a share from 0 to 1, such as 0.5, or a list of them"
     if isinstance(q, bool | np.bool_) or not isinstance(q, numbers.Real | Decimal):
-        raise QueryError(f"{hint}. Nothing was charged.")
+        raise QueryError(f"{hint}.")
     try:
         share = Fraction(q) if isinstance(q, Fraction) else Fraction(str(q))
     except ValueError:
-        raise QueryError(f"{hint}. Nothing was charged.") from None
+        raise QueryError(f"{hint}.") from None
     if not 0 <= share <= 1 or share.denominator > 10**20:
-        raise QueryError(f"{hint}. Nothing was charged.")
+        raise QueryError(f"{hint}.")
     return share
 
 
@@ -152,14 +148,13 @@ def trim_of(trim: object) -> int:
     if trim is None:
         raise MissingArgument(
             "trim= is needed: how many of the smallest and as many of the largest values are left "
-            "out, a public whole number such as 25. dppandas never reads it from the data. "
-            f"{NOTHING}"
+            "out, a public whole number such as 25. dppandas never reads it from the data."
         )
     is_int = isinstance(trim, int | np.integer) and not isinstance(trim, bool)
     if not is_int or not 0 <= trim <= MOST_TRIMMED:  # type: ignore[operator]
         raise QueryError(
             f"trim={quoted(trim)} must be a whole number of rows from 0 to 2^31, to be left out at "
-            f"each end; how many rows there are is private, so it is no share of them. {NOTHING}"
+            "each end; how many rows there are is private, so it is no share of them."
         )
     return int(trim)  # type: ignore[call-overload, no-any-return]
 
@@ -169,12 +164,9 @@ def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:
     if step is None:
         return None
     if any(isinstance(bound, Ticks) for bound in bounds):
-        raise QueryError(
-            "step= is for numbers: times are told in whole seconds or finer as it is. Nothing was "
-            "computed or charged."
-        )
+        raise QueryError("step= is for numbers: times are told in whole seconds or finer as it is.")
     if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < step < 2.0**900:
-        raise QueryError(f"step={quoted(step)} must be a number such as 1. Nothing was charged.")
+        raise QueryError(f"step={quoted(step)} must be a number such as 1.")
     exact = Fraction(float(step))
     ends = [Fraction(end) / exact for bound in bounds for end in (bound.lower, bound.upper)]
     widths = [high - low for low, high in zip(ends[::2], ends[1::2], strict=True)]
@@ -182,7 +174,7 @@ def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:
     if not is_power or any(end.denominator != 1 for end in ends) or max(widths) > 2**30:
         raise QueryError(
             f"step={quoted(step)} must be a power of two (1, 0.5, 2) of which the bounds are "
-            "multiples, at most 2^30 of them apart. Nothing was charged."
+            "multiples, at most 2^30 of them apart."
         )
     return float(exact)
 

@@ -238,6 +238,6 @@ def counts_units(table: Table, expression: Expression, keys: object) -> bool:
         what = f"the unit {unit!r}" if unit is not None else "a unit column, which dp.protect names"
         raise QueryError(
             f"nunique counts the values of {what}: which values another column has is private; "
-            "declare keys and ask nunique(keys=[…]). Nothing was computed or charged."
+            "declare keys and ask nunique(keys=[…])."
         )
     return True

@@ -11,7 +11,6 @@ from ...columns.private_rows import PrivateTable, listed
 from ...columns.ranges import bounds_of, measured, range_of, ruled
 from ...errors import MissingArgument, QueryError
 from ...privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta
-from ...privacy.accounting.measures import NOTHING
 from ...release.blocks.bundle import Name
 from ...release.unreleased import Unreleased, UnreleasedKeys
 from ...rows import query_string
@@ -69,7 +68,7 @@ class Queryable(PrivateTable):
             if silent and strange:
                 raise MissingArgument(
                     f"bounds= has no entry for {silent[0]!r}, but one for {strange[0]!r}, which is "
-                    "no column. Nothing was computed or charged."
+                    "no column."
                 )
         return operands, self._shape(integer=False)
 
@@ -131,12 +130,12 @@ class Queryable(PrivateTable):
         if flags["normalize"]:
             raise QueryError(
                 "normalize=True needs declared keys: of keys that nobody declared only some are "
-                f"told. Divide the counts by count(epsilon=…). {NOTHING}"
+                "told. Divide the counts by count(epsilon=…)."
             )
         if not flags["dropna"]:
             raise QueryError(
                 "dropna=False needs declared keys: missing values are no label. Count them by "
-                f"isna(). {NOTHING}"
+                "isna()."
             )
         order = None if not flags["sort"] else "ascending" if flags["ascending"] else "descending"
         # an index that is there, and nobody sees: that of an answer is made of the labels told

@@ -92,21 +92,18 @@ class Summaries(Aggregations):
             named = [names] if isinstance(names, str) else names
             if not isinstance(named, list | tuple) or not named:
                 raise QueryError(
-                    f"agg takes names such as 'mean', lists of them, or a dict of them by column; "
-                    f"not {quoted(names)}: a function of your own could look at other rows. "
-                    "Nothing was computed or charged."
+                    "agg takes names such as 'mean', lists of them, or a dict of them by column; "
+                    f"not {quoted(names)}: a function of your own could look at other rows."
                 )
             pairs += [(column, name) for name in named]
         if not pairs or len({(c, str(n)) for c, n in pairs}) < len(pairs):
-            raise QueryError("agg needs statistics, each of them once. Nothing was charged.")
+            raise QueryError("agg needs statistics, each of them once.")
         return pairs
 
     def _aggregated(self, face: Queryable, name: Any, bounds: object) -> Unreleased:
         known = [each for each in AGGREGATED if hasattr(type(face), each)]
         if not is_one_of(name, known):
-            raise QueryError(
-                f"agg can be asked for {', '.join(known)}; not {quoted(name)}. Nothing was charged."
-            )
+            raise QueryError(f"agg can be asked for {', '.join(known)}; not {quoted(name)}.")
         return _asked(face, name, bounds)
 
     def _moments(self, *, bounds: object = None) -> Any:

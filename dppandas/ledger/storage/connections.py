@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from ...errors import StoreError
 from . import locks
-from .locks import NOTHING, Hold, identity, registry
+from .locks import Hold, identity, registry
 from .paths import checked_path, is_shared, is_writable, stamp
 
 T = TypeVar("T")
@@ -135,7 +135,7 @@ class Connected:
         if kept is not None and kept.db.process == os.getpid() and not kept.db.is_closed:
             return kept.db
         if not self.path.exists():
-            raise StoreError(f"the ledger {str(self.path)!r} is gone. {NOTHING}")
+            raise StoreError(f"the ledger {str(self.path)!r} is gone.")
         db = self._connected()
         self._file = self._file or identity(self.path)
         try:
@@ -168,7 +168,7 @@ class Connected:
         if identity(self.path) != self._file:
             raise StoreError(
                 f"the ledger {str(self.path)!r} was removed or replaced while it was open. Put it "
-                f"back, or end the session with dp.reset(). {NOTHING}"
+                "back, or end the session with dp.reset()."
             )
 
     def _refuse_other_databases(self, db: Connection) -> None:
@@ -182,9 +182,7 @@ class Connected:
             raise
         if mark != APPLICATION and (mark or not is_empty):
             db.close()
-            raise StoreError(
-                f"{str(self.path)!r} is a database, but no ledger of dppandas. {NOTHING}"
-            )
+            raise StoreError(f"{str(self.path)!r} is a database, but no ledger of dppandas.")
 
     def _read(self, action: Callable[[Connection], T], alone: bool = False) -> T:
         with self._explaining_errors():
@@ -222,7 +220,7 @@ class Connected:
         except StoreError:
             raise
         except (sqlite3.Error, OSError) as error:
-            told = StoreError(f"{explained(error, self.path)} {NOTHING}")
+            told = StoreError(f"{explained(error, self.path)}")
         else:
             return
         raise told

@@ -47,7 +47,6 @@ CLOSING = 1.0
 NAMES, NAMES_LONG = 2**61, 2**60
 ANSWERS = 2**62
 
-NOTHING = "Nothing was computed or released."
 #: What file systems say that have no such locks.
 _UNKNOWN = {errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
@@ -237,7 +236,7 @@ def _elsewhere(path: File) -> str:
         f"the ledger {str(path)!r} is open by another name: as a hard link, by a mount, or as it "
         "was called before it was moved. By each name what is written lies in another log, and "
         "the budget would be granted twice. Open it by the name that is in use, or end the "
-        f"sessions that use it. {NOTHING}"
+        "sessions that use it."
     )
 
 
@@ -255,7 +254,7 @@ def _refused(path: File, links: int) -> None:
         raise StoreError(
             f"the ledger {str(path)!r} has {links} names (hard links), and by each of them the "
             "budget would be granted anew. Keep one of them: where another is a copy for safe "
-            f"keeping, make it a copy of its own. {NOTHING}"
+            "keeping, make it a copy of its own."
         )
 
 
@@ -270,7 +269,7 @@ def _flock(descriptor: int, path: File) -> None:
     except BlockingIOError:
         raise StoreError(
             f"another program has locked the whole ledger {str(path)!r}. Wait for its end, or end "
-            f"it. {NOTHING}"
+            "it."
         ) from None
     except OSError as error:
         if error.errno not in _UNKNOWN:

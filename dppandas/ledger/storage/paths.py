@@ -6,17 +6,16 @@ import os
 from pathlib import Path as File
 
 from ...errors import SessionError, StoreError, quoted
-from .locks import NOTHING
 
 
 def checked_path(path: object) -> File:
     """A path that may hold a ledger."""
     if not isinstance(path, str | os.PathLike) or not str(path).strip():
-        raise SessionError(f"store={quoted(path)} must be the path of a file. {NOTHING}")
+        raise SessionError(f"store={quoted(path)} must be the path of a file.")
     if not str(path).isprintable() or str(path).startswith((":memory:", "file:")):
         raise SessionError(
             f"store={quoted(str(path))} must be the path of a file on a disk, in letters that "
-            f"print; without store= the ledger lives in memory. {NOTHING}"
+            "print; without store= the ledger lives in memory."
         )
     try:
         file = File(path).expanduser()
@@ -27,15 +26,14 @@ def checked_path(path: object) -> File:
     else:
         said = ""
     if said:
-        raise StoreError(f"store={quoted(str(path))} can't be a path here: {said}. {NOTHING}")
+        raise StoreError(f"store={quoted(str(path))} can't be a path here: {said}.")
     if is_folder:
-        raise StoreError(f"store={str(file)!r} is a folder: name a file in it. {NOTHING}")
+        raise StoreError(f"store={str(file)!r} is a folder: name a file in it.")
     if is_strange:  # a device, a pipe, a socket
-        raise StoreError(f"store={str(file)!r} is no regular file: name one on a disk. {NOTHING}")
+        raise StoreError(f"store={str(file)!r} is no regular file: name one on a disk.")
     if not has_folder:
         raise StoreError(
-            f"store={str(file)!r}: there is no folder {str(file.parent)!r}. Make it first. "
-            f"{NOTHING}"
+            f"store={str(file)!r}: there is no folder {str(file.parent)!r}. Make it first."
         )
     return file.absolute()
 

@@ -28,7 +28,6 @@ from .. import canonical
 from . import chain, schema
 from .connections import Connected, Connection
 from .leases import Claim, Taken
-from .locks import NOTHING
 from .store import Check, Entry, Registered, StoredRelease, refuse_own, refuse_second
 
 T = TypeVar("T")
@@ -57,7 +56,7 @@ class SqliteStore(Connected):
         if not self.path.exists() and terms is None:
             raise SessionError(
                 f"there is no ledger at {str(self.path)!r} yet, and a new one needs a budget: "
-                f"dp.session(epsilon=2, store=…). {NOTHING}"
+                "dp.session(epsilon=2, store=…)."
             )
         self.terms = self._opened(terms)
         if terms is not None and terms != self.terms:
@@ -253,13 +252,13 @@ class SqliteStore(Connected):
         return StoreError(
             f"{str(self.path)!r} is damaged: what it says is spent doesn't follow from its "
             "charges, or its budget or a source was changed. Restore it from a copy; dppandas "
-            f"verify tells where it deviates. {NOTHING}"
+            "verify tells where it deviates."
         )
 
     def _refuse_newer(self, version: int) -> None:
         raise StoreError(
             f"the ledger {str(self.path)!r} was written by a newer dppandas (schema {version}, and "
-            f"this one knows up to {schema.VERSION}): update dppandas. {NOTHING}"
+            f"this one knows up to {schema.VERSION}): update dppandas."
         )
 
     def _write(self, action: Callable[[Connection], T], terms: PrivacyBudget | None = None) -> T:
@@ -283,7 +282,7 @@ class SqliteStore(Connected):
         elif terms is None:
             raise SessionError(
                 f"{str(self.path)!r} is empty, and a new ledger needs a budget: "
-                f"dp.session(epsilon=2, store=…). {NOTHING}"
+                "dp.session(epsilon=2, store=…)."
             )
         else:
             schema.create(db, terms)

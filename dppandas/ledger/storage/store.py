@@ -162,7 +162,7 @@ def refuse_own(claim: Claim) -> None:
     if claim.is_mine:
         raise SessionError(
             "this query is being answered in this very thread: something that runs while its rows "
-            "are read asks the same again. Nothing was computed or charged."
+            "are read asks the same again."
         )
 
 
@@ -319,6 +319,5 @@ class MemoryStore:
             raise WorkerProcessError(
                 "this is a forked or worker process, and a ledger in memory belongs to the main "
                 "process: copies of it would each grant the whole budget. Release in the main "
-                'process, or keep the ledger in a file: dp.session(epsilon=…, store="my.ledger"). '
-                "Nothing was computed or charged."
+                'process, or keep the ledger in a file: dp.session(epsilon=…, store="my.ledger").'
             )

@@ -13,7 +13,6 @@ import pandas as pd
 
 from ...errors import QueryError
 from ...frames.frame import PrivateFrame
-from ...privacy.accounting.measures import NOTHING
 from . import graphs
 from .domains import Codes, Domain, Floats, Marginal, closure
 from .mwem import counted
@@ -37,12 +36,12 @@ def check(domain: Domain, marginals: Sequence[Marginal]) -> None:
     if importlib.util.find_spec("mbi") is None:
         raise QueryError(
             'method="aim" needs the package mbi: pip install "dppandas[synthetic]". Without it, '
-            f'method="mwem" fits up to a million cells. {NOTHING}'
+            'method="mwem" fits up to a million cells.'
         )
     if len(domain.names) > graphs.MOST_COLUMNS:
         raise QueryError(
             f"a graphical model has at most {graphs.MOST_COLUMNS} columns here, not "
-            f"{len(domain.names)}: select some. {NOTHING}"
+            f"{len(domain.names)}: select some."
         )
 
 

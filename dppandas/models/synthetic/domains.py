@@ -14,7 +14,6 @@ import pandas as pd
 
 from ...errors import MissingArgument, QueryError, quoted
 from ...frames.frame import PrivateFrame
-from ...privacy.accounting.measures import NOTHING
 from ...rows.expressions import agree
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys, some_names
@@ -84,11 +83,11 @@ def domain_of(frame: PrivateFrame, keys: object) -> Domain:
     """The labels of all columns of a frame: those given, else those declared."""
     frame._some_columns()
     if keys is not None and not isinstance(keys, Mapping):
-        raise QueryError(f"keys= is a dict with a list of labels for each column here. {NOTHING}")
+        raise QueryError("keys= is a dict with a list of labels for each column here.")
     given: Mapping[Any, Any] = {} if keys is None else keys
     extra = [name for name in given if name not in frame._columns]
     if extra:
-        raise QueryError(f"keys= names {some_names(extra)}, which are no columns here. {NOTHING}")
+        raise QueryError(f"keys= names {some_names(extra)}, which are no columns here.")
     return Domain(
         tuple(frame._columns),
         tuple(_keys(frame, name, given.get(name)) for name in frame._columns),
@@ -108,13 +107,13 @@ def _keys(frame: PrivateFrame, name: Any, given: Any) -> Keys:
         raise MissingArgument(
             f"column {quoted(name)} is declared by its bounds, {declared}, and synthetic rows need "
             f"labels. Cut it first: frame.assign(**{{{str(name)!r}: frame[{str(name)!r}]"
-            f".cut([…])}}), or give keys=, or select other columns. {NOTHING}"
+            f".cut([…])}}), or give keys=, or select other columns."
         )
     if expression.is_truth:
         return Keys((False, True))
     raise MissingArgument(
         f"column {quoted(name)} has no declared labels: give keys={{{str(name)!r}: […]}}, declare "
-        f"them in dp.protect or by .declare(…), or select other columns. {NOTHING}"
+        "them in dp.protect or by .declare(…), or select other columns."
     )
 
 
@@ -126,8 +125,7 @@ def marginals_of(domain: Domain, given: object) -> tuple[Marginal, ...]:
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if not 1 <= given <= number:
             raise QueryError(
-                f"marginals={quoted(given)} must lie between 1 and {number}, the number of "
-                f"columns. {NOTHING}"
+                f"marginals={quoted(given)} must lie between 1 and {number}, the number of columns."
             )
         if math.comb(number, int(given)) > MOST_MARGINALS:
             raise _too_many(math.comb(number, int(given)))
@@ -139,25 +137,25 @@ def marginals_of(domain: Domain, given: object) -> tuple[Marginal, ...]:
     else:
         raise QueryError(
             f"marginals={quoted(given)} must be a list such as ['age', ('age', 'educ')], or how "
-            f"many columns each has: 2 for all pairs. {NOTHING}"
+            "many columns each has: 2 for all pairs."
         )
     found = list(dict.fromkeys(found))
     for marginal in found:
         if domain.cells(marginal) > MOST_CELLS:
             raise QueryError(
                 f"the marginal of {domain.named(marginal)} has {domain.cells(marginal):,} cells, "
-                f"more than {MOST_CELLS:,}: leave it out, or declare coarser labels. {NOTHING}"
+                f"more than {MOST_CELLS:,}: leave it out, or declare coarser labels."
             )
     if sum(map(domain.cells, found)) > MOST_TOGETHER:
         raise QueryError(
             f"these {len(found)} marginals have {sum(map(domain.cells, found)):,} cells together, "
-            f"more than {MOST_TOGETHER:,}: give fewer as marginals=[…]. {NOTHING}"
+            f"more than {MOST_TOGETHER:,}: give fewer as marginals=[…]."
         )
     most = max(map(len, found))
     if most > MOST_COLUMNS or len(closure(domain, found)) > MOST_MARGINALS:
         raise QueryError(
             "these marginals and those of fewer of their columns are too many: give fewer, or of "
-            f"fewer columns. {NOTHING}"
+            "fewer columns."
         )
     return tuple(found)
 
@@ -179,7 +177,7 @@ def closure(domain: Domain, marginals: Sequence[Marginal]) -> dict[Marginal, int
 def _too_many(number: int) -> QueryError:
     return QueryError(
         f"these are {number:,} marginals, more than {MOST_MARGINALS:,}: list those that you need "
-        f"as marginals=[…]. {NOTHING}"
+        "as marginals=[…]."
     )
 
 
@@ -192,8 +190,8 @@ def _marginal(domain: Domain, given: Any) -> Marginal:
     if unknown or not names:
         raise QueryError(
             f"marginals= names {quoted(unknown[0]) if unknown else 'nothing'}, which is no column "
-            f"here. The columns: {some_names(domain.names)}. {NOTHING}"
+            f"here. The columns: {some_names(domain.names)}."
         )
     if len(set(names)) < len(names):
-        raise QueryError(f"a marginal of marginals= names a column twice. {NOTHING}")
+        raise QueryError("a marginal of marginals= names a column twice.")
     return tuple(sorted(places[name] for name in names))

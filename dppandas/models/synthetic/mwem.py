@@ -12,7 +12,6 @@ import pandas as pd
 
 from ...errors import QueryError
 from ...frames.frame import PrivateFrame
-from ...privacy.accounting.measures import NOTHING
 from . import distribution
 from .domains import Codes, Domain, Floats, Marginal, closure
 from .program_budget import ProgramBudget
@@ -30,7 +29,7 @@ def check(domain: Domain) -> None:
         raise QueryError(
             f"these columns have {domain.cells():,} cells together, and MWEM keeps a table of them "
             f"all: at most {MOST_CELLS:,}. Select fewer columns, declare coarser labels, or ask "
-            f'method="aim". {NOTHING}'
+            'method="aim".'
         )
 
 

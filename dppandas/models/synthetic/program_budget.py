@@ -11,7 +11,7 @@ from ...errors import BudgetExceeded, InternalError, QueryError
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting import conversions
 from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, Rho
-from ...privacy.accounting.measures import NOTHING, LossRequest, Measure
+from ...privacy.accounting.measures import LossRequest, Measure
 from ...release.blocks import preview
 from ...release.records import Record
 from ...release.results import record
@@ -35,7 +35,7 @@ class ProgramBudget:
         if more.get("mechanism") is not None:
             raise QueryError(
                 "mechanism= is decided by the loss here: Laplace noise for epsilon=, Gaussian for "
-                f"rho=. Leave it out. {NOTHING}"
+                "rho=. Leave it out."
             )
         self.frame = frame
         self._fresh = more.get("fresh")
@@ -119,7 +119,7 @@ def _cannot_afford(wanted: Loss, left: Loss) -> BudgetExceeded:
     asked, rest = (wanted.rho, left.rho) if by_rho else (wanted.epsilon, left.epsilon)
     return BudgetExceeded(
         f"synthetic rows ask for {symbol} = {asked} in several releases, and {rest} is left. "
-        f"{NOTHING} Lower {name}= to at most {rest}, or see dp.ledger().",
+        f"Lower {name}= to at most {rest}, or see dp.ledger().",
         requested=asked,
         remaining=rest,
     )

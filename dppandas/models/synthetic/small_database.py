@@ -12,7 +12,6 @@ import pandas as pd
 from ...errors import QueryError, hide_internals
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting.losses import ReleaseOptions
-from ...privacy.accounting.measures import NOTHING
 from ...release import results
 from ...release.records import Record
 from ...release.unreleased import UnreleasedMode
@@ -59,7 +58,7 @@ def check(domain: Domain, rows: int) -> None:
     raise QueryError(
         f"the small-database mechanism selects among all databases of {rows} rows over {cells:,} "
         f"cells, and takes at most {MOST_DATABASES:,} of them: {way}. Select fewer columns, or ask "
-        f'method="mwem". {NOTHING}'
+        'method="mwem".'
     )
 
 

@@ -11,7 +11,6 @@ from ...errors import MissingArgument, QueryError, hide_internals, is_one_of, qu
 from ...frames.frame import PrivateFrame
 from ...frames.protect import private
 from ...privacy.accounting.losses import ReleaseOptions, known_only
-from ...privacy.accounting.measures import NOTHING
 from ...release import results
 from ...release.blocks import preview, split
 from ...release.records import Record
@@ -82,9 +81,9 @@ def synthesize(
     kept = marginals_of(domain, marginals)
     chosen = "mwem" if method is None else method
     if not is_one_of(chosen, METHODS):
-        raise QueryError(f"method={quoted(method)} must be one of {', '.join(METHODS)}. {NOTHING}")
+        raise QueryError(f"method={quoted(method)} must be one of {', '.join(METHODS)}.")
     if rounds is not None and chosen != "mwem":
-        raise QueryError(f'rounds= is for method="mwem". {NOTHING}')
+        raise QueryError('rounds= is for method="mwem".')
     _check(chosen, domain, kept, number)
     turns = mwem.rounds_of(domain, kept)
     if rounds is not None:
@@ -134,15 +133,14 @@ def _private(frame: Any) -> PrivateFrame:
         made: PrivateFrame = private(frame)
         return made
     raise QueryError(
-        f"dp.synthesize takes a private frame or a DataFrame, not a {type(frame).__name__}. "
-        f"{NOTHING}"
+        f"dp.synthesize takes a private frame or a DataFrame, not a {type(frame).__name__}."
     )
 
 
 def _whole(value: object, name: str, most: int) -> int:
     if value is None:
         raise MissingArgument(
-            f"{name}= is needed: how many synthetic rows, a public number such as 1000. {NOTHING}"
+            f"{name}= is needed: how many synthetic rows, a public number such as 1000."
         )
     return whole_number(value, name, 1, most)
 

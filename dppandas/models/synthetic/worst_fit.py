@@ -15,7 +15,6 @@ from ...columns.private_rows import listed
 from ...errors import QueryError, hide_internals, quoted
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting.losses import ReleaseOptions, gives_loss
-from ...privacy.accounting.measures import NOTHING
 from ...release import results
 from ...release.blocks import split
 from ...release.records import Record
@@ -84,17 +83,17 @@ def worst_fit(
     1 7.375
     """
     if not isinstance(frame, PrivateFrame):
-        raise QueryError(f"worst_fit takes a private frame, such as df.dp. {NOTHING}")
+        raise QueryError("worst_fit takes a private frame, such as df.dp.")
     given = list(tables) if isinstance(tables, list | tuple) else []
     if not given or not all(isinstance(each, pd.Series) for each in given):
-        raise QueryError(f"tables must be a list of Series of expected counts. {NOTHING}")
+        raise QueryError("tables must be a list of Series of expected counts.")
     cells, names = zip(*(_cells(frame, each) for each in given), strict=True)
     if sum(map(len, cells)) > MOST_KEYS:
-        raise QueryError(f"these tables have more than {MOST_KEYS:,} cells together. {NOTHING}")
+        raise QueryError(f"these tables have more than {MOST_KEYS:,} cells together.")
     expected = tuple(tuple(_steps(each, "expected counts") for each in t.tolist()) for t in given)
     factors = _each(weights, len(given), "weights", 1)
     if not all(_is_whole(each) and 1 <= each <= MOST for each in factors):
-        raise QueryError(f"weights= must be whole numbers of at least 1. {NOTHING}")
+        raise QueryError("weights= must be whole numbers of at least 1.")
     less = [_steps(each, "offsets=") for each in _each(offsets, len(given), "offsets", 0)]
     layout = Layout(integer=True, index=pd.RangeIndex(len(given)))
     statistic = MarginalError(
@@ -119,7 +118,7 @@ def _cells(frame: PrivateFrame, table: pd.Series[Any]) -> tuple[Cells, list[Any]
     if any(name is None for name in names) or not len(table):
         raise QueryError(
             "each table needs cells, and an index whose names are columns: "
-            f'pd.Index(["f", "m"], name="sex"). {NOTHING}'
+            'pd.Index(["f", "m"], name="sex").'
         )
     refuse_private(table, "this table")
     return frame._cells(names, list(table.index)), names
@@ -129,7 +128,7 @@ def _each(given: Any, number: int, name: str, default: Any) -> list[Any]:
     if given is None:
         return [default] * number
     if not isinstance(given, list | tuple) or len(given) != number:
-        raise QueryError(f"{name}= must be a list of {number}, one for each table. {NOTHING}")
+        raise QueryError(f"{name}= must be a list of {number}, one for each table.")
     return list(given)
 
 
@@ -141,5 +140,5 @@ def _steps(value: Any, name: str) -> int:
     """A number in steps, rounded."""
     is_number = isinstance(value, numbers.Real | np.number) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or abs(value) > MOST:
-        raise QueryError(f"{name} must be finite numbers, not {quoted(value)}. {NOTHING}")
+        raise QueryError(f"{name} must be finite numbers, not {quoted(value)}.")
     return round(Fraction(value if isinstance(value, int | Fraction) else float(value)) * STEP)

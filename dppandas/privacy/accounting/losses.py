@@ -93,7 +93,7 @@ def known_only(more: ReleaseOptions) -> None:
             raise QueryError(
                 f"got an unexpected keyword argument {name!r}.{hint} A release takes "
                 f"{', '.join(known)}; what is asked, such as bounds= and keys=, is said where the "
-                "question is put. Nothing was computed or charged."
+                "question is put."
             )
 
 
@@ -209,7 +209,7 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
     if not SMALLEST <= exact <= LARGEST:
         raise QueryError(
             f"{name}={quoted(value)} is outside [2^-20, 64]. Below, the noise drowns every answer; "
-            "above, nothing is protected. Nothing was computed or charged."
+            "above, nothing is protected."
         )
     return exact
 
@@ -234,8 +234,8 @@ def parse_delta(value: object, name: str = "delta") -> Delta:
     if exact > LARGEST_DELTA:
         raise QueryError(
             f"{name}={quoted(value)} is above 0.01: with that probability a release could tell all "
-            f"about somebody. Give much less than one over the number of people, such as "
-            f"{name}=1e-6. Nothing was computed or charged."
+            "about somebody. Give much less than one over the number of people, such as "
+            f"{name}=1e-6."
         )
     return exact
 
@@ -245,7 +245,7 @@ def _parse_positive(value: object, name: str) -> Epsilon:
         raise MissingArgument(f"{name}= is needed: a positive number such as {name}=0.1.")
     exact = _parse(value, name)
     if exact <= 0:
-        raise QueryError(f"{name}={quoted(value)} must be greater than 0. Nothing was charged.")
+        raise QueryError(f"{name}={quoted(value)} must be greater than 0.")
     return exact
 
 
@@ -271,7 +271,7 @@ def _parse(value: object, name: str) -> Epsilon:
             return _of_decimal(value)
         if isinstance(value, numbers.Real):
             if not math.isfinite(value):
-                raise QueryError(f"{name}={quoted(value)} must be finite. Nothing was charged.")
+                raise QueryError(f"{name}={quoted(value)} must be finite.")
             # As printed, so that 0.1 is one tenth; numpy scalars print their type in their repr.
             return Epsilon(str(value))
     except QueryError:
@@ -280,5 +280,5 @@ def _parse(value: object, name: str) -> Epsilon:
         pass
     raise QueryError(
         f"{name}={quoted(value)} can't be read as a number; give one such as {name}=0.1 or "
-        f'{name}="1/3". Nothing was charged.'
+        f'{name}="1/3".'
     )

@@ -26,8 +26,6 @@ from .losses import (
     parse_rho,
 )
 
-NOTHING = "Nothing was computed or charged."
-
 
 class Measure(Enum):
     """How losses are counted."""
@@ -179,15 +177,13 @@ class PrivacyBudget:
         _refuse_errors(more)
         delta, rho, noise = more.get("delta"), more.get("rho"), more.get("mechanism")
         if epsilon is not None and rho is not None:
-            raise QueryError(f"epsilon= and rho= are two ways to say one thing. {NOTHING}")
+            raise QueryError("epsilon= and rho= are two ways to say one thing.")
         if noise is not None and not is_one_of(noise, ("laplace", "gaussian")):
-            raise QueryError(
-                f"mechanism={quoted(noise)} must be 'laplace' or 'gaussian'. {NOTHING}"
-            )
+            raise QueryError(f"mechanism={quoted(noise)} must be 'laplace' or 'gaussian'.")
         if rho is not None and self.measure is not Measure.ZCDP:
             raise QueryError(
-                f"this session counts ε, and can't count rho=. Give epsilon=, or start one with "
-                f"dp.session(rho=…, delta=…). {NOTHING}"
+                "this session counts ε, and can't count rho=. Give epsilon=, or start one with "
+                "dp.session(rho=…, delta=…)."
             )
         draw = 0 if _parse_fresh(more.get("fresh")) else 1
         share = self._delta(delta)
@@ -216,7 +212,7 @@ class PrivacyBudget:
             }[self.measure]
             raise QueryError(
                 f"this session has no δ to spend: its promise is {self.measure.value}, and "
-                f"delta={quoted(delta)} would break it. Start one that has: {way}. {NOTHING}"
+                f"delta={quoted(delta)} would break it. Start one that has: {way}."
             )
         return parsed
 
@@ -224,12 +220,12 @@ class PrivacyBudget:
         if self.measure is Measure.PURE:
             raise QueryError(
                 "Gaussian noise is not private for any ε without a δ. Start a session with one: "
-                f"dp.session(epsilon=2, delta=1e-6) or dp.session(rho=0.1, delta=1e-6). {NOTHING}"
+                "dp.session(epsilon=2, delta=1e-6) or dp.session(rho=0.1, delta=1e-6)."
             )
         if self.measure is Measure.ZCDP:
-            raise QueryError(f"in a session that counts ρ give rho= for Gaussian noise. {NOTHING}")
+            raise QueryError("in a session that counts ρ give rho= for Gaussian noise.")
         if not share:
-            raise MissingArgument(f"delta= is needed for Gaussian noise: delta=1e-7. {NOTHING}")
+            raise MissingArgument("delta= is needed for Gaussian noise: delta=1e-7.")
 
 
 def _refuse_errors(more: ReleaseOptions) -> None:
@@ -237,7 +233,7 @@ def _refuse_errors(more: ReleaseOptions) -> None:
     if more.get("within") is not None:
         raise QueryError(
             "within= is for one answer at a time, whose error is one number. Give epsilon=, or ask "
-            f"for each answer by itself. {NOTHING}"
+            "for each answer by itself."
         )
     known = ("confidence", "expected_rows", "at_most")
     lonely = [name for name in known if more.get(name) is not None]
@@ -245,11 +241,11 @@ def _refuse_errors(more: ReleaseOptions) -> None:
         told = " A released answer tells its error at any confidence: .error(0.9)."
         raise QueryError(
             f"{lonely[0]}= goes with within=, as in count(within=20, confidence=0.95)."
-            f"{told if lonely[0] == 'confidence' else ''} {NOTHING}"
+            f"{told if lonely[0] == 'confidence' else ''}"
         )
 
 
 def _parse_fresh(fresh: object) -> bool:
     if fresh is None or isinstance(fresh, bool):
         return bool(fresh)
-    raise QueryError(f"fresh={quoted(fresh)} must be True or False. {NOTHING}")
+    raise QueryError(f"fresh={quoted(fresh)} must be True or False.")

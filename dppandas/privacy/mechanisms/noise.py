@@ -215,7 +215,7 @@ def additive(asked: LossRequest, sensitivity: Sensitivity, alone: bool) -> Mecha
         if asked.epsilon is None:
             raise QueryError(
                 "rho= is for Gaussian noise: leave mechanism= out, or give epsilon= for Laplace "
-                "noise, which is charged its own ρ. Nothing was computed or charged."
+                "noise, which is charged its own ρ."
             )
         return DiscreteLaplace.calibrate(sensitivity.l1, asked.epsilon)
     if asked.rho is not None:

@@ -91,9 +91,7 @@ class ExponentialQuantiles:
     ) -> ExponentialQuantiles:
         """The surest choices for what is asked."""
         if asked.misnames_noise or (asked.rho is None and asked.epsilon is None):
-            raise QueryError(
-                "a quantile is chosen, not noised: leave mechanism= out. Nothing was charged."
-            )
+            raise QueryError("a quantile is chosen, not noised: leave mechanism= out.")
         if asked.rho is not None:
             choices = len(tops) * (1 + max(node.level for node in plan(_sorted(quantiles))))
             epsilon = conversions.selection_epsilon_for(asked.rho / choices) * choices

@@ -198,9 +198,7 @@ def selecting(asked: LossRequest, sensitivity: Sensitivity, rounds: int) -> Mech
     if not sensitivity.linf:
         raise QueryError("with bounds of 0 every score is 0: there is nothing to select.")
     if asked.misnames_noise:
-        raise QueryError(
-            "a label is selected, not noised: leave mechanism= out. Nothing was charged."
-        )
+        raise QueryError("a label is selected, not noised: leave mechanism= out.")
     change = sensitivity.linf, sensitivity.monotone
     if asked.rho is not None:
         return Exponential.for_rho(change[0], asked.rho, change[1], rounds)

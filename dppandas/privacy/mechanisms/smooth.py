@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...errors import QueryError
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
-from ..accounting.measures import NOTHING, LossRequest, Measure
+from ..accounting.measures import LossRequest, Measure
 from ..sampling import samplers
 from .base import Sensitivity
 from .ranks import Ranks
@@ -59,7 +59,7 @@ class PolyPlace:
         if asked.epsilon is None or asked.noise != "laplace":
             raise QueryError(
                 "smooth sensitivity has a noise of its own and a pure ε: give epsilon=, without "
-                f"rho= or mechanism=. {NOTHING}"
+                "rho= or mechanism=."
             )
         return cls(asked.epsilon, rows, target, top)
 

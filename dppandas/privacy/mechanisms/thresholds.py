@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import MissingArgument, QueryError
 from ..accounting.enclosures import Interval, contexts, exp_interval
 from ..accounting.losses import Delta, Loss
-from ..accounting.measures import NOTHING, LossRequest, Measure
+from ..accounting.measures import LossRequest, Measure
 from .base import Sensitivity
 from .conditional import ThresholdedNoise
 from .noise import DiscreteLaplace
@@ -36,10 +36,10 @@ def loss_asked(
     if asked.epsilon is None or asked.noise != "laplace":
         raise QueryError(
             f"{what} {found} by Laplace noise: give epsilon= and delta=, "
-            f"without rho= or mechanism=. {NOTHING}"
+            "without rho= or mechanism=."
         )
     if not asked.delta:
-        raise MissingArgument(f"delta= is needed for {what}: delta=1e-6. {NOTHING}")
+        raise MissingArgument(f"delta= is needed for {what}: delta=1e-6.")
     return asked.epsilon, asked.delta
 
 

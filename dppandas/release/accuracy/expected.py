@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from ...errors import QueryError, quoted
-from ...privacy.accounting.measures import NOTHING
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.selection import Selection
@@ -38,7 +37,7 @@ def parse_rows(rows: object) -> float | None:
         and 0 < rows < float("inf")
     ):
         return cast("float | None", rows)
-    raise QueryError(f"expected_rows={quoted(rows)} must be a number above 0. {NOTHING}")
+    raise QueryError(f"expected_rows={quoted(rows)} must be a number above 0.")
 
 
 def error_before(query: Query, confidence: float, rows: float | None) -> float:
@@ -49,7 +48,7 @@ def error_before(query: Query, confidence: float, rows: float | None) -> float:
         return query.statistic.error_before(mechanism, confidence, rows)
     utility_gap = query.statistic.error(mechanism.utility_gap(confidence, query.statistic.size))
     if utility_gap is None:
-        raise QueryError(f"only the answer decides its gap. {NOTHING}")
+        raise QueryError("only the answer decides its gap.")
     return utility_gap
 
 

@@ -22,7 +22,7 @@ from ...privacy.accounting.losses import (
     parse_delta,
     parse_epsilon,
 )
-from ...privacy.accounting.measures import NOTHING, Measure
+from ...privacy.accounting.measures import Measure
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from ..query import Query
@@ -55,7 +55,7 @@ class PendingRelease:
         if self._record is None:
             raise SessionError(
                 "a batch answers when its block has ended: ask .result() after it. If the block "
-                f"raised, nothing was asked. {NOTHING}"
+                "raised, nothing was asked."
             )
         return self._asked._shaped(self._record)
 
@@ -83,11 +83,11 @@ class Batch:
         """
         if not isinstance(asked, Unreleased):
             raise QueryError(
-                f"a batch takes answers that are not released yet, such as df.dp.count(), not "
-                f"{quoted(asked)}. {NOTHING}"
+                "a batch takes answers that are not released yet, such as df.dp.count(), not "
+                f"{quoted(asked)}."
             )
         if not self._is_open:
-            raise SessionError(f"this batch has ended: start another. {NOTHING}")
+            raise SessionError("this batch has ended: start another.")
         known_only(more)
         promised = PendingRelease(asked, None if epsilon is None else parse_epsilon(epsilon), more)
         self._promised.append(promised)
@@ -107,8 +107,7 @@ class Batch:
         given = [each._epsilon is not None for each in self._promised]
         if any(given) and not all(given):
             raise MissingArgument(
-                "give each release of a batch its epsilon=, or none of them: then all get the "
-                f"same. {NOTHING}"
+                "give each release of a batch its epsilon=, or none of them: then all get the same."
             )
         self._release(None if all(given) else self._largest())
 
@@ -135,7 +134,7 @@ class Batch:
         if not low:
             raise QueryError(
                 f"{len(self._promised)} releases can't share ε = {self._epsilon} in steps of "
-                f"{float(STEP):g}: ask fewer, or give the batch more. {NOTHING}"
+                f"{float(STEP):g}: ask fewer, or give the batch more."
             )
         return Epsilon(low * STEP)
 
@@ -150,7 +149,7 @@ class Batch:
             raise QueryError(
                 f"these {len(asked)} releases cost {whole} together, and the batch has ε = "
                 f"{self._epsilon}. Lower their epsilon=, or give none: then all get the largest "
-                f"that it can pay. {NOTHING}"
+                "that it can pay."
             )
         own = [query.loss(mechanism).epsilon for query, mechanism in asked]
         shares = [each / sum(own) if each else Fraction(0) for each in own]
@@ -182,20 +181,20 @@ def batch(*, epsilon: object = None, delta: object = None) -> Batch:
     True
     """
     if split.running() is not None:
-        raise QueryError(f"a batch has a loss of its own: start it outside of the split. {NOTHING}")
+        raise QueryError("a batch has a loss of its own: start it outside of the split.")
     terms = current().terms
     if terms.measure is not Measure.APPROXIMATE:
         way = "dp.session(epsilon=2, delta=1e-5)"
         raise QueryError(
             f"a batch needs a session that counts ε and δ: {way}. One that counts ρ composes "
-            f"tightly by itself, and whatever the answers are. {NOTHING}"
+            "tightly by itself, and whatever the answers are."
         )
     if epsilon is None or delta is None:
-        raise MissingArgument(f"a batch takes epsilon= and delta=, as in dp.batch(epsilon=1, "
-                              f"delta=1e-6). {NOTHING}")  # fmt: skip
+        raise MissingArgument("a batch takes epsilon= and delta=, as in dp.batch(epsilon=1, "
+                              "delta=1e-6).")  # fmt: skip
     least = parse_delta(delta)
     if least < LEAST_DELTA:
-        raise QueryError(f"delta={quoted(delta)} of a batch must be 1e-10 or more. {NOTHING}")
+        raise QueryError(f"delta={quoted(delta)} of a batch must be 1e-10 or more.")
     _accounting()
     return Batch(parse_epsilon(epsilon), least)
 
@@ -204,10 +203,7 @@ def _accounting() -> Any:
     try:
         return importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
     except ImportError:
-        raise QueryError(
-            'a batch needs dp_accounting: pip install "dppandas[batches]". Nothing was computed or '
-            "charged."
-        ) from None
+        raise QueryError('a batch needs dp_accounting: pip install "dppandas[batches]".') from None
 
 
 @dataclass(frozen=True)
@@ -259,7 +255,7 @@ def composed(asked: Sequence[tuple[Query, Mechanism]], delta: Delta) -> Loss:
 def _refuse_several_places(queries: Sequence[Query]) -> None:
     """Of two sources or parts a person may be in one only, and would pay more than a share."""
     if len({(query.source.id, query.path) for query in queries}) > 1:
-        raise QueryError(f"a batch asks one source, in one part: start one for each. {NOTHING}")
+        raise QueryError("a batch asks one source, in one part: start one for each.")
 
 
 def _law(query: Query, mechanism: Mechanism) -> _Law:

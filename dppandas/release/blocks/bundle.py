@@ -82,7 +82,7 @@ class ReleaseBundle(Private):
         raise UnsupportedVerb(
             f"{name!r} of several answers that are not released yet. Release them together by "
             ".release(epsilon=0.1), after which dp.records(result) knows the error of each; or ask "
-            f"each alone, which has an .{name} if it can. Nothing was computed or charged. {self!r}"
+            f"each alone, which has an .{name} if it can: {self!r}."
         )
 
     @hide_internals
@@ -155,15 +155,14 @@ def shares_of(names: Sequence[Name], weights: object) -> dict[Name, Fraction]:
         raise QueryError(
             f"weights={quoted(weights)} must be a dict of shares by statistic, such as "
             "{'mean': 2, 'count': 1}: agg divides epsilon by them. Weights of rows are for one "
-            "statistic alone, as in mean(weights=frame['w'], weight_bounds=…). Nothing was "
-            "computed or charged."
+            "statistic alone, as in mean(weights=frame['w'], weight_bounds=…)."
         )
     found: dict[Name, Fraction] = {}
     used = set()
     for name in names:
         known = [each for each in (name, name[1]) if each in weights]
         if not known:
-            raise MissingArgument(f"weights= has no share for {name[1]!r}. Nothing was charged.")
+            raise MissingArgument(f"weights= has no share for {name[1]!r}.")
         used.add(known[0])
         found[name] = parse_budget(weights[known[0]], f"weights of {name[1]!r}")
     unused = [each for each in weights if each not in used]

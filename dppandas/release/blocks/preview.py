@@ -17,7 +17,6 @@ from ...ledger.ledger import Ledger
 from ...ledger.storage.store import Entry, StoredRelease
 from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
-from ...privacy.accounting.measures import NOTHING
 from ...privacy.mechanisms.base import Mechanism
 from .. import context
 from ..query import Query
@@ -52,7 +51,7 @@ class Preview:
     @hide_internals
     def __enter__(self) -> Preview:
         if self._outside is not None:
-            raise SessionError(f"a preview is for one block; make another: dp.preview(). {NOTHING}")
+            raise SessionError("a preview is for one block; make another: dp.preview().")
         shared = split.running()
         own = None if shared is None else shared.copy()
         self._outside = context.put(preview=self, split=own)
@@ -67,13 +66,13 @@ class Preview:
     ) -> Record:
         """Note a release, and make a record of nothing that has its type and shape."""
         if self._is_over:
-            raise SessionError(f"the preview that this runs in has ended. {NOTHING}")
+            raise SessionError("the preview that this runs in has ended.")
         account = self._account
         if account is None:
             spending = ledger.store.spending
             account = self._account = _Account(ledger, spending, spending)
         if account.ledger is not ledger:
-            raise SessionError(f"a preview is of one session, and this is another. {NOTHING}")
+            raise SessionError("a preview is of one session, and this is another.")
         before = None
         if self._replays:
             # Once an answer was made of nothing, what follows may come out as another question than
@@ -235,7 +234,7 @@ def all_or_none(program: Callable[[], R]) -> R:
         count = len(plan._entries)
         raise BudgetExceeded(
             f"its {count} {'release asks' if count == 1 else 'releases ask'} for {plan.loss} in "
-            f"all, and {left} is left. {NOTHING} Lower {name}= to at most {rest}, or see "
+            f"all, and {left} is left. Lower {name}= to at most {rest}, or see "
             "dp.ledger().",
             requested=asked,
             remaining=rest,

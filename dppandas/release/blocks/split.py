@@ -34,7 +34,7 @@ from ...privacy.accounting.losses import (
     parse_delta,
     parse_rho,
 )
-from ...privacy.accounting.measures import NOTHING, Measure
+from ...privacy.accounting.measures import Measure
 from ...rows.facts.units import whole_number
 from .. import context
 from ..session import current
@@ -97,11 +97,11 @@ class Split:
     @hide_internals
     def __enter__(self) -> Split:
         if self._outside is not None:
-            raise SessionError(f"a split is for one block; make another: dp.split(…). {NOTHING}")
+            raise SessionError("a split is for one block; make another: dp.split(…).")
         if running() is not None:
             raise SessionError(
                 "a split is running, and its releases can't be split again: end that block first, "
-                f"or weigh its shares by weights=[…]. {NOTHING}"
+                "or weigh its shares by weights=[…]."
             )
         self._outside = context.put(split=self)
         return self
@@ -118,8 +118,7 @@ class Split:
         number = len(self._fractions)
         raise QueryError(
             f"this split of {self._whole} has {number} {'share' if number == 1 else 'shares'}, and "
-            f"all are taken. Give it more, as in into={number + 1}, or release outside its block. "
-            f"{NOTHING}"
+            f"all are taken. Give it more, as in into={number + 1}, or release outside its block."
         )
 
     def join(self) -> Loss:
@@ -159,7 +158,7 @@ class Split:
             if own is not None and parse_delta(own) > part.delta:
                 raise QueryError(
                     f"delta={quoted(own)} is more than the {part.delta} of its share in this "
-                    f"split. Leave delta= out, or give the split more. {NOTHING}"
+                    "split. Leave delta= out, or give the split more."
                 )
             said["delta"] = part.delta if own is None else own
         return part.epsilon, cast(ReleaseOptions, said)
@@ -202,7 +201,7 @@ def share(epsilon: object, more: ReleaseOptions) -> Iterator[tuple[object, Relea
         raise QueryError(
             "in a split no release says a loss of its own: it takes one of "
             f"{len(split._fractions)} shares. Leave epsilon= (or rho=, within=) out here, or "
-            f"release outside the block. {NOTHING}"
+            "release outside the block."
         )
     number = split.take()
     try:
@@ -275,7 +274,7 @@ def split(
     """
     if (epsilon is None) == (rho is None):
         raise MissingArgument(
-            f"a split shares either epsilon= or rho=: dp.split(epsilon=1, into=4). {NOTHING}"
+            "a split shares either epsilon= or rho=: dp.split(epsilon=1, into=4)."
         )
     parts = _fractions(into, weights)
     whole = _SharedLoss(
@@ -291,11 +290,11 @@ def split(
 def _fractions(into: object, weights: object) -> list[Fraction]:
     """Each release's part of the whole."""
     if into is not None and weights is not None:
-        raise QueryError(f"weights= say how many releases there are: leave into= out. {NOTHING}")
+        raise QueryError("weights= say how many releases there are: leave into= out.")
     if into is None and weights is None:
         raise MissingArgument(
             "into= is needed, the number of releases, or weights=, their shares: "
-            f"dp.split(epsilon=1, into=4), dp.split(epsilon=1, weights=[2, 1, 1]). {NOTHING}"
+            "dp.split(epsilon=1, into=4), dp.split(epsilon=1, weights=[2, 1, 1])."
         )
     if weights is None:
         number = whole_number(into, "into", 1, MOST)
@@ -303,7 +302,7 @@ def _fractions(into: object, weights: object) -> list[Fraction]:
     if not isinstance(weights, list | tuple) or not 1 <= len(weights) <= MOST:
         raise QueryError(
             f"weights={quoted(weights)} must be a list of numbers above 0, one for each release, "
-            f"such as [2, 1, 1]. {NOTHING}"
+            "such as [2, 1, 1]."
         )
     each = [parse_budget(weight, "weights") for weight in weights]
     return [Fraction(weight / sum(each)) for weight in each]

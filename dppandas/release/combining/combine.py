@@ -21,8 +21,6 @@ from ..session import current, made_tables
 from . import same_rows
 from .looks import bought, joined, was_stopped
 
-NOTHING = "Nothing was computed or charged."
-
 
 @hide_internals
 def combine(*answers: Any) -> Any:
@@ -116,8 +114,7 @@ def refine(
     """
     if split.running() is not None:
         raise QueryError(
-            f"in a split no release says a loss of its own, as refine does: refine outside. "
-            f"{NOTHING}"
+            "in a split no release says a loss of its own, as refine does: refine outside."
         )
     _check_goal(epsilon, until, looks, more.get("within"))
     before = _record(result)
@@ -151,20 +148,20 @@ def _check_goal(epsilon: object, until: object, looks: object, within: object) -
     if until is None and within is not None:
         raise QueryError(
             f"within={quoted(within)}: to buy until an error suffices, say until=, which fixes its "
-            f"looks beforehand. {NOTHING}"
+            "looks beforehand."
         )
     if until is None and looks is not None:
-        raise QueryError(f"looks= goes with until=, as in refine(until=10, looks=3). {NOTHING}")
+        raise QueryError("looks= goes with until=, as in refine(until=10, looks=3).")
     if until is not None and epsilon is not None:
         raise QueryError(
-            f"until= finds the losses of all looks: leave epsilon=, rho= and within= out. {NOTHING}"
+            "until= finds the losses of all looks: leave epsilon=, rho= and within= out."
         )
 
 
 def _combined(records: Sequence[Record]) -> Record:
     """The record of what some records make together."""
     if len(records) < 2:
-        raise QueryError(f"dp.combine takes two or more results. {NOTHING}")
+        raise QueryError("dp.combine takes two or more results.")
     _check(records)
     parts = sorted((p for each in records for p in each.components), key=lambda p: p.number)
     _check_fixed(parts)
@@ -205,12 +202,12 @@ def _check_noise(part: Record) -> None:
     if isinstance(part._law, Selection):
         raise QueryError(
             f"'{part.query}' selected labels, and told no numbers that others could be averaged "
-            f"with. Release the numbers, and combine those. {NOTHING}"
+            "with. Release the numbers, and combine those."
         )
     if not is_additive(part._law):
         raise QueryError(
             f"'{part.query}' was answered by {part.mechanism}, which is not noise added to "
-            f"numbers: two such answers have no average of known error. {NOTHING}"
+            "numbers: two such answers have no average of known error."
         )
 
 
@@ -221,7 +218,7 @@ def _check_fixed(parts: Sequence[Record]) -> None:
             raise QueryError(
                 f"'{part.query}' was refined until= an error, and its answers decided after how "
                 "many looks that was: joined with others it has no known error. Go on by .refine("
-                f"until=…, looks=…), which plans anew. {NOTHING}"
+                "until=…, looks=…), which plans anew."
             )
 
 
@@ -229,7 +226,7 @@ def _check_known(part: Record) -> None:
     if not part._query.question:
         raise QueryError(
             f"'{part.query}' holds a value that has no text of its own, so that no other query is "
-            f"known to equal it. {NOTHING}"
+            "known to equal it."
         )
 
 
@@ -240,7 +237,7 @@ def _again(query: Query, ledger: str) -> tuple[Query, Engine]:
     """The query on what the running session holds of its source, and the engine that reads it."""
     source = query.source
     held = current().sources.get(source.name)
-    instead = f"Or ask the query again with fresh=True, and dp.combine the two. {NOTHING}"
+    instead = "Or ask the query again with fresh=True, and dp.combine the two."
     if held is None or not held.source.verified:
         raise SourceError(
             f"the running session doesn't hold source {source.name!r}: protect it with "
@@ -249,12 +246,12 @@ def _again(query: Query, ledger: str) -> tuple[Query, Engine]:
     if held.source.version != source.version:
         raise SourceError(
             f"the running session holds version {held.source.version!r} of {source.name!r}, "
-            f"and this is a release of version {source.version!r}: other data. {NOTHING}"
+            f"and this is a release of version {source.version!r}: other data."
         )
     if held.ledger != ledger:
         raise SourceError(
             f"this is a release of {source.name!r} in another ledger, by which other rows may have "
-            f"been used. Releases of several kernels need a store: dp.session(store=…). {NOTHING}"
+            "been used. Releases of several kernels need a store: dp.session(store=…)."
         )
     engine: Engine | None = held.engine
     if source.made:

@@ -24,7 +24,7 @@ from ...privacy.accounting.losses import (
     known_only,
     parse_budget,
 )
-from ...privacy.accounting.measures import NOTHING, LossRequest
+from ...privacy.accounting.measures import LossRequest
 from ...privacy.accuracy.combined import NoiseAtLook
 from ...privacy.sampling import entropy
 from ...rows.facts.units import whole_number
@@ -87,7 +87,7 @@ def bought(
         if most is not None and (price.rho or price.epsilon) > most:
             raise QueryError(
                 f"until={plan._said(plan.within)} may cost {price}, more than at_most={most}. "
-                f"Allow more, or ask for less: a larger until=, or fewer looks=. {NOTHING}"
+                "Allow more, or ask for less: a larger until=, or fewer looks=."
             )
 
     def program() -> Record:
@@ -114,19 +114,17 @@ def _planned(
     others = ("rho", "within", "expected_rows")
     if any(more.get(name) is not None for name in others):
         raise QueryError(
-            f"until= finds the losses of all looks: leave epsilon=, rho= and within= out. {NOTHING}"
+            "until= finds the losses of all looks: leave epsilon=, rho= and within= out."
         )
     statistic = query.statistic
     if statistic.layout.is_mixed:
-        raise QueryError(
-            f"numbers and times have no error in common: ask them one by one. {NOTHING}"
-        )
+        raise QueryError("numbers and times have no error in common: ask them one by one.")
     number = whole_number(LOOKS if looks is None else looks, "looks", 1, MOST)
     is_public = _is_public(before._query)
     if before.preview and not is_public:
         raise QueryError(
             "what until= costs follows from the answer that it begins with, and this one was made "
-            f"of nothing by a preview: release that first. {NOTHING}"
+            "of nothing by a preview: release that first."
         )
     said, most = more.get("confidence"), more.get("at_most")
     ruler = None if statistic.in_ranks else statistic.layout.ruler
@@ -161,7 +159,7 @@ def _suffices(before: Record, plan: LookPlan) -> bool:
         return True
     raise QueryError(
         f"until={plan._said(plan.within)}: the answer is within {plan._said(error)} already, with "
-        f"{plan.confidence:.4g} confidence. Keep it, or give a smaller until=. {NOTHING}"
+        f"{plan.confidence:.4g} confidence. Keep it, or give a smaller until=."
     )
 
 
@@ -172,7 +170,7 @@ def _look(first: LossRequest, place: int, looks: int, series: tuple[Any, ...]) -
     if epsilon is not None and epsilon > LARGEST:
         raise QueryError(
             f"look {place + 1} of {looks} would cost ε = {epsilon}, and above {LARGEST} nothing is "
-            f"protected: give fewer looks=, or a larger until=. {NOTHING}"
+            "protected: give fewer looks=, or a larger until=."
         )
     said = {field.name: getattr(first, field.name) for field in fields(LossRequest)}
     rho = None if first.rho is None else Rho(first.rho * times)
@@ -231,11 +229,11 @@ def _cannot_afford(
     """What to say where the budget can't pay for all looks; or no more, for somebody else took it
     between two of them."""
     symbol, number = "ρ" if price.rho else "ε", plan.looks
-    after = "What it has bought stays, and is given again for nothing." if kept else NOTHING
+    after = " What it has bought stays, and is given again for nothing." if kept else ""
     return BudgetExceeded(
         f"until={plan._said(plan.within)} may cost {price} in {number} "
         f"{'look' if number == 1 else 'looks'}, and {symbol} = {error.remaining} is left. Give "
-        f"{'' if number == 1 else 'fewer looks=, or '}a larger until=. {after}",
+        f"{'' if number == 1 else 'fewer looks=, or '}a larger until=.{after}",
         requested=error.requested,
         remaining=error.remaining,
     )

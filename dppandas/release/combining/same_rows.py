@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import QueryError
-from ...privacy.accounting.measures import NOTHING
 from ..blocks import preview
 from ..records import Record
 
@@ -31,7 +30,7 @@ def check_once(parts: Sequence[Record]) -> None:
             raise QueryError(
                 f"release {part.number}, '{part.query}', is given twice, and what is known once "
                 "isn't surer by counting it again. An equal query gives the same release again; "
-                f"fresh=True draws another, as does .refine(epsilon=…). {NOTHING}"
+                "fresh=True draws another, as does .refine(epsilon=…)."
             )
         seen.add(release)
 
@@ -41,7 +40,7 @@ def check_real(part: Record) -> None:
     if part.preview and preview.running() is None:
         raise QueryError(
             f"'{part.query}' was previewed and not answered: what a preview gives is made of "
-            f"nothing. Ask it again, outside of dp.preview(). {NOTHING}"
+            "nothing. Ask it again, outside of dp.preview()."
         )
 
 
@@ -54,7 +53,7 @@ def must_agree(alike: Sequence[Alike], parts: Sequence[Record]) -> None:
     for what, said in alike:
         for part in parts[1:]:
             if what(part) != what(parts[0]):
-                raise QueryError(f"{said(parts[0], part)} {NOTHING}")
+                raise QueryError(f"{said(parts[0], part)}")
 
 
 _SAME_SOURCE: Alike = (
@@ -103,10 +102,10 @@ def _check_known(part: Record) -> None:
         raise QueryError(
             f"the lineage of '{part.query}' is {part.lineage}: that two releases are of the same "
             "rows can't be known. Ask the private frame that dp.protect returns, by its own "
-            f"verbs. {NOTHING}"
+            "verbs."
         )
     if not part._query.rows:
         raise QueryError(
             f"'{part.query}' holds a value that has no text of its own, so that no other query is "
-            f"known to equal it. {NOTHING}"
+            "known to equal it."
         )

@@ -24,8 +24,6 @@ from .arithmetic import Arithmetic, Negative
 from .base import Column, Domain, Expression, Literal
 from .logic import And, Compare, Not, Or
 
-NOTHING = "Nothing was computed or charged."
-
 
 @dataclass(frozen=True)
 class Facts:
@@ -59,7 +57,7 @@ def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
     if values and not any(kinds.can_hold(kind, value) for value in values):
         raise QueryError(
             f"{expression} is of kind {kind}, and {quoted(values[0])} is not: they are never "
-            f"equal. {_way_to(expression, kind, values[0])} {NOTHING}"
+            f"equal. {_way_to(expression, kind, values[0])}"
         )
 
 
@@ -68,7 +66,7 @@ def _agree_declared(expression: Expression, declared: str, values: Sequence[Any]
         if _family(value) not in ("", declared):
             raise QueryError(
                 f"{expression} is declared as {declared}, and {quoted(value)} is not: they are "
-                f"never equal. {NOTHING}"
+                "never equal."
             )
 
 
@@ -112,7 +110,7 @@ def need(expression: Expression, wanted: Collection[Kind], facts: Facts, of: obj
     if not kinds.is_in(kind, wanted):
         raise QueryError(
             f"{of}: {expression} is of kind {kind}, of which this can make nothing. "
-            f"{_advice(expression, kind, wanted)} {NOTHING}"
+            f"{_advice(expression, kind, wanted)}"
         )
 
 
@@ -165,11 +163,11 @@ def _check_sides(expression: Compare, facts: Facts) -> None:
     if not (is_plain or kinds.can_equal(left, right)):
         raise QueryError(
             f"{expression}: the one is of kind {left}, the other of kind {right}, and they are "
-            f"never equal nor in order. {_advice(expression.right, right, {left})} {NOTHING}"
+            f"never equal nor in order. {_advice(expression.right, right, {left})}"
         )
 
 
 def _check_arithmetic(expression: Expression, facts: Facts) -> None:
     operands = (child for child in expression.children() if not isinstance(child, Literal))
     if any(family(child.declared(facts.domain)) == "text" for child in operands):
-        raise QueryError(f"{expression}: text has no arithmetic. {NOTHING}")
+        raise QueryError(f"{expression}: text has no arithmetic.")

@@ -41,15 +41,15 @@ class Bounds:
         if cls.is_named(value):
             value = (value["lower"], value["upper"])  # type: ignore[index]
         if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
-            raise QueryError(f"{hint}; not {quoted(value)}. Nothing was charged.")
+            raise QueryError(f"{hint}; not {quoted(value)}.")
         try:
             if len(value) != 2 or any(isinstance(v, str | bytes | bool | np.bool_) for v in value):
                 raise TypeError
             lower, upper = (float(v) for v in value)
         except (TypeError, ValueError, OverflowError):
-            raise QueryError(f"{hint}; not {quoted(value)}. Nothing was charged.") from None
+            raise QueryError(f"{hint}; not {quoted(value)}.") from None
         if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
-            raise QueryError(f"{hint}; not {quoted(value)}. Nothing was charged.")
+            raise QueryError(f"{hint}; not {quoted(value)}.")
         if not math.isfinite(upper - lower) or max(abs(lower), abs(upper)) > 2.0**900:
             raise QueryError(f"bounds {quoted(value)} of {column!r} are too far apart.")
         return cls(lower + 0.0, upper + 0.0)  # + 0.0: one zero, not two
@@ -140,7 +140,7 @@ def _step(width: float, bounds: Bounds) -> float:
     exponent -= mantissa == 0.5
     step = max(math.ldexp(1.0, exponent - GRID_BITS), math.ulp(largest))
     if step < 2.0**-1000:
-        raise QueryError(f"bounds {bounds} are too narrow to compute with. Nothing was charged.")
+        raise QueryError(f"bounds {bounds} are too narrow to compute with.")
     return step
 
 

@@ -53,8 +53,7 @@ def _refuse(column: Any, before: Declaration, fact: Declaration, source: str) ->
     raise SourceError(
         f"source {source!r} was declared before with other terms (domain of {column!r} was {then}, "
         f"is {now}), and both can't hold. Keep to the first; or give bounds= or keys= in the call, "
-        "where they may differ each time; or end the session with dp.reset(). Nothing was computed "
-        "or charged."
+        "where they may differ each time; or end the session with dp.reset()."
     )
 
 

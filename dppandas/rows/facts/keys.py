@@ -101,7 +101,7 @@ def _check_product(parts: Sequence[Sequence[Any]]) -> None:
     if cells > MOST_KEYS:
         raise QueryError(
             f"these keys make {cells:,} combinations, more than {MOST_KEYS:,}; give a list of the "
-            "tuples that you need. Nothing was charged."
+            "tuples that you need."
         )
 
 
@@ -111,7 +111,7 @@ def _as_tuple(label: Any, width: int) -> tuple[Any, ...]:
 
 def _pick(keys: Mapping[Any, Any], column: str) -> Any:
     if column not in keys:
-        raise MissingArgument(f"keys= has no entry for {column!r}. Nothing was charged.")
+        raise MissingArgument(f"keys= has no entry for {column!r}.")
     return keys[column]
 
 
@@ -124,22 +124,22 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     if depth > 1:
         example = f"keys= of {named} must be a list of tuples, or a dict with a list for each"
     if isinstance(value, _UNLISTED) or not isinstance(value, Iterable):
-        raise QueryError(f"{example}; not {type(value).__name__}. Nothing was charged.")
+        raise QueryError(f"{example}; not {type(value).__name__}.")
     if SOURCE_ATTR in getattr(value, "attrs", ()):
         raise QueryError(
             f"{example}; this is a column of a protected source, and which labels it holds is "
-            "private. Nothing was charged."
+            "private."
         )
     try:
         labels = tuple(islice((public(label) for label in value), MOST_KEYS + 1))
     except QueryError as error:
         raise QueryError(f"{example}; {error}") from None
     except TypeError:  # an array of no dimension
-        raise QueryError(f"{example}; not {quoted(value)}. Nothing was charged.") from None
+        raise QueryError(f"{example}; not {quoted(value)}.") from None
     if not labels:
-        raise QueryError(f"{example}; it is empty. Nothing was charged.")
+        raise QueryError(f"{example}; it is empty.")
     if len(labels) > MOST_KEYS:
-        raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}. Nothing was charged.")
+        raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}.")
     if depth == 1 and are_small(labels) and len(set(labels)) == len(labels):
         return labels  # what is checked below holds for whole numbers, and takes long for many
     for label in labels:
@@ -153,7 +153,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         if first != position:  # not the label itself, which may have been read from a column
             raise QueryError(
                 f"keys= of {named} names one label twice, at {first} and {position}: give each "
-                "once. Nothing was charged."
+                "once."
             )
     return labels
 
@@ -166,7 +166,7 @@ def _check_label(label: Any, example: str, depth: int) -> None:
         if _holds_missing(part):
             raise QueryError(
                 f"{example}; missing values are no label: pass dropna=False to value_counts "
-                "to count them in a cell of their own. Nothing was charged."
+                "to count them in a cell of their own."
             )
         if isinstance(part, complex | np.complexfloating):
             raise QueryError(f"{example}; a complex number can't be a label.")
@@ -235,8 +235,7 @@ def public(value: Any) -> Any:
         if kind is pd.Timestamp:
             return value
     raise QueryError(
-        f"a {kind.__name__} is no plain value: give numbers, text, truth values or times. "
-        "Nothing was computed or charged."
+        f"a {kind.__name__} is no plain value: give numbers, text, truth values or times."
     )
 
 

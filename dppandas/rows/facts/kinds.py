@@ -202,7 +202,7 @@ def parse(kinds: object, columns: Collection[Any]) -> dict[Any, Kind]:
     if not isinstance(kinds, Mapping):
         raise QueryError(
             "kinds= must be a dict such as {'when': 'time', 'price': 'number'}, not "
-            f"{quoted(kinds)}. Nothing was computed or charged."
+            f"{quoted(kinds)}."
         )
     return {_column(name, columns): _kind(name, kind) for name, kind in kinds.items()}
 
@@ -212,7 +212,7 @@ def _column(name: Any, columns: Collection[Any]) -> Any:
         return name
     raise UnknownColumn(
         f"kinds= names {quoted(name)}, which is no column.{_near(name, map(str, columns))} The "
-        f"columns: {some_names(columns)}. Nothing was computed or charged."
+        f"columns: {some_names(columns)}."
     )
 
 
@@ -222,7 +222,7 @@ def _kind(name: Any, kind: object) -> Kind:
     named = kind.__name__ if isinstance(kind, type) else str(kind)
     raise QueryError(
         f"{quoted(kind)} of {quoted(name)} is no kind.{_near(_ALIASES.get(named, named), KINDS)} "
-        f"Kinds are {', '.join(KINDS)}. Nothing was computed or charged."
+        f"Kinds are {', '.join(KINDS)}."
     )
 
 

@@ -60,7 +60,7 @@ class Span:
         hint = (
             f"bounds of {column!r} must be two times or two durations, the lower first and both in "
             "one zone or in none, such as ('2020-01-01', '2020-12-31'), (pd.Timedelta(0), "
-            f"pd.Timedelta('7D')); not {quoted(value)}. Nothing was charged."
+            f"pd.Timedelta('7D')); not {quoted(value)}."
         )
         families, exact, zones = zip(*(cell or ("", 0, None) for cell in cells), strict=True)
         if len({*families}) > 1 or len({*zones}) > 1 or exact[0] > exact[1]:

@@ -26,10 +26,7 @@ class Unit:
     def parse(cls, column: object, max_rows: object, columns: Sequence[str]) -> Unit:
         rows = None if max_rows is None else whole_number(max_rows, "max_rows", 1, MOST_ROWS)
         if not isinstance(column, Hashable):
-            raise QueryError(
-                f"unit={quoted(column)}: name the column that says whose row it is. "
-                "Nothing was charged."
-            )
+            raise QueryError(f"unit={quoted(column)}: name the column that says whose row it is.")
         if column is None or (column == "row" and "row" not in columns):
             if rows not in (None, 1):
                 raise QueryError(
@@ -45,8 +42,7 @@ class Unit:
             raise MissingArgument(
                 f"max_rows= is needed with unit={quoted(column)}: at most so many rows of each "
                 "unit are used, and the noise grows with their number. 1 would keep one row of "
-                "each unit, and drop the others; dppandas never counts rows to choose it. Nothing "
-                "was computed or charged."
+                "each unit, and drop the others; dppandas never counts rows to choose it."
             )
         return cls(column, rows)
 
@@ -65,8 +61,5 @@ def whole_number(
     good = number is not None and not isinstance(value, bool) and least <= number
     if number is None or not good or (most is not None and number > most):
         limits = f" from {least:,} to {most:,}" if most is not None else f", {least:,} or more"
-        raise QueryError(
-            f"{name}={quoted(value)} must be a whole number{limits}{why}. Nothing was computed or "
-            "charged."
-        )
+        raise QueryError(f"{name}={quoted(value)} must be a whole number{limits}{why}.")
     return number

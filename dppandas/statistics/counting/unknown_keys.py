@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...errors import InternalError, QueryError
 from ...privacy.accounting.losses import NO_DELTA, Delta
-from ...privacy.accounting.measures import NOTHING, LossRequest
+from ...privacy.accounting.measures import LossRequest
 from ...privacy.mechanisms.base import Mechanism, Sensitivity
 from ...privacy.mechanisms.noise import DiscreteLaplace, additive
 from ...privacy.mechanisms.partition_selection import PartitionSelection
@@ -354,7 +354,7 @@ class Unique(Sparse):
         return before
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        raise QueryError(f"labels told without numbers have no error. {NOTHING}")
+        raise QueryError("labels told without numbers have no error.")
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """From how many units on a label is told."""

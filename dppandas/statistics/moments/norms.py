@@ -100,7 +100,7 @@ def grids_of_norm(bounds: Sequence[Bounds], norm: object) -> tuple[tuple[Grid, .
     if steps < min(FEWEST_STEPS, most):
         raise QueryError(
             f"norm={quoted(norm)} is far smaller than what the bounds allow, a millionth: give "
-            "narrower bounds. Nothing was computed or charged."
+            "narrower bounds."
         )
     return grids, min(steps, most), order
 
@@ -115,7 +115,6 @@ def _parsed(norm: object) -> tuple[int, float]:
     if not good or not 0 < float(size) < math.inf:  # type: ignore[arg-type]
         raise QueryError(
             f"norm={quoted(norm)} must be a number above 0, the most that the sizes of a row's "
-            'values add up to, or ("l2", number) for the root of their squares. Nothing was '
-            "computed or charged."
+            'values add up to, or ("l2", number) for the root of their squares.'
         )
     return orders[name], float(size)  # type: ignore[arg-type]
