@@ -18,8 +18,8 @@ from ..privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from ..release import results
 from ..release.query import Query
 from ..release.records import Record
-from ..release.session import current
 from ..release.unreleased import Unreleased
+from ..release.ways import Ways
 from ..rows.facts.units import whole_number
 from .dominating_pairs import (  # fmt: skip
     ConcentratedLaw,
@@ -86,9 +86,8 @@ def privacy_loss(
         return _named(of, said)
     if isinstance(of, Unreleased):
         _only(said, ("epsilon", "delta", "rho", "mechanism"), "an answer that is not released yet")
-        more: Any = {name: value for name, value in said.items() if name != "epsilon"}
-        asked = current().terms.asked(epsilon, **of._completed(more))
-        query, _, _ = of._query(asked, of._selects)
+        ways = of._request.completed(Ways(epsilon, rho, delta, mechanism))
+        query = of._request.query(ways.loss_request())
         return _asked(query, query.mechanism())
     _only(said, (), "a released answer")
     record = of if isinstance(of, Record) else results.record(of)

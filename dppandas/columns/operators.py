@@ -67,14 +67,16 @@ def _arithmetic(symbol: str) -> tuple[Callable[[C, Any], C], Callable[[C, Any], 
 class ColumnOperators(PrivateTable):
     """An expression over one private row, and what operators make of it."""
 
+    name: Any
+    _expression: Expression
+
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self, table: Table, name: Any, expression: Expression, where: Expression | None
     ) -> None:
         super().__init__(table, {name: expression}, where)
-        self.name = name
-        self._expression = expression
+        self.__dict__.update(name=name, _expression=expression)
 
     def _other(self, other: Any) -> Expression:
         if isinstance(other, ColumnOperators):

@@ -15,14 +15,16 @@ from ..statistics import Cells
 
 
 class PrivateTable(Private):
-    """Some rows and columns of a root: what every private object is made of."""
+    """Some rows and columns of a table: what every private object is made of."""
+
+    _table: Table
+    _columns: dict[Any, Expression]
+    _where: Expression | None
 
     def __init__(
         self, table: Table, columns: Mapping[Any, Expression], where: Expression | None = None
     ) -> None:
-        self._table = table
-        self._columns = dict(columns)
-        self._where = where
+        self.__dict__.update(_table=table, _columns=dict(columns), _where=where)
 
     def _some_columns(self) -> None:
         if not self._columns:

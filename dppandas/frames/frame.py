@@ -14,8 +14,9 @@ import pandas as pd
 from ..columns import refusals
 from ..columns.private_rows import once
 from ..errors import QueryError, hide_internals, quoted
-from ..privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta
+from ..privacy.accounting.losses import ReleaseOptions, parse_delta
 from ..release.asking import release_method
+from ..release.ways import Ways
 from ..rows.expressions import Column, Declared
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.domain import Declaration, parse_domain
@@ -51,7 +52,7 @@ class PrivateFrame(FrameAggregations):
         *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
         (docs/proofs/variances.md). The schema is public.
         """
-        if bounds is not None or gives_loss(epsilon, more):
+        if bounds is not None or Ways.read(epsilon, more).give_loss:
             self._some_columns()
             return self._described(bounds, epsilon, **more)
         declared = [self._table.declared(expression) for expression in self._columns.values()]

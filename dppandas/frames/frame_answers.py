@@ -9,10 +9,11 @@ import pandas as pd
 
 from ..columns.rowwise import true
 from ..errors import QueryError
-from ..privacy.accounting.losses import ReleaseOptions, TargetErrorOptions, gives_loss
+from ..privacy.accounting.losses import ReleaseOptions, TargetErrorOptions
 from ..release.asking import release_method
 from ..release.blocks import split
 from ..release.blocks.bundle import Name, by_row
+from ..release.ways import Ways
 from ..rows.expressions import Expression, need
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
@@ -246,14 +247,14 @@ class FrameAggregations(Transformations, CrosstabMethods):
         cats
         """
         if is_along_rows(axis):
-            if bounds is not None or gives_loss(epsilon, more):
+            if bounds is not None or Ways.read(epsilon, more).give_loss:
                 raise QueryError(
                     "idxmax(axis=1) makes a private column, which tells nothing by itself: ask it, "
                     "as in .idxmax(axis=1).value_counts(epsilon=…)."
                 )
             return self._name_of(largest=True)
         scores = self.sum(bounds=bounds)
-        is_asked = gives_loss(epsilon, more) or split.answers_now(depth=1)
+        is_asked = Ways.read(epsilon, more).give_loss or split.answers_now(depth=1)
         return scores.idxmax(epsilon=epsilon, **more) if is_asked else scores
 
     @release_method

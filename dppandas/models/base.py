@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,10 @@ from ..columns.ranges import bounds_of
 from ..errors import LineageError, MissingArgument, QueryError, hide_internals, parameters, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..privacy.accounting.losses import ReleaseOptions
 from ..release import results
 from ..release.blocks import preview, split
 from ..release.records import Record
+from ..release.ways import Ways
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import SOURCE_ATTR, some_names
 
@@ -188,9 +188,9 @@ class Model(ABC):
         frame, target = _checked(X, y, self._needs_target)
         box = Box.of(frame, self.bounds)
         answered = ProgramAnswers()
-        said = cast(ReleaseOptions, {"rho": self.rho})
-        with split.program(self.epsilon, said, lambda: answered.has_begun) as (epsilon, more):
-            self._loss = self._whole(epsilon, more.get("rho"))
+        said = Ways(self.epsilon, self.rho)
+        with split.program(said, lambda: answered.has_begun) as ways:
+            self._loss = self._whole(ways.epsilon, ways.rho)
 
             def run() -> dict[str, Any]:
                 answered.records.clear()

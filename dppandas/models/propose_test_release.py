@@ -8,12 +8,13 @@ from typing import Any, Unpack
 import pandas as pd
 
 from ..errors import hide_internals
-from ..privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta
+from ..privacy.accounting.losses import ReleaseOptions, parse_delta
 from ..release import results
-from ..release.blocks import split
 from ..release.records import Record
+from ..release.request import Request
 from ..release.results import TestedValue
 from ..release.unreleased import Unreleased
+from ..release.ways import Ways
 from ..statistics import Cells, Distance, Layout, Proposed
 from ..statistics.distances import Measurer, Valuer, is_plain
 from ..statistics.scores import is_whole
@@ -26,12 +27,6 @@ COUNT = "a whole number: a count of rows"
 class UnreleasedProposal(Unreleased):
     """A value that was not tested yet."""
 
-    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[ReleaseOptions]) -> Record:
-        known = self._statistic.delta if isinstance(self._statistic, Proposed) else None
-        if known and more.get("delta") is None:
-            more["delta"] = known
-        return super()._ask(epsilon, select, **more)
-
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> TestedValue:
         """The value if it is far from changing: see `TestedValue`.
@@ -42,7 +37,8 @@ class UnreleasedProposal(Unreleased):
         tested: TestedValue = super().release(epsilon=epsilon, **more)
         return tested
 
-    def _shaped(self, record: Record) -> TestedValue:
+    @staticmethod
+    def _shaped(record: Record) -> TestedValue:
         return results.tested(record)
 
 
@@ -88,9 +84,8 @@ def distance_to(
     tried(distance, "distance=", names, is_whole, COUNT)
     statistic = Distance(Cells(), Layout(integer=True), names, Measurer(distance))
     what = "distance by the caller's function (moved by 1 a row as stated)"
-    asked = Unreleased(vouched(source), source._where, statistic, what)
-    is_asked = gives_loss(epsilon, more) or split.answers_now()
-    return asked.release(epsilon=epsilon, **more) if is_asked else asked
+    request = Request(vouched(source), source._where, statistic, what)
+    return Unreleased._ask(request, Ways.read(epsilon, more))
 
 
 @hide_internals
@@ -150,6 +145,5 @@ def propose_test_release(
         Cells(), Layout(integer=False), names, Measurer(distance), Valuer(value), known
     )
     what = "test of the caller's value (distance moved by 1 a row as stated)"
-    asked = UnreleasedProposal(vouched(source), source._where, statistic, what)
-    is_asked = gives_loss(epsilon, more) or split.answers_now()
-    return asked.release(epsilon=epsilon, **more) if is_asked else asked
+    request = Request(vouched(source), source._where, statistic, what)
+    return UnreleasedProposal._ask(request, Ways.read(epsilon, more))

@@ -12,12 +12,13 @@ import pandas as pd
 from ..errors import LineageError, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.protect import private
-from ..privacy.accounting.losses import ReleaseOptions, gives_loss
+from ..privacy.accounting.losses import ReleaseOptions
 from ..release import results
-from ..release.blocks import split
 from ..release.private import Table
 from ..release.records import Record
+from ..release.request import Request
 from ..release.unreleased import UnreleasedMode
+from ..release.ways import Ways
 from ..rows.expressions import Column
 from ..rows.facts.keys import Keys, some_names
 from ..statistics import Cells, Layout, Scores
@@ -41,7 +42,8 @@ class UnreleasedChoice(UnreleasedMode):
         """
         return super().release(epsilon=epsilon, **more)
 
-    def _shaped(self, record: Record) -> Any:
+    @staticmethod
+    def _shaped(record: Record) -> Any:
         return results.label(record, record.estimate()[0])
 
 
@@ -101,9 +103,8 @@ def choose(
     way = "monotone, " if monotone else ""
     what = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
     what += "a row as stated)"
-    asked = UnreleasedChoice(table, source._where, statistic, what)
-    is_asked = gives_loss(epsilon, more) or split.answers_now()
-    return asked.release(epsilon=epsilon, **more) if is_asked else asked
+    request = Request(table, source._where, statistic, what, 1)
+    return UnreleasedChoice._ask(request, Ways.read(epsilon, more))
 
 
 def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:

@@ -85,14 +85,19 @@ class Query:
     branches: int = 1  # how many rows one row of the source becomes
     path: Path = ()  # the parts in which all rows asked lie: where it is charged
 
-    def __str__(self) -> str:
+    @cached_property
+    def text(self) -> str:
+        """What is asked, in words."""
         return self.what if self.where is None else f"{self.what} where {self.where}"
+
+    def __str__(self) -> str:
+        return self.text
 
     @property
     def name(self) -> str:
         """Of which source, and what: for a list of queries."""
         asserted = "" if self.source.verified else f" ({self.source.lineage})"
-        return f"{self.source.name}{asserted}: {self}"
+        return f"{self.source.name}{asserted}: {self.text}"
 
     @cached_property
     def unit_sensitivity(self) -> Sensitivity:

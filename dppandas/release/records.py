@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import pandas as pd
 
 from ..errors import RecordError, hide_internals
-from ..ledger.storage.store import StoredRelease
+from ..ledger.storage.store import Entry, StoredRelease
 from ..privacy.accounting.losses import Epsilon, Loss, ReleaseOptions
 from ..privacy.accuracy.combined import CombinedNoise
 from ..privacy.mechanisms.base import Mechanism
@@ -300,11 +300,10 @@ class Record:
     def _facts(self) -> list[str]:
         answered = self._answered
         error = f", {answered} (95 %)" if answered else ""
-        scale = units.scale_in_words(self.statistic, self._law)
         return [
             f"{'preview, no answer: ' if self.preview else ''}{self.query}",
             f"source {self.source} ({self.lineage}), protecting {self.unit}",
-            f"{self.mechanism}, scale {scale}, {self.loss.in_short}{error}",
+            f"{self.mechanism}, scale {units.in_words(self.scale)}, {self.loss.in_short}{error}",
             *([self._law.holds] if isinstance(self._law, CombinedNoise) else []),
         ]
 
@@ -337,19 +336,26 @@ def with_figures(record: Record, shown: Sequence[float], rows: Sequence[float] |
     return registered(replace(record, _shown=kept, _beside=known_rows))
 
 
-def record_of(query: Query, mechanism: Mechanism, answer: StoredRelease, ledger: str) -> Record:
-    """The record of a release."""
+def record_of(
+    query: Query,
+    mechanism: Mechanism,
+    scale: Any,
+    draft: Entry,
+    answer: StoredRelease,
+    ledger: str,
+) -> Record:
+    """The record of a release, of which ``draft`` says what was asked this time."""
     entry = answer.entry
     return registered(Record(
         id=entropy.identifier(),
         number=entry.number,
-        query=str(query),
-        source=query.source.name,
-        lineage=query.source.lineage,
-        unit=str(query.source.unit),
+        query=draft.what,
+        source=draft.source,
+        lineage=draft.lineage,
+        unit=draft.unit,
         where="" if query.where is None else str(query.where),
         mechanism=mechanism.name,
-        scale=units.scale_of(query.statistic, mechanism),
+        scale=scale,
         loss=entry.loss,
         cell=entry.cell,
         time=entry.time,

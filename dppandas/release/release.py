@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engines.base import Engine
 from ..errors import InternalError, ReleaseFailed, StoreError, WorkerProcessError
-from ..ledger.ledger import current_cell, kernel
+from ..ledger.ledger import Ledger, current_cell, kernel
 from ..ledger.storage.leases import Claim, Taken
 from ..ledger.storage.store import Entry, StoredRelease
 from ..privacy.accounting.losses import Loss
@@ -33,6 +33,30 @@ from .session import Session, releasing
 Prices = Callable[[Sequence[tuple[Query, Mechanism]]], list[Loss]]
 #: Asked of each new charge, and of no replay: it raises where that may not be made.
 Allowed = Callable[[Loss], None]
+#: A query, what reads its rows, and whether each row was said to be one unit.
+Asked = tuple[Query, Engine, bool]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query whose exact loss is known, and how it will be answered: nothing is charged yet."""
+
+    query: Query
+    engine: Engine
+    mechanism: Mechanism
+    scale: Any
+    draft: Entry
+    ledger: str  # a name of the ledger; "" where nobody named the source
+    shared: object  # equal for queries that one draw answers
+
+    def at(self, loss: Loss) -> Plan:
+        """The same at another price: a share of what it costs together with others."""
+        name = f"{self.draft.mechanism}, in a batch"
+        return replace(self, draft=replace(self.draft, loss=loss, mechanism=name))
+
+    def record(self, answer: StoredRelease) -> Record:
+        """The record of an answer to it."""
+        return record_of(self.query, self.mechanism, self.scale, self.draft, answer, self.ledger)
 
 
 def release(
@@ -43,177 +67,150 @@ def release(
     allowed: Allowed | None = None,
 ) -> Record:
     """The record of the answer to a query, charged to the running session's ledger."""
-    (record,) = release_all([(query, engine, row_level_declared)], allowed=allowed)
-    return record
+    return release_all([(query, engine, row_level_declared)], allowed=allowed)[0]
 
 
 def release_all(
-    asked: Sequence[tuple[Query, Engine, bool]],
-    prices: Prices | None = None,
-    allowed: Allowed | None = None,
+    asked: Sequence[Asked], prices: Prices | None = None, allowed: Allowed | None = None
 ) -> list[Record]:
     """The same for several queries: all of them are charged, or none; in a preview none. ``prices``
     says what those that must be paid for cost, where that is less than each by itself. ``allowed``
-    may refuse what they cost, but nothing that was answered before."""
-    running = releasing()
-    prepared = [_prepared(running, *each) for each in asked]
-    for each in prepared:
-        running.remember(each.query)
-    planned = preview.running()
-    if planned is not None:
-        before = _found(running, prepared)
-        priced = _priced(prices, prepared, before)
-        _check(allowed, priced, before)
-        return [_planned(planned, running, each) for each in priced]
-    return [_record(running, *each) for each in _answered_all(running, prepared, prices, allowed)]
+    may refuse what they cost, but nothing that was answered before.
 
-
-def _planned(plan: preview.Preview, running: Session, each: _Prepared) -> Record:
-    name = running.ledger_of(each.query.source)
-    return plan.add(running.ledger, each.query, each.mechanism, each.draft, name)
-
-
-def _found(running: Session, prepared: Sequence[_Prepared]) -> list[StoredRelease | None]:
-    """What was answered before: that is read, and nothing written."""
-    return [running.ledger.stored(each.draft.key, each.query.asked.draw) for each in prepared]
-
-
-def _answered_all(
-    running: Session,
-    prepared: Sequence[_Prepared],
-    prices: Prices | None,
-    allowed: Allowed | None,
-) -> list[tuple[_Prepared, StoredRelease | None, bool]]:
-    """Each with its answer, and whether that was bought now; equal queries share one.
-
-    Nothing is held while somebody else is waited for, so that none waits for another in a circle.
+    Each is planned, looked up, charged and answered, in this order. Equal queries share one draw.
     """
+    running = releasing()
+    ledger, previewed = running.ledger, preview.running()
+    plans = [_planned(running, *each) for each in asked]
+    for plan in plans:
+        running.remember(plan.query)
     while True:
-        before = _found(running, prepared)
-        priced = _priced(prices, prepared, before)
-        _check(allowed, priced, before)
-        first = _first_of_each(prepared, before)
-        try:
-            bought = _bought(running, [priced[i] for i in first.values()]) if first else []
-        except Taken as taken:
-            _wait(running, taken.key, taken.draw)
-            continue
-        now = dict(zip(first, bought, strict=True))
-        return [
-            (each, answer or now.get(name), answer is None and first[name] == i)
-            for i, (name, each, answer) in enumerate(
-                zip(_names(priced), priced, before, strict=True)
-            )
-        ]
-
-
-def _check(
-    allowed: Allowed | None, priced: Sequence[_Prepared], before: Sequence[StoredRelease | None]
-) -> None:
-    if allowed is not None:
-        for each, answer in zip(priced, before, strict=True):
+        stored = [ledger.stored(plan.draft.key, plan.query.asked.draw) for plan in plans]
+        due: dict[object, Plan] = {}  # what must be paid for: of equal ones the first
+        for plan, answer in zip(plans, stored, strict=True):
             if answer is None:
-                allowed(each.draft.loss)
+                due.setdefault(plan.shared, plan)
+        if prices is not None and due:
+            losses = prices([(plan.query, plan.mechanism) for plan in due.values()])
+            due = {plan.shared: plan.at(p) for plan, p in zip(due.values(), losses, strict=True)}
+        if allowed is not None:
+            for plan in due.values():
+                allowed(plan.draft.loss)
+        if previewed is not None:
+            costs = [due.get(plan.shared, plan).draft for plan in plans]
+            return [
+                previewed.add(ledger, plan.query, plan.mechanism, draft, plan.record)
+                for plan, draft in zip(plans, costs, strict=True)
+            ]
+        try:
+            bought = _bought(ledger, due) if due else {}
+            break
+        except Taken as taken:  # nothing is held meanwhile, so that nobody waits in a circle
+            _wait(ledger, taken.key, taken.draw)
+    unseen, records = dict(bought), []
+    for plan, before in zip(plans, stored, strict=True):
+        answer = before or bought[plan.shared] or _successor(ledger, plan)
+        if before is not None or unseen.pop(plan.shared, None) is None:
+            ledger.replayed(answer)
+        records.append(plan.record(answer))
+    return records
 
 
-def _wait(running: Session, key: str, draw: int) -> None:
-    """Until nobody is answering a query any more. An interrupt ends it, and leaves nothing."""
-    pause = 0.001
-    while running.ledger.is_taken(key, draw):
-        time.sleep(pause)
-        pause = min(2 * pause, 0.05)
+def _planned(running: Session, query: Query, engine: Engine, row_level_declared: bool) -> Plan:
+    """How a query is answered and what that costs, by public facts alone."""
+    source, statistic = query.source, query.statistic
+    held = running.admit(query, row_level_declared)
+    mechanism = query.mechanism()
+    loss = query.loss(mechanism)
+    if not query.asked.allows(loss):
+        raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
+    scale = units.scale_of(statistic, mechanism)
+    key, draw = query.key if running.replays else "", query.asked.draw
+    draft = Entry(
+        0, time.time(), source.name, source.lineage, query.text, query.asked.charged(loss),
+        mechanism.name, units.in_words(scale), expected.in_words(statistic, mechanism),
+        current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
+        kernel=kernel(),
+    )  # fmt: skip
+    shared: object = (key, draw) if key and draw else object()
+    return Plan(query, engine, mechanism, scale, draft, held, shared)
 
 
-def _record(
-    running: Session, each: _Prepared, answer: StoredRelease | None, is_new: bool
-) -> Record:
-    if answer is None:
-        answer, is_new = _successor(running, each), False
-    if not is_new:
-        running.ledger.replayed(answer)
-    ledger = running.ledger_of(each.query.source)
-    return record_of(each.query, each.mechanism, answer, ledger)
-
-
-def _successor(running: Session, each: _Prepared) -> StoredRelease:
-    """The answer of who has overtaken this process."""
-    key, draw = each.draft.key, each.query.asked.draw
-    _wait(running, key, draw)
-    answer = running.ledger.stored(key, draw)
-    if answer is None:
-        raise ReleaseFailed(
-            f"'{each.query}' was charged and not answered: another process took it over, for it "
-            "held this one for dead, and has not answered either. Its charge stays. Ask again."
-        )
-    return answer
-
-
-def _priced(
-    prices: Prices | None, prepared: Sequence[_Prepared], before: Sequence[StoredRelease | None]
-) -> list[_Prepared]:
-    """What must be paid for, at other prices; equal queries are paid for once."""
-    first = _first_of_each(prepared, before)
-    if prices is None or not first:
-        return list(prepared)
-    losses = prices([(prepared[i].query, prepared[i].mechanism) for i in first.values()])
-    at = dict(zip(first, losses, strict=True))
-    pairs = zip(_names(prepared), prepared, strict=True)
-    return [each.at(at[name]) if name in at else each for name, each in pairs]
-
-
-def _first_of_each(
-    prepared: Sequence[_Prepared], before: Sequence[StoredRelease | None]
-) -> dict[object, int]:
-    """Where those stand that must be paid for: of equal ones the first."""
-    places: dict[object, int] = {}
-    for i, (name, answer) in enumerate(zip(_names(prepared), before, strict=True)):
-        if answer is None:
-            places.setdefault(name, i)
-    return places
-
-
-def _names(prepared: Sequence[_Prepared]) -> list[object]:
-    """What equal queries share that one draw answers; each other one has a name of its own."""
-    asked = [(each.draft.key, each.query.asked.draw) for each in prepared]
-    return [(key, draw) if key and draw else i for i, (key, draw) in enumerate(asked)]
-
-
-def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[StoredRelease | None]:
+def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRelease | None]:
     """The answers to what is charged now; None to what another process has overtaken."""
-    with Claim([each.query.asked.draw for each in prepared]) as claim:
+    with Claim([plan.query.asked.draw for plan in due.values()]) as claim:
         process = os.getpid()
-        entries = running.ledger.charge(*(each.draft for each in prepared), claim=claim)
-        return [_drawn(running, each, entries[i:], process) for i, each in enumerate(prepared)]
+        entries = ledger.charge(*(plan.draft for plan in due.values()), claim=claim)
+        return {
+            name: _answered(ledger, plan, entries[i:], process)
+            for i, (name, plan) in enumerate(due.items())
+        }
 
 
-def _drawn(
-    running: Session, each: _Prepared, entries: Sequence[Entry], process: int
+def _answered(
+    ledger: Ledger, plan: Plan, entries: Sequence[Entry], process: int
 ) -> StoredRelease | None:
     """The answer to the first of some charges, kept before anybody sees it."""
-    noisy = _noisy(each.query, each.mechanism, each.engine, process)
+    noisy, stopped = None, None
+    try:
+        noisy = _drawn(plan, process)
+    except (KeyboardInterrupt, SystemExit) as stop:
+        stopped = type(stop)
+    except BaseException:
+        pass
+    if stopped is not None:
+        raise stopped  # anew: the traceback of the first holds frames with rows or exact integers
     _refuse_fork(process)  # before it notes anything
+    statistic, entry = plan.query.statistic, entries[0]
     if noisy is None:
         for left in entries:
-            running.ledger.settle(left, "failed", leased=True)
+            ledger.settle(left, "failed", leased=True)
         # Raised here and not where it failed, so that no traceback holds a frame with rows.
         raise ReleaseFailed(
-            f"reading the data for '{each.query}' failed. Its charge of {entries[0].loss} stays. "
-            f"The cause is not shown, for it could quote data.{each.query.statistic.on_failure}"
+            f"reading the data for '{plan.query}' failed. Its charge of {entry.loss} stays. The "
+            f"cause is not shown, for it could quote data.{statistic.on_failure}"
         )
-    is_real = here().watch is None
-    before = entries[0].error
-    error = (
-        expected.answered_error(each.query.statistic, each.mechanism, noisy, before)
-        if is_real
-        else ""
+    status, kept, error = "recorded", None, ""
+    if here().watch is None:
+        error = expected.answered_error(statistic, plan.mechanism, noisy, entry.error)
+        status, kept = "released", noisy
+    try:
+        draw = ledger.settle(entry, status, kept, leased=True, released_error=error)
+    except StoreError as problem:
+        reason = problem.reason
+    else:
+        return None if draw is None else StoredRelease(entry, noisy, draw)
+    raise ReleaseFailed(
+        f"'{plan.query}' was charged {entry.loss} and not answered, for an answer that is not kept "
+        f"may not be shown: another could be drawn beside it. {reason}"
     )
-    draw, problem = _kept(running, entries[0], noisy if is_real else None, error)
-    if problem:
-        raise ReleaseFailed(
-            f"'{each.query}' was charged {entries[0].loss} and not answered, for an answer that is "
-            f"not kept may not be shown: another could be drawn beside it. {problem}"
-        )
-    return None if draw is None else StoredRelease(entries[0], noisy, draw)
+
+
+def _drawn(plan: Plan, process: int) -> Sequence[int]:
+    """The only function where exact integers meet the mechanism that hides them."""
+    query, mechanism = plan.query, plan.mechanism
+    exact = query.statistic.exact(RowPass(plan.engine, query), mechanism)
+    _refuse_fork(process)
+    watch = here().watch
+    return mechanism.release(exact) if watch is None else watch(query, mechanism, exact)
+
+
+@dataclass(frozen=True)
+class RowPass:
+    """What reads all rows once, for a query."""
+
+    engine: Engine
+    query: Query
+
+    def __call__(self, branch_kernel: BranchKernel, empty: Callable[[], Accumulator]) -> Any:
+        """What a function makes of the rows that those of each chunk become, put together."""
+        where, branches = self.query.where, range(self.query.branches)
+
+        def kernel(chunk: Chunk) -> Any:
+            return branch_kernel([replace(chunk, branch=i) for i in branches], where)  # type: ignore[type-var]
+
+        what, whole = self.query.what, self.query.statistic.whole_units
+        return self.engine.accumulate_rows(kernel, empty, what, whole)
 
 
 def _refuse_fork(process: int) -> None:
@@ -221,88 +218,28 @@ def _refuse_fork(process: int) -> None:
     is made by the process that was charged."""
     if os.getpid() != process:
         raise WorkerProcessError(
-            "this process was forked while a release was being computed, which the process that it "
-            "was forked from goes on with. Nothing was released here. Let a function that reads "
-            "rows start no process that returns from it."
+            "this process was forked while a release was being computed, and the process that it "
+            "was forked from goes on with it. Functions that read rows must not start processes "
+            "that return from them."
         )
 
 
-def _kept(
-    running: Session, entry: Entry, noisy: Sequence[Any] | None, error: str
-) -> tuple[int | None, str]:
-    status = "recorded" if noisy is None else "released"
-    try:
-        return running.ledger.settle(entry, status, noisy, leased=True, released_error=error), ""
-    except StoreError as error:
-        return None, error.reason
+def _wait(ledger: Ledger, key: str, draw: int) -> None:
+    """Until nobody is answering a query any more. An interrupt ends it, and leaves nothing."""
+    pause = 0.001
+    while ledger.is_taken(key, draw):
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """A query whose loss is known, and may be charged."""
-
-    query: Query
-    engine: Engine
-    mechanism: Mechanism
-    draft: Entry
-
-    def at(self, loss: Loss) -> _Prepared:
-        """The same at another price: a share of what it costs together with others."""
-        name = f"{self.draft.mechanism}, in a batch"
-        return replace(self, draft=replace(self.draft, loss=loss, mechanism=name))
-
-
-def _prepared(
-    running: Session, query: Query, engine: Engine, row_level_declared: bool
-) -> _Prepared:
-    running.admit(query.source, row_level_declared)
-    running.admit_experimental(query.what, query.statistic.experimental)
-    mechanism = query.mechanism()
-    loss = query.loss(mechanism)
-    if not query.asked.allows(loss):
-        raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
-    charged = query.asked.charged(loss)
-    before = expected.in_words(query.statistic, mechanism)
-    key = query.key if running.replays else ""
-    scale = units.scale_in_words(query.statistic, mechanism)
-    entry = _draft(query, charged, mechanism.name, scale, before, key)
-    return _Prepared(query, engine, mechanism, entry)
-
-
-def _draft(query: Query, loss: Loss, mechanism: str, scale: str, error: str, key: str) -> Entry:
-    """An entry that has not been charged yet."""
-    source = query.source
-    return Entry(
-        0, time.time(), source.name, source.lineage, str(query), loss, mechanism, scale, error,
-        current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
-        kernel=kernel(),
-    )  # fmt: skip
-
-
-def _noisy(
-    query: Query, mechanism: Mechanism, engine: Engine, process: int
-) -> Sequence[int] | None:
-    """What is released; None where that failed."""
-    try:
-        return _answered(query, mechanism, engine, process)
-    except (KeyboardInterrupt, SystemExit) as stop:
-        stopped = type(stop)
-    except BaseException:
-        return None
-    raise stopped  # anew, for the traceback of the first holds frames with rows or exact integers
-
-
-def _answered(query: Query, mechanism: Mechanism, engine: Engine, process: int) -> Sequence[int]:
-    statistic, where = query.statistic, query.where
-
-    def row_pass(branch_kernel: BranchKernel, empty: Callable[[], Accumulator]) -> Any:
-        def kernel(chunk: Chunk) -> Any:
-            branches = [replace(chunk, branch=i) for i in range(query.branches)]  # type: ignore[type-var]
-            return branch_kernel(branches, where)
-
-        return engine.accumulate_rows(kernel, empty, query.what, statistic.whole_units)
-
-    exact = statistic.exact(row_pass, mechanism)
-    _refuse_fork(process)
-    watch = here().watch
-    return mechanism.release(exact) if watch is None else watch(query, mechanism, exact)
+def _successor(ledger: Ledger, plan: Plan) -> StoredRelease:
+    """The answer of who has overtaken this process."""
+    key, draw = plan.draft.key, plan.query.asked.draw
+    _wait(ledger, key, draw)
+    answer = ledger.stored(key, draw)
+    if answer is None:
+        raise ReleaseFailed(
+            f"'{plan.query}' was charged and not answered: another process took it for dead, took "
+            "it over, and has not answered either. Its charge stays. Ask again."
+        )
+    return answer

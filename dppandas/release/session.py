@@ -114,34 +114,31 @@ class Session:
         """The protected source of an id."""
         return next((h for h in self.sources.values() if h.source.id == source_id), None)
 
-    def ledger_of(self, source: Source) -> str:
-        """A name of the ledger that a source's releases are in; "" where nobody named it."""
-        held = self.protected(source.id)
-        return "" if held is None else held.ledger
-
-    def admit(self, source: Source, row_level_declared: bool) -> None:
-        """Refuse a source of an ended session, and rows that nobody can be told to own."""
+    def admit(self, query: Query, row_level_declared: bool) -> str:
+        """A name of the ledger that a query is charged to ("" where nobody named its source).
+        Refuses a source of an ended session, rows that nobody can be told to own, and what isn't
+        proven, unless this session allows that."""
+        source, held = query.source, self.protected(query.source.id)
         if self.strict and not source.verified:
             raise LineageError(
                 "this session is strict, and the lineage here is asserted: what pandas did to this "
                 "frame can't be checked. Work on the private frame that dp.protect returned, by "
                 "its own verbs."
             )
-        if source.name != UNNAMED and self.protected(source.id) is None:
+        if source.name != UNNAMED and held is None:
             raise SourceError(
                 f"source {source.name!r} was protected in a session that has ended. Protect it "
                 "again with dp.protect."
             )
         if source.name == UNNAMED and not row_level_declared and source.unit.column is None:
             self.refuse_nobodys_rows()
-
-    def admit_experimental(self, what: str, unproven: str) -> None:
-        """Refuse what isn't proven, unless this session allows it."""
+        unproven = query.statistic.experimental
         if unproven and not self.experimental:
             raise QueryError(
-                f"{what} is experimental: {unproven} If that is good enough for you, allow it in "
-                "this session by dp.allow_experimental()."
+                f"{query.what} is experimental: {unproven} If that is good enough for you, allow "
+                "it in this session by dp.allow_experimental()."
             )
+        return "" if held is None else held.ledger
 
     def refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
         """Refuse rows without a token or unit beside a source that has a unit."""
@@ -314,7 +311,8 @@ def allow_experimental(allowed: bool = True) -> None:
 
 def releasing() -> Session:
     """The session that a release is charged to. After a refusal of another there is none."""
-    slot, found = here().slot, current()
+    slot = here().slot
+    found: Session = slot.session or session()
     if slot.refused:
         runs = "" if found.budget is None else f", such as the running one's ({found.terms})"
         raise SessionError(
@@ -327,7 +325,8 @@ def releasing() -> Session:
 
 def current() -> Session:
     """The running session; one without limit where none runs."""
-    return running() or session()
+    found: Session = here().slot.session or session()
+    return found
 
 
 def running() -> Session | None:

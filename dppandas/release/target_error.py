@@ -16,7 +16,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Unpack, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,8 +26,6 @@ from ..privacy.accounting.losses import (
     SMALLEST,
     Epsilon,
     Loss,
-    LossOptions,
-    ReleaseOptions,
     parse_budget,
 )
 from ..privacy.accounting.measures import LossRequest, Measure
@@ -38,6 +36,7 @@ from ..statistics import Statistic
 from .accuracy import expected
 from .query import Query
 from .session import current
+from .ways import Ways
 
 #: Losses of three digits, at most 1 % above what would be enough: so many lie between a power of
 #: ten and the next.
@@ -77,25 +76,22 @@ class TargetError:
 
     word: ClassVar[str] = "within"
 
-    def solved(
-        self, query: Callable[[LossRequest], Query], **more: Unpack[LossOptions]
-    ) -> LossRequest:
+    def solved(self, query: Callable[[LossRequest], Query], ways: Ways) -> LossRequest:
         """The least loss that keeps the error of a query, as the running session counts it.
 
         Where ρ is counted that is a ρ, for Gaussian noise; or an ε if the answer, or mechanism=,
         asks for Laplace noise, which is charged its own ρ.
         """
-        terms = current().terms
-        ways = ["epsilon"]
-        if terms.measure is Measure.ZCDP and more.get("mechanism") != "laplace":
-            ways = ["rho"] if more.get("mechanism") is not None else ["rho", "epsilon"]
+        counted = ["epsilon"]
+        if current().terms.measure is Measure.ZCDP and ways.mechanism != "laplace":
+            counted = ["rho"] if ways.mechanism is not None else ["rho", "epsilon"]
 
         def asked(way: str, loss: Fraction) -> LossRequest:
-            if way == "epsilon":
-                return terms.asked(Epsilon(loss), **more)
-            return terms.asked(None, **cast(LossOptions, {**more, "rho": loss}))
+            in_epsilon = way == "epsilon"
+            epsilon, rho = (Epsilon(loss), None) if in_epsilon else (None, loss)
+            return ways.priced(epsilon, rho, ways.delta)
 
-        *others, last = ways
+        *others, last = counted
         for way in others:
             try:
                 query(asked(way, _decimal(_RANGE[way][1]))).mechanism()
@@ -205,31 +201,23 @@ class TargetError:
         return f" What is left is enough for within={self._typed(less)}."
 
 
-def parsed(
-    epsilon: object, more: ReleaseOptions, statistic: Statistic, what: str, schema: Schema
-) -> tuple[TargetError | None, LossOptions]:
-    """The error that a call asks for, if it does, and what else it says. Of times it is a duration;
-    of their quantiles a number of ranks, as of any others."""
-    if more.get("within") is None:
-        return None, more
-    if epsilon is not None or more.get("rho") is not None:
+def parsed(ways: Ways, statistic: Statistic, what: str, schema: Schema) -> TargetError:
+    """The error that a call asks for. Of times it is a duration; of their quantiles a number of
+    ranks, as of any others."""
+    if ways.epsilon is not None or ways.rho is not None:
         raise QueryError("within= finds the loss: leave epsilon= and rho= out.")
-    said, most = more.get("confidence"), more.get("at_most")
+    said, most, wanted = ways.confidence, ways.at_most, ways.within
     ruler = None if statistic.in_ranks else statistic.layout.ruler
-    rows = expected.parse_rows(more.get("expected_rows"))
-    wanted = more["within"]
+    rows = expected.parse_rows(ways.expected_rows)
     share = str(wanted).strip() if isinstance(wanted, str) and "%" in wanted else ""
     is_share = statistic.counts_rows(schema) or statistic.in_ranks
-    goal = TargetError(
+    return TargetError(
         goal_of(wanted, ruler, what) if not share else _share_of_rows(share, rows, what, is_share),
         expected.CONFIDENCE if said is None else expected.parse_confidence(said),
         rows,
         ruler,
         None if most is None else parse_budget(most, "at_most"),
         share,
-    )
-    return goal, cast(
-        LossOptions, {k: v for k, v in more.items() if k in LossOptions.__annotations__}
     )
 
 

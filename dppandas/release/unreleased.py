@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn, Unpack, cast
+from typing import Any, ClassVar, NoReturn, Unpack
 
 import numpy as np
 import pandas as pd
 
-from ..engines.base import Engine
 from ..errors import (
-    BudgetExceeded,
-    LineageError,
     PrivateValueError,
     QueryError,
     UnsupportedVerb,
@@ -20,84 +16,59 @@ from ..errors import (
     warn_user,
 )
 from ..privacy.accounting.losses import LossOptions, ReleaseOptions
-from ..privacy.accounting.measures import LossRequest
-from ..rows import expressions
-from ..rows.expressions import Expression
-from ..statistics import Sparse, Statistic
-from . import results, target_error
+from ..statistics import Statistic
+from . import results
 from .accuracy import expected
 from .blocks import split
 from .private import Private, Table
-from .query import Query
-from .records import Record, among
-from .release import release
-from .session import current
+from .records import Record
+from .request import Request
+from .ways import Ways
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Unreleased(Private):
-    """A query without a privacy loss. Nothing is computed or charged until one is given."""
+    """A question without a privacy loss. Nothing is computed or charged until one is given."""
 
-    _table: Table
-    _where: Expression | None
-    _statistic: Statistic
-    _what: str
+    _request: Request
 
     _is_answer: ClassVar[bool] = True
+    #: How many labels it selects; 0: it answers by numbers.
+    _selects: ClassVar[int] = 0
+    #: What to warn of with the answer, whatever it is.
+    _warning: ClassVar[str] = ""
 
-    def __post_init__(self) -> None:
-        facts = self._table.source.facts
-        if self._where is not None:
-            expressions.check(self._where, facts, truth=True)
-        seen: dict[tuple[int, bool], Expression] = {}
-        for expression in self._statistic.expressions():
-            expressions.check(expression, facts, seen=seen)
-        for operand, wanted in self._statistic.needed():
-            expressions.need(operand, wanted, facts, self._what)
+    def __init__(self, request: Request) -> None:
+        self._request = request
 
-    def _ask(self, epsilon: object, select: int = 0, **more: Unpack[ReleaseOptions]) -> Record:
-        with split.share(epsilon, self._completed(more)) as (epsilon, more):
-            return self._asked_alone(epsilon, select, **more)
+    @classmethod
+    def _ask(cls, request: Request, ways: Ways) -> Any:
+        """The released answer if a loss is given, or is in a split; else what waits for one."""
+        is_asked = ways.give_loss or split.answers_now()
+        return cls._answered(request.record(ways)) if is_asked else cls(request)
 
-    def _asked_alone(self, epsilon: object, select: int, **more: Unpack[ReleaseOptions]) -> Record:
-        goal, rest = target_error.parsed(
-            epsilon, more, self._statistic, self._what, self._table.source.schema
-        )
-        if goal is None:
-            return release(*self._query(current().terms.asked(epsilon, **rest), select))
+    @classmethod
+    def _answered(cls, record: Record) -> Any:
+        answer = cls._shaped(record)
+        if cls._warning:
+            warn_user(cls._warning)
+        return answer
 
-        def query(asked: LossRequest) -> Query:
-            return self._query(asked, select)[0]
+    @staticmethod
+    def _shaped(record: Record) -> Any:
+        """The answer that a record holds, as a release gives it."""
+        return results.released_value(record)
 
-        asked = goal.solved(query, **rest)
-        try:
-            record = release(
-                *self._query(asked, select),
-                allowed=lambda loss: goal.check(query(asked), loss),
-            )
-            return among(record, goal.rows)
-        except BudgetExceeded as error:
-            raise goal.cannot_afford(error, query, asked) from None
+    @property
+    def _statistic(self) -> Statistic:
+        return self._request.statistic
 
-    def _completed(self, more: ReleaseOptions) -> ReleaseOptions:
-        """With what was said of the loss when this was asked for."""
-        return more
+    @property
+    def _table(self) -> Table:
+        return self._request.table
 
-    def _query(self, asked: LossRequest, select: int = 0) -> tuple[Query, Engine, bool]:
-        table, statistic = self._table, self._statistic.adapted_to(asked)
-        query = Query(
-            table.source,
-            self._where,
-            statistic,
-            asked,
-            self._what,
-            select,
-            table.branches,
-            table.path,
-        )
-        if table.refusal:
-            raise LineageError(table.refusal)
-        return query, table.engine, table.row_level_declared
+    @property
+    def _what(self) -> str:
+        return self._request.what
 
     def _refuse(self, what: str) -> NoReturn:
         raise PrivateValueError(
@@ -124,17 +95,7 @@ class Unreleased(Private):
         *Guarantee*: epsilon-differential privacy of the source's unit, by the mechanism that
         the statistic asks for; noise is exact (docs/proofs/discrete_laplace.md).
         """
-        released = self._shaped(self._ask(epsilon, self._selects, **more))
-        if self._warning:
-            warn_user(self._warning)
-        return released
-
-    def _shaped(self, record: Record) -> Any:
-        """The answer that a record holds, as a release gives it."""
-        return results.released_value(record)
-
-    #: What to warn of with the answer, whatever it is.
-    _warning: ClassVar[str] = ""
+        return self._answered(self._request.record(Ways.read(epsilon, more)))
 
     @hide_internals
     def expected_error(
@@ -163,12 +124,10 @@ class Unreleased(Private):
         """
         confidence = expected.parse_confidence(confidence)
         rows = expected.parse_rows(expected_rows)
-        asked = current().terms.asked(epsilon, **self._completed(cast(ReleaseOptions, more)))
-        query, _, _ = self._query(asked, self._selects)
+        ways = self._request.completed(Ways.read(epsilon, more))
+        query = self._request.query(ways.loss_request())
         error = expected.error_before(query, confidence, rows)
         return expected.typed_error(query.statistic, error)
-
-    _selects: ClassVar[int] = 0
 
     @property
     def _can_select(self) -> bool:
@@ -182,10 +141,7 @@ class Unreleased(Private):
                 f"{what} needs counts or sums under one label each: of several columns, or of one "
                 f"column by keys: {self!r}."
             )
-        comparable = self._statistic.comparable()
-        return replace(self, _statistic=comparable, _what=f"{what} of {self._what}")._ask(
-            epsilon, k, **more
-        )
+        return self._request.selecting(k, what).record(Ways.read(epsilon, more))
 
     @hide_internals
     def idxmax(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
@@ -225,7 +181,8 @@ class Unreleased(Private):
 
     @hide_internals
     def __repr__(self) -> str:
-        asked = self._what if self._where is None else f"{self._what} where {self._where}"
+        where = self._request.where
+        asked = self._what if where is None else f"{self._what} where {where}"
         return (
             f"<unreleased {asked}, from {self._table.source.name} ({self._table.source.lineage}): "
             f"nothing computed or charged; ask {', '.join(self._menu())}>"
@@ -260,7 +217,8 @@ class UnreleasedMode(Unreleased):
         """
         return super().release(epsilon=epsilon, **more)
 
-    def _shaped(self, record: Record) -> Any:
+    @staticmethod
+    def _shaped(record: Record) -> Any:
         return results.selected(record)
 
     def _select(self, epsilon: object, k: int, what: str, **more: Unpack[ReleaseOptions]) -> Record:
@@ -279,10 +237,6 @@ class UnreleasedMode(Unreleased):
 
 class UnreleasedKeys(Unreleased):
     """An answer by keys that nobody declared: which are told is part of the answer."""
-
-    def _completed(self, more: ReleaseOptions) -> ReleaseOptions:
-        known = self._statistic.delta if isinstance(self._statistic, Sparse) else None
-        return {**more, "delta": known} if known and more.get("delta") is None else more
 
     @property
     def _can_select(self) -> bool:
@@ -314,5 +268,6 @@ class UnreleasedLabels(UnreleasedKeys):
         """
         return super().release(epsilon=epsilon, **more)
 
-    def _shaped(self, record: Record) -> Any:
+    @staticmethod
+    def _shaped(record: Record) -> Any:
         return results.found(record)

@@ -60,9 +60,8 @@ def _plain(frame: PrivateFrame, domain: Mapping[Any, Declaration]) -> list[Unrel
 
 
 def _query(session: Session, unreleased: Unreleased) -> Query:
-    in_rho = session.terms.measure is Measure.ZCDP
-    one = {"rho": 1} if in_rho else {"epsilon": 1}
-    return unreleased._query(session.terms.asked(one.pop("epsilon", None), **one))[0]
+    one = {"rho": 1} if session.terms.measure is Measure.ZCDP else {"epsilon": 1}
+    return unreleased._request.query(session.terms.asked(**one))
 
 
 def steps(ledger: Ledger) -> list[Epsilon]:

@@ -10,9 +10,11 @@ import pandas as pd
 from ...columns.private_rows import PrivateTable, listed
 from ...columns.ranges import bounds_of, measured, range_of, ruled
 from ...errors import MissingArgument, QueryError
-from ...privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta
+from ...privacy.accounting.losses import ReleaseOptions, parse_delta
 from ...release.blocks.bundle import Name
+from ...release.request import Request
 from ...release.unreleased import Unreleased, UnreleasedKeys
+from ...release.ways import Ways
 from ...rows import query_string
 from ...rows.expressions import Expression
 from ...rows.facts.bounds import Bounds
@@ -108,8 +110,9 @@ class Queryable(PrivateTable):
         **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The released answer if a loss is given, else the unreleased one."""
-        asked = kind(self._table, self._where, statistic, what)
-        return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
+        ways = Ways.read(epsilon, more)
+        request = Request(self._table, self._where, statistic, what, kind._selects)
+        return kind._answered(request.record(ways)) if ways.give_loss else kind(request)
 
     def _are_unknown(self, names: Sequence[Any], keys: object, delta: object) -> bool:
         """Whether keys are asked for that nobody declared, and that a δ pays for."""

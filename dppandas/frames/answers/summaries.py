@@ -7,10 +7,11 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from ...errors import QueryError, is_one_of, parameters, quoted
-from ...privacy.accounting.losses import ReleaseOptions, gives_loss
+from ...privacy.accounting.losses import ReleaseOptions
 from ...release.asking import release_method
 from ...release.blocks.bundle import Name, bundle, shares_of
 from ...release.unreleased import Unreleased
+from ...release.ways import Ways
 from ...statistics import Moments
 from .aggregations import Aggregations
 from .arguments import checked_ddof, with_levels
@@ -64,7 +65,8 @@ class Summaries(Aggregations):
             if weights is not None:
                 raise QueryError("weights= divides a loss among several statistics; this is one.")
             part = self._aggregated(self, func, bounds)
-            return part.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else part
+            is_asked = Ways.read(epsilon, more).give_loss
+            return part.release(epsilon=epsilon, **more) if is_asked else part
         wanted = self._wanted(func)
         parts = {
             (column, name): self._aggregated(

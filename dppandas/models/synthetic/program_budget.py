@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 from ...errors import BudgetExceeded, InternalError, QueryError
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting import conversions
-from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, Rho
-from ...privacy.accounting.measures import LossRequest, Measure
+from ...privacy.accounting.losses import Epsilon, Loss, Rho
+from ...privacy.accounting.measures import Measure
 from ...release.blocks import preview
 from ...release.records import Record
 from ...release.results import record
 from ...release.session import current
+from ...release.ways import Ways
 
 T = TypeVar("T")
 
@@ -28,17 +29,15 @@ class ProgramBudget:
     half charged. (Another thread that spends in the meantime can still bring a refusal.)
     """
 
-    def __init__(
-        self, frame: PrivateFrame, epsilon: object, more: ReleaseOptions, records: dict[str, Record]
-    ) -> None:
-        asked: LossRequest = current().terms.asked(epsilon, **more)
-        if more.get("mechanism") is not None:
+    def __init__(self, frame: PrivateFrame, ways: Ways, records: dict[str, Record]) -> None:
+        asked = ways.loss_request()
+        if ways.mechanism is not None:
             raise QueryError(
                 "mechanism= is decided by the loss here: Laplace noise for epsilon=, Gaussian for "
                 "rho=. Leave it out."
             )
         self.frame = frame
-        self._fresh = more.get("fresh")
+        self._fresh = ways.fresh
         self.by_rho = asked.rho is not None
         self.whole = Fraction(asked.rho if asked.rho is not None else asked.epsilon or 0)
         self.left = self.whole
@@ -53,9 +52,8 @@ class ProgramBudget:
 
     def check(self, least: Fraction) -> None:
         """Refuse, before anything is charged, a program whose cheapest release would be refused."""
-        said = self._said(least)
         try:
-            current().terms.asked(said.pop("epsilon", None), **said)
+            current().terms.asked(**self._said(least))
         except QueryError as error:
             raise QueryError(
                 f"of {self.whole} its cheapest release would get {float(least):.3g}, and that is "

@@ -14,6 +14,7 @@ from ...frames.frame import PrivateFrame
 from ...privacy.accounting.losses import ReleaseOptions
 from ...release import results
 from ...release.records import Record
+from ...release.request import Request
 from ...release.unreleased import UnreleasedMode
 from ...statistics import Layout
 from .domains import Codes, Domain, Marginal
@@ -39,7 +40,8 @@ class UnreleasedDatabase(UnreleasedMode):
         """
         return super().release(epsilon=epsilon, **more)
 
-    def _shaped(self, record: Record) -> Any:
+    @staticmethod
+    def _shaped(record: Record) -> Any:
         return results.label(record, record.estimate()[0])
 
 
@@ -94,4 +96,4 @@ def database(
     cells = frame._cells(list(domain.names), keys)
     statistic = SmallDatabases(cells, Layout(integer=True, index=index), rows, total, queries)
     what = f"choice of {len(index):,} databases of {rows} rows over {domain.cells():,} cells"
-    return UnreleasedDatabase(frame._table, frame._where, statistic, what)
+    return UnreleasedDatabase(Request(frame._table, frame._where, statistic, what, 1))

@@ -10,10 +10,11 @@ import pandas as pd
 from ...errors import MissingArgument, QueryError, hide_internals, is_one_of, quoted
 from ...frames.frame import PrivateFrame
 from ...frames.protect import private
-from ...privacy.accounting.losses import ReleaseOptions, known_only
+from ...privacy.accounting.losses import ReleaseOptions
 from ...release import results
 from ...release.blocks import preview, split
 from ...release.records import Record
+from ...release.ways import Ways
 from ...rows.facts.units import whole_number
 from . import aim, mwem, small_database
 from .domains import Codes, Domain, Marginal, domain_of, marginals_of
@@ -74,7 +75,7 @@ def synthesize(
     >>> made.shape, list(made.columns), list(dp.records(made))[:2]
     ((100, 2), ['sex', 'smokes'], ['start: sex', 'start: smokes'])
     """
-    known_only(more)
+    ways = Ways.read(epsilon, more)
     source = _private(frame)
     domain = domain_of(source, keys)
     number = _whole(rows, "rows", MOST_ROWS)
@@ -89,8 +90,8 @@ def synthesize(
     if rounds is not None:
         turns = _whole(rounds, "rounds", len(mwem.candidates(domain, kept)))
     records: dict[str, Record] = {}
-    with split.program(epsilon, more, lambda: bool(records)) as (epsilon, more):
-        budget = ProgramBudget(_within(source, domain), epsilon, more, records)
+    with split.program(ways, lambda: bool(records)) as ways:
+        budget = ProgramBudget(_within(source, domain), ways, records)
         codes = _made(budget, domain, kept, chosen, turns, number)
     made: pd.DataFrame = results.gathered(domain.table(codes), records)
     return made

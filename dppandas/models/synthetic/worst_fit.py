@@ -14,11 +14,12 @@ import pandas as pd
 from ...columns.private_rows import listed
 from ...errors import QueryError, hide_internals, quoted
 from ...frames.frame import PrivateFrame
-from ...privacy.accounting.losses import ReleaseOptions, gives_loss
+from ...privacy.accounting.losses import ReleaseOptions
 from ...release import results
-from ...release.blocks import split
 from ...release.records import Record
+from ...release.request import Request
 from ...release.unreleased import UnreleasedMode
+from ...release.ways import Ways
 from ...rows.facts.keys import MOST_KEYS
 from ...rows.public_tables import refuse_private
 from ...statistics import Cells, Layout
@@ -42,7 +43,8 @@ class UnreleasedMarginalError(UnreleasedMode):
         """
         return super().release(epsilon=epsilon, **more)
 
-    def _shaped(self, record: Record) -> Any:
+    @staticmethod
+    def _shaped(record: Record) -> Any:
         return results.label(record, record.estimate()[0])
 
 
@@ -101,9 +103,8 @@ def worst_fit(
     )
     what = f"worst of {len(given)} tables of {'; '.join(listed(each) for each in names[:3])}"
     what += "; …" if len(names) > 3 else ""
-    asked = UnreleasedMarginalError(frame._table, frame._where, statistic, what)
-    is_asked = gives_loss(epsilon, more) or split.answers_now()
-    return asked.release(epsilon=epsilon, **more) if is_asked else asked
+    request = Request(frame._table, frame._where, statistic, what, select=1)
+    return UnreleasedMarginalError._ask(request, Ways.read(epsilon, more))
 
 
 def clipped_expectations(values: Any) -> Any:

@@ -7,7 +7,6 @@ A loss is a rational number and stays one: ``Fraction(str(0.1)) * 3 == Fraction(
 from __future__ import annotations
 
 import decimal
-import difflib
 import math
 import numbers
 from dataclasses import dataclass
@@ -81,27 +80,6 @@ class ReleaseOptions(TargetErrorOptions, total=False):
     """
 
     at_most: object
-
-
-def known_only(more: ReleaseOptions) -> None:
-    """Refuse what a release doesn't take: a slip of the pen would be charged, and do nothing."""
-    known = ["epsilon", *ReleaseOptions.__annotations__]
-    for name in more:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean {near[0]}=?" if near else ""
-            raise QueryError(
-                f"got an unexpected keyword argument {name!r}.{hint} A release takes "
-                f"{', '.join(known)}; what is asked, such as bounds= and keys=, is said where the "
-                "question is put."
-            )
-
-
-def gives_loss(epsilon: object, more: ReleaseOptions) -> bool:
-    """Whether a call says what it may cost, and so is to be answered now."""
-    known_only(more)
-    said = (epsilon, more.get("rho"), more.get("within"))
-    return any(each is not None for each in said)
 
 
 class Delta(Fraction):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 from ...errors import MissingArgument, QueryError, SessionError, is_one_of, quoted
 from . import conversions
@@ -17,9 +17,7 @@ from .losses import (
     Delta,
     Epsilon,
     Loss,
-    ReleaseOptions,
     Rho,
-    known_only,
     parse_budget,
     parse_delta,
     parse_epsilon,
@@ -171,36 +169,43 @@ class PrivacyBudget:
             return str(self.limit)
         return f"ρ = {self.limit.rho}, δ = {self.all_delta}"
 
-    def asked(self, epsilon: object, **more: Unpack[ReleaseOptions]) -> LossRequest:
+    def asked(
+        self,
+        epsilon: object = None,
+        *,
+        rho: object = None,
+        delta: object = None,
+        mechanism: object = None,
+        fresh: object = None,
+    ) -> LossRequest:
         """What a release may cost in this session, or why it may not."""
-        known_only(more)
-        _refuse_errors(more)
-        delta, rho, noise = more.get("delta"), more.get("rho"), more.get("mechanism")
         if epsilon is not None and rho is not None:
             raise QueryError("epsilon= and rho= are two ways to say one thing.")
-        if noise is not None and not is_one_of(noise, ("laplace", "gaussian")):
-            raise QueryError(f"mechanism={quoted(noise)} must be 'laplace' or 'gaussian'.")
+        if mechanism is not None and not is_one_of(mechanism, ("laplace", "gaussian")):
+            raise QueryError(f"mechanism={quoted(mechanism)} must be 'laplace' or 'gaussian'.")
         if rho is not None and self.measure is not Measure.ZCDP:
             raise QueryError(
                 "this session counts ε, and can't count rho=. Give epsilon=, or start one with "
                 "dp.session(rho=…, delta=…)."
             )
-        draw = 0 if _parse_fresh(more.get("fresh")) else 1
-        share = self._delta(delta)
-        if rho is not None:
-            kind = "gaussian" if noise is None else str(noise)
-            return LossRequest(
-                self.measure, None, share, parse_rho(rho), kind, draw, noise is not None
-            )
-        kind = "laplace" if noise is None else str(noise)
-        if kind == "gaussian":
+        if fresh is not None and not isinstance(fresh, bool):
+            raise QueryError(f"fresh={quoted(fresh)} must be True or False.")
+        share = NO_DELTA if delta is None else self._delta(delta)
+        usual = "laplace" if rho is None else "gaussian"
+        noise = usual if mechanism is None else str(mechanism)
+        if rho is None and noise == "gaussian":
             self._check_gaussian(share)
-        exact = parse_epsilon(epsilon)
-        return LossRequest(self.measure, exact, share, None, kind, draw, noise is not None)
+        return LossRequest(
+            self.measure,
+            parse_epsilon(epsilon) if rho is None else None,
+            share,
+            None if rho is None else parse_rho(rho),
+            noise,
+            draw=0 if fresh else 1,
+            chosen=mechanism is not None,
+        )
 
     def _delta(self, delta: object) -> Delta:
-        if delta is None:
-            return NO_DELTA
         parsed = parse_delta(delta)
         is_free = self.measure is Measure.APPROXIMATE and self.limit is None  # in audits
         has_some = is_free or (self.limit is not None and self.limit.delta > 0)
@@ -226,26 +231,3 @@ class PrivacyBudget:
             raise QueryError("in a session that counts ρ give rho= for Gaussian noise.")
         if not share:
             raise MissingArgument("delta= is needed for Gaussian noise: delta=1e-7.")
-
-
-def _refuse_errors(more: ReleaseOptions) -> None:
-    """Of what is asked by its error the loss is solved for first: see `within`."""
-    if more.get("within") is not None:
-        raise QueryError(
-            "within= is for one answer at a time, whose error is one number. Give epsilon=, or ask "
-            "for each answer by itself."
-        )
-    known = ("confidence", "expected_rows", "at_most")
-    lonely = [name for name in known if more.get(name) is not None]
-    if lonely:
-        told = " A released answer tells its error at any confidence: .error(0.9)."
-        raise QueryError(
-            f"{lonely[0]}= goes with within=, as in count(within=20, confidence=0.95)."
-            f"{told if lonely[0] == 'confidence' else ''}"
-        )
-
-
-def _parse_fresh(fresh: object) -> bool:
-    if fresh is None or isinstance(fresh, bool):
-        return bool(fresh)
-    raise QueryError(f"fresh={quoted(fresh)} must be True or False.")

@@ -28,19 +28,16 @@ def scale_of(statistic: Statistic, law: Any) -> Any:
     """How wide noise is: in rows or ranks, or in the unit of the column; a dict by column where
     these differ. Of times it is a duration."""
     each = _scales(statistic, law)
-    is_one = all(scale == each[0] for scale in each)
-    return each[0] if is_one else dict(zip(_names(statistic, each), each, strict=True))
-
-
-def scale_in_words(statistic: Statistic, law: Any) -> str:
-    """The same, in a few characters."""
-    each = _scales(statistic, law)
-    return by_name(_names(statistic, each), list(map(format_value, each)))
-
-
-def _names(statistic: Statistic, each: Sequence[Any]) -> Sequence[Any]:
+    if all(scale == each[0] for scale in each):
+        return each[0]
     names = statistic.asked_columns
-    return names if len(names) == len(each) else range(len(each))
+    return dict(zip(names if len(names) == len(each) else range(len(each)), each, strict=True))
+
+
+def in_words(scale: Any) -> str:
+    """The same, in a few characters."""
+    each = scale if isinstance(scale, dict) else {None: scale}
+    return by_name(list(each), [format_value(value) for value in each.values()])
 
 
 def _scales(statistic: Statistic, law: Any) -> list[Any]:

@@ -6,30 +6,30 @@ import importlib
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import TracebackType
 from typing import Any, Unpack
 
-from ...engines.base import Engine
 from ...errors import MissingArgument, QueryError, SessionError, hide_internals, quoted
 from ...privacy.accounting.losses import (
     Delta,
     Epsilon,
     Loss,
     ReleaseOptions,
-    known_only,
     parse_delta,
     parse_epsilon,
 )
 from ...privacy.accounting.measures import Measure
+from ...privacy.accounting.shares import SharedLoss
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from ..query import Query
 from ..records import Record
-from ..release import release_all
+from ..release import Asked, release_all
 from ..session import current
 from ..unreleased import Unreleased
+from ..ways import Ways
 from . import split
 
 #: Losses are told in steps of this, and rounded up.
@@ -45,8 +45,8 @@ MOST_MOVED = 1000
 class PendingRelease:
     """What a batch will answer. ``.result()`` has it once the block has ended."""
 
-    def __init__(self, asked: Unreleased, epsilon: object, more: ReleaseOptions) -> None:
-        self._asked, self._epsilon, self._more = asked, epsilon, more
+    def __init__(self, asked: Unreleased, ways: Ways) -> None:
+        self._asked, self._ways = asked, ways
         self._record: Record | None = None
 
     @hide_internals
@@ -88,8 +88,8 @@ class Batch:
             )
         if not self._is_open:
             raise SessionError("this batch has ended: start another.")
-        known_only(more)
-        promised = PendingRelease(asked, None if epsilon is None else parse_epsilon(epsilon), more)
+        ways = Ways.read(None if epsilon is None else parse_epsilon(epsilon), more)
+        promised = PendingRelease(asked, ways)
         self._promised.append(promised)
         return promised
 
@@ -104,7 +104,7 @@ class Batch:
         self._is_open = False
         if kind is not None or not self._promised:
             return
-        given = [each._epsilon is not None for each in self._promised]
+        given = [each._ways.epsilon is not None for each in self._promised]
         if any(given) and not all(given):
             raise MissingArgument(
                 "give each release of a batch its epsilon=, or none of them: then all get the same."
@@ -117,10 +117,9 @@ class Batch:
         for promised, record in zip(self._promised, records, strict=True):
             promised._record = record
 
-    def _query(self, promised: PendingRelease, each: Epsilon | None) -> tuple[Query, Engine, bool]:
-        epsilon = promised._epsilon if each is None else each
-        asked = current().terms.asked(epsilon, **promised._more)
-        return promised._asked._query(asked, promised._asked._selects)
+    def _query(self, promised: PendingRelease, each: Epsilon | None) -> Asked:
+        ways = promised._ways if each is None else replace(promised._ways, epsilon=each)
+        return promised._asked._request.asked(ways.loss_request())
 
     def _largest(self) -> Epsilon:
         """The largest ε of each that the batch can pay, in so many steps."""
@@ -152,8 +151,8 @@ class Batch:
                 "that it can pay."
             )
         own = [query.loss(mechanism).epsilon for query, mechanism in asked]
-        shares = [each / sum(own) if each else Fraction(0) for each in own]
-        return [Loss(Epsilon(whole.epsilon * s), Delta(whole.delta * s)) for s in shares]
+        shared = SharedLoss(whole.epsilon, whole.delta)
+        return [shared.fraction(each / sum(own) if each else Fraction(0)).loss for each in own]
 
 
 @hide_internals

@@ -17,25 +17,16 @@ from ...errors import (
     quoted,
     warn_user,
 )
-from ...privacy.accounting.losses import (
-    Delta,
-    Epsilon,
-    ReleaseOptions,
-    Rho,
-    gives_loss,
-    parse_budget,
-    parse_delta,
-    parse_epsilon,
-    parse_rho,
-)
+from ...privacy.accounting.losses import ReleaseOptions, parse_budget
 from ...privacy.accounting.measures import LossRequest
+from ...privacy.accounting.shares import SharedLoss
 from .. import results
 from ..accuracy import possible
 from ..private import Private
 from ..records import Record, counted
 from ..release import release_all
-from ..session import current
 from ..unreleased import Unreleased
+from ..ways import Ways
 from . import split as splits
 
 #: A part is called by its column, None for all of them, and its statistic.
@@ -64,10 +55,10 @@ class ReleaseBundle(Private):
         *Guarantee*: differential privacy of the unit with the sum of the losses, which is epsilon
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
         """
-        with splits.share(epsilon, more) as (epsilon, more):
-            losses = split(self._shares, epsilon, **more)
-            queries = [p._query(a) for p, a in zip(self._unreleased.values(), losses, strict=True)]
-            released = dict(zip(self._unreleased, release_all(queries), strict=True))
+        with splits.share(Ways.read(epsilon, more)) as ways:
+            losses = zip(self._unreleased.values(), _divided(self._shares, ways), strict=True)
+            asked = [part._request.asked(loss) for part, loss in losses]
+            released = dict(zip(self._unreleased, release_all(asked), strict=True))
         records = possible.in_order(_counted(released), self._columns)
         combined = self._combine({name: each.estimate() for name, each in records.items()})
         for warned in dict.fromkeys(part._warning for part in self._unreleased.values()):
@@ -101,7 +92,8 @@ def bundle(
 ) -> Any:
     """The released answers if a loss is given, else the unreleased ones."""
     asked = ReleaseBundle(parts, tuple(shares[name] for name in parts), combine, columns)
-    return asked.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else asked
+    is_asked = Ways.read(epsilon, more).give_loss
+    return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
 def _counted(records: dict[Name, Record]) -> dict[Name, Record]:
@@ -119,31 +111,12 @@ def _title(name: Name) -> str:
     return statistic if column is None else f"{statistic} of {column}"
 
 
-def split(
-    shares: Sequence[Fraction], epsilon: object, **more: Unpack[ReleaseOptions]
-) -> list[LossRequest]:
-    """What each part may cost: exact shares, of which the last is all that is left."""
-    delta, rho = more.get("delta"), more.get("rho")
-    terms = current().terms
-    terms.asked(epsilon, **more)  # what can't be asked at all is refused in the caller's words
-    whole: dict[str, Fraction] = {}
-    if epsilon is not None:
-        whole["epsilon"] = parse_epsilon(epsilon)
-    if delta is not None:
-        whole["delta"] = parse_delta(delta)
-    if rho is not None:
-        whole["rho"] = parse_rho(rho)
-    kinds = {"epsilon": Epsilon, "delta": Delta, "rho": Rho}
-    asked, left = [], dict(whole)
-    for i, share in enumerate(shares):
-        part: dict[str, Any] = {}
-        for name, total in whole.items():
-            mine = left[name] if i == len(shares) - 1 else total * share
-            part[name] = kinds[name](mine)
-            left[name] -= mine
-        part.update({name: more[name] for name in ("mechanism", "fresh") if name in more})
-        asked.append(terms.asked(part.pop("epsilon", None), **part))
-    return asked
+def _divided(shares: Sequence[Fraction], ways: Ways) -> list[LossRequest]:
+    """What each part may cost."""
+    ways.loss_request()  # what can't be asked at all is refused in the caller's words
+    whole = SharedLoss.parse(ways.epsilon, ways.delta, ways.rho)
+    parts = map(whole.fraction, shares)
+    return [ways.priced(part.epsilon, part.rho, part.delta) for part in parts]
 
 
 def shares_of(names: Sequence[Name], weights: object) -> dict[Name, Fraction]:

@@ -20,7 +20,7 @@ from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ...privacy.mechanisms.base import Mechanism
 from .. import context
 from ..query import Query
-from ..records import PREVIEW, Record, record_of
+from ..records import PREVIEW, Record
 from . import split
 
 R = TypeVar("R")
@@ -62,7 +62,12 @@ class Preview:
         context.put(**self._outside or {})
 
     def add(
-        self, ledger: Ledger, query: Query, mechanism: Mechanism, draft: Entry, name: str
+        self,
+        ledger: Ledger,
+        query: Query,
+        mechanism: Mechanism,
+        draft: Entry,
+        record: Callable[[StoredRelease], Record],
     ) -> Record:
         """Note a release, and make a record of nothing that has its type and shape."""
         if self._is_over:
@@ -88,12 +93,12 @@ class Preview:
         self._entries.append(replace(draft, loss=loss, status=status))
         account.after = account.after.plus([((draft.source, draft.path), loss)])
         if before is not None:
-            return record_of(query, mechanism, before, name)
+            return record(before)
         self._is_blank = True
         dummy = mechanism.dummy_output(query.statistic.size)
         entry = replace(draft, loss=loss, status=PREVIEW)
         draw = query.asked.draw or self._next(ledger, draft.key)
-        return record_of(query, mechanism, StoredRelease(entry, dummy, draw), name)
+        return record(StoredRelease(entry, dummy, draw))
 
     def _next(self, ledger: Ledger, key: str) -> int:
         """Which draw of its query a fresh release is."""

@@ -6,9 +6,8 @@ import bisect
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
-from typing import cast
 
 from ...errors import (
     DPError,
@@ -24,53 +23,25 @@ from ...errors import (
 from ...privacy.accounting import conversions
 from ...privacy.accounting.losses import (
     LARGEST,
-    Delta,
-    Epsilon,
     Loss,
-    ReleaseOptions,
-    Rho,
-    gives_loss,
     parse_budget,
     parse_delta,
-    parse_rho,
 )
 from ...privacy.accounting.measures import Measure
+from ...privacy.accounting.shares import SharedLoss
 from ...rows.facts.units import whole_number
 from .. import context
 from ..session import current
+from ..ways import Ways
 
 #: More shares than this nobody asks for by hand.
 MOST = 100_000
 
 
-@dataclass(frozen=True)
-class _SharedLoss:
-    """What is shared, of which one of ε and ρ is given."""
-
-    epsilon: Epsilon | None
-    delta: Delta | None
-    rho: Rho | None
-
-    def fraction(self, share: Fraction) -> _SharedLoss:
-        """An exact part of it."""
-        return _SharedLoss(
-            None if self.epsilon is None else Epsilon(self.epsilon * share),
-            None if self.delta is None else Delta(self.delta * share),
-            None if self.rho is None else Rho(self.rho * share),
-        )
-
-    @property
-    def loss(self) -> Loss:
-        return Loss(self.epsilon or Epsilon(0), self.delta or Delta(0), self.rho or Rho(0))
-
-    def __str__(self) -> str:
-        return str(self.loss)
-
-
 class Split:
     """A loss in shares: see `split`. In its block each release takes the next share."""
 
-    def __init__(self, whole: _SharedLoss, parts: Sequence[Fraction]) -> None:
+    def __init__(self, whole: SharedLoss, parts: Sequence[Fraction]) -> None:
         self._whole = whole
         self._fractions = tuple(parts)
         self._free = list(range(len(parts)))
@@ -149,19 +120,16 @@ class Split:
         with self._lock:
             bisect.insort(self._free, number)
 
-    def filled(self, number: int, more: ReleaseOptions) -> tuple[object, ReleaseOptions]:
+    def filled(self, number: int, ways: Ways) -> Ways:
         """The loss of a share, with what else a release says."""
-        part = self._whole.fraction(self._fractions[number])
-        said: dict[str, object] = {**more, "rho": part.rho}
-        if part.delta is not None:
-            own = more.get("delta")
-            if own is not None and parse_delta(own) > part.delta:
-                raise QueryError(
-                    f"delta={quoted(own)} is more than the {part.delta} of its share in this "
-                    "split. Leave delta= out, or give the split more."
-                )
-            said["delta"] = part.delta if own is None else own
-        return part.epsilon, cast(ReleaseOptions, said)
+        part, own = self._whole.fraction(self._fractions[number]), ways.delta
+        if part.delta is not None and own is not None and parse_delta(own) > part.delta:
+            raise QueryError(
+                f"delta={quoted(own)} is more than the {part.delta} of its share in this split. "
+                "Leave delta= out, or give the split more."
+            )
+        delta = part.delta if own is None else own
+        return replace(ways, epsilon=part.epsilon, rho=part.rho, delta=delta)
 
     def __repr__(self) -> str:
         return f"<split of {self._whole} into {len(self._fractions)}, {self.left} left>"
@@ -188,16 +156,16 @@ def inside() -> Iterator[bool]:
 
 
 @contextmanager
-def share(epsilon: object, more: ReleaseOptions) -> Iterator[tuple[object, ReleaseOptions]]:
+def share(ways: Ways) -> Iterator[Ways]:
     """What a release may cost: what it says, or in a split the next share.
 
     A share is taken unless the release was refused; whatever else stopped it, it may be charged.
     """
     split = running()
     if split is None:
-        yield epsilon, more
+        yield ways
         return
-    if gives_loss(epsilon, more):
+    if ways.give_loss:
         raise QueryError(
             "in a split no release says a loss of its own: it takes one of "
             f"{len(split._fractions)} shares. Leave epsilon= (or rho=, within=) out here, or "
@@ -205,7 +173,7 @@ def share(epsilon: object, more: ReleaseOptions) -> Iterator[tuple[object, Relea
         )
     number = split.take()
     try:
-        yield split.filled(number, more)
+        yield split.filled(number, ways)
     except (ReleaseFailed, InternalError, StoreError):
         raise
     except DPError:
@@ -214,13 +182,11 @@ def share(epsilon: object, more: ReleaseOptions) -> Iterator[tuple[object, Relea
 
 
 @contextmanager
-def program(
-    epsilon: object, more: ReleaseOptions, has_begun: Callable[[], bool]
-) -> Iterator[tuple[object, ReleaseOptions]]:
+def program(ways: Ways, has_begun: Callable[[], bool]) -> Iterator[Ways]:
     """What a program of releases may cost: what it says, or one share for all of it. In its block
     no split runs, and once it has begun it keeps its share, whatever stops it."""
     stopped: DPError | None = None
-    with share(epsilon, more) as said:
+    with share(ways) as said:
         try:
             with context.within(split=None):
                 yield said
@@ -277,11 +243,7 @@ def split(
             "a split shares either epsilon= or rho=: dp.split(epsilon=1, into=4)."
         )
     parts = _fractions(into, weights)
-    whole = _SharedLoss(
-        None if epsilon is None else parse_budget(epsilon),
-        None if delta is None else parse_delta(delta),
-        None if rho is None else parse_rho(rho),
-    )
+    whole = SharedLoss.parse(epsilon, delta, rho)
     for part in map(whole.fraction, (min(parts), max(parts))):
         current().terms.asked(part.epsilon, rho=part.rho, delta=part.delta)
     return Split(whole, parts)

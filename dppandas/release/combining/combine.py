@@ -18,6 +18,7 @@ from ..query import Query
 from ..records import Record, refine_by
 from ..release import release
 from ..session import current, made_tables
+from ..ways import Ways
 from . import same_rows
 from .looks import bought, joined, was_stopped
 
@@ -116,14 +117,15 @@ def refine(
         raise QueryError(
             "in a split no release says a loss of its own, as refine does: refine outside."
         )
-    _check_goal(epsilon, until, looks, more.get("within"))
+    ways = Ways.read(epsilon, more)
+    _check_goal(ways, until, looks)
     before = _record(result)
     _check([before])
     query, engine = _again(before._query, before.ledger)
     if until is None:
-        asked = current().terms.asked(epsilon, **more)
+        asked = ways.loss_request()
         return results.released_value(_once_more(before, query, engine, asked))
-    return results.released_value(bought(before, query, engine, until, looks, more))
+    return results.released_value(bought(before, query, engine, until, looks, ways))
 
 
 def _once_more(before: Record, query: Query, engine: Engine, asked: LossRequest) -> Record:
@@ -144,15 +146,15 @@ def _record(answer: Any) -> Record:
     return answer if isinstance(answer, Record) else results.record(answer)
 
 
-def _check_goal(epsilon: object, until: object, looks: object, within: object) -> None:
-    if until is None and within is not None:
+def _check_goal(ways: Ways, until: object, looks: object) -> None:
+    if until is None and ways.within is not None:
         raise QueryError(
-            f"within={quoted(within)}: to buy until an error suffices, say until=, which fixes its "
-            "looks beforehand."
+            f"within={quoted(ways.within)}: to buy until an error suffices, write until=, which "
+            "fixes its looks beforehand."
         )
     if until is None and looks is not None:
         raise QueryError("looks= goes with until=, as in refine(until=10, looks=3).")
-    if until is not None and epsilon is not None:
+    if until is not None and (ways.give_loss or ways.expected_rows is not None):
         raise QueryError(
             "until= finds the losses of all looks: leave epsilon=, rho= and within= out."
         )

@@ -18,10 +18,7 @@ from ...privacy.accounting.losses import (
     LARGEST,
     Epsilon,
     Loss,
-    LossOptions,
-    ReleaseOptions,
     Rho,
-    known_only,
     parse_budget,
 )
 from ...privacy.accounting.measures import LossRequest
@@ -36,6 +33,7 @@ from ..query import Query
 from ..records import Record, registered
 from ..release import release
 from ..target_error import TargetError
+from ..ways import Ways
 
 #: How many looks there are, if nobody says so, and at most: each costs as much as all before it.
 LOOKS, MOST = 3, 12
@@ -71,11 +69,11 @@ class LookPlan(TargetError):
 
 
 def bought(
-    before: Record, query: Query, engine: Engine, until: object, looks: object, more: ReleaseOptions
+    before: Record, query: Query, engine: Engine, until: object, looks: object, ways: Ways
 ) -> Record:
     """What some looks at a query tell together, planned by an answer to it."""
-    plan, rest, most = _planned(before, query, until, looks, more)
-    first = plan.solved(lambda asked: replace(query, asked=asked), **rest)
+    plan = _planned(before, query, until, looks, ways)
+    first = plan.solved(lambda asked: replace(query, asked=asked), ways)
     if first.draw and _suffices(before, plan):  # unless a fresh one is asked for
         return before
     series = (plan.within, plan.confidence, *((p._query.key, p.draw) for p in before.components))
@@ -84,6 +82,7 @@ def bought(
     begun: list[Record] = []
 
     def allowed(loss: Loss) -> None:
+        most = plan.at_most
         if most is not None and (price.rho or price.epsilon) > most:
             raise QueryError(
                 f"until={plan._said(plan.within)} may cost {price}, more than at_most={most}. "
@@ -106,16 +105,8 @@ def bought(
         raise _cannot_afford(error, plan, price, kept) from None
 
 
-def _planned(
-    before: Record, query: Query, until: object, looks: object, more: ReleaseOptions
-) -> tuple[LookPlan, LossOptions, Epsilon | None]:
-    """From arguments: what is wanted, how it is paid for, and the most that may be."""
-    known_only(more)
-    others = ("rho", "within", "expected_rows")
-    if any(more.get(name) is not None for name in others):
-        raise QueryError(
-            "until= finds the losses of all looks: leave epsilon=, rho= and within= out."
-        )
+def _planned(before: Record, query: Query, until: object, looks: object, ways: Ways) -> LookPlan:
+    """From arguments: what is wanted, and the most that it may cost."""
     statistic = query.statistic
     if statistic.layout.is_mixed:
         raise QueryError("numbers and times have no error in common: ask them one by one.")
@@ -126,18 +117,17 @@ def _planned(
             "what until= costs follows from the answer that it begins with, and this one was made "
             "of nothing by a preview: release that first."
         )
-    said, most = more.get("confidence"), more.get("at_most")
+    said, most = ways.confidence, ways.at_most
     ruler = None if statistic.in_ranks else statistic.layout.ruler
-    plan = LookPlan(
+    return LookPlan(
         target_error.goal_of(until, ruler, query.what, "until"),
         expected.CONFIDENCE if said is None else expected.parse_confidence(said),
         None,
         ruler,
+        None if most is None else parse_budget(most, "at_most"),
         known=before._noisy,
         looks=1 if is_public else number,
     )
-    rest: Any = {k: v for k, v in more.items() if k in LossOptions.__annotations__}
-    return plan, rest, None if most is None else parse_budget(most, "at_most")
 
 
 def _is_public(query: Query) -> bool:

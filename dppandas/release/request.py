@@ -1,0 +1,81 @@
+"""A question of private rows, before anybody says what its answer may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..errors import BudgetExceeded, LineageError
+from ..privacy.accounting.measures import LossRequest
+from ..rows import expressions
+from ..rows.expressions import Expression
+from ..statistics import Statistic
+from . import target_error
+from .blocks import split
+from .private import Table
+from .query import Query
+from .records import Record, among
+from .release import Asked, release_all
+from .ways import Ways
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Which statistic is asked of which rows of a table. Making one checks all that is asked."""
+
+    table: Table
+    where: Expression | None
+    statistic: Statistic
+    what: str  # in words, for the ledger
+    select: int = 0  # how many labels to select; 0: release the numbers
+
+    def __post_init__(self) -> None:
+        facts = self.table.source.facts
+        if self.where is not None:
+            expressions.check(self.where, facts, truth=True)
+        seen: dict[tuple[int, bool], Expression] = {}
+        for expression in self.statistic.expressions():
+            expressions.check(expression, facts, seen=seen)
+        for operand, wanted in self.statistic.needed():
+            expressions.need(operand, wanted, facts, self.what)
+
+    def selecting(self, number: int, what: str) -> Request:
+        """The labels of the largest entries, in place of the numbers."""
+        comparable = self.statistic.comparable()
+        return replace(self, statistic=comparable, what=f"{what} of {self.what}", select=number)
+
+    def query(self, asked: LossRequest) -> Query:
+        """The same at a loss."""
+        table, statistic = self.table, self.statistic.adapted_to(asked)
+        if table.refusal:
+            raise LineageError(table.refusal)
+        return Query(
+            table.source, self.where, statistic, asked, self.what, self.select,
+            table.branches, table.path,
+        )  # fmt: skip
+
+    def completed(self, ways: Ways) -> Ways:
+        """With the δ that was given when this was asked."""
+        delta = getattr(self.statistic, "delta", None)
+        return replace(ways, delta=delta) if delta and ways.delta is None else ways
+
+    def record(self, ways: Ways) -> Record:
+        """The record of its answer. In a split it takes the next share."""
+        with split.share(self.completed(ways)) as shared:
+            if shared.within is not None:
+                return self._near_enough(shared)
+            return release_all([self.asked(shared.loss_request())])[0]
+
+    def asked(self, loss: LossRequest) -> Asked:
+        """What is released: the query, and what reads its rows."""
+        return self.query(loss), self.table.engine, self.table.row_level_declared
+
+    def _near_enough(self, ways: Ways) -> Record:
+        """The record of an answer whose error is small enough."""
+        schema = self.table.source.schema
+        goal = target_error.parsed(ways, self.statistic, self.what, schema)
+        asked = query, *_ = self.asked(goal.solved(self.query, ways))
+        try:
+            (record,) = release_all([asked], allowed=lambda loss: goal.check(query, loss))
+        except BudgetExceeded as error:
+            raise goal.cannot_afford(error, self.query, query.asked) from None
+        return among(record, goal.rows)

@@ -1,0 +1,70 @@
+"""What a call says of its loss: read here, whoever was asked, and nowhere else."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import QueryError
+from ..privacy.accounting.measures import LossRequest
+from .session import current
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What a call says of its loss, as the caller wrote it: see `ReleaseOptions`."""
+
+    epsilon: object = None
+    rho: object = None
+    delta: object = None
+    mechanism: object = None
+    fresh: object = None
+    within: object = None
+    confidence: object = None
+    expected_rows: object = None
+    at_most: object = None
+
+    @classmethod
+    def read(cls, epsilon: object, more: Mapping[str, object]) -> Ways:
+        """From a call's arguments. Misspelt names are refused: they would be charged for, and do
+        nothing."""
+        known = list(cls.__dataclass_fields__)
+        for name in more:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f" Did you mean {near[0]}=?" if near else ""
+                raise QueryError(
+                    f"got an unexpected keyword argument {name!r}.{hint} A release takes "
+                    f"{', '.join(known)}. What is asked, such as bounds= and keys=, belongs to the "
+                    "question itself."
+                )
+        return cls(epsilon, **more)
+
+    @property
+    def give_loss(self) -> bool:
+        """Whether they say what the call may cost, so that it is answered now."""
+        return any(each is not None for each in (self.epsilon, self.rho, self.within))
+
+    def loss_request(self) -> LossRequest:
+        """What a release may cost in the running session, or why it may not."""
+        if self.within is not None:
+            raise QueryError(
+                "within= is for one answer at a time, whose error is one number. Give epsilon=, or "
+                "ask for each answer by itself."
+            )
+        for name in ("confidence", "expected_rows", "at_most"):
+            if getattr(self, name) is not None:
+                other = " A released answer tells its error at any confidence: .error(0.9)."
+                raise QueryError(
+                    f"{name}= goes with within=, as in count(within=20, confidence=0.95)."
+                    f"{other if name == 'confidence' else ''}"
+                )
+        return self.priced(self.epsilon, self.rho, self.delta)
+
+    def priced(self, epsilon: object, rho: object, delta: object) -> LossRequest:
+        """The same at another loss; what else they say stays."""
+        terms = current().terms
+        return terms.asked(
+            epsilon, rho=rho, delta=delta, mechanism=self.mechanism, fresh=self.fresh
+        )
