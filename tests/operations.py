@@ -435,7 +435,7 @@ EVERY = [*OPERATIONS, *SELECTIONS]
 
 def integers(unreleased: dp.Unreleased, engine: Any) -> Any:
     """The exact integers that an engine finds for an unreleased answer: what noise is added to."""
-    where, statistic = unreleased._where, unreleased._statistic
+    where, statistic = unreleased._request.where, unreleased._statistic
     branches = range(unreleased._table.branches)
 
     def row_pass(branch_kernel: Any, empty: Any) -> Any:

@@ -31,16 +31,16 @@ def keys(name: str, session: str) -> list[str]:
     """Of all that an operation would release, in order: nothing is charged, drawn or read."""
     found: list[str] = []
     release = importlib.import_module("dppandas.release.release")
-    prepared = release._prepared
+    planned = release._planned
 
     def spied(running: Any, query: Any, *more: Any) -> Any:
         found.append(query.key)
-        return prepared(running, query, *more)
+        return planned(running, query, *more)
 
     anew(**SESSIONS[session])
     dp.allow_experimental()
     people = dp.protect(SCHEMA.copy(), "golden", unit="owner", max_rows=3, version="1")
-    release._prepared = spied
+    release._planned = spied
     try:
         with warnings.catch_warnings(), dp.preview():
             warnings.simplefilter("ignore")
@@ -48,7 +48,7 @@ def keys(name: str, session: str) -> list[str]:
     except dp.QueryError as refused:  # an operation that this session doesn't have
         found.append(type(refused).__name__)
     finally:
-        release._prepared = prepared
+        release._planned = planned
         dp.reset()
     return found
 

@@ -9,7 +9,7 @@ from ..privacy.accounting.measures import LossRequest
 from ..rows import expressions
 from ..rows.expressions import Expression
 from ..statistics import Statistic
-from . import target_error
+from .accuracy import target_error
 from .blocks import split
 from .private import Table
 from .query import Query

@@ -26,13 +26,12 @@ from ...privacy.accuracy.combined import NoiseAtLook
 from ...privacy.sampling import entropy
 from ...rows.facts.units import whole_number
 from ...statistics import Statistic
-from .. import target_error
-from ..accuracy import expected, units
+from ..accuracy import expected, target_error, units
+from ..accuracy.target_error import TargetError
 from ..blocks import preview
 from ..query import Query
 from ..records import Record, registered
 from ..release import release
-from ..target_error import TargetError
 from ..ways import Ways
 
 #: How many looks there are, if nobody says so, and at most: each costs as much as all before it.

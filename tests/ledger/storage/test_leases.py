@@ -287,7 +287,9 @@ def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
     p = people()
 
     def ask(numbers: list[int]) -> Any:
-        losses = [p.query(f"a > {i}").count()._query(running.terms.asked(1), None) for i in numbers]
+        losses = [
+            p.query(f"a > {i}").count()._request.asked(running.terms.asked(1)) for i in numbers
+        ]
         return [each.estimate() for each in release.release_all(losses)]
 
     forth, back = list(range(12)), list(range(11, -1, -1))
@@ -300,7 +302,7 @@ def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
 
 def test_equal_queries_of_one_call_are_one_draw(running: dp.Session) -> None:
     p = people()
-    asked = [p.count()._query(running.terms.asked(1), None)] * 3
+    asked = [p.count()._request.asked(running.terms.asked(1))] * 3
     records = release.release_all(asked)
     assert len({record.estimate() for record in records}) == 1
     assert {record.number for record in records} == {1}

@@ -245,7 +245,7 @@ def test_noise_and_errors_are_in_the_unit_of_the_column(name: str) -> None:
         assert record.scale == (
             scale if isinstance(scale, dict) else pytest.approx(scale, rel=1e-6)
         )
-    words = units.scale_in_words(record.statistic, record._law)
+    words = units.in_words(record.scale)
     assert f", scale {words}, " in str(record)
     assert dp.ledger().charges()[-1].scale == words
 

@@ -56,7 +56,7 @@ def exact_delta(scales: list[Fraction], epsilon: float) -> float:
 def test_what_a_batch_costs_is_the_exact_loss_and_hardly_more(number: int) -> None:
     delta = Delta("1e-3")
     p = people()
-    queries = [p.query(f"x > {i}").count()._query(_asked("0.1"))[0] for i in range(number)]
+    queries = [p.query(f"x > {i}").count()._request.query(_asked("0.1")) for i in range(number)]
     pairs = [(query, query.mechanism()) for query in queries]
     loss = batch.composed(pairs, delta)
     scales = [mechanism.scale for _, mechanism in pairs]

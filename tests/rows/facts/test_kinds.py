@@ -25,6 +25,7 @@ from dppandas.columns.accessors import TextMethods, TimeMethods
 from dppandas.frames import tables
 from dppandas.frames.groupby import PrivateGroupBy
 from dppandas.ledger import canonical
+from dppandas.release.request import Request
 from dppandas.rows.facts import kinds
 from dppandas.statistics import REGISTRY
 
@@ -166,7 +167,7 @@ def test_declared_kinds_are_part_of_keys_and_of_names_of_parts() -> None:
     for one, other in ((plain, told), objects):
         texts = [canonical.text(p["x"].value_counts(keys=["1"])._statistic) for p in (one, other)]
         assert texts[0] != texts[1]
-    other = [p["y"].count()._query(dp.session().terms.asked(1))[0].key for p in (plain, told)]
+    other = [p["y"].count()._request.query(dp.session().terms.asked(1)).key for p in (plain, told)]
     assert other[0] == other[1]
     names = [p.partition("x", keys=["1"])["1"]._table.path[0].partition for p in (plain, told)]
     assert names[0] != names[1]
@@ -178,7 +179,7 @@ def test_kinds_of_dtypes_are_part_of_no_key() -> None:
         dp.reset()
         p = dp.protect(pd.DataFrame({"x": pd.Series(["1", "2"], dtype=dtype)}), "d")
         asked = p[p["x"] == "1"].count()
-        keys.append(asked._query(dp.session().terms.asked(1))[0].key)
+        keys.append(asked._request.query(dp.session().terms.asked(1)).key)
         titles.append((repr(asked), repr(p), p._repr_html_()))
     assert keys[0] == keys[1]
     assert titles[0] == titles[1]
@@ -817,14 +818,14 @@ OF_FUNCTIONS = {
 
 def test_no_statistic_is_missing_from_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: set[str] = set()
-    asked = dp.Unreleased.__post_init__
+    asked = Request.__post_init__
 
     def note(self: Any) -> None:
-        seen.add(type(self._statistic).__name__)
-        seen.add(type(getattr(self._statistic, "inner", None)).__name__)
+        seen.add(type(self.statistic).__name__)
+        seen.add(type(getattr(self.statistic, "inner", None)).__name__)
         asked(self)
 
-    monkeypatch.setattr(dp.Unreleased, "__post_init__", note)
+    monkeypatch.setattr(Request, "__post_init__", note)
     for row in MATRIX.values():
         answer(row, next(case for kind, case in CASES.items() if kind in row.answered))
     assert {each.__name__ for each in REGISTRY} - seen - OF_FUNCTIONS == set()

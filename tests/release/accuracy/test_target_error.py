@@ -33,8 +33,8 @@ from scipy import stats
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.privacy.accounting.losses import LARGEST, SMALLEST, Loss
-from dppandas.release import release, target_error
-from dppandas.release.accuracy import expected
+from dppandas.release import release
+from dppandas.release.accuracy import expected, target_error
 from dppandas.release.query import Query
 
 N = 300
@@ -112,13 +112,13 @@ class Asking:
 def queries(monkeypatch: pytest.MonkeyPatch) -> list[Query]:
     """What is released, query by query."""
     seen: list[Query] = []
-    prepared = release._prepared
+    planned = release._planned
 
     def spy(running: Any, query: Query, *rest: Any) -> Any:
         seen.append(query)
-        return prepared(running, query, *rest)
+        return planned(running, query, *rest)
 
-    monkeypatch.setattr(release, "_prepared", spy)
+    monkeypatch.setattr(release, "_planned", spy)
     return seen
 
 

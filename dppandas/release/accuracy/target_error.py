@@ -20,23 +20,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import BudgetExceeded, MissingArgument, QueryError, quoted
-from ..privacy.accounting.losses import (
+from ...errors import BudgetExceeded, MissingArgument, QueryError, quoted
+from ...privacy.accounting.losses import (
     LARGEST,
     SMALLEST,
     Epsilon,
     Loss,
     parse_budget,
 )
-from ..privacy.accounting.measures import LossRequest, Measure
-from ..rows.facts.kinds import Schema
-from ..rows.facts.spans import Ruler
-from ..rows.values import canonical
-from ..statistics import Statistic
-from .accuracy import expected
-from .query import Query
-from .session import current
-from .ways import Ways
+from ...privacy.accounting.measures import LossRequest, Measure
+from ...rows.facts.kinds import Schema
+from ...rows.facts.spans import Ruler
+from ...rows.values import canonical
+from ...statistics import Statistic
+from ..query import Query
+from ..session import current
+from ..ways import Ways
+from . import expected
 
 #: Losses of three digits, at most 1 % above what would be enough: so many lie between a power of
 #: ten and the next.
