@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 import dppandas as dp
+from dppandas import errors
+from dppandas.release.private import Private
 
 HOUSE = Path(dp.__file__).parent
 MODULES = {
@@ -267,3 +269,43 @@ def test_the_error_tree_is_drawn(name: str) -> None:
     drawing = inspect.getdoc(inspect.getmodule(dp.DPError)) or ""
     assert issubclass(getattr(dp, name), dp.DPError)
     assert name in drawing
+
+
+# --- what a caller meets --------------------------------------------------------------------------
+
+BUDGET = re.compile(r"[Nn]othing (was|has been|is) (computed|charged|released|changed|spent)")
+
+
+def test_what_became_of_the_budget_is_said_by_errors_alone() -> None:
+    """Else it could be said twice, or where something was charged."""
+    saying = {
+        name
+        for name, tree in TREES.items()
+        for raised in ast.walk(tree)
+        if isinstance(raised, ast.Raise)
+        for each in ast.walk(raised)
+        if isinstance(each, ast.Constant) and BUDGET.search(str(each.value))
+    }
+    assert saying == set()
+
+
+def private_kinds(kind: type = Private) -> Iterator[type]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from private_kinds(each)
+
+
+#: What makes an object, and what hands out another without looking at anything.
+SILENT = {"__init__", "dt", "str", "columns", "__setattr__", "__delattr__"}
+
+
+def test_whatever_a_caller_can_call_of_private_objects_hides_its_frames() -> None:
+    loud = {
+        f"{kind.__name__}.{name}"
+        for kind in private_kinds()
+        for name, method in vars(kind).items()
+        if (not name.startswith("_") or name.startswith("__")) and name not in SILENT
+        for function in [getattr(method, "fget", getattr(method, "__func__", method))]
+        if inspect.isfunction(function) and function.__code__ is not errors._CALLED
+    }
+    assert loud == set()

@@ -328,6 +328,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         return self._new(TimePart(self._operand, "normalize"))
 
     @property
+    @hide_internals
     def date(self) -> C:
         """The day, as a time at midnight without a zone."""
         return self._new(TimePart(self._operand, "date"))

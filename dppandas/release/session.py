@@ -247,7 +247,7 @@ def session(
     """
     slot = here().slot
     if slot.is_over:
-        raise SessionError("this context belonged to an audit that has ended; nothing was charged.")
+        raise SessionError("this context belonged to an audit that has ended.")
     if strict is not None and not isinstance(strict, bool):
         raise SessionError(f"strict={quoted(strict)} must be True or False.")
     terms = PrivacyBudget.parse(epsilon, delta, rho, delta_releases, accounting)
@@ -316,9 +316,9 @@ def releasing() -> Session:
     if slot.refused:
         runs = "" if found.budget is None else f", such as the running one's ({found.terms})"
         raise SessionError(
-            "the last dp.session(…) was refused, and nothing is released in a session that you did "
-            f"not ask for. Say dp.session(…) with terms that can be met{runs}, or dp.reset() to "
-            f"begin without. What was refused, and why: {slot.refused}"
+            "the last dp.session(…) was refused, and answers in another session than you asked for "
+            f"are refused too. Call dp.session(…) with terms that can be met{runs}, or dp.reset() "
+            f"to begin without. What was refused, and why: {slot.refused}"
         )
     return found
 

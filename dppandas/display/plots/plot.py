@@ -191,10 +191,10 @@ def _axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:
         return list(made.reshape(-1))
     given = list(np.asarray(ax, dtype=object).reshape(-1))
     if not all(hasattr(each, "errorbar") for each in given):
-        raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes. Nothing was computed.")
+        raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes.")
     if len(given) != len(panels):
         raise QueryError(
             f"this takes {len(panels)} Axes, and ax= has {len(given)}: leave ax= out, or make them "
-            f"by plt.subplots({len(panels)}). Nothing was computed."
+            f"by plt.subplots({len(panels)})."
         )
     return given

@@ -63,7 +63,7 @@ class SqliteStore(Connected):
             self.close()
             raise SessionError(
                 f"the ledger {str(self.path)!r} has a budget of {self.terms}, not {terms}. Go on "
-                "with it by dp.session(store=…) alone, or choose another file. Nothing was changed."
+                "with it by dp.session(store=…) alone, or choose another file."
             )
 
     # what a Store does
