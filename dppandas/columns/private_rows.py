@@ -38,7 +38,7 @@ class PrivateTable(Private):
             if name not in self._table.levels:
                 raise
             raise UnknownColumn(
-                f"{error} {quoted(name)} is of the index, which has no part in answers: start from "
+                f"{error.reason} {quoted(name)} is of the index, which has no part in answers: start from "
                 "df.reset_index()."
             ) from None
 

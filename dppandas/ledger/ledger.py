@@ -316,7 +316,8 @@ readers, .json for programs, .csv for a table.
     def _refuse_if_closed(self) -> None:
         if self._closed:
             raise SessionError(
-                "the session of this ledger was ended by dp.reset(). Start again with dp.session(epsilon=…)."
+                "the session of this ledger was ended by dp.reset(). Start again with "
+                "dp.session(epsilon=…)."
             )
 
     def _check(self, drafts: Sequence[Entry], after: Loss) -> None:

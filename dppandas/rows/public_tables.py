@@ -54,7 +54,7 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
     except QueryError as error:
         raise QueryError(
             f"the key {', '.join(map(str, names))} of the public table must be unique and not "
-            f"missing: {error}"
+            f"missing: {error.reason}"
         ) from None
     same = [name for name, own in zip(names, left, strict=True) if name == own]
     others = [name for name in right.columns if name not in same]

@@ -57,7 +57,7 @@ class ProgramBudget:
         except QueryError as error:
             raise QueryError(
                 f"of {self.whole} its cheapest release would get {float(least):.3g}, and that is "
-                f"too little: ask for more. {error}"
+                f"too little: ask for more. {error.reason}"
             ) from None
 
     def spend(self, name: str, amount: Fraction, ask: Callable[..., T]) -> T:

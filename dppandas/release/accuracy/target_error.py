@@ -136,7 +136,7 @@ class TargetError:
             raise
         except QueryError as error:
             raise QueryError(
-                f"within= can't be promised for {query.what}: {error} Give epsilon= instead."
+                f"within= can't be promised for {query.what}: {error.reason} Give epsilon= instead."
             ) from None
 
     def check(self, query: Query, loss: Loss) -> None:

@@ -133,7 +133,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     try:
         labels = tuple(islice((public(label) for label in value), MOST_KEYS + 1))
     except QueryError as error:
-        raise QueryError(f"{example}; {error}") from None
+        raise QueryError(f"{example}; {error.reason}") from None
     except TypeError:  # an array of no dimension
         raise QueryError(f"{example}; not {quoted(value)}.") from None
     if not labels:

@@ -168,7 +168,7 @@ def test_each_column_asked_has_an_error_of_its_own(ask: Callable[[Any], Any], to
     # widths are 1 to 1,000, and so are the errors: one for all would be that of the widest
     assert errors["income"] > 100 * errors["age"]
     (entry,) = dp.ledger().charges()
-    said = told.format(*(units.brief(error) for error in errors))
+    said = told.format(*(units.format_value(error) for error in errors))
     assert entry.known_error == said
     assert f"{said} (95 %)" in str(dp.record(result))
 
@@ -178,7 +178,7 @@ def test_by_group_errors_are_told_from_the_smallest_to_the_largest() -> None:
     people = dp.protect(df, name="uneven", domain={**BOUNDS, "sex": KEYS})
     means = people.groupby("sex")["age"].mean(epsilon=2)
     errors = dp.record(means).error()
-    least, most = (units.brief(each) for each in (min(errors), max(errors)))
+    least, most = (units.format_value(each) for each in (min(errors), max(errors)))
     assert dp.ledger().charges()[-1].known_error == f"± {least} to {most}"
 
 
