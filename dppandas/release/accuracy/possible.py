@@ -150,7 +150,7 @@ class _FigureOrder:
         return self._known[name][entry]
 
     def order(self) -> None:
-        """See the module."""
+        """Apply the order that the module's docstring describes."""
         if (self._get("count") or 0) < 0:
             name, entry = self._figures.places["count"]
             self._numbers[name][entry] = 0

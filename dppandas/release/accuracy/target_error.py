@@ -145,8 +145,8 @@ class TargetError:
         if self._is_tiny(query):
             raise QueryError(
                 f"within={self._said(self.within)} of {query.what} is less than one: it asks for "
-                f"the exact count, and would cost {loss}. {self._meant(query)} The least is "
-                "within=1; to have it more exactly, give epsilon=."
+                f"the exact count, and would cost {loss}. {self._meant(query)} The smallest is "
+                "within=1; for a more exact count give epsilon=."
             )
         price = loss.rho or loss.epsilon
         if self.at_most is not None and price > self.at_most:

@@ -22,25 +22,25 @@ def check_same_rows(parts: Sequence[Record]) -> None:
 
 
 def check_once(parts: Sequence[Record]) -> None:
-    """Refuse a release that is there twice: what is known once isn't surer by counting it again."""
+    """Refuse a release that is given twice: it tells nothing new the second time."""
     seen: set[tuple[int, float]] = set()
     for part in parts:
         release = part.number, part.time
         if release in seen and not part.preview:  # which has no number yet
             raise QueryError(
-                f"release {part.number}, '{part.query}', is given twice, and what is known once "
-                "isn't surer by counting it again. An equal query gives the same release again; "
-                "fresh=True draws another, as does .refine(epsilon=…)."
+                f"release {part.number}, '{part.query}', is given twice, which makes the answer no "
+                "surer. An equal query gives the same release again; fresh=True draws another, as "
+                "does .refine(epsilon=…)."
             )
         seen.add(release)
 
 
 def check_real(part: Record) -> None:
-    """Refuse what a preview made of nothing, but in a preview."""
+    """Refuse the placeholders of a preview, unless this is a preview too."""
     if part.preview and preview.running() is None:
         raise QueryError(
-            f"'{part.query}' was previewed and not answered: what a preview gives is made of "
-            "nothing. Ask it again, outside of dp.preview()."
+            f"'{part.query}' was previewed and not answered: a preview reads no data. Ask it "
+            "again, outside of dp.preview()."
         )
 
 
@@ -75,16 +75,16 @@ _SAME_ROWS: list[Alike] = [
     (
         lambda part: part.ledger,
         lambda a, b: (
-            f"these releases of {a.source!r} are in two ledgers, which may use other rows: a "
-            "session without store= has a ledger of its own. Ask both in one session, or give "
+            f"these releases of {a.source!r} are in two ledgers, which may have used different rows: "
+            "without store= each session has its own ledger. Ask both in one session, or give "
             "dp.session a store=."
         ),
     ),
     (
         lambda part: part.unit,
         lambda a, b: (
-            f"'{a.query}' protects {a.unit}, and '{b.query}' {b.unit}: other rows may have been "
-            "used. Ask both of the source as it is protected now."
+            f"'{a.query}' protects {a.unit}, and '{b.query}' {b.unit}, so they may have used "
+            "different rows. Ask both of the source as it is protected now."
         ),
     ),
     (
@@ -100,9 +100,9 @@ _SAME_ROWS: list[Alike] = [
 def _check_known(part: Record) -> None:
     if part.lineage != "verified":
         raise QueryError(
-            f"the lineage of '{part.query}' is {part.lineage}: that two releases are of the same "
-            "rows can't be known. Ask the private frame that dp.protect returns, by its own "
-            "verbs."
+            f"the lineage of '{part.query}' is {part.lineage}, so nobody can check that two "
+            "releases are of the same rows. Use the private frame that dp.protect returns, and its "
+            "own methods."
         )
     if not part._query.rows:
         raise QueryError(
