@@ -731,14 +731,11 @@ def p() -> Any:
 
 
 KINDS: dict[str, Verb] = {
-    "frame": lambda p: p,
-    "column": lambda p: p["age"],
-    "groups": lambda p: p.groupby("city"),
+    "frame": lambda p: p, "column": lambda p: p["age"], "groups": lambda p: p.groupby("city"),
     "a column of groups": lambda p: p.groupby("city")["age"],
-    "rows for each unit": lambda p: p.per_unit(),
-    "texts": lambda p: p["city"].str,
+    "rows for each unit": lambda p: p.per_unit(), "texts": lambda p: p["city"].str,
     "times": lambda p: p["city"].dt,
-}
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

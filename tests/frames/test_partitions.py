@@ -577,6 +577,7 @@ def test_no_unit_moves_more_than_the_ledger_says(
 
 # --- an auditor's look ----------------------------------------------------------------------------
 
+
 @contextmanager
 def answering(answers: list[int]) -> Iterator[list[float]]:
     """Each release gives the next of these answers; the log of the probability with which it would,

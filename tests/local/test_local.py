@@ -474,12 +474,9 @@ def test_an_interval_keeps_the_law_of_its_estimate() -> None:
 # --- the interface --------------------------------------------------------------------------------
 
 HOSTILE = [
-    [None, float("nan"), pd.NaT, pd.NA],
-    [[1, 2], {"a": 1}, object(), lambda: 0],
-    ["yes", "no", "", "True"],
-    [10**400, Fraction(1, 3), complex(1, 1), -0.0],
-    [],
-]
+    [None, float("nan"), pd.NaT, pd.NA], [[1, 2], {"a": 1}, object(), lambda: 0],
+    ["yes", "no", "", "True"], [10**400, Fraction(1, 3), complex(1, 1), -0.0], [],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("answers", HOSTILE, ids=range(5))
@@ -502,15 +499,11 @@ def test_types_and_labels_follow_from_the_keys_alone(answers: list[Any], design:
 @pytest.mark.parametrize(
     "answers",
     [
-        pd.Series([True, False], dtype="boolean"),
-        pd.Series([1, 0]),
-        pd.Series([1.0, 0.0]),
-        pd.Series([True, False]).astype("category"),
-        np.array([True, False]),
-        (True, False),
+        pd.Series([True, False], dtype="boolean"), pd.Series([1, 0]), pd.Series([1.0, 0.0]),
+        pd.Series([True, False]).astype("category"), np.array([True, False]), (True, False),
     ],
     ids=lambda a: str(getattr(a, "dtype", type(a).__name__)),
-)
+)  # fmt: skip
 def test_answers_are_understood_whatever_holds_them(answers: Any) -> None:
     """At ε = 64 a lie has probability 1.6e-28."""
     said = local.randomized_response(answers, epsilon=64)
