@@ -13,21 +13,8 @@ from refusals import refusal
 
 import dppandas as dp
 
-CALENDAR = [
-    "D",
-    "W",
-    "W-WED",
-    "MS",
-    "ME",
-    "QS",
-    "QE",
-    "QS-FEB",
-    "QE-FEB",
-    "YS",
-    "YE",
-    "YS-APR",
-    "YE-JUN",
-]
+CALENDAR = ["D", "W", "W-WED", "MS", "ME", "QS", "QE", "QS-FEB", "QE-FEB", "YS", "YE", "YS-APR",
+            "YE-JUN"]  # fmt: skip
 CLOCK = ["h", "6h", "15min", "30s"]
 
 
@@ -56,7 +43,7 @@ def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str) -> 
     frame = times(zone, start=start)
     if freq in CLOCK and zone not in (None, "UTC"):
         return
-    if freq == "h" and start == "1965-01-30":  # from there to 2020 is more than are answered
+    if freq == "h" and start == "1965-01-30":  # more hours than may be asked for
         return
     by = pd.Grouper(key="when", freq=freq)
     found = frame.dp.groupby(by, keys=ends(frame))["x"].count(epsilon=1)
@@ -129,45 +116,35 @@ def test_a_zone_is_meant_on_both_sides_or_on_none() -> None:
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_midnight_that_a_clock_skips_is_no_trouble() -> None:
+def test_a_midnight_that_the_clock_skips_makes_no_trouble() -> None:
     zone = "America/Sao_Paulo"  # 2018-11-04 began at 01:00
     hours = pd.date_range("2018-11-03", "2018-11-06", freq="h", tz=zone, inclusive="left")
-    frame = pd.DataFrame({"when": hours})
-    keys = (pd.Timestamp("2018-11-03", tz=zone), pd.Timestamp("2018-11-05", tz=zone))
-    found = frame.dp.groupby(pd.Grouper(key="when", freq="D"), keys=keys).size(epsilon=1)
+    by, keys = pd.Grouper(key="when", freq="D"), (hours[0], pd.Timestamp("2018-11-05", tz=zone))
+    found = pd.DataFrame({"when": hours}).dp.groupby(by, keys=keys).size(epsilon=1)
     assert found.tolist() == [24, 23, 24]
 
 
-@pytest.mark.parametrize(
-    ("by", "keys"),
-    [
-        (pd.Grouper(key="when", freq="MS"), None),
-        (pd.Grouper(key="when", freq="MS"), ["2020-01-01"]),
-        (pd.Grouper(key="when", freq="MS"), ("2020-02-01", "2020-01-01")),
-        (pd.Grouper(key="when", freq="MS"), ("now", "2030-01-01")),
-        (pd.Grouper(key="when", freq="MS"), ("2020-01-01", pd.NaT)),
-        (pd.Grouper(key="when", freq="MS"), (1, 2)),
-        (pd.Grouper(key="when", freq="D"), (pd.Timestamp("2020", tz="UTC"), "2021")),
-        (pd.Grouper(key="when", freq="s"), ("2020", "2021")),
-        (pd.Grouper(key="when", freq="2D"), ("2020", "2021")),
-        (pd.Grouper(key="when", freq="2MS"), ("2020", "2021")),
-        (pd.Grouper(key="when", freq="7h"), ("2020", "2021")),
-        (pd.Grouper(key="when", freq="B"), ("2020", "2021")),
-        (pd.Grouper(key="when", freq="ms"), ("2020", "2021")),
-        (pd.Grouper(key="when", freq="D", origin="start"), ("2020", "2021")),
-        (pd.Grouper(key="when", freq="D", closed="right"), ("2020", "2021")),
-        (pd.Grouper(key="when", freq="D", label="right"), ("2020", "2021")),
-        (pd.Grouper(key="when", freq="h", offset="5min"), ("2020", "2021")),
-        (pd.Grouper(freq="MS"), ("2020", "2021")),
-        (pd.Grouper(key="nobody", freq="MS"), ("2020", "2021")),
-        ([pd.Grouper(key="when", freq="MS"), "e"], ("2020", "2021")),
-        ([pd.Grouper(key="when", freq="MS"), "e"], {"when": ("2020", "2021")}),
-        (pd.Grouper(key="when", freq="MS"), {"when": ("2020", "2021"), "e": [1]}),
-        (
-            pd.Grouper(key="when", freq="h"),
-            tuple(pd.Timestamp(y, tz="Europe/Berlin") for y in ("2020", "2021")),
-        ),
-    ],
-)
+def by_time(freq: str, **options: Any) -> pd.Grouper:
+    return pd.Grouper(key="when", freq=freq, **options)
+
+
+YEARS = ("2020", "2021")
+BERLIN = tuple(pd.Timestamp(year, tz="Europe/Berlin") for year in YEARS)
+NO_RANGE = [
+    None, ["2020-01-01"], ("2020-02-01", "2020-01-01"), ("now", "2030-01-01"),
+    ("2020-01-01", pd.NaT), (1, 2), {"when": YEARS, "e": [1]},
+]  # fmt: skip
+NO_PERIOD = [
+    *map(by_time, ("s", "2D", "2MS", "7h", "B", "ms")), by_time("D", origin="start"),
+    by_time("D", closed="right"), by_time("D", label="right"), by_time("h", offset="5min"),
+    pd.Grouper(freq="MS"), pd.Grouper(key="nobody", freq="MS"), [by_time("MS"), "e"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("by", "keys"), [
+    *[(by_time("MS"), keys) for keys in NO_RANGE], *[(by, YEARS) for by in NO_PERIOD],
+    (by_time("D"), (pd.Timestamp("2020", tz="UTC"), "2021")), (by_time("h"), BERLIN),
+    ([by_time("MS"), "e"], {"when": YEARS}),
+])  # fmt: skip
 def test_what_would_look_at_rows_or_is_wrong_is_refused(by: Any, keys: Any) -> None:
     refusal(lambda: times().dp.groupby(by, keys=keys).size(epsilon=1))

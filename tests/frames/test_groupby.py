@@ -25,12 +25,9 @@ def people(rows: int = 300) -> pd.DataFrame:
     rng = np.random.default_rng(3)
     a = rng.random(rows)
     frame = pd.DataFrame({"a": a, "b": a + rng.random(rows) * 3}).mask(rng.random((rows, 2)) < 0.1)
-    return frame.assign(
-        group=np.array(KEYS)[np.arange(rows) % 3],
-        kind=np.arange(rows) % 7,
-        late=np.arange(rows) // 3 % 2 == 0,
-        owner=np.arange(rows) // 2,
-    )
+    row = np.arange(rows)
+    owned = frame.assign(group=np.array(KEYS)[row % 3], owner=row // 2)
+    return owned.assign(kind=row % 7, late=row // 3 % 2 == 0)
 
 
 @pytest.mark.usefixtures("exact")
@@ -104,17 +101,14 @@ def test_moments_by_group_are_those_of_each_group() -> None:
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_covariances_by_group_are_those_of_pandas(ddof: int) -> None:
     frame = people().dropna()  # pandas ignores ddof where a value is missing
-    groups = frame.dp.groupby("group", keys=KEYS)[["a", "b"]]
-    plain = frame.groupby("group")[["a", "b"]]
-    found = groups.cov(ddof, bounds=LIMITS, epsilon=1)
-    pd.testing.assert_frame_equal(found, plain.cov(ddof=ddof), rtol=1e-5)
-    found = groups.corr(bounds=LIMITS, epsilon=1)
-    pd.testing.assert_frame_equal(found, plain.corr(), rtol=1e-5)
+    found = frame.dp.groupby("group", keys=KEYS)[["a", "b"]].cov(ddof, bounds=LIMITS, epsilon=1)
+    wanted = frame.groupby("group")[["a", "b"]].cov(ddof=ddof)
+    pd.testing.assert_frame_equal(found, wanted, rtol=1e-5)
 
 
 @pytest.mark.usefixtures("exact")
-def test_correlations_of_pairs_with_missing_values_by_group() -> None:
-    frame = people()
+@pytest.mark.parametrize("frame", [people(), people().dropna()], ids=["missing values", "complete"])
+def test_correlations_by_group_are_those_of_pandas(frame: pd.DataFrame) -> None:
     found = frame.dp.groupby("group", keys=KEYS)[["a", "b"]].corr(bounds=LIMITS, epsilon=1)
     wanted = frame.groupby("group")[["a", "b"]].corr()
     pd.testing.assert_frame_equal(found, wanted, rtol=1e-5)
@@ -124,9 +118,8 @@ def test_sums_for_covariances_by_group_are_those_of_each_group() -> None:
     p = people().dp
     for ask in ("cov", "corr"):
         by = getattr(p.groupby("group", keys=KEYS)[["a", "b"]], ask)(bounds=LIMITS)
-        alone = [
-            getattr(p.query(f"group == '{key}'")[["a", "b"]], ask)(bounds=LIMITS) for key in KEYS
-        ]
+        of_keys = [p.query(f"group == '{key}'")[["a", "b"]] for key in KEYS]
+        alone = [getattr(frame, ask)(bounds=LIMITS) for frame in of_keys]
         parts = [integers(each, p._table.engine) for each in alone]
         assert integers(by, p._table.engine) == [x for part in parts for x in part]
         half = 2**30
@@ -177,19 +170,20 @@ def test_keys_that_occur_move_by_what_a_unit_can_bring() -> None:
     assert type(units._statistic).__name__ == "Distinct"
 
 
-def test_neighbours_can_not_be_told_by_what_groups_answer() -> None:
+ASKED = [
+    lambda g: g[["a", "b"]].describe(bounds=LIMITS, epsilon=1),
+    lambda g: g[["a", "b"]].cov(bounds=LIMITS, epsilon=1),
+    lambda g: g["a"].hist(bins=3, range=(0, 1), epsilon=1),
+    lambda g: g["kind"].nunique(keys=[1, 2, 3], epsilon=1),
+]
+
+
+@pytest.mark.parametrize("ask", ASKED)
+def test_what_groups_answer_tells_no_neighbours_apart(ask: Any) -> None:
     frame = people(12).assign(owner=[1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 9])
-    for ask in (
-        lambda g: g[["a", "b"]].describe(bounds=LIMITS, epsilon=1),
-        lambda g: g[["a", "b"]].cov(bounds=LIMITS, epsilon=1),
-        lambda g: g["a"].hist(bins=3, range=(0, 1), epsilon=1),
-        lambda g: g["kind"].nunique(keys=[1, 2, 3], epsilon=1),
-    ):
-        found = check_sensitivity(
-            lambda p, ask=ask: ask(p.groupby("group", keys=KEYS)),
-            frame, unit="owner", max_rows=2, pairs=60,
-        )  # fmt: skip
-        assert found.ok, found
+    by_group = lambda p: ask(p.groupby("group", keys=KEYS))  # noqa: E731
+    found = check_sensitivity(by_group, frame, unit="owner", max_rows=2, pairs=60)
+    assert found.ok, found
 
 
 @pytest.mark.parametrize(
@@ -219,15 +213,7 @@ def test_what_groups_do_not_answer_is_refused_with_the_reason(ask: Any, words: s
     refusal(lambda: ask(people().dp.groupby("group", keys=KEYS)), words, dp.DPError)
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda g: g["a"].describe(bounds=(0, 1), epsilon=1),
-        lambda g: g[["a", "b"]].cov(bounds=LIMITS, epsilon=1),
-        lambda g: g["a"].hist(bins=[0, 1], epsilon=1),
-        lambda g: g["kind"].nunique(keys=[1], epsilon=1),
-    ],
-)
+@pytest.mark.parametrize("ask", ASKED)
 def test_groups_that_nobody_declared_refuse_what_needs_keys(ask: Any) -> None:
     dp.session(epsilon=1, delta=1e-6)
     refusal(lambda: ask(people().dp.groupby("group", delta=1e-7)), "declare")

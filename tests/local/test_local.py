@@ -38,17 +38,15 @@ def design_of(name: str, keys: int = 2, epsilon: object = 1) -> Design:
     return designs.of(name, None if name == "two coins" else epsilon, KEYS[:keys])
 
 
-DESIGNS = [
-    pytest.param(design_of("one coin"), id="one coin"),
-    pytest.param(design_of("two coins"), id="two coins"),
-    pytest.param(designs.of(local.two_coins("1/3", "1/4"), None, None), id="biased coins"),
-    pytest.param(designs.of(local.two_coins(yes="4/5"), None, None), id="coins that say yes"),
-    pytest.param(designs.of(local.one_coin("0.9"), None, None), id="one coin of 0.9"),
-    pytest.param(design_of("k-ary", 3), id="k-ary, 3 keys"),
-    pytest.param(design_of("k-ary", 5, "1/3"), id="k-ary, 5 keys"),
-    pytest.param(design_of("OUE", 2), id="OUE, 2 keys"),
-    pytest.param(design_of("OUE", 4, 2), id="OUE, 4 keys"),
-]
+NAMED = {
+    "one coin": design_of("one coin"), "two coins": design_of("two coins"),
+    "biased coins": designs.of(local.two_coins("1/3", "1/4"), None, None),
+    "coins that say yes": designs.of(local.two_coins(yes="4/5"), None, None),
+    "one coin of 0.9": designs.of(local.one_coin("0.9"), None, None),
+    "k-ary, 3 keys": design_of("k-ary", 3), "k-ary, 5 keys": design_of("k-ary", 5, "1/3"),
+    "OUE, 2 keys": design_of("OUE", 2), "OUE, 4 keys": design_of("OUE", 4, 2),
+}  # fmt: skip
+DESIGNS = [pytest.param(design, id=name) for name, design in NAMED.items()]
 
 
 @pytest.fixture(autouse=True)
@@ -96,14 +94,15 @@ def decided(
     monkeypatch.setattr(samplers, "coins", coins)
     monkeypatch.setattr(samplers, "uniform_vector", uniform)
 
-    def respond(answer: int) -> tuple[dict[Any, Fraction], Fraction]:
-        def one(bits: Script) -> Any:
-            said = design.respond(np.array([answer]), bits)[0]  # type: ignore[arg-type]
-            return tuple(said.tolist()) if design.is_bits else int(said)
+    return lambda answer: law(responding(design, answer), runs=100_000)
 
-        return law(one, runs=100_000)
 
-    return respond
+def responding(design: Design, answer: int, **word: int) -> Callable[[Script], Any]:
+    def one(bits: Script) -> Any:
+        said = design.respond(np.array([answer]), bits, **word)[0]  # type: ignore[arg-type]
+        return tuple(said.tolist()) if design.is_bits else int(said)
+
+    return one
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -130,23 +129,16 @@ def test_the_largest_ratio_of_two_answers_is_exactly_epsilon(
     def loss(one: Any, other: Any) -> float:
         return max(math.log(one[r] / other[r]) for r in one)
 
-    pairs = list(itertools.permutations(laws[:k], 2))
-    assert abs(max(loss(*pair) for pair in pairs) - float(design.epsilon)) < 1e-13
-    assert all(
-        loss(*pair) <= float(design.epsilon) + 1e-13 for pair in itertools.permutations(laws, 2)
-    )
+    epsilon = float(design.epsilon)
+    assert abs(max(itertools.starmap(loss, itertools.permutations(laws[:k], 2))) - epsilon) < 1e-13
+    assert max(itertools.starmap(loss, itertools.permutations(laws, 2))) <= epsilon + 1e-13
 
 
 @pytest.mark.parametrize("design", [p for p in DESIGNS if "4" not in p.id and "5" not in p.id])
 def test_the_same_law_from_real_words(design: Design) -> None:
     """Words of 2 to 4 bits, through look-ups, rejections and undecided prefixes."""
     word = 2 if design.is_bits else 4
-
-    def one(bits: Script) -> Any:
-        said = design.respond(np.array([1]), bits, word=word)[0]  # type: ignore[arg-type]
-        return tuple(said.tolist()) if design.is_bits else int(said)
-
-    found, undecided = law(one, runs=2500, word=word)
+    found, undecided = law(responding(design, 1, word=word), runs=2500, word=word)
     assert undecided < (0.2 if design.is_bits else 0.04)
     for response, p in exact_law(design, 1).items():
         assert -NEAR <= p - float(found.get(response, 0)) <= float(undecided) + NEAR
@@ -202,10 +194,8 @@ def test_real_responses_have_these_frequencies(design: Design) -> None:
         said = design.respond(np.full(n, answer))
         codes = said @ (1 << np.arange(k)) if design.is_bits else said
         expected = exact_law(design, answer)
-        at = {
-            sum(b << i for i, b in enumerate(r)) if design.is_bits else r: p
-            for r, p in expected.items()
-        }
+        code = (lambda r: sum(b << i for i, b in enumerate(r))) if design.is_bits else int
+        at = {code(r): p for r, p in expected.items()}
         counts = np.bincount(codes, minlength=max(at) + 1)
         p = np.array([at.get(i, 0.0) for i in range(len(counts))])
         chi2, degrees = float(((counts - n * p) ** 2 / (n * p)).sum()), len(p) - 1
@@ -253,10 +243,7 @@ def again(design: Design, responses: Any) -> local.Responses:
 @pytest.mark.parametrize("design", DESIGNS)
 def test_estimates_are_unbiased_and_their_variance_is_exact(design: Design) -> None:
     k = len(design.keys)
-    if k > 3:
-        answers: tuple[int, ...] = (0, k - 1)
-    else:
-        answers = (0, 1, 1, k - 1)
+    answers = (0, k - 1) if k > 3 else (0, 1, 1, k - 1)
     n = len(answers)
     mean, squares, total = np.zeros(k), np.zeros(k), 0.0
     for chance, responses in surveys(design, answers):
@@ -265,23 +252,18 @@ def test_estimates_are_unbiased_and_their_variance_is_exact(design: Design) -> N
     held = np.bincount(answers, minlength=k)
     assert abs(total - 1) < 1e-9
     assert np.allclose(mean, held, atol=1e-9)
-    for key in range(k):
-        variance = estimates_variance(design, key, held[key] / n) / n
-        assert math.isclose(squares[key] / n**2 - (held[key] / n) ** 2, variance, rel_tol=1e-7)
-    assert design.variance(n) >= max(
-        estimates_variance(design, key, held[key] / n) / n for key in range(k)
-    )
+    variances = [estimates_variance(design, key, held[key] / n) / n for key in range(k)]
+    assert np.allclose(squares / n**2 - (held / n) ** 2, variances, rtol=1e-7, atol=0)
+    assert design.variance(n) >= max(variances)
 
 
 def estimates_variance(design: Design, key: int, share: float) -> float:
     """n times the variance, from a respondent's own law."""
-    yes = [
+    p, q = (
         sum(p for r, p in exact_law(design, a).items() if (r[key] if design.is_bits else r == key))
         for a in (key, (key + 1) % len(design.keys))
-    ]
-    return (share * yes[0] * (1 - yes[0]) + (1 - share) * yes[1] * (1 - yes[1])) / (
-        yes[0] - yes[1]
-    ) ** 2
+    )
+    return (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -330,10 +312,8 @@ def test_the_design_is_chosen_by_the_smaller_variance(epsilon: Any, turn: int) -
     assert turn == math.ceil(3 * math.exp(epsilon) + 2)
     for k in (2, 3, turn - 1, turn, turn + 1):
         chosen = designs.of(None, epsilon, range(k))
-        by_variance = [
-            designs.of(word, epsilon, range(k)).variance(1, 0.0) for word in ("k-ary", "OUE")
-        ]
-        assert chosen.is_bits == (by_variance[1] < by_variance[0])
+        k_ary, oue = (designs.of(word, epsilon, range(k)) for word in ("k-ary", "OUE"))
+        assert chosen.is_bits == (oue.variance(1, 0.0) < k_ary.variance(1, 0.0))
         assert chosen.is_bits == (k >= turn)
 
 
@@ -358,18 +338,11 @@ def test_intervals_cover_at_least_as_often_as_they_say(
         ends = []
         for c in range(n + 1):
             yeses = (n - c, c) if k == 2 else (*[0] * key, c)
-            said = estimates.Estimated(design, n, yeses)
-            low, high = (
-                said.ends(1 - risk * (1 if k == 2 else k), method)
-                if k == 2
-                else [np.array([end]) for end in one_key(said, key, risk, method)]
-            )
-            ends.append((low[-1], high[-1]))
+            ends.append(one_key(estimates.Estimated(design, n, yeses), key, risk, method))
         for m in range(n + 1):
             law = np.convolve(binomial(m, rate.p), binomial(n - m, rate.q))
-            covered = sum(
-                law[c] for c, (low, high) in enumerate(ends) if low - 1e-9 <= m <= high + 1e-9
-            )
+            holds = [low - 1e-9 <= m <= high + 1e-9 for low, high in ends]
+            covered = law[holds].sum()
             assert covered >= confidence - 1e-12
             widest = max(widest, 1 - covered)
     if method == "exact" and confidence == 0.5:
@@ -410,12 +383,9 @@ def test_both_intervals_of_two_keys_miss_together(design: Design) -> None:
 
 
 @given(
-    n=st.integers(0, 60),
-    share=st.floats(0, 1),
-    at=st.floats(0, 1),
-    epsilon=st.sampled_from(["1/1000", "1/2", "1", "4", "64"]),
-    k=st.sampled_from([2, 3, 50]),
-)
+    st.integers(0, 60), st.floats(0, 1), st.floats(0, 1),
+    st.sampled_from(["1/1000", "1/2", "1", "4", "64"]), st.sampled_from([2, 3, 50]),
+)  # fmt: skip
 @settings(max_examples=60, deadline=None)
 def test_tails_are_bounded_from_above_and_hardly_wider(
     n: int, share: float, at: float, epsilon: str, k: int
@@ -425,19 +395,13 @@ def test_tails_are_bounded_from_above_and_hardly_wider(
     rate = designs.of("k-ary", epsilon, range(k)).rates[0]
     p, q = (Fraction(o) / (1 + Fraction(o)) for o in (rate.p_odds, rate.q_odds))
 
-    def pmf(size: int, chance: Fraction) -> list[Fraction]:
-        return [
-            math.comb(size, j) * chance**j * (1 - chance) ** (size - j) for j in range(size + 1)
-        ]
-
-    x, y = pmf(m, p), pmf(n - m, q)
+    x, y = binomial(m, p), binomial(n - m, q)
     below = sum((a * sum(y[: max(0, c - i + 1)]) for i, a in enumerate(x)), Fraction(0))
     above = sum((a * sum(y[max(0, c - i) :]) for i, a in enumerate(x)), Fraction(0))
-    more = 1 + Fraction(1, 2**47)
-    assert min(1, below * more) <= Fraction(tails.at_most(n, m, c, rate))
-    assert min(1, above * more) <= Fraction(tails.at_least(n, m, c, rate))
-    assert tails.at_most(n, m, c, rate) <= float(below) * (1 + 1e-10) + 1e-28
-    assert tails.at_least(n, m, c, rate) <= float(above) * (1 + 1e-10) + 1e-28
+    for told, exact in ((tails.at_most, below), (tails.at_least, above)):
+        bound = told(n, m, c, rate)
+        assert min(1, exact * (1 + Fraction(1, 2**47))) <= Fraction(bound)
+        assert bound <= float(exact) * (1 + 1e-10) + 1e-28
 
 
 def test_tails_of_a_million_agree_with_scipy() -> None:
@@ -445,13 +409,9 @@ def test_tails_of_a_million_agree_with_scipy() -> None:
     rate = designs.of(None, 1, None).rates[1]
     n = 1_000_000
     for c in (int(n * rate.q) - 1500, int(n * rate.q) + 1000):
-        for m, ours in ((0, tails.at_most), (0, tails.at_least)):
-            exact = (
-                stats.binom.cdf(c, n, rate.q)
-                if ours is tails.at_most
-                else stats.binom.sf(c - 1, n, rate.q)
-            )
-            assert math.isclose(ours(n, m, c, rate), exact, rel_tol=1e-6)
+        below, above = stats.binom.cdf(c, n, rate.q), stats.binom.sf(c - 1, n, rate.q)
+        assert math.isclose(tails.at_most(n, 0, c, rate), below, rel_tol=1e-6)
+        assert math.isclose(tails.at_least(n, 0, c, rate), above, rel_tol=1e-6)
 
 
 def test_an_interval_keeps_the_law_of_its_estimate() -> None:
@@ -474,12 +434,9 @@ def test_an_interval_keeps_the_law_of_its_estimate() -> None:
 # --- the interface --------------------------------------------------------------------------------
 
 HOSTILE = [
-    [None, float("nan"), pd.NaT, pd.NA],
-    [[1, 2], {"a": 1}, object(), lambda: 0],
-    ["yes", "no", "", "True"],
-    [10**400, Fraction(1, 3), complex(1, 1), -0.0],
-    [],
-]
+    [None, float("nan"), pd.NaT, pd.NA], [[1, 2], {"a": 1}, object(), lambda: 0],
+    ["yes", "no", "", "True"], [10**400, Fraction(1, 3), complex(1, 1), -0.0], [],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("answers", HOSTILE, ids=range(5))
@@ -492,8 +449,7 @@ def test_types_and_labels_follow_from_the_keys_alone(answers: list[Any], design:
         assert type(said.responses) is type(plain.responses)
         assert said.responses.index.equals(pd.RangeIndex(len(answers)))
         if design == "OUE":
-            assert said.responses.columns.equals(plain.responses.columns)
-            assert said.responses.dtypes.equals(plain.responses.dtypes)
+            assert said.responses.dtypes.equals(plain.responses.dtypes)  # by column
         else:
             assert said.responses.dtype == plain.responses.dtype
             assert said.responses.isin(keys).all()
@@ -502,15 +458,11 @@ def test_types_and_labels_follow_from_the_keys_alone(answers: list[Any], design:
 @pytest.mark.parametrize(
     "answers",
     [
-        pd.Series([True, False], dtype="boolean"),
-        pd.Series([1, 0]),
-        pd.Series([1.0, 0.0]),
-        pd.Series([True, False]).astype("category"),
-        np.array([True, False]),
-        (True, False),
+        pd.Series([True, False], dtype="boolean"), pd.Series([1, 0]), pd.Series([1.0, 0.0]),
+        pd.Series([True, False]).astype("category"), np.array([True, False]), (True, False),
     ],
     ids=lambda a: str(getattr(a, "dtype", type(a).__name__)),
-)
+)  # fmt: skip
 def test_answers_are_understood_whatever_holds_them(answers: Any) -> None:
     """At ε = 64 a lie has probability 1.6e-28."""
     said = local.randomized_response(answers, epsilon=64)
@@ -607,17 +559,14 @@ def test_refusals(call: Callable[[], Any], kind: type[Exception], says: str) -> 
     assert len(local.losses()) == 0
 
 
-@pytest.mark.parametrize(
-    "ask", [local.randomized_response, local.collected, local.simulate_shared_sum]
-)
+@pytest.mark.parametrize("ask", [asked, told, shared])
 def test_private_data_are_refused_with_the_reason(ask: Callable[..., Any]) -> None:
     session = anew(epsilon=1)
     frame = FRAME.copy()
     people = dp.protect(frame, name="people of the local model")
     carrying = FRAME.x.copy()
     carrying.attrs = dict(frame.attrs)
-    private = [people, people["x"], people.groupby("x", keys=[True]), people.count(), carrying]
-    for data in private:
+    for data in (people, people["x"], people.groupby("x", keys=[True]), people.count(), carrying):
         with pytest.raises(PrivateValueError, match="Nothing was computed or charged"):
             ask(data, epsilon=1)
     assert session.spent == 0
@@ -655,17 +604,12 @@ def test_shares_add_up_and_fewer_say_nothing(answers: list[float | None], partie
 
 def test_any_but_all_shares_are_uniform_whatever_the_answer() -> None:
     """Modulo 4 in the place of 2^64: words and answers of 2 bits."""
-    for hidden in range(3):  # of three parties, one doesn't tell
-        views = []
-        for answer in range(4):
-            view: dict[Any, int] = {}
-            for first, second in itertools.product(range(4), repeat=2):
-                shares = [first, second, (answer - first - second) % 4]
-                seen = tuple(s for i, s in enumerate(shares) if i != hidden)
-                view[seen] = view.get(seen, 0) + 1
-            views.append(view)
-        assert all(view == views[0] for view in views)
-        assert set(views[0].values()) == {1}
+    for hidden, answer in itertools.product(range(3), range(4)):  # one of three doesn't tell
+        seen = set()
+        for first, second in itertools.product(range(4), repeat=2):
+            shares = [first, second, (answer - first - second) % 4]
+            seen.add(tuple(s for i, s in enumerate(shares) if i != hidden))
+        assert len(seen) == 16  # every pair, once
 
 
 def test_every_party_adds_all_the_noise_that_the_sum_needs(monkeypatch: pytest.MonkeyPatch) -> None:

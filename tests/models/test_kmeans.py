@@ -227,13 +227,10 @@ def test_rows_that_arent_private_and_wide_grids_are_refused() -> None:
 
 
 HOSTILE = {
-    "empty": [],
-    "one row": [(1.0, 2.0)],
-    "all missing": [(np.nan, 1.0), (None, np.nan)] * 5,
-    "infinite": [(np.inf, -np.inf), (1e308, -1e308)] * 5,
-    "text": [("x", "y"), ("1", "")] * 5,
+    "empty": [], "one row": [(1.0, 2.0)], "all missing": [(np.nan, 1.0), (None, np.nan)] * 5,
+    "infinite": [(np.inf, -np.inf), (1e308, -1e308)] * 5, "text": [("x", "y"), ("1", "")] * 5,
     "mixed": [(True, 3), ("7", None), (pd.Timestamp("2020-01-01"), 2**70)] * 5,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -32,13 +32,10 @@ def table(rows: int = 3000) -> pd.DataFrame:
     chance = 1 / (1 + np.exp(-(1 + 2 * a - 0.4 * b + 0.5 * c)))
     return pd.DataFrame(
         {
-            "a": a,
-            "b": b,
-            "c": c,
-            "y": line + random.normal(0, 0.1, rows),
+            "a": a, "b": b, "c": c, "y": line + random.normal(0, 0.1, rows),
             "kind": np.where(random.random(rows) < chance, "yes", "no"),
         }
-    )
+    )  # fmt: skip
 
 
 def models(**loss: Any) -> list[tuple[Any, str]]:
@@ -277,14 +274,11 @@ def test_what_is_refused_costs_nothing(name: str) -> None:
 
 
 HOSTILE: dict[str, pd.DataFrame] = {
-    "none": table(0),
-    "one": table(1),
-    "missing targets": table(30).assign(y=np.nan, kind=None),
+    "none": table(0), "one": table(1), "missing targets": table(30).assign(y=np.nan, kind=None),
     "missing features": table(30).assign(a=np.nan),
     "infinite": table(30).assign(a=np.inf, y=-np.inf),
-    "text": table(30).assign(a="x", y="z", kind=7),
-    "huge": table(30).assign(b=1e308, y=1e308),
-}
+    "text": table(30).assign(a="x", y="z", kind=7), "huge": table(30).assign(b=1e308, y=1e308),
+}  # fmt: skip
 
 
 @each

@@ -155,15 +155,11 @@ def test_wrong_rows_are_refused() -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        [],
-        [(5.0, 3.0)],
-        [(np.nan, 1.0), (None, np.nan)],
-        [(np.inf, -np.inf), (1e308, -1e308)] * 5,
-        [("x", "y"), ("5", "")] * 5,
-        [(5.0, 3.0)] * 50,
+        [], [(5.0, 3.0)], [(np.nan, 1.0), (None, np.nan)], [(np.inf, -np.inf), (1e308, -1e308)] * 5,
+        [("x", "y"), ("5", "")] * 5, [(5.0, 3.0)] * 50,
     ],
     ids=["empty", "one", "missing", "infinite", "text", "constant"],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("noise", [0, -(2**40)], ids=["exact", "far below"])
 def test_any_rows_give_components_of_one_shape(rows: Any, noise: int, frozen: Any) -> None:
     frozen(noise)

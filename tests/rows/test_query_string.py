@@ -326,21 +326,8 @@ def test_hostile_queries_are_refused(text: Any) -> None:
 
 
 NAMES = [
-    "i",
-    "j",
-    "x",
-    "f",
-    "t",
-    "index",
-    "@v",
-    "`i`",
-    "mean",
-    "__class__",
-    "None",
-    "True",
-    "1",
-    "'a'",
-]
+    "i", "j", "x", "f", "t", "index", "@v", "`i`", "mean", "__class__", "None", "True", "1", "'a'",
+]  # fmt: skip
 MARKS = ["(", ")", "[", "]", ",", ".", " ", "\n", "#", "`", "@", "'", "\\", ":=", "lambda ",
     "{", "}",
     "==", "<", "in ", "not ", "and ", "or ", "&", "|", "~", "+", "-", "**", "%", "is ", "if ",

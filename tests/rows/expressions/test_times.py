@@ -137,17 +137,10 @@ def test_a_query_string_computes_with_times() -> None:
 
 
 MIXED = [
-    pd.Timestamp("2020-01-02"),
-    pd.Timestamp("2020-01-02", tz=BERLIN),
-    datetime.datetime(2020, 1, 2),
-    pd.Timedelta("2D"),
-    5,
-    2.5,
-    "text",
-    None,
-    pd.NaT,
+    pd.Timestamp("2020-01-02"), pd.Timestamp("2020-01-02", tz=BERLIN),
+    datetime.datetime(2020, 1, 2), pd.Timedelta("2D"), 5, 2.5, "text", None, pd.NaT,
     pd.Timestamp("2020-01-02 00:00:00.000000001"),
-]
+]  # fmt: skip
 
 
 def test_a_cell_is_what_it_is_wherever_it_stands() -> None:
@@ -440,22 +433,16 @@ SCHEMA = {
     "when": "time", "zoned": "zoned time", "wait": "duration", "n": "number", "any": "unknown",
 }  # fmt: skip
 KINDS = [
-    (lambda p: p["when"] - p["when"], "duration"),
-    (lambda p: p["when"] + p["wait"], "time"),
-    (lambda p: p["wait"] + p["zoned"], "zoned time"),
-    (lambda p: p["wait"] * p["n"], "duration"),
-    (lambda p: p["wait"] / p["wait"], "number"),
-    (lambda p: p["n"] ** 2, "number"),
-    (lambda p: p["when"] - p["any"], "unknown"),
-    (lambda p: p["any"] / p["n"], "unknown"),
-    (lambda p: p["any"] ** 2, "number"),
-    (lambda p: abs(-p["wait"]), "duration"),
-    (lambda p: p["when"].clip(*YEAR), "time"),
-    (lambda p: p["zoned"].dt.tz_convert(None), "time"),
+    (lambda p: p["when"] - p["when"], "duration"), (lambda p: p["when"] + p["wait"], "time"),
+    (lambda p: p["wait"] + p["zoned"], "zoned time"), (lambda p: p["wait"] * p["n"], "duration"),
+    (lambda p: p["wait"] / p["wait"], "number"), (lambda p: p["n"] ** 2, "number"),
+    (lambda p: p["when"] - p["any"], "unknown"), (lambda p: p["any"] / p["n"], "unknown"),
+    (lambda p: p["any"] ** 2, "number"), (lambda p: abs(-p["wait"]), "duration"),
+    (lambda p: p["when"].clip(*YEAR), "time"), (lambda p: p["zoned"].dt.tz_convert(None), "time"),
     (lambda p: p["zoned"].dt.tz_convert("UTC"), "zoned time"),
     (lambda p: p["when"].dt.strftime("%Y"), "text"),
     (lambda p: p["when"].dt.to_period("M"), "period[M]"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("made", "kind"), KINDS)

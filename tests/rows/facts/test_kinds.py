@@ -38,11 +38,7 @@ def spent() -> int:
 
 # --- which kind something is of -------------------------------------------------------------------
 
-ARROW = pytest.importorskip("pyarrow")
-
-
-def arrow(dtype: Any) -> pd.ArrowDtype:
-    return pd.ArrowDtype(dtype)
+ARROW, arrow = pytest.importorskip("pyarrow"), pd.ArrowDtype
 
 
 DTYPES: list[tuple[Any, str]] = [
@@ -319,6 +315,11 @@ def numbers_row(name: str, **options: Any) -> Row:
     )  # fmt: skip
 
 
+def count_row(make: Callable[[Any, Case], Any], answered: frozenset[str] = ALL) -> Row:
+    """What is spelled alike in both: how many of its values are there."""
+    return Row(lambda p, c: make(p, c).count(**E), answered, lambda d, c: make(d, c).count())
+
+
 def total_row(make: Callable[[Any, Case], Any], answered: frozenset[str]) -> Row:
     """A column of numbers that is spelled alike in both, added up."""
     return Row(
@@ -332,24 +333,18 @@ def each(column: pd.Series[Any], name: str) -> Any:
 
 
 COLUMN: dict[str, Row] = {
-    "count": Row(lambda p, c: p["x"].count(**E), ALL, lambda d, c: d["x"].count()),
+    "count": count_row(lambda d, c: d["x"]),
     "size": Row(lambda p, c: p["x"].size(**E), ALL, lambda d, c: d["x"].size),
-    "sum": numbers_row("sum"),
+    **{name: numbers_row(name) for name in ("sum", "mean", "var", "std")},
     "sum, of a norm": Row(lambda p, c: p["x"].sum(norm=9, **B), NUMBERS,
                           lambda d, c: d["x"].astype(float).sum()),
-    "mean": numbers_row("mean"),
-    "var": numbers_row("var"),
-    "std": numbers_row("std"),
-    "median": Row(lambda p, c: p["x"].median(**B), NUMBERS),
+    **{name: Row(lambda p, c, name=name: getattr(p["x"], name)(**B), NUMBERS)
+       for name in ("median", "min", "max", "describe")},
     "quantile": Row(lambda p, c: p["x"].quantile([0.2, 0.5], **B), NUMBERS),
-    "min": Row(lambda p, c: p["x"].min(**B), NUMBERS),
-    "max": Row(lambda p, c: p["x"].max(**B), NUMBERS),
     "trimmed_mean": Row(lambda p, c: p["x"].trimmed_mean(trim=2, **B), NUMBERS),
     "median, smoothly": Row(lambda p, c: p["x"].median(method="smooth", **B), NUMBERS),
-    "clipped": Row(lambda p, c: p["x"].clipped(**B), NUMBERS,
-                   lambda d, c: [0, 1, 0]),
+    "clipped": Row(lambda p, c: p["x"].clipped(**B), NUMBERS, lambda d, c: [0, 1, 0]),
     "suggest_bounds": Row(lambda p, c: p["x"].suggest_bounds(**E), NUMBERS),
-    "describe": Row(lambda p, c: p["x"].describe(**B), NUMBERS),
     "agg": Row(lambda p, c: p["x"].agg(["mean", "sum"], **B), NUMBERS,
                lambda d, c: d["x"].astype(float).agg(["mean", "sum"])),
     "hist": Row(lambda p, c: p["x"].hist(bins=[0, 2, 5], **E), NUMBERS,
@@ -380,35 +375,25 @@ COLUMN: dict[str, Row] = {
     "== a column": mask_row(lambda d, c: d["x"] == d["y"]),
     "< a column": mask_row(lambda d, c: d["x"] < d["y"], LABELS),
     "isin": mask_row(lambda d, c: d["x"].isin(c.labels), LABELS),
-    "between": mask_row(
-        lambda d, c: d["x"].between(min(c.labels), max(c.labels)), LABELS
-    ),
+    "between": mask_row(lambda d, c: d["x"].between(min(c.labels), max(c.labels)), LABELS),
     "isna": mask_row(lambda d, c: d["x"].isna()),
     "notna": mask_row(lambda d, c: d["x"].notna()),
     "dropna": Row(lambda p, c: p["x"].dropna().size(**E), ALL, lambda d, c: d["x"].count()),
-    "&": Row(lambda p, c: p[p["x"] & (p["n"] > 1)].count(**E), TRUTHS,
-             lambda d, c: rows_where(d["x"] & (d["n"] > 1))),
-    "|": Row(lambda p, c: p[p["x"] | (p["n"] > 1)].count(**E), TRUTHS,
-             lambda d, c: rows_where(d["x"] | (d["n"] > 1))),
-    "^": Row(lambda p, c: p[p["x"] ^ (p["n"] > 1)].count(**E), TRUTHS,
-             lambda d, c: rows_where(d["x"] ^ (d["n"] > 1))),
-    "~": Row(lambda p, c: p[~p["x"]].count(**E), TRUTHS, lambda d, c: rows_where(~d["x"])),
-    "[mask]": Row(lambda p, c: p[p["x"]].count(**E), TRUTHS, lambda d, c: rows_where(d["x"])),
+    "&": mask_row(lambda d, c: d["x"] & (d["n"] > 1), TRUTHS),
+    "|": mask_row(lambda d, c: d["x"] | (d["n"] > 1), TRUTHS),
+    "^": mask_row(lambda d, c: d["x"] ^ (d["n"] > 1), TRUTHS),
+    "~": mask_row(lambda d, c: ~d["x"], TRUTHS),
+    "[mask]": mask_row(lambda d, c: d["x"], TRUTHS),
     "where": mask_row(lambda d, c: d["x"].where(d["n"] > 1).notna()),
     "where, by it": Row(lambda p, c: p["n"].where(p["x"]).sum(**B), TRUTHS,
                         lambda d, c: d["n"].where(d["x"]).sum()),
     "mask": mask_row(lambda d, c: d["x"].mask(d["n"] > 1).isna()),
-    "fillna": Row(lambda p, c: p["x"].fillna(p["y"]).count(**E), ALL,
-                  lambda d, c: d["x"].fillna(d["y"]).count()),
+    "fillna": count_row(lambda d, c: d["x"].fillna(d["y"])),
     # numbers
     "+": total_row(lambda d, c: d["x"] + d["n"], NUMBERS),
     "- a column": Row(lambda p, c: (p["x"] - p["y"]).count(**E), NUMBERS | TIMES | LENGTHS),
-    "+ a duration": Row(lambda p, c: (p["x"] + pd.Timedelta("1D")).count(**E), TIMES | LENGTHS,
-                        lambda d, c: (d["x"] + pd.Timedelta("1D")).count()),
-    "by a duration": Row(
-        lambda p, c: (p["x"] / pd.Timedelta("1h")).sum(bounds=(0, 99), epsilon=1), LENGTHS,
-        lambda d, c: (d["x"] / pd.Timedelta("1h")).sum(),
-    ),
+    "+ a duration": count_row(lambda d, c: d["x"] + pd.Timedelta("1D"), TIMES | LENGTHS),
+    "by a duration": total_row(lambda d, c: d["x"] / pd.Timedelta("1h"), LENGTHS),
     "mean, of times": Row(
         lambda p, c: p["x"].mean(bounds=("2020-01-01", "2022-01-01"), epsilon=1).floor("D"), TIMES,
         lambda d, c: d["x"].dt.tz_localize(None).mean().floor("D"),
@@ -447,41 +432,41 @@ COLUMN: dict[str, Row] = {
                lambda d, c: [sum(counts(d["x"].dropna(), c.labels))]),
     "replace": Row(lambda p, c: p["x"].replace(c.labels[0], "z").value_counts(keys=["z"], **E),
                    ALL, lambda d, c: counts(d["x"].dropna(), c.labels[:1])),
-    "rename": Row(lambda p, c: p["x"].rename("z").count(**E), ALL, lambda d, c: d["x"].count()),
-    "copy": Row(lambda p, c: p["x"].copy().count(**E), ALL, lambda d, c: d["x"].count()),
-    "pipe": Row(lambda p, c: p["x"].pipe(lambda s: s).count(**E), ALL, lambda d, c: d["x"].count()),
+    "rename": count_row(lambda d, c: d["x"].rename("z")),
+    "copy": count_row(lambda d, c: d["x"].copy()),
+    "pipe": count_row(lambda d, c: d["x"].pipe(lambda s: s)),
 }  # fmt: skip
 
-_NO_ARGUMENTS = ("lower", "upper", "title", "capitalize", "swapcase", "casefold", "strip", "lstrip",
-                 "rstrip", "split")  # fmt: skip
-_OF_TEXT: dict[str, Callable[[Any], Any]] = {
-    **{name: lambda s, name=name: getattr(s.str, name)() for name in _NO_ARGUMENTS},
-    "removeprefix": lambda s: s.str.removeprefix("a"),
-    "removesuffix": lambda s: s.str.removesuffix("a"),
-    "zfill": lambda s: s.str.zfill(3),
-    "center": lambda s: s.str.center(5),
-    "ljust": lambda s: s.str.ljust(5),
-    "rjust": lambda s: s.str.rjust(5),
-    "replace": lambda s: s.str.replace("a", "xx"),
-    "extract": lambda s: s.str.extract("(b)"),
-}
-_TESTS: dict[str, Callable[[Any], Any]] = {
-    **{
-        name: lambda s, name=name: getattr(s.str, name)()
-        for name in ("isalpha", "isalnum", "isdigit", "isdecimal", "isnumeric", "isspace",
-                     "islower", "isupper", "istitle", "isascii")
-    },
-    "startswith": lambda s: s.str.startswith("b"),
-    "endswith": lambda s: s.str.endswith("b"),
-    "contains": lambda s: s.str.contains("b"),
-    "match": lambda s: s.str.match("b"),
-    "fullmatch": lambda s: s.str.fullmatch("b."),
+_OF_TEXT = {
+    name: lambda s, name=name, args=args: getattr(s.str, name)(*args)
+    for name, *args in (
+        ("lower",), ("upper",), ("title",), ("capitalize",), ("swapcase",), ("casefold",),
+        ("strip",), ("lstrip",), ("rstrip",), ("split",), ("removeprefix", "a"),
+        ("removesuffix", "a"), ("zfill", 3), ("center", 5), ("ljust", 5), ("rjust", 5),
+        ("replace", "a", "xx"), ("extract", "(b)"),
+    )
+}  # fmt: skip
+_TESTS = {
+    name: lambda s, name=name, args=args: getattr(s.str, name)(*args)
+    for name, *args in (
+        ("isalpha",), ("isalnum",), ("isdigit",), ("isdecimal",), ("isnumeric",), ("isspace",),
+        ("islower",), ("isupper",), ("istitle",), ("isascii",), ("startswith", "b"),
+        ("endswith", "b"), ("contains", "b"), ("match", "b"), ("fullmatch", "b."),
+    )
 }  # fmt: skip
 
 
 def _theirs_of_test(test: Callable[[Any], Any]) -> Ask | None:
     has_it = hasattr(pd.Series(["a"]).str, "isascii") or test is not _TESTS["isascii"]
     return (lambda d, c: rows_where(test(d["x"]))) if has_it else None
+
+
+def time_row(make: Callable[[Any, Case], Any], label: str) -> Row:
+    """How many times are of a label."""
+    return Row(
+        lambda p, c: make(p, c).value_counts(keys=[label], **E), TIMES,
+        lambda d, c: [int((make(d, c) == label).sum())],
+    )  # fmt: skip
 
 
 STR: dict[str, Row] = {
@@ -496,10 +481,8 @@ STR: dict[str, Row] = {
     "len": total_row(lambda d, c: d["x"].str.len(), TEXTS | {"list"}),
     "count": total_row(lambda d, c: d["x"].str.count("b"), TEXTS),
     "find": total_row(lambda d, c: d["x"].str.find("b"), TEXTS),
-    "get": Row(lambda p, c: p["x"].str.get(1).count(**E), TEXTS | {"list"},
-               lambda d, c: d["x"].str.get(1).count()),
-    "slice": Row(lambda p, c: p["x"].str.slice(0, 1).count(**E), TEXTS | {"list"},
-                 lambda d, c: d["x"].str.slice(0, 1).count()),
+    "get": count_row(lambda d, c: d["x"].str.get(1), TEXTS | {"list"}),
+    "slice": count_row(lambda d, c: d["x"].str.slice(0, 1), TEXTS | {"list"}),
 }  # fmt: skip
 
 _PARTS = ("year", "month", "day", "hour", "minute", "second", "microsecond", "nanosecond",
@@ -519,16 +502,11 @@ DT: dict[str, Row] = {
         lambda d, c: d["x"].dt.total_seconds().sum(),
     ),
     "isocalendar_week": Row(lambda p, c: p["x"].dt.isocalendar_week.count(**E), TIMES),
-    "day_name": Row(lambda p, c: p["x"].dt.day_name().value_counts(keys=["Friday"], **E), TIMES,
-                    lambda d, c: [int((d["x"].dt.day_name() == "Friday").sum())]),
-    "month_name": Row(lambda p, c: p["x"].dt.month_name().value_counts(keys=["July"], **E), TIMES,
-                      lambda d, c: [int((d["x"].dt.month_name() == "July").sum())]),
+    "day_name": time_row(lambda d, c: d["x"].dt.day_name(), "Friday"),
+    "month_name": time_row(lambda d, c: d["x"].dt.month_name(), "July"),
     "normalize": Row(lambda p, c: p["x"].dt.normalize().count(**E), TIMES),
     "date": Row(lambda p, c: p["x"].dt.date.count(**E), TIMES),
-    "strftime": Row(
-        lambda p, c: p["x"].dt.strftime("%Y-%m").value_counts(keys=["2020-02"], **E), TIMES,
-        lambda d, c: [int((d["x"].dt.strftime("%Y-%m") == "2020-02").sum())],
-    ),
+    "strftime": time_row(lambda d, c: d["x"].dt.strftime("%Y-%m"), "2020-02"),
     "to_period": Row(
         lambda p, c: p["x"].dt.to_period("M").value_counts(keys=[pd.Period("2020-02", "M")], **E),
         TIMES, lambda d, c: [int((d["x"].dt.strftime("%Y-%m") == "2020-02").sum())],
@@ -537,21 +515,19 @@ DT: dict[str, Row] = {
         lambda d, c: d["x"].dt.tz_convert("America/New_York").dt.day, frozenset({"zoned time"})
     ),
     **{
-        name: Row(lambda p, c, name=name: each(p["x"], name)("D").count(**E), TIMES | LENGTHS,
-                  lambda d, c, name=name: each(d["x"], name)("D").count())
+        name: count_row(lambda d, c, name=name: each(d["x"], name)("D"), TIMES | LENGTHS)
         for name in ("floor", "ceil", "round")
     },
 }  # fmt: skip
-
-PUBLIC = pd.DataFrame({"n": [0.0, 1.0], "word": ["a", "b"]})
 
 
 def public_table(labels: list[Any], dtype: Any) -> pd.DataFrame:
     return pd.DataFrame({"x": pd.Series(labels).astype(dtype), "word": ["p", "q"]})
 
 
+BY_YEAR = pd.Grouper(key="x", freq="YS")
 FRAME: dict[str, Row] = {
-    "count": Row(lambda p, c: p[["x", "y"]].count(**E), ALL, lambda d, c: d[["x", "y"]].count()),
+    "count": count_row(lambda d, c: d[["x", "y"]]),
     "size": Row(lambda p, c: p.size(**E), ALL, lambda d, c: len(d)),
     "sum": Row(lambda p, c: p[["x"]].sum(**B), NUMBERS, lambda d, c: [d["x"].astype(float).sum()]),
     "sum of True": Row(lambda p, c: p[["x"]].sum(**E), TRUTHS, lambda d, c: [d["x"].sum()]),
@@ -562,14 +538,11 @@ FRAME: dict[str, Row] = {
                 lambda d, c: d[["x", "n"]].astype(float).mean()),
     "var": Row(lambda p, c: p[["x", "n"]].var(**B), NUMBERS,
                lambda d, c: d[["x", "n"]].astype(float).var()),
-    "std": Row(lambda p, c: p[["x"]].std(**B), NUMBERS),
-    "median": Row(lambda p, c: p[["x"]].median(**B), NUMBERS),
+    **{name: Row(lambda p, c, name=name: getattr(p[["x"]], name)(**B), NUMBERS)
+       for name in ("std", "median", "min", "max", "describe")},
     "quantile": Row(lambda p, c: p[["x"]].quantile([0.5], **B), NUMBERS),
-    "min": Row(lambda p, c: p[["x"]].min(**B), NUMBERS),
-    "max": Row(lambda p, c: p[["x"]].max(**B), NUMBERS),
     "cov": Row(lambda p, c: p[["x", "n"]].cov(**B), NUMBERS),
     "corr": Row(lambda p, c: p[["x", "n"]].corr(**B), NUMBERS),
-    "describe": Row(lambda p, c: p[["x"]].describe(**B), NUMBERS),
     "agg": Row(lambda p, c: p.agg({"x": "mean"}, **B), NUMBERS,
                lambda d, c: [d["x"].astype(float).mean()]),
     "value_counts": Row(
@@ -584,10 +557,8 @@ FRAME: dict[str, Row] = {
                  lambda d, c: rows_where(d["x"] == d["y"])),
     "assign": Row(lambda p, c: p.assign(z="x * 2")["z"].sum(bounds=(0, 10), epsilon=1), NUMBERS,
                   lambda d, c: (d["x"] * 2.0).sum()),
-    "rename": Row(lambda p, c: p.rename(columns={"x": "z"})["z"].count(**E), ALL,
-                  lambda d, c: d["x"].count()),
-    "drop": Row(lambda p, c: p.drop(columns="y")["x"].count(**E), ALL,
-                lambda d, c: d["x"].count()),
+    "rename": count_row(lambda d, c: d.rename(columns={"x": "z"})["z"]),
+    "drop": count_row(lambda d, c: d.drop(columns="y")["x"]),
     "dropna": Row(lambda p, c: p.dropna(subset="x").count(**E), ALL, lambda d, c: d["x"].count()),
     "fillna": Row(lambda p, c: p.fillna({"x": 0})["x"].count(**E), ALL, lambda d, c: len(d)),
     "astype": Row(lambda p, c: p.astype({"x": float})["x"].sum(**B), NUMBERS | TEXTS),
@@ -602,22 +573,18 @@ FRAME: dict[str, Row] = {
         lambda d, c: sum(counts(d["x"].dropna(), c.labels))),
     "explode": Row(lambda p, c: p.explode("x", max_items=2)["x"].count(**E), ALL,
                    lambda d, c: d.explode("x")["x"].count()),
-    "sample": Row(lambda p, c: p.sample(frac=1.0)["x"].count(**E), ALL,
-                  lambda d, c: d["x"].count()),
+    "sample": count_row(lambda d, c: d.sample(frac=1.0)["x"]),
     "groupby": Row(lambda p, c: p.groupby("x", keys=c.labels).size(**E), LABELS,
                    lambda d, c: counts(d["x"].dropna(), c.labels)),
     "groupby of what is found": Row(
         lambda p, c: p.groupby("x", delta=DELTA).size(epsilon=50).sum(), LABELS,
         lambda d, c: d["x"].count()),
     "groupby a Grouper": Row(
-        lambda p, c: p.groupby(
-            pd.Grouper(key="x", freq="YS"),
-            keys=(pd.Timestamp("2020-01-01", tz=getattr(c.labels[0], "tz", None)),
-                  pd.Timestamp("2021-01-01", tz=getattr(c.labels[0], "tz", None))),
-        ).size(**E), TIMES,
-        lambda d, c: d.groupby(pd.Grouper(key="x", freq="YS")).size()),
-    "copy": Row(lambda p, c: p.copy()["x"].count(**E), ALL, lambda d, c: d["x"].count()),
-    "pipe": Row(lambda p, c: p.pipe(lambda f: f["x"]).count(**E), ALL, lambda d, c: d["x"].count()),
+        lambda p, c: p.groupby(BY_YEAR, keys=tuple(
+            pd.Timestamp(year, tz=getattr(c.labels[0], "tz", None)) for year in ("2020", "2021")
+        )).size(**E), TIMES, lambda d, c: d.groupby(BY_YEAR).size()),
+    "copy": count_row(lambda d, c: d.copy()["x"]),
+    "pipe": count_row(lambda d, c: d.pipe(lambda f: f["x"])),
 }  # fmt: skip
 
 
@@ -657,28 +624,26 @@ def of_unit(how: str, answered: frozenset[str]) -> Row:
     )  # fmt: skip
 
 
+def any_of_unit(how: str) -> Row:
+    return Row(lambda p, c: p.per_unit().agg(m=("x", how))["m"].count(**E), ALL, unit="u")
+
+
 UNITS: dict[str, Row] = {
-    "size": of_unit("size", ALL),
-    "count": of_unit("count", ALL),
+    **{how: of_unit(how, ALL) for how in ("size", "count")},
     "nunique": of_unit("nunique", LABELS),
     **{how: of_unit(how, NUMBERS) for how in ("sum", "mean", "median", "min", "max")},
-    "min, of any": Row(
-        lambda p, c: p.per_unit().agg(m=("x", "min"))["m"].count(**E), ALL, unit="u"
-    ),
-    "first": Row(lambda p, c: p.per_unit().agg(m=("x", "first"))["m"].count(**E), ALL, unit="u"),
+    **{f"{how}, of any": any_of_unit(how) for how in ("min", "first")},
     **{how: of_unit(how, TRUTHS) for how in ("any", "all")},
     "nunique of units": Row(lambda p, c: p["u"].nunique(**E), ALL, lambda d, c: 20, unit="u"),
     "truncated": Row(lambda p, c: p.truncated(**E), ALL, unit="u"),
 }
 
 MATRIX: dict[str, Row] = {
-    **{f"column.{name}": row for name, row in COLUMN.items()},
-    **{f"str.{name}": row for name, row in STR.items()},
-    **{f"dt.{name}": row for name, row in DT.items()},
-    **{f"frame.{name}": row for name, row in FRAME.items()},
-    **{f"groups.{name}": row for name, row in GROUPS.items()},
-    **{f"per_unit.{name}": row for name, row in UNITS.items()},
-}
+    f"{face}.{name}": row
+    for face, rows in {"column": COLUMN, "str": STR, "dt": DT, "frame": FRAME, "groups": GROUPS,
+                       "per_unit": UNITS}.items()
+    for name, row in rows.items()
+}  # fmt: skip
 PAIRS = [(name, kind) for name in MATRIX for kind in CASES]
 
 
@@ -767,23 +732,8 @@ def test_where_no_cell_is_anything_an_answer_is_given_all_the_same(kind: str, no
 
 
 #: Public names that make or answer nothing by themselves.
-NO_VERBS = {
-    "columns",
-    "str",
-    "dt",
-    "per_unit",
-    "partition",
-    "isnull",
-    "notnull",
-    "is_truth",
-    "declare",
-}
-SPELLED = {
-    "column": {"__and__": "&", "__or__": "|", "__xor__": "^", "__invert__": "~", "__eq__": "==",
-               "__ne__": "!=", "__lt__": "<", "__ge__": ">=", "__add__": "+", "__sub__": "-",
-               "__mul__": "*", "__truediv__": "/", "__floordiv__": "//", "__mod__": "%",
-               "__pow__": "**", "__neg__": "negative", "__abs__": "abs", "__round__": "round"},
-}  # fmt: skip
+NO_VERBS = {"columns", "str", "dt", "per_unit", "partition", "isnull", "notnull", "is_truth",
+            "declare"}  # fmt: skip
 
 
 def _verbs(face: type) -> set[str]:
@@ -798,22 +748,14 @@ def _verbs(face: type) -> set[str]:
 ])  # fmt: skip
 def test_no_verb_is_missing_from_the_matrix(face: str, named: set[str]) -> None:
     rows = {name.split(".", 1)[1].split(",")[0] for name in MATRIX if name.startswith(f"{face}.")}
-    rows |= {name.split()[0] for name in rows} | {
-        name.removeprefix("astype").strip() for name in rows
-    }
+    rows |= {name.split()[0] for name in rows}
     assert not named - rows
 
 
 #: Statistics of the caller's own functions, or of programs that are made of the others; and the one
 #: that takes the place of a CovarianceTable where ρ is counted.
-OF_FUNCTIONS = {
-    "Distance",
-    "Proposed",
-    "Scores",
-    "MarginalError",
-    "SmallDatabases",
-    "SecondMoments",
-}
+OF_FUNCTIONS = {"Distance", "Proposed", "Scores", "MarginalError", "SmallDatabases",
+                "SecondMoments"}  # fmt: skip
 
 
 def test_no_statistic_is_missing_from_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -833,16 +775,14 @@ def test_no_statistic_is_missing_from_the_matrix(monkeypatch: pytest.MonkeyPatch
 
 # --- what was answered about nothing --------------------------------------------------------------
 
+DAYS = ["2020-01-01", "2020-02-01"] * 250
 TIMES_ROWS = pd.DataFrame(
     {
-        "start": pd.to_datetime(["2020-01-01", "2020-02-01"] * 250),
-        "end": pd.to_datetime(["2020-01-03", "2020-02-02"] * 250),
-        "zoned": pd.to_datetime(["2020-01-01", "2020-02-01"] * 250).tz_localize("UTC"),
-        "said": pd.Series(["2020-01-01", "2020-02-01"] * 250, dtype="string"),
-        "price": pd.Series(["1,200", "7"] * 250, dtype="string"),
-        "who": list(range(250)) * 2,
+        "start": pd.to_datetime(DAYS), "end": pd.to_datetime(["2020-01-03", "2020-02-02"] * 250),
+        "zoned": pd.to_datetime(DAYS, utc=True), "said": pd.Series(DAYS, dtype="string"),
+        "price": pd.Series(["1,200", "7"] * 250, dtype="string"), "who": list(range(250)) * 2,
     }
-)
+)  # fmt: skip
 YEARS = ("2020-01-01", "2021-01-01")
 FOUND: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a difference of times as a number": (
@@ -921,23 +861,16 @@ LEAKY: dict[str, Any] = {
     "category": ["a", "b", "a"],
 }  # fmt: skip
 SAID: list[Callable[[Any], Any]] = [
-    lambda p: p["x"].count(),
-    lambda p: p["x"].mean(bounds=(0, 5)),
-    lambda p: p["x"].value_counts(keys=["a", "b"]),
-    lambda p: p["x"].value_counts(keys=[1, 2]),
-    lambda p: p["x"].value_counts(keys=[pd.Timestamp("2020-01-01")]),
-    lambda p: p[p["x"] == "a"].count(),
-    lambda p: p[p["x"] > 1].count(),
-    lambda p: p[p["x"] & (p["n"] > 1)].count(),
-    lambda p: p["x"].str.len().sum(bounds=(0, 9)),
-    lambda p: p["x"].dt.year.count(),
-    lambda p: p["x"].astype(str).value_counts(keys=["a"]),
-    lambda p: (p["x"] * 2).sum(bounds=(0, 9)),
-    lambda p: p["x"].fillna(p["x"]).isna(),
-    lambda p: p["x"].cut([0, 2, 5]).value_counts(),
-    lambda p: p.groupby("x", keys=[1, 2]).size(),
+    lambda p: p["x"].count(), lambda p: p["x"].mean(bounds=(0, 5)),
+    *[lambda p, keys=keys: p["x"].value_counts(keys=keys)
+      for keys in (["a", "b"], [1, 2], [pd.Timestamp("2020-01-01")])],
+    lambda p: p[p["x"] == "a"].count(), lambda p: p[p["x"] > 1].count(),
+    lambda p: p[p["x"] & (p["n"] > 1)].count(), lambda p: p["x"].str.len().sum(bounds=(0, 9)),
+    lambda p: p["x"].dt.year.count(), lambda p: p["x"].astype(str).value_counts(keys=["a"]),
+    lambda p: (p["x"] * 2).sum(bounds=(0, 9)), lambda p: p["x"].fillna(p["x"]).isna(),
+    lambda p: p["x"].cut([0, 2, 5]).value_counts(), lambda p: p.groupby("x", keys=[1, 2]).size(),
     lambda p: p.describe(),
-]
+]  # fmt: skip
 
 
 def everything_said(df: pd.DataFrame, lineage: str, declared: dict[str, str]) -> list[Any]:

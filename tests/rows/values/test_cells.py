@@ -329,36 +329,11 @@ def spiteful(base: type, *args: Any) -> Any:
         raise ZeroDivisionError
 
     names = [
-        "__eq__",
-        "__ne__",
-        "__lt__",
-        "__hash__",
-        "__str__",
-        "__repr__",
-        "__len__",
-        "__iter__",
-        "__getitem__",
-        "__float__",
-        "__int__",
-        "__index__",
-        "__bool__",
-        "__contains__",
-        "strip",
-        "as_integer_ratio",
-        "item",
-        "utcoffset",
-        "as_tuple",
-        "is_nan",
-        "__format__",
-        "encode",
-        "numerator",
-        "denominator",
-        "toordinal",
-        "__reduce_ex__",
-        "tolist",
-        "items",
-        "keys",
-    ]
+        "__eq__", "__ne__", "__lt__", "__hash__", "__str__", "__repr__", "__len__", "__iter__",
+        "__getitem__", "__float__", "__int__", "__index__", "__bool__", "__contains__", "strip",
+        "as_integer_ratio", "item", "utcoffset", "as_tuple", "is_nan", "__format__", "encode",
+        "numerator", "denominator", "toordinal", "__reduce_ex__", "tolist", "items", "keys",
+    ]  # fmt: skip
     return type("Spiteful", (base,), dict.fromkeys(names, refuse))(*args)  # fmt: skip
 
 
@@ -466,13 +441,8 @@ def test_nothing_private_meets_a_table_of_pandas() -> None:
     `values.reading` alone, and after its check."""
     house = Path(dp.__file__).parent
     banned = [
-        "infer_dtype",
-        "get_indexer",
-        "get_indexer_for",
-        "factorize",
-        "isin",
-        "drop_duplicates",
-    ]
+        "infer_dtype", "get_indexer", "get_indexer_for", "factorize", "isin", "drop_duplicates",
+    ]  # fmt: skip
     found = {
         (path.relative_to(house).as_posix(), node.func.attr)
         for path in house.rglob("*.py")
