@@ -281,8 +281,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), keys=DAYS).size(),
     "mean by month and group": lambda p: p.groupby(
-        [pd.Grouper(key="when", freq="MS"), "group"],
-        keys={"when": MONTHS, "group": GROUPS},
+        [pd.Grouper(key="when", freq="MS"), "group"], keys={"when": MONTHS, "group": GROUPS}
     )["number"].mean(bounds=BOUNDS),
 }
 

@@ -193,9 +193,7 @@ def test_an_interrupt_anywhere_leaves_charge_and_ledger_sound(
 
 
 @pytest.mark.parametrize("act", ["protect", "release"])
-def test_an_interrupt_shows_no_frames_from_below_the_face(
-    act: str,
-) -> None:
+def test_an_interrupt_shows_no_frames_from_below_the_face(act: str) -> None:
     data = visits()
     acts: dict[str, Callable[[], Any]] = {
         "protect": lambda: dp.protect(data, "other", unit="person", max_rows=1),

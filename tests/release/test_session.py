@@ -383,10 +383,7 @@ class TestProtect:
         assert "12345" not in repr(dp.session().sources)
         assert "fingerprint" not in repr(dp.session().sources)
 
-    @pytest.mark.parametrize(
-        "terms",
-        [{"unit": "id", "max_rows": 1}, {"version": "2"}],
-    )
+    @pytest.mark.parametrize("terms", [{"unit": "id", "max_rows": 1}, {"version": "2"}])
     def test_other_terms_under_the_same_name_are_refused(self, terms: dict[str, Any]) -> None:
         dp.protect(people(), name="people")
         refusal(lambda: dp.protect(people(), name="people", **terms), "other terms", dp.SourceError)

@@ -24,10 +24,7 @@ EPSILONS = st.fractions(Fraction(1, 2**20), 64, max_denominator=2**21)
 SENSITIVITIES = st.integers(1, 2**80)
 
 #: Each noise, and what it loses for a sensitivity of 0.
-LOSSLESS = [
-    (DiscreteLaplace, DiscreteLaplace.loss),
-    (DiscreteGaussian, DiscreteGaussian.rho),
-]
+LOSSLESS = [(DiscreteLaplace, DiscreteLaplace.loss), (DiscreteGaussian, DiscreteGaussian.rho)]
 
 
 @pytest.mark.parametrize(("kind", "loss"), LOSSLESS)

@@ -56,10 +56,7 @@ def test_weights_in_order() -> None:
     assert losses() == [Loss(Epsilon(e)) for e in ("0.2", "0.05", "0.15")]
 
 
-@given(
-    st.fractions("0.01", 5),
-    st.lists(st.fractions("0.1", 9), min_size=1, max_size=12),
-)
+@given(st.fractions("0.01", 5), st.lists(st.fractions("0.1", 9), min_size=1, max_size=12))
 def test_shares_add_up_to_the_whole_exactly(whole: Fraction, weights: list[Fraction]) -> None:
     dp.reset()
     shares = dp.split(epsilon=whole, weights=weights).shares
