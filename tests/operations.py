@@ -35,15 +35,12 @@ BY_GROUP = {"group": GROUPS, "yes": [False, True]}
 #: A few rows of the schema, some of them of one owner.
 SCHEMA = pd.DataFrame(
     {
-        "number": np.arange(12) * 1.5 - 3,
-        "group": list("abcx") * 3,
-        "code": [1, 2, 3, 9] * 3,
-        "yes": [True, False] * 6,
-        "no": [False, True, True] * 4,
+        "number": np.arange(12) * 1.5 - 3, "group": list("abcx") * 3, "code": [1, 2, 3, 9] * 3,
+        "yes": [True, False] * 6, "no": [False, True, True] * 4,
         "when": pd.date_range("2020-01-01", periods=12, tz="UTC"),
         "owner": [1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6],
     }
-)
+)  # fmt: skip
 
 
 def schema() -> pd.DataFrame:
@@ -79,8 +76,7 @@ def letters(rows: int = 100) -> pd.DataFrame:
 
 def people(**terms: Any) -> Any:
     """A hundred of them, protected."""
-    domain = {"g": list("abcd"), "a": (0, 100)}
-    return dp.protect(letters(), name="people", domain=domain, **terms)
+    return dp.protect(letters(), name="people", domain={"g": list("abcd"), "a": (0, 100)}, **terms)
 
 
 def spent() -> Fraction:

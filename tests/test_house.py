@@ -70,8 +70,7 @@ IMPORTS = {module: set(imported(module)) for module in MODULES}
 
 def test_the_map_names_every_room() -> None:
     lines = [line for line in (dp.__doc__ or "").splitlines() if re.match(r"``\w", line)]
-    named = [name for line in lines for name in re.findall(r"``(\w+)``", line[:24])]
-    assert named == list(BELOW)
+    assert [name for line in lines for name in re.findall(r"``(\w+)``", line[:24])] == list(BELOW)
     assert len(lines) <= 12
     assert {*BELOW} <= {room_of(name) for name in MODULES} <= {*BELOW, *ROOT}
 
@@ -95,8 +94,7 @@ def test_no_room_is_crowded() -> None:
 
 def test_no_two_modules_of_a_room_share_a_name() -> None:
     names = Counter((room_of(name), path.name) for name, path in MODULES.items())
-    twice = [pair for pair, number in names.items() if number > 1 and pair[1] != "__init__.py"]
-    assert twice == []
+    assert [pair for pair, number in names.items() if number > 1 and pair[1] != "__init__.py"] == []
 
 
 TESTS = Path(__file__).parent
@@ -237,8 +235,7 @@ def test_every_public_name_is_documented(name: str) -> None:
     assert inspect.getdoc(getattr(dp, name))
     public = vars(getattr(dp, name)) if inspect.isclass(getattr(dp, name)) else {}
     methods = {n: m for n, m in public.items() if not n.startswith("_") and callable(m)}
-    undocumented = [n for n, method in methods.items() if not inspect.getdoc(method)]
-    assert undocumented == []
+    assert [n for n, method in methods.items() if not inspect.getdoc(method)] == []
 
 
 def releasing() -> list[Any]:

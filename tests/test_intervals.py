@@ -117,22 +117,10 @@ def test_every_interval_has_a_test_of_how_often_it_holds() -> None:
 
 #: Of each statistic whose numbers are made of several integers at least one operation.
 OFTEN = [
-    "proportions",
-    "crosstab",
-    "shares of a crosstab",
-    "popularity",
-    "mean",
-    "group mean",
-    "weighted mean",
-    "var",
-    "std of columns",
-    "moments",
-    "kept and dropped",
-    "suggested bounds",
-    "group count found",
-    "group mean found",
-    "group std found",
-]
+    "proportions", "crosstab", "shares of a crosstab", "popularity", "mean", "group mean",
+    "weighted mean", "var", "std of columns", "moments", "kept and dropped", "suggested bounds",
+    "group count found", "group mean found", "group std found",
+]  # fmt: skip
 
 
 @pytest.mark.statistical
@@ -172,8 +160,7 @@ def asked(ages: pd.Series[Any]) -> tuple[Mapping[str, Record], list[Part]]:
         return law.release(exact)
 
     with watching(record):
-        told = ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")
-        return dp.records(told), found
+        return dp.records(ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")), found
 
 
 @pytest.mark.statistical

@@ -131,9 +131,7 @@ def _told(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize("asked", ASKED)
-def test_an_interrupt_anywhere_leaves_charge_and_ledger_sound(
-    asked: str, frozen: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_anywhere_leaves_all_sound(asked: str, frozen: Any, monkeypatch: Any) -> None:
     # A kill -9 or os._exit at these points is no case of its own: a ledger in memory dies with its
     # process, and what the process has not shown yet dies with it too.
     spent_when_read: list[Fraction] = []
@@ -530,12 +528,9 @@ def test_no_canary_gets_out_of_a_notebook(tmp_path: Path, monkeypatch: pytest.Mo
         "%dp\ndisplay(dp.ledger().to_frame())",
     ]
     expected = [
-        *[None] * (1 + len(showing)),
-        *(name for name, _ in raising),
-        None,
-        *["ReleaseFailed"] * len(failing),
-        None,
-    ]
+        *[None] * (1 + len(showing)), *(name for name, _ in raising), None,
+        *["ReleaseFailed"] * len(failing), None,
+    ]  # fmt: skip
     book = _run(tmp_path, cells, monkeypatch)
     assert _found(book, tmp_path) == []
     assert (tmp_path / "results.pickle").stat().st_size > 1000
@@ -547,18 +542,12 @@ def test_no_canary_gets_out_of_a_notebook(tmp_path: Path, monkeypatch: pytest.Mo
     } == {}
 
 
-def test_a_canary_that_gets_out_of_a_notebook_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_canary_that_gets_out_of_a_notebook_is_found(tmp_path: Path, monkeypatch: Any) -> None:
     cells = [
-        SETUP,
-        "data().text.iloc[0]",
-        "raw = data()\nraw.nope",
-        "s.sources['people'].engine.read._frame",
-        "display(data().when)",
-        "1 / data().number.iloc[0] * 0",
-        "pickled(data())",
-    ]
+        SETUP, "data().text.iloc[0]", "raw = data()\nraw.nope",
+        "s.sources['people'].engine.read._frame", "display(data().when)",
+        "1 / data().number.iloc[0] * 0", "pickled(data())",
+    ]  # fmt: skip
     found = _found(_run(tmp_path, cells, monkeypatch), tmp_path)
     assert found == ["the page", "the file", "the pickles", *cells[1:5]]
 
@@ -624,9 +613,7 @@ def test_hostile_queries_are_a_hundred_and_different() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[1:31])
 @pytest.mark.parametrize("door", ["query", "assign"])
-def test_a_hostile_query_is_refused_at_both_doors(
-    text: str, door: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hostile_query_is_refused_at_both_doors(text: str, door: str, monkeypatch: Any) -> None:
     raw = pd.DataFrame({"income": [1.0, 2.0], "age": [30, 40], "name": ["a", "b"]})
     private = dp.protect(raw, name="people")
     series, listed, nan, module = raw["income"], [1, 2], float("nan"), sys
@@ -742,9 +729,7 @@ def test_copies_of_a_process_are_granted_nothing(locked: bool) -> None:
 # --- E: threads -----------------------------------------------------------------------------------
 
 
-def test_mixed_threads_are_granted_what_is_there_and_no_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_mixed_threads_are_granted_what_is_there_and_no_more(monkeypatch: Any) -> None:
     check = Ledger._check
 
     def slow(self: Ledger, *args: Any) -> None:
@@ -1040,8 +1025,7 @@ ROADS_OF_VALUES: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("value", [SpyText("z"), SpyNumber(5), SpyWhole(5), SpyObject()])
 def test_a_plain_value_is_never_shown_what_it_is_compared_with(road: str, value: Any) -> None:
     df = pd.DataFrame({"s": ["a", "b", None], "x": [1.0, 17017.25, 5], "l": [["a"], ["z"], []]})
-    mixed = df.assign(s=pd.Series(["a", 17017.25, "CANARY"], dtype=object))
-    for each in (df, mixed):
+    for each in (df, df.assign(s=pd.Series(["a", 17017.25, "CANARY"], dtype=object))):
         anew(epsilon=9, strict=True)
         private = dp.protect(each.copy(), name="people")
         SpyText.seen.clear()

@@ -17,13 +17,10 @@ import dppandas as dp
 
 ROWS = pd.DataFrame(
     {
-        "x": [1.0, 2.0, 3.0] * 100,
-        "y": [1.0, 4.0, 3.0] * 100,
-        "g": ["a", "b", "a"] * 100,
-        "f": [True, False, True] * 100,
-        "when": pd.date_range("2025", periods=300),
+        "x": [1.0, 2.0, 3.0] * 100, "y": [1.0, 4.0, 3.0] * 100, "g": ["a", "b", "a"] * 100,
+        "f": [True, False, True] * 100, "when": pd.date_range("2025", periods=300),
     }
-)
+)  # fmt: skip
 DOMAIN = {"x": (0, 5), "y": (0, 5), "g": ["a", "b"]}
 
 Ask = Callable[[Any], Any]
@@ -231,15 +228,13 @@ def test_what_may_be_truth_values_is_told_their_bounds(ask: Ask, p: Any) -> None
 
 
 def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: None) -> None:
-    both = p[["x", "f"]].mean(bounds={"f": (0, 1)}, epsilon=1)
-    assert both.tolist() == pytest.approx([2, 2 / 3])
+    assert p[["x", "f"]].mean(bounds={"f": (0, 1)}, epsilon=1).tolist() == pytest.approx([2, 2 / 3])
     assert "(0, 5)" in str(p["x"].mean(bounds={"y": (0, 1)}))
     several = p.agg({"x": "mean", "f": ["mean", "sum"]}, bounds={"f": (0, 1)}, epsilon=1)
     assert several.loc["mean", "x"] == pytest.approx(2)
     table = p.groupby("g")[["x", "f"]].sum(bounds={"f": (0, 1)}, epsilon=1)
     assert table["x"].tolist() == [400, 200]
-    pair = p[["x", "f"]].corr(bounds={"f": (0, 1)}, epsilon=1)
-    assert pair.shape == (2, 2)
+    assert p[["x", "f"]].corr(bounds={"f": (0, 1)}, epsilon=1).shape == (2, 2)
 
 
 @pytest.mark.parametrize(("ask", "match"), [
@@ -258,8 +253,7 @@ def test_suggested_bounds_are_bounds(p: Any, exact: None) -> None:
     for bounds in (found, found[:2], dict(found[:2]), {"lower": np.float64(0.5), "upper": 4}):
         assert str(p["x"].mean(bounds=bounds)) == str(p["x"].mean(bounds=pair))
         assert str(p["x"].sum(bounds={"x": bounds})) == str(p["x"].sum(bounds=pair))
-    q = dp.protect(ROWS.copy(), "t", domain={"x": found})
-    assert "(0.5, 4)" in str(q["x"].mean())
+    assert "(0.5, 4)" in str(dp.protect(ROWS.copy(), "t", domain={"x": found})["x"].mean())
     named = dp.protect(pd.DataFrame({"lower": [1], "upper": [2]}), "u")
     assert "mean of lower" in str(named.mean(bounds={"lower": (0, 1), "upper": (0, 2)}))
 

@@ -9,22 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import operations as ops
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ledgers import anew
-from operations import (
-    OF_UNITS,
-    OPERATIONS,
-    SELECTIONS,
-    UNKNOWN,
-    letters,
-    people,
-    released,
-    schema,
-    statuses,
-)
 from refusals import refusal
 
 import dppandas as dp
@@ -41,11 +31,11 @@ def budget() -> None:
 
 
 def test_a_cell_run_again_gives_the_same_and_costs_nothing() -> None:
-    first = people()["a"].mean(epsilon=0.5)
-    again = people()["a"].mean(epsilon=0.5)
+    first = ops.people()["a"].mean(epsilon=0.5)
+    again = ops.people()["a"].mean(epsilon=0.5)
     assert again == first
     assert dp.ledger().spent == Fraction(1, 2)
-    assert statuses() == ["released", "replayed"]
+    assert ops.statuses() == ["released", "replayed"]
     told = dp.ledger().to_frame()
     assert told["status"].tolist() == ["released", "replayed"]
     assert told["epsilon"].tolist() == [0.5, 0.0]
@@ -56,7 +46,7 @@ def test_a_cell_run_again_gives_the_same_and_costs_nothing() -> None:
 
 
 def test_fresh_draws_anew_and_pays() -> None:
-    p = people()
+    p = ops.people()
     # 24 numbers of scale 1000: all equal with a probability below 1e-70
     draws = [p[["a"] * 1].sum(epsilon="0.001", fresh=True)["a"] for _ in range(24)]
     assert len(set(draws)) > 1
@@ -67,7 +57,7 @@ def test_fresh_draws_anew_and_pays() -> None:
 
 @pytest.mark.parametrize("bad", [1, "yes", np.True_, pd.NA])
 def test_fresh_is_true_or_false(bad: object) -> None:
-    refusal(lambda: people().count(epsilon=1, fresh=bad), "fresh=")
+    refusal(lambda: ops.people().count(epsilon=1, fresh=bad), "fresh=")
 
 
 SAME: list[tuple[Any, Any]] = [
@@ -84,9 +74,9 @@ SAME: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize("number", range(len(SAME)))
 def test_equal_queries_are_known_however_they_are_written(number: int) -> None:
     one, other = SAME[number]
-    one(people())(epsilon=1)
-    other(people())(epsilon=1)
-    assert statuses() == ["released", "replayed"], dp.ledger()
+    one(ops.people())(epsilon=1)
+    other(ops.people())(epsilon=1)
+    assert ops.statuses() == ["released", "replayed"], dp.ledger()
 
 
 OTHER: list[Any] = [
@@ -127,27 +117,27 @@ OTHER: list[Any] = [
 
 def test_other_queries_are_told_apart() -> None:
     for ask in OTHER:
-        ask(people())
-    assert statuses() == ["released"] * len(OTHER)
+        ask(ops.people())
+    assert ops.statuses() == ["released"] * len(OTHER)
     keys = [entry.key for entry in dp.ledger().entries()]
     assert len(set(keys)) == len(keys)
 
 
 def test_tables_of_one_row_a_unit_are_told_apart() -> None:
-    p = dp.protect(letters(), name="units", unit="b", max_rows=1, domain={"a": (0, 100)})
+    p = dp.protect(ops.letters(), name="units", unit="b", max_rows=1, domain={"a": (0, 100)})
     for how in ("sum", "max"):
         p.per_unit().agg(n=("a", how))["n"].mean(bounds=(0, 9), epsilon=1)
         p.query("a > 3").per_unit().agg(n=("a", how))["n"].mean(bounds=(0, 9), epsilon=1)
         p.per_unit().agg(n=("a", how)).per_unit().agg(n=("n", "sum"))["n"].mean(
             bounds=(0, 9), epsilon=1
         )
-    assert statuses() == ["released"] * 6
+    assert ops.statuses() == ["released"] * 6
     p.per_unit().agg(n=("a", "max"))["n"].mean(bounds=(0, 9), epsilon=1)
-    assert statuses()[-1] == "replayed"
+    assert ops.statuses()[-1] == "replayed"
 
 
 def test_what_the_caller_vouches_for_is_always_drawn() -> None:
-    df = letters()
+    df = ops.letters()
     for _ in range(2):
         df.dp.count(epsilon=1)
         dp.private(df, unit="b", max_rows=1).count(epsilon=1)
@@ -155,45 +145,45 @@ def test_what_the_caller_vouches_for_is_always_drawn() -> None:
     dp.protect(df, name="people")
     for _ in range(2):
         df.dp.count(epsilon=1)  # the source's frame by its token: identity is no proof
-    assert statuses() == ["released"] * 8
+    assert ops.statuses() == ["released"] * 8
 
 
 def test_another_version_is_another_question() -> None:
-    people(version="1").count(epsilon=1)
+    ops.people(version="1").count(epsilon=1)
     anew(epsilon=1000)
-    people(version="2").count(epsilon=1)
-    assert statuses() == ["released"]
+    ops.people(version="2").count(epsilon=1)
+    assert ops.statuses() == ["released"]
 
 
 def test_what_is_refused_notes_no_replay() -> None:
     anew(epsilon=1)
-    p = people()
+    p = ops.people()
     p["a"].agg(["mean", "count"], epsilon=1)
     p["a"].agg(["mean", "count"], epsilon=1)
-    assert statuses() == ["released"] * 2 + ["replayed"] * 2
+    assert ops.statuses() == ["released"] * 2 + ["replayed"] * 2
     with pytest.raises(dp.BudgetExceeded):
         p["a"].agg(["mean", "median"], epsilon=1)  # the mean alone was there
-    assert statuses() == ["released"] * 2 + ["replayed"] * 2
+    assert ops.statuses() == ["released"] * 2 + ["replayed"] * 2
 
 
 def test_what_is_read_otherwise_is_another_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    p = people()
+    p = ops.people()
     p.count(epsilon=1)
     monkeypatch.setattr("dppandas.statistics.Count.reading", 2)
     p.count(epsilon=1)
     p.count(epsilon=1)
-    assert statuses() == ["released", "released", "replayed"]
+    assert ops.statuses() == ["released", "released", "replayed"]
 
 
 def test_a_charge_that_failed_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    p = people()
+    p = ops.people()
     with monkeypatch.context() as broken:
         broken.setattr(type(p._table.engine), "accumulate_rows", lambda *a, **k: 1 / 0)
         with pytest.raises(dp.ReleaseFailed):
             p.count(epsilon=1)
     p.count(epsilon=1)
     p.count(epsilon=1)
-    assert statuses() == ["failed", "released", "replayed"]
+    assert ops.statuses() == ["failed", "released", "replayed"]
 
 
 def test_an_audit_draws_each_time() -> None:
@@ -201,21 +191,21 @@ def test_an_audit_draws_each_time() -> None:
 
     with scratch() as audit:
         for _ in range(2):
-            people().count(epsilon=1)
+            ops.people().count(epsilon=1)
         assert [e.status for e in audit.ledger.entries()] == ["released"] * 2
         with watching(lambda query, mechanism, exact: mechanism.dummy_output(1)):
-            people().count(epsilon=1)
+            ops.people().count(epsilon=1)
 
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile")
-@pytest.mark.parametrize("name", [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN])
+@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN])
 def test_every_operation_is_answered_again_in_another_kernel(name: str, tmp_path: Path) -> None:
     answers = []
     for _ in range(2):
         anew(epsilon=100, delta=0.01, store=tmp_path / "a.ledger")
-        private = dp.protect(schema(), name="all", unit="owner", max_rows=2, version="1")
-        answers.append(released(name, private))
-    assert statuses() == ["released", "replayed"]
+        private = dp.protect(ops.schema(), name="all", unit="owner", max_rows=2, version="1")
+        answers.append(ops.released(name, private))
+    assert ops.statuses() == ["released", "replayed"]
     one, other = answers
     if isinstance(one, pd.Series | pd.DataFrame):
         testing: Any = pd.testing

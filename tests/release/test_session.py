@@ -57,8 +57,7 @@ class TestSessions:
 
     def test_a_budget_set_later_counts_what_was_released_before(self) -> None:
         people().dp.count(epsilon=0.5)
-        unlimited = dp.session()
-        assert dp.session(epsilon=2) is unlimited
+        assert dp.session(epsilon=2) is dp.session()
         assert dp.ledger().remaining == Fraction(3, 2)
         refusal(lambda: people().dp.count(epsilon=2), error=dp.BudgetExceeded)
 
@@ -231,8 +230,7 @@ class TestLedger:
             source["age"].value_counts(keys=[30, 40], epsilon="1/3")
         finally:
             attribute_to(None)
-        unknown = dict.fromkeys(df.columns, "unknown")
-        dp.private(df, kinds=unknown).idxmax(epsilon=1)
+        dp.private(df, kinds=dict.fromkeys(df.columns, "unknown")).idxmax(epsilon=1)
         frame = dp.ledger().to_frame()
         assert type(frame) is pd.DataFrame
         assert frame.index.tolist() == [1, 2, 3]
@@ -406,17 +404,13 @@ class TestProtect:
             ({"version": 2}, "version=2"),
         ],
     )
-    def test_terms_are_checked_before_the_data_is_looked_at(
-        self, terms: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_terms_are_checked_first(self, terms: Any, message: str, monkeypatch: Any) -> None:
         monkeypatch.setattr("dppandas.engines.truncation.row_hashes", None)
         refusal(lambda: dp.protect(people(), **{"name": "people", **terms}), message)
         with pytest.raises(dp.QueryError, match="takes a DataFrame"):
             dp.protect(people()["age"], name="people")  # type: ignore[arg-type]
 
-    def test_whoever_has_several_rows_says_how_many_are_used(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_whoever_has_several_rows_says_how_many_are_used(self, monkeypatch: Any) -> None:
         """A default of 1 dropped all but one row of each, and nobody had asked for that."""
         monkeypatch.setattr("dppandas.frames.protect.PandasEngine", None)  # no row is looked at
         for ask in (lambda: dp.protect(people(), "p", "id"), lambda: dp.private(people(), "id")):
@@ -477,8 +471,7 @@ KEEPS_TOKEN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 
 @pytest.mark.parametrize("way", KEEPS_TOKEN)
 def test_a_token_survives_what_pandas_does(way: str, exact: None) -> None:
-    df = owned()
-    answer = KEEPS_TOKEN[way](df).dp.count(epsilon=1)
+    answer = KEEPS_TOKEN[way](owned()).dp.count(epsilon=1)
     record = dp.record(answer)
     assert (record.source, record.lineage) == ("people", "asserted")
     assert record.unit == "each 'id' (at most 2 rows)"
@@ -488,8 +481,7 @@ def test_a_token_survives_what_pandas_does(way: str, exact: None) -> None:
 
 def test_a_token_survives_parquet(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    df = owned()
-    df.to_parquet(tmp_path / "people.parquet")
+    owned().to_parquet(tmp_path / "people.parquet")
     again = pd.read_parquet(tmp_path / "people.parquet")
     assert dp.record(again.dp.count(epsilon=1)).source == "people"
 
@@ -532,8 +524,7 @@ LOSES_UNIT: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 @pytest.mark.parametrize("way", LOSES_UNIT)
 def test_a_frame_that_lost_token_or_unit_is_refused_with_the_way_out(way: str) -> None:
-    df = owned()
-    lost = LOSES_UNIT[way](df)
+    lost = LOSES_UNIT[way](owned())
     way_out = r"df\.dp\['income'\]" if lost.attrs else r'dp\.private\(df, unit="row"\)'
     refusal(lambda: lost.dp.count(epsilon=1), way_out, dp.LineageError)
 

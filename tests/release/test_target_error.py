@@ -11,22 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import operations as ops
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import anew
-from operations import (
-    BOUNDS,
-    CODES,
-    GROUPS,
-    OF_UNITS,
-    OPERATIONS,
-    SELECTIONS,
-    UNKNOWN,
-    sixty,
-    small,
-)
 from refusals import refusal
 from scipy import stats
 
@@ -38,7 +28,7 @@ from dppandas.release.accuracy import expected
 from dppandas.release.query import Query
 
 N = 300
-EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN]
+EVERY = [*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN]
 
 #: Why no loss is solved for.
 REFUSED = {
@@ -86,25 +76,32 @@ class Asking:
     def __call__(self, name: str, private: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            if name in SELECTIONS:
+            if name in ops.SELECTIONS:
                 return self._selected(name, private)
-            asked = {**OPERATIONS, **OF_UNITS, **UNKNOWN}[name](private)
-            return asked.release(**self.said)
+            return {**ops.OPERATIONS, **ops.OF_UNITS, **ops.UNKNOWN}[name](private).release(
+                **self.said
+            )
 
     def _selected(self, name: str, p: Any) -> Any:
         return {
             "idxmax of columns": lambda: p[["yes", "no"]].idxmax(**self.said),
-            "idxmax of sums": lambda: p[["number", "code"]].idxmax(bounds=BOUNDS, **self.said),
-            "idxmax of counts": lambda: p["group"].value_counts(keys=GROUPS).idxmax(**self.said),
+            "idxmax of sums": lambda: p[["number", "code"]].idxmax(bounds=ops.BOUNDS, **self.said),
+            "idxmax of counts": lambda: (
+                p["group"].value_counts(keys=ops.GROUPS).idxmax(**self.said)
+            ),
             "nlargest columns": lambda: (
                 p.assign(high="number > 1")[["yes", "no", "high"]].sum().nlargest(2, **self.said)
             ),
-            "nlargest counts": lambda: p["code"].value_counts(keys=CODES).nlargest(2, **self.said),
-            "mode": lambda: p["group"].mode(keys=GROUPS, **self.said),
-            "worst fit": lambda: SELECTIONS[name](p, None).release(**self.said),
-            "worst fit of a query": lambda: SELECTIONS[name](p, None).release(**self.said),
-            "small database": lambda: small(p, 2).release(**self.said),
-            "small database of a query": lambda: small(p.query("code > 1"), 3).release(**self.said),
+            "nlargest counts": lambda: (
+                p["code"].value_counts(keys=ops.CODES).nlargest(2, **self.said)
+            ),
+            "mode": lambda: p["group"].mode(keys=ops.GROUPS, **self.said),
+            "worst fit": lambda: ops.SELECTIONS[name](p, None).release(**self.said),
+            "worst fit of a query": lambda: ops.SELECTIONS[name](p, None).release(**self.said),
+            "small database": lambda: ops.small(p, 2).release(**self.said),
+            "small database of a query": lambda: ops.small(p.query("code > 1"), 3).release(
+                **self.said
+            ),
         }[name]()
 
 
@@ -141,13 +138,11 @@ def error_at(query: Query, loss: Fraction, confidence: float, rows: float | None
 
 @pytest.mark.parametrize("measure", SESSIONS)
 @pytest.mark.parametrize("name", EVERY)
-def test_each_operation_finds_the_least_loss_or_says_why_not(
-    name: str, measure: str, queries: list[Query]
-) -> None:
-    if name in UNKNOWN and measure == "pure":
+def test_the_least_loss_is_found_or_refused(name: str, measure: str, queries: list[Query]) -> None:
+    if name in ops.UNKNOWN and measure == "pure":
         pytest.skip("needs a δ")
     dp.session(**SESSIONS[measure])
-    people = dp.protect(sixty(N), "people", unit="owner", max_rows=1)
+    people = dp.protect(ops.sixty(N), "people", unit="owner", max_rows=1)
     goal, confidence = 40, 0.9
     ask = Asking(within=goal, confidence=confidence, expected_rows=1000)
     if name in REFUSED:
@@ -189,15 +184,13 @@ def least_for_a_count(most: int, confidence: Decimal) -> Decimal:
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (low, middle) if tail(middle) <= 1 - confidence else (middle, high)
-    unit = Decimal(1).scaleb(high.adjusted() - 2)
-    return high.quantize(unit, ROUND_CEILING)
+    return high.quantize(Decimal(1).scaleb(high.adjusted() - 2), ROUND_CEILING)
 
 
 @given(st.integers(1, 10**5), st.sampled_from(["0.5", "0.8", "0.95", "0.99", "0.999999"]))
 def test_a_count_costs_what_its_law_says(most: int, confidence: str) -> None:
     dp.reset()
-    p = sixty(N).dp
-    n = p.count(within=most + 0.5, confidence=float(confidence))
+    n = ops.sixty(N).dp.count(within=most + 0.5, confidence=float(confidence))
     expected = least_for_a_count(most, Decimal(confidence))
     assert dp.record(n).epsilon == max(Fraction(expected), Fraction("9.54e-7"))
 
@@ -215,7 +208,7 @@ def test_short_decimals_are_in_order_and_have_three_digits(place: int) -> None:
 @given(st.floats(1e-3, 1e9), st.floats(1e-3, 1e9), st.floats(0.5, 0.999))
 def test_less_error_never_costs_less(one: float, other: float, confidence: float) -> None:
     dp.reset()
-    p, costs = sixty(N).dp, []
+    p, costs = ops.sixty(N).dp, []
     for goal in sorted((one, other)):
         try:
             with dp.preview() as plan:
@@ -228,14 +221,14 @@ def test_less_error_never_costs_less(one: float, other: float, confidence: float
 
 
 def test_where_any_loss_keeps_it_the_least_is_charged() -> None:
-    n = sixty(N).dp.count(within=10**9)
+    n = ops.sixty(N).dp.count(within=10**9)
     assert SMALLEST <= dp.record(n).epsilon <= SMALLEST * Fraction(101, 100)
     assert str(dp.record(n).epsilon) == "0.000000954"
 
 
 def test_the_answer_is_the_one_of_that_epsilon_and_is_given_again() -> None:
     dp.session(epsilon=1)
-    people = dp.protect(sixty(N), "people")
+    people = dp.protect(ops.sixty(N), "people")
     first = people.count(within=20, confidence=0.95)
     assert dp.record(first).loss == Loss(dp.record(first).epsilon)
     assert str(dp.record(first).epsilon) == "0.147"  # 2a^21/(1+a) ≤ 0.05
@@ -249,7 +242,7 @@ def test_the_answer_is_the_one_of_that_epsilon_and_is_given_again() -> None:
 
 def test_rho_is_for_gaussian_noise_and_epsilon_for_laplace_noise() -> None:
     dp.session(rho=1, delta=1e-6)
-    p = sixty(N).dp
+    p = ops.sixty(N).dp
     gaussian, laplace = p.count(within=20), p.count(within=20, mechanism="laplace")
     same = p.count(within=20, mechanism="gaussian")
     assert [dp.record(n).mechanism for n in (gaussian, laplace, same)] == [
@@ -263,7 +256,7 @@ def test_rho_is_for_gaussian_noise_and_epsilon_for_laplace_noise() -> None:
 
 def test_gaussian_noise_by_a_delta() -> None:
     dp.session(epsilon=1, delta=1e-6)
-    n = sixty(N).dp.count(within=20, mechanism="gaussian", delta=1e-7)
+    n = ops.sixty(N).dp.count(within=20, mechanism="gaussian", delta=1e-7)
     assert n.error() == 20
     assert str(dp.record(n).loss) == "ε = 0.427, δ = 1e-07"
 
@@ -274,21 +267,18 @@ def test_gaussian_noise_by_a_delta() -> None:
 def test_what_is_promised_is_observed() -> None:
     # FAR 1e-6 (one-sided, exact binomial). Power: noise 1.3 times as wide would hold 0.74 and not
     # 0.81 of 4000 answers, which is seen with a probability above 1 - 1e-9.
-    p, n, goal = sixty(N).dp, 4000, 3
+    p, n, goal = ops.sixty(N).dp, 4000, 3
     answers = [p.count(within=goal, confidence=0.8) for _ in range(n)]
-    held = sum(abs(answer - N) <= goal for answer in answers)
-    assert stats.binom.cdf(held, n, 0.8) > 1e-6
-    scale = dp.record(answers[0]).scale * 1.3
-    a = math.exp(-1 / scale)
+    assert stats.binom.cdf(sum(abs(answer - N) <= goal for answer in answers), n, 0.8) > 1e-6
+    a = math.exp(-1 / (dp.record(answers[0]).scale * 1.3))
     wide = 1 - 2 * a ** (goal + 1) / (1 + a)
-    worst = stats.binom.ppf(1e-6, n, 0.8)
-    assert stats.binom.sf(worst, n, wide) < 1e-3
+    assert stats.binom.sf(stats.binom.ppf(1e-6, n, 0.8), n, wide) < 1e-3
 
 
 def test_what_is_promised_of_several_is_observed_of_all_together() -> None:
     # FAR 1e-6. Were it promised of each of ten alone, all would hold in about 0.8^10 = 0.11.
     keys = list(range(10))
-    p, n, goal = sixty(N).dp["number"], 1500, 5
+    p, n, goal = ops.sixty(N).dp["number"], 1500, 5
     held = 0
     for _ in range(n):
         counts = p.value_counts(keys=keys, sort=False, within=goal, confidence=0.8)
@@ -333,17 +323,15 @@ def test_what_is_promised_of_several_is_observed_of_all_together() -> None:
         (lambda p: p.count().expected_error(epsilon=1, within=1), "one answer at a time"),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_costs_nothing(
-    call: Callable[[Any], Any], words: str
-) -> None:
+def test_what_makes_no_sense_is_refused_and_costs_nothing(call: Any, words: str) -> None:
     dp.session(epsilon=1)
-    refusal(lambda: call(sixty(N).dp[["number", "code"]]), words)
+    refusal(lambda: call(ops.sixty(N).dp[["number", "code"]]), words)
 
 
 @pytest.mark.parametrize("terms", [{"epsilon": 100}, {"rho": 10**6, "delta": 1e-6}])
 def test_less_than_any_loss_allows_names_the_least_error(terms: dict[str, Any]) -> None:
     dp.session(**terms)
-    p = sixty(N).dp["number"]
+    p = ops.sixty(N).dp["number"]
     caught = refusal(lambda: p.sum(bounds=(0, 9), within=1e-9), "is less than any")
     assert dp.ledger().entries() == []
     least = caught.split(" is ")[2].split()[0]
@@ -355,7 +343,7 @@ def test_less_than_any_loss_allows_names_the_least_error(terms: dict[str, Any]) 
 
 def test_a_budget_that_cant_pay_names_the_cost_and_what_it_can() -> None:
     dp.session(epsilon="0.1234")
-    people = dp.protect(sixty(N), "people")
+    people = dp.protect(ops.sixty(N), "people")
     with pytest.raises(dp.BudgetExceeded, match=r"for ε = 0\.147; 0\.1234 of 0\.1234") as caught:
         people.count(within=20)
     assert (caught.value.requested, caught.value.remaining) == (
@@ -373,18 +361,20 @@ def test_the_loss_depends_on_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[Any] = []
     monkeypatch.setattr(PandasEngine, "_rows", lambda self: reads.append(self))
     dp.session(epsilon="0.001")
-    refusal(lambda: sixty(N).dp["number"].median(bounds=(0, 9), within=1), error=dp.BudgetExceeded)
+    refusal(
+        lambda: ops.sixty(N).dp["number"].median(bounds=(0, 9), within=1), error=dp.BudgetExceeded
+    )
     assert reads == []
 
 
 def test_labels_found_are_kept_by_each_label() -> None:
     dp.session(epsilon=10, delta=1e-3)
-    found = sixty(N).dp["group"].value_counts(delta=1e-6, within=20)
+    found = ops.sixty(N).dp["group"].value_counts(delta=1e-6, within=20)
     # T = 17 and a^4 > 0.025: no label told is off by more than 17 - 1 + 4; at 0.841 T is 18
     assert dp.record(found).epsilon == Fraction("0.842")
     assert dp.record(found).expected == "each at most ± 20"
     assert max(dp.record(found).error()) <= 20
-    groups = sixty(N).dp.groupby("group", delta=1e-6)["number"]
+    groups = ops.sixty(N).dp.groupby("group", delta=1e-6)["number"]
     sums = groups.sum(bounds=(0, 9), within=50)
     assert dp.record(sums).error().tolist() == pytest.approx([50] * len(sums), rel=0.02)
     means = groups.mean(bounds=(0, 9), within=1, expected_rows=100)
@@ -392,13 +382,12 @@ def test_labels_found_are_kept_by_each_label() -> None:
 
 
 def test_a_choice_by_its_gap() -> None:
-    df = sixty(N)
+    df = ops.sixty(N)
 
     def balance(rows: pd.DataFrame, code: int) -> int:
         return -abs(int((rows["code"] < code).sum()) - int((rows["code"] > code).sum()))
 
-    chosen = dp.choose(df, [1, 2, 3], score=balance, sensitivity=1, within=10)
-    assert chosen.error() == 10
+    assert dp.choose(df, [1, 2, 3], score=balance, sensitivity=1, within=10).error() == 10
 
 
 # --- what hardly anybody means --------------------------------------------------------------------
@@ -408,28 +397,28 @@ COUNTS: dict[str, tuple[Callable[..., Any], bool]] = {
     "count": (lambda p, **said: p.count(**said), True),
     "count of columns": (lambda p, **said: p[["number", "code"]].count(**said), True),
     "size": (lambda p, **said: p.size(**said), True),
-    "size of groups": (lambda p, **said: p.groupby("group", keys=GROUPS).size(**said), True),
-    "value_counts": (lambda p, **said: p["group"].value_counts(keys=GROUPS, **said), True),
+    "size of groups": (lambda p, **said: p.groupby("group", keys=ops.GROUPS).size(**said), True),
+    "value_counts": (lambda p, **said: p["group"].value_counts(keys=ops.GROUPS, **said), True),
     "crosstab": (
         lambda p, **said: p.crosstab(
-            "group", "code", keys={"group": GROUPS, "code": CODES}, margins=True, **said
+            "group", "code", keys={"group": ops.GROUPS, "code": ops.CODES}, margins=True, **said
         ),
         True,
     ),
     "hist": (lambda p, **said: p["number"].hist(bins=[0, 5, 10], **said), True),
-    "idxmax": (lambda p, **said: p["group"].value_counts(keys=GROUPS).idxmax(**said), True),
-    "mode": (lambda p, **said: p["group"].mode(keys=GROUPS, **said), True),
-    "popularity": (lambda p, **said: p["group"].popularity(keys=GROUPS, **said), True),
+    "idxmax": (lambda p, **said: p["group"].value_counts(keys=ops.GROUPS).idxmax(**said), True),
+    "mode": (lambda p, **said: p["group"].mode(keys=ops.GROUPS, **said), True),
+    "popularity": (lambda p, **said: p["group"].popularity(keys=ops.GROUPS, **said), True),
     "sums of True": (lambda p, **said: p[["yes", "no"]].sum().release(**said), True),
     "a sum of a bool column": (lambda p, **said: p["yes"].sum(bounds=(0, 1), **said), True),
     "a sum of True": (lambda p, **said: (p["number"] > 3).sum(**said), True),
     "sums of True of groups": (
         lambda p, **said: (
-            p.assign(high="number > 3").groupby("group", keys=GROUPS)["high"].sum(**said)
+            p.assign(high="number > 3").groupby("group", keys=ops.GROUPS)["high"].sum(**said)
         ),
         True,
     ),
-    "nunique": (lambda p, **said: p["group"].nunique(keys=GROUPS, **said), False),
+    "nunique": (lambda p, **said: p["group"].nunique(keys=ops.GROUPS, **said), False),
     "units": (lambda p, **said: p["owner"].nunique(**said), False),
     "sizes of keys found": (lambda p, **said: p.groupby("group", delta=1e-6).size(**said), True),
     "counts of keys found": (
@@ -443,7 +432,7 @@ COUNTS: dict[str, tuple[Callable[..., Any], bool]] = {
 @pytest.fixture
 def people() -> Any:
     dp.session(epsilon=1000, delta=1e-3)
-    return dp.protect(sixty(N), "people", unit="owner", max_rows=1, version="1")
+    return dp.protect(ops.sixty(N), "people", unit="owner", max_rows=1, version="1")
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -473,7 +462,7 @@ def test_what_is_not_counted_by_ones_may_be_within_less_than_one(people: Any) ->
 
 def test_five_persons_rows_are_no_reason_to_pay_thirty(people: Any) -> None:
     anew(epsilon=1000)
-    many = dp.protect(sixty(N), "many", unit="owner", max_rows=5)
+    many = dp.protect(ops.sixty(N), "many", unit="owner", max_rows=5)
     with pytest.raises(dp.QueryError, match=r"would cost ε = \d\d"):
         many["number"].value_counts(keys=range(10), within=0.05)
     assert dp.ledger().spent == 0
@@ -492,8 +481,7 @@ def test_a_share_is_of_the_rows_that_are_expected(
         paid = dp.ledger().spent
         ask(people, within=share, expected_rows=rows)
         assert dp.ledger().spent == paid > 0, name  # the same query: free
-    ranks = people["number"].median(bounds=(0, 9), within=share, expected_rows=rows)
-    assert ranks.error() <= most
+    assert people["number"].median(bounds=(0, 9), within=share, expected_rows=rows).error() <= most
 
 
 @pytest.mark.parametrize(
@@ -502,7 +490,7 @@ def test_a_share_is_of_the_rows_that_are_expected(
         lambda p, **said: p["number"].sum(bounds=(0, 9), **said),
         lambda p, **said: p["number"].mean(bounds=(0, 9), **said),
         lambda p, **said: p["number"].std(bounds=(0, 9), **said),
-        lambda p, **said: p["group"].value_counts(keys=GROUPS, normalize=True, **said),
+        lambda p, **said: p["group"].value_counts(keys=ops.GROUPS, normalize=True, **said),
         lambda p, **said: p[["number", "code"]].cov(bounds=(0, 9), **said),
         lambda p, **said: p["when"].mean(bounds=("2020", "2021"), **said),
     ],
@@ -532,7 +520,7 @@ def test_at_most_refuses_what_costs_more_and_changes_nothing_else(people: Any) -
 
 def test_at_most_is_a_rho_where_rho_is_counted() -> None:
     dp.session(rho=1, delta=1e-6)
-    p = dp.protect(sixty(N), "people")
+    p = dp.protect(ops.sixty(N), "people")
     refusal(lambda: p.count(within=20, at_most=0.001), r"costs ρ = .*, more than at_most=0\.001")
     paid = dp.record(p.count(within=20, at_most=0.1)).loss.rho
     assert dp.ledger().spent == paid <= Fraction(1, 10)

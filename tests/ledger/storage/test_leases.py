@@ -123,9 +123,7 @@ def test_what_is_refused_leases_nothing(store: Store) -> None:
         assert elsewhere(lambda: store.is_taken("k", 1)) is False
 
 
-def test_fresh_draws_go_side_by_side_and_leave_leased_numbers_to_their_holders(
-    store: Store,
-) -> None:
+def test_fresh_draws_run_side_by_side_and_respect_leased_numbers(store: Store) -> None:
     with Claim([1]) as mine, Claim([0, 0]) as fresh:
         (first,) = store.add([DRAFT], agreed, mine)
         second, third = store.add([DRAFT, DRAFT], agreed, fresh)
@@ -228,7 +226,7 @@ def threads(actions: list[Callable[[], Any]]) -> Iterator[list[Any]]:
 
 
 def test_threads_that_ask_the_same_at_once_share_one_draw(
-    running: dp.Session, gate: Gate, waits: Waits
+    running: Any, gate: Gate, waits: Waits
 ) -> None:
     p = people()
     with threads([lambda: p["a"].mean(epsilon=1)] * 6) as got:
@@ -260,9 +258,7 @@ def test_other_queries_and_fresh_ones_do_not_wait(running: dp.Session, gate: Gat
     assert running.spent == 6
 
 
-def test_who_waits_answers_itself_where_the_first_fails(
-    running: dp.Session, gate: Gate, waits: Waits, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_waiter_takes_over(running: Any, gate: Any, waits: Any, monkeypatch: Any) -> None:
     p = people()
     held, failed = PandasEngine.accumulate_rows, threading.Event()
 
@@ -281,9 +277,7 @@ def test_who_waits_answers_itself_where_the_first_fails(
     assert [e.status for e in running.ledger.charges()] == ["failed", "released"]
 
 
-def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
-    running: dp.Session,
-) -> None:
+def test_batches_that_overlap_in_other_orders_never_deadlock(running: dp.Session) -> None:
     p = people()
 
     def ask(numbers: list[int]) -> Any:
@@ -299,9 +293,7 @@ def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
 
 
 def test_equal_queries_of_one_call_are_one_draw(running: dp.Session) -> None:
-    p = people()
-    asked = [p.count()._query(running.terms.asked(1), None)] * 3
-    records = release.release_all(asked)
+    records = release.release_all([people().count()._query(running.terms.asked(1), None)] * 3)
     assert len({record.estimate() for record in records}) == 1
     assert {record.number for record in records} == {1}
     assert (running.spent, running.ledger.replays) == (1, 2)
@@ -316,9 +308,7 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_ends_the_wait_and_leaves_nothing_behind(
-    running: dp.Session, gate: Gate
-) -> None:
+def test_an_interrupt_ends_the_wait_and_leaves_nothing(running: dp.Session, gate: Gate) -> None:
     p = people()
     me = threading.main_thread().ident
     assert me is not None
@@ -342,9 +332,7 @@ def test_an_interrupt_ends_the_wait_and_leaves_nothing_behind(
     assert p["g"].value_counts(epsilon=1) is not None
 
 
-def test_an_interrupt_in_the_scan_gives_the_lease_free(
-    running: dp.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_in_the_scan_frees_the_lease(running: dp.Session, monkeypatch: Any) -> None:
     p = people()
     with monkeypatch.context() as broken:
 

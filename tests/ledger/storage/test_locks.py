@@ -131,9 +131,7 @@ def test_links_to_files_and_folders_lead_to_the_same_name(file: Path, tmp_path: 
     assert sorted(p.name for p in tmp_path.glob("*-wal")) == ["a.ledger-wal"]
 
 
-def test_a_folder_that_is_renamed_while_its_ledger_is_open_is_the_same_folder(
-    tmp_path: Path,
-) -> None:
+def test_a_folder_renamed_while_its_ledger_is_open_is_the_same_folder(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     SqliteStore(tmp_path / "old" / "a.ledger", TERMS).close()
     with kernel(tmp_path / "old" / "a.ledger") as other:
@@ -172,14 +170,12 @@ def test_reading_takes_no_lock_and_minds_no_names(file: Path, capsys: Any) -> No
     store.add([DRAFT], agreed)
     store.close()
     os.link(file, file.with_name("b.ledger"))
-    look = SqliteStore(file.with_name("b.ledger"), reading=True)
-    assert look.count() == 1
+    assert SqliteStore(file.with_name("b.ledger"), reading=True).count() == 1
     assert is_free(file) or sys.platform != "linux"
     for command in ("show", "verify"):
         assert __main__.main([command, str(file)]) == 0
     capsys.readouterr()
-    report = file.with_name("report.csv")
-    assert __main__.main(["export", str(file), str(report)]) == 0
+    assert __main__.main(["export", str(file), str(file.with_name("report.csv"))]) == 0
 
 
 # --- one descriptor -------------------------------------------------------------------------------
@@ -212,9 +208,7 @@ def test_the_lock_lasts_from_the_first_connection_to_the_last_of_any_thread(file
 
 
 @linux
-def test_the_descriptor_is_there_before_sqlite_opens_the_file(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_descriptor_is_there_before_sqlite_opens_the_file(file: Path, monkeypatch: Any) -> None:
     seen: list[bool] = []
     connect = connections._connection_to
 
@@ -249,9 +243,7 @@ def test_a_log_stays_though_this_process_opens_and_closes_the_file(file: Path) -
 
 
 @linux
-def test_nothing_in_the_package_drops_the_locks_of_an_open_ledger(
-    file: Path, tmp_path: Path, capsys: Any
-) -> None:
+def test_nothing_in_the_package_drops_the_locks(file: Path, tmp_path: Path, capsys: Any) -> None:
     """Looking at a file, verifying it, exporting from it, opening it again."""
     dp.session(store=file)
     mine = own_locks(file)
@@ -266,8 +258,7 @@ def test_nothing_in_the_package_drops_the_locks_of_an_open_ledger(
     dp.ledger().export(tmp_path / "report.html")
     with pytest.raises(dp.StoreError, match="is the ledger itself"):
         dp.ledger().export(file.with_suffix(".csv").symlink_to(file) or file.with_suffix(".csv"))
-    second = SqliteStore(file)
-    second.close()
+    SqliteStore(file).close()
     assert own_locks(file) == mine
 
 
@@ -295,9 +286,7 @@ def test_a_ledger_that_another_program_has_locked_is_refused(file: Path) -> None
         assert other.first == "open"
 
 
-def test_without_such_locks_a_ledger_works_as_before(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_such_locks_a_ledger_works_as_before(file: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     store = SqliteStore(file)
     store.add([DRAFT], agreed)
@@ -370,8 +359,7 @@ def test_a_child_that_outlives_its_parent_loses_no_charge(file: Path) -> None:
         with kernel(file) as third:
             assert third.first == "open"
         assert other.told() == "charged 3"
-    store = SqliteStore(file)
-    assert store.count() == 3
+    assert SqliteStore(file).count() == 3
     assert verified(file).is_sound
 
 
@@ -471,8 +459,7 @@ def test_the_map_is_not_cut_off_though_this_process_closes_it(file: Path) -> Non
     store, map_ = SqliteStore(file), file.with_name("a.ledger-shm")
     map_.read_bytes()
     assert ("OFDLCK", locks.MAPPED[0]) in own_locks(map_)
-    second = SqliteStore(file)
-    second.close()
+    SqliteStore(file).close()
     assert ("OFDLCK", locks.MAPPED[0]) in own_locks(map_)
     store.close()
     assert not map_.exists()
@@ -499,9 +486,7 @@ def test_who_only_reads_waits_for_who_writes(file: Path, monkeypatch: pytest.Mon
 
 
 @linux
-def test_a_fork_neither_ends_a_turn_nor_keeps_it(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fork_neither_ends_a_turn_nor_keeps_it(file: Path, monkeypatch: Any) -> None:
     body = """
         import signal
         def forked(spent):

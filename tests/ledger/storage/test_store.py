@@ -56,8 +56,7 @@ def test_what_is_spent_is_exact_and_known_before_and_after(store: Store) -> None
     third = replace(DRAFT, loss=Loss(Epsilon(1, 3)))
     for _ in range(3):
         store.add([third], lambda before, after: seen.append((before, after)))
-    sums = [Loss(Epsilon(i, 3)) for i in range(4)]
-    assert seen == list(itertools.pairwise(sums))
+    assert seen == list(itertools.pairwise([Loss(Epsilon(i, 3)) for i in range(4)]))
     assert store.spending.total == Loss(Epsilon(1))
 
 
@@ -74,8 +73,7 @@ def test_a_check_that_raises_leaves_all_as_it_was(store: Store) -> None:
 
 
 def test_parts_are_charged_once(store: Store) -> None:
-    man = replace(DRAFT, path=(Part("sex", "m", 1),))
-    store.add([DRAFT, man], agreed)
+    store.add([DRAFT, replace(DRAFT, path=(Part("sex", "m", 1),))], agreed)
     assert store.spending.total == DRAFT.loss
 
 
@@ -96,13 +94,8 @@ def test_an_outcome_is_noted_and_an_answer_kept_for_its_key(store: Store) -> Non
 
 def test_whole_numbers_of_any_size_and_labels_of_any_kind_are_kept(store: Store) -> None:
     noisy = [
-        2**70,
-        -(2**53),
-        0,
-        ("a", (3,)),
-        (1.5, (2,)),
-        (pd.Timestamp("2020-01-01", tz="UTC"), (1,)),
-    ]
+        2**70, -(2**53), 0, ("a", (3,)), (1.5, (2,)), (pd.Timestamp("2020-01-01", tz="UTC"), (1,)),
+    ]  # fmt: skip
     (entry,) = store.add([DRAFT], agreed)
     store.settle(entry.number, "released", noisy)
     answer = store.stored("k", 1)
@@ -217,15 +210,12 @@ def bad_paths(tmp_path: Path) -> list[tuple[object, str]]:
     other.execute("CREATE TABLE t (x)")
     other.close()
     return [
-        (tmp_path, "is a folder"),
-        ("/dev/null", "is no regular file"),
+        (tmp_path, "is a folder"), ("/dev/null", "is no regular file"),
         (tmp_path / "none" / "a.ledger", "there is no folder"),
         (tmp_path / "text.ledger", "damaged, or no ledger"),
-        (tmp_path / "other.db", "no ledger of dppandas"),
-        (3, "must be the path of a file"),
-        ("", "must be the path of a file"),
-        (True, "must be the path of a file"),
-    ]
+        (tmp_path / "other.db", "no ledger of dppandas"), (3, "must be the path of a file"),
+        ("", "must be the path of a file"), (True, "must be the path of a file"),
+    ]  # fmt: skip
 
 
 def test_a_path_that_holds_no_ledger_is_refused(tmp_path: Path) -> None:
@@ -282,9 +272,7 @@ def test_a_file_of_schema_1_is_brought_up_to_date(tmp_path: Path) -> None:
     assert again.terms == TERMS
 
 
-def test_a_file_that_can_only_be_read_still_replays_and_charges_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_file_replays_and_charges_nothing(tmp_path: Path, monkeypatch: Any) -> None:
     file = tmp_path / "a.ledger"
     dp.session(epsilon=1, store=file)
     answer = people().count(epsilon=0.5)
@@ -300,9 +288,7 @@ def test_a_file_that_can_only_be_read_still_replays_and_charges_nothing(
     assert file.read_bytes() == before
 
 
-def test_a_full_disk_releases_nothing_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_releases_nothing_and_loses_nothing(tmp_path: Path, monkeypatch: Any) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     frame = people()
     frame.count(epsilon=0.25)
@@ -326,7 +312,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(
 
 
 def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_asks_for_it_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Any
 ) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     frame = people()
@@ -375,9 +361,7 @@ def run(body: str, file: Path, *more: str) -> subprocess.Popen[str]:
     )
 
 
-def test_no_acknowledged_charge_is_lost_when_processes_are_killed_at_any_moment(
-    tmp_path: Path,
-) -> None:
+def test_no_acknowledged_charge_is_lost_when_processes_are_killed(tmp_path: Path) -> None:
     """200 children, forked after the import, each killed while it charges."""
     file = tmp_path / "a.ledger"
     SqliteStore(file, limit(10**6)).close()
@@ -435,8 +419,7 @@ def test_eight_processes_are_granted_exactly_what_is_affordable(tmp_path: Path) 
             print(granted)
     """
     running = [run(body, file) for _ in range(8)]
-    granted = [int(each.communicate(timeout=120)[0]) for each in running]
-    assert sum(granted) == 100
+    assert sum([int(each.communicate(timeout=120)[0]) for each in running]) == 100
     assert SqliteStore(file).spending.total == Loss(Epsilon(1))
 
 

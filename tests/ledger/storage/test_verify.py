@@ -44,8 +44,7 @@ def file(tmp_path: Path) -> Path:
     for i in range(4):
         (entry,) = store.add([DRAFT], agreed)
         store.settle(entry.number, "failed" if i == 1 else "released", None if i == 1 else [3, -4])
-    parts = [replace(DRAFT, path=(Part("sex", key, 1),)) for key in "fm"]
-    store.add(parts, agreed)
+    store.add([replace(DRAFT, path=(Part("sex", key, 1),)) for key in "fm"], agreed)
     store.close()
     return path
 
@@ -324,9 +323,7 @@ def of_schema_2(file: Path) -> None:
 
 @pytest.mark.parametrize("charges", [0, chain.EVERY - 1, chain.EVERY, 2 * chain.EVERY + 5, -300])
 @pytest.mark.parametrize("what", NOTICED)
-def test_what_is_spent_is_checked_against_the_events_when_a_file_is_opened(
-    file: Path, what: str, charges: int
-) -> None:
+def test_what_is_spent_is_checked_against_the_events(file: Path, what: str, charges: int) -> None:
     store = SqliteStore(file)
     for _ in range(3):  # several transactions, one of which is counted
         store.add([replace(DRAFT, loss=Loss(Epsilon(1, 7000)))] * (abs(charges) // 3), agreed)
@@ -425,9 +422,7 @@ def test_a_count_is_believed_by_no_hash_of_its_own(file: Path) -> None:
     refusal(lambda: SqliteStore(file), "doesn't follow", dp.StoreError)
 
 
-def test_a_file_of_schema_2_replays_as_it_is_and_is_brought_up_to_date_by_a_charge(
-    file: Path,
-) -> None:
+def test_a_file_of_schema_2_replays_as_it_is_and_is_migrated_by_a_charge(file: Path) -> None:
     of_schema_2(file)
     assert (told(file), verified(file).schema) == ("", 2)
 
@@ -517,8 +512,7 @@ def test_an_index_that_says_something_else_is_told(file: Path) -> None:
 def test_any_byte_of_an_event_counts(file: Path) -> None:
     """Whatever letter of whatever column of whatever event is another one."""
     db = sqlite3.connect(file, isolation_level=None)
-    rows = db.execute("SELECT number, body, hash FROM events").fetchall()
-    for number, *texts in rows:
+    for number, *texts in db.execute("SELECT number, body, hash FROM events").fetchall():
         for column, text in zip(("body", "hash"), texts, strict=True):
             for at in {0, len(text) // 3, len(text) - 1}:
                 other = text[:at] + ("b" if text[at] == "a" else "a") + text[at + 1 :]
@@ -558,9 +552,7 @@ def test_a_file_in_use_is_verified_with_what_is_in_its_log(file: Path) -> None:
     assert verified(file, verdict.head).noted == 13
 
 
-def test_a_file_that_changes_meanwhile_is_read_again(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_meanwhile_is_read_again(file: Path, monkeypatch: Any) -> None:
     marks = iter([(1,), (2,), (2,), (2,)])
     monkeypatch.setattr(verify, "stamp", lambda file: next(marks))
     assert verified(file).is_sound
@@ -693,9 +685,7 @@ def charges(draw: Any, rows: st.SearchStrategy[int] | None) -> list[tuple[Place,
 
 @settings(max_examples=300)
 @given(st.one_of(charges(None), charges(st.integers(1, 3))), LOSSES)
-def test_the_first_charge_over_the_limit_is_that_of_looking_at_each(
-    charged: list[tuple[Place, Loss]], limit: Loss
-) -> None:
+def test_the_first_charge_over_the_limit_is_found(charged: Any, limit: Loss) -> None:
     totals = [ParallelComposition().plus(charged[: i + 1]).total for i in range(len(charged))]
     by_hand = next((i for i, total in enumerate(totals) if not total.within(limit)), None)
     assert first_beyond(charged, limit) == by_hand
@@ -708,8 +698,7 @@ def test_charges_opening_and_verifying_stay_fast_in_a_long_ledger(tmp_path: Path
     """benchmarks/ledger.py measures; here an order of magnitude would be noticed, no weather: what
     is counted is the processor's time of this process."""
     file = tmp_path / "a.ledger"
-    wide = limit(10**6)
-    store = SqliteStore(file, wide)
+    store = SqliteStore(file, limit(10**6))
 
     def seconds(action: Callable[[], object], times: int = 1) -> float:
         start = time.process_time()

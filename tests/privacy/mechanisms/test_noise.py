@@ -161,8 +161,7 @@ def smallest_gaussian_width(sigma2: Fraction, confidence: float, entries: int) -
     """Counts up from 0 until P[|Z| ≤ w]^entries ≥ confidence, with 60 digits."""
     with decimal.localcontext(decimal.Context(prec=60)):
         h = Decimal(sigma2.denominator) / (2 * Decimal(sigma2.numerator))
-        reach = math.ceil(20 * math.sqrt(sigma2)) + 20
-        weights = [(-z * z * h).exp() for z in range(reach)]
+        weights = [(-z * z * h).exp() for z in range(math.ceil(20 * math.sqrt(sigma2)) + 20)]
         total, inside, w = 2 * sum(weights) - 1, weights[0], 0
         while (inside / total) ** entries < Decimal(confidence):
             w += 1

@@ -69,9 +69,7 @@ def loss_by_definition(rows: Sequence[int], q: Fraction, c: int) -> Fraction:
 
 
 @pytest.mark.parametrize("q", SHARES)
-def test_losses_are_those_of_the_definition_and_move_by_at_most_the_sensitivity(
-    q: Fraction,
-) -> None:
+def test_losses_are_as_defined_and_move_by_at_most_the_sensitivity(q: Fraction) -> None:
     """All tables of up to 4 rows on 5 points, ties and all, and all their neighbours."""
     points, most = range(5), max(q.numerator, q.denominator - q.numerator)
     largest = 0
@@ -136,9 +134,7 @@ def assert_close(one: Fraction, other: Decimal) -> None:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(5)])
 @pytest.mark.parametrize("q", SHARES)
 @pytest.mark.parametrize("rows", [[], [3], [0, 0, 6], [1, 1, 1, 2, 5, 5], [6] * 9])
-def test_a_single_quantile_is_chosen_by_the_exact_exponential_mechanism(
-    monkeypatch: pytest.MonkeyPatch, rows: list[int], q: Fraction, epsilon: Fraction
-) -> None:
+def test_one_quantile_is_chosen_exactly(monkeypatch: Any, rows: Any, q: Any, epsilon: Any) -> None:
     mechanism = law(epsilon, [q], top=6)
     found = exactly(monkeypatch, lambda: mechanism.release([[ranks(rows)]])[0])
     cap = mechanism.window(0)
@@ -152,18 +148,14 @@ def test_a_single_quantile_is_chosen_by_the_exact_exponential_mechanism(
 @pytest.mark.parametrize(
     "shares", [(Fraction(1, 4), Fraction(3, 4)), (Fraction(0), Fraction(1, 2), Fraction(4, 5))]
 )
-def test_several_are_chosen_each_by_the_exact_mechanism_on_its_own_part(
-    monkeypatch: pytest.MonkeyPatch, rows: list[int], shares: tuple[Fraction, ...]
-) -> None:
+def test_each_of_several_is_chosen_exactly(monkeypatch: Any, rows: Any, shares: Any) -> None:
     """All outcomes of the recursion on 4 points of 8 parts, against the definition in parts."""
     monkeypatch.setattr(quantiles, "PARTS", 8)
     top, parts, mechanism = 3, 8, law(Fraction(2), shares, 3)
     found = exactly(monkeypatch, lambda: tuple(mechanism.release([[ranks(rows)]])))
     spread = sorted(x * parts + i for x in rows for i in range(parts))  # a row has 8 parts
 
-    def outcomes(
-        nodes: Sequence[Any], cuts: dict[Any, int], points: dict[int, int]
-    ) -> Iterator[Any]:
+    def outcomes(nodes: Any, cuts: dict[Any, int], points: dict[int, int]) -> Iterator[Any]:
         if not nodes:
             yield tuple(points[i] for i in range(len(shares))), Decimal(1)
             return
@@ -207,9 +199,7 @@ def test_several_are_chosen_each_by_the_exact_mechanism_on_its_own_part(
     ids=str,
 )
 @pytest.mark.parametrize("size", [1, 2])
-def test_no_neighbour_tells_more_than_epsilon(
-    monkeypatch: pytest.MonkeyPatch, shares: tuple[Fraction, ...], size: int
-) -> None:
+def test_no_neighbour_tells_more_than_epsilon(monkeypatch: Any, shares: Any, size: int) -> None:
     """Exact laws on all tables of up to 3 rows on 4 points, with units of 1 or 2 rows: the largest
     log-ratio is at most ε. Units of 2 rows lie on both sides of splits."""
     monkeypatch.setattr(quantiles, "PARTS", 4)
@@ -229,8 +219,7 @@ def test_no_neighbour_tells_more_than_epsilon(
             for unit in itertools.combinations_with_replacement(points, size):
                 one, other = of(rows), of([*rows, *unit])
                 assert set(one) == set(other)
-                ratios = [abs(math.log(one[x] / other[x])) for x in one]
-                worst = max(worst, *ratios)
+                worst = max(worst, *[abs(math.log(one[x] / other[x])) for x in one])
     assert worst <= epsilon
     assert worst > 0.2 * epsilon  # what is spent is used
 
@@ -337,9 +326,7 @@ HARD: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("few", [0, 2**18])
 @pytest.mark.parametrize("name", HARD)
-def test_windows_hold_all_that_is_not_capped(
-    name: str, few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_windows_hold_all_that_is_not_capped(name: str, few: int, monkeypatch: Any) -> None:
     """Capped losses from a window are those from all ranks, at every point where either changes;
     with bins refined to points, or sorted early."""
     monkeypatch.setattr("dppandas.statistics.quantiles.FEW", few)
@@ -494,8 +481,7 @@ def test_broken_shares_are_refused(q: Any) -> None:
 
 
 def test_shares_come_in_any_order_and_more_than_once() -> None:
-    column = pd.Series(np.arange(1000.0))
-    found = column.dp.quantile([0.9, 0.1, 0.9], bounds=(0, 1000), epsilon=5)
+    found = pd.Series(np.arange(1000.0)).dp.quantile([0.9, 0.1, 0.9], bounds=(0, 1000), epsilon=5)
     assert found.index.tolist() == [0.9, 0.1, 0.9]
     assert found.iloc[0] == found.iloc[2] > found.iloc[1]
 
@@ -517,9 +503,7 @@ def test_a_quantile_can_not_be_noised_and_no_label_selected_from_several() -> No
     "shares", [(Fraction(1, 3),), (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))]
 )
 @pytest.mark.parametrize("rows", [1, 5])
-def test_what_is_asked_is_what_is_charged(
-    columns: int, shares: tuple[Fraction, ...], rows: int
-) -> None:
+def test_what_is_asked_is_what_is_charged(columns: int, shares: Any, rows: int) -> None:
     bounds = (Bounds(0.0, 1.0),) * columns
     statistic = Quantiles(Cells(), Layout(integer=False), (Column("x"),) * columns, bounds, shares)
     moved, levels = statistic.sensitivity(rows), 1 + max(n.level for n in plan(shares))
@@ -588,8 +572,7 @@ def test_a_median_is_as_near_as_published() -> None:
 
 def test_a_step_keeps_answers_on_its_grid_and_near() -> None:
     # 944 whole years of age: on the fine grid most points lie between two of them
-    rng = np.random.default_rng(0)
-    ages = pd.Series(rng.integers(18, 92, 944), name="age")
+    ages = pd.Series(np.random.default_rng(0).integers(18, 92, 944), name="age")
     shares = [i / 10 for i in range(1, 10)]
     fine, coarse = [], []
     for _ in range(60):

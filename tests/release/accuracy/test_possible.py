@@ -43,8 +43,7 @@ def table(rows: int = 344) -> pd.DataFrame:
 def assert_possible(said: Mapping[Any, float], low: float = LOW, high: float = HIGH) -> None:
     """That some values between two bounds may have such figures, as far as the page promises."""
     least, most = said.get("min", low), said.get("max", high)
-    middle = [said[name] for name in ("25%", "median", "50%", "75%") if name in said]
-    order = [least, *middle, most]
+    order = [least, *[said[name] for name in ("25%", "median", "50%", "75%") if name in said], most]
     assert order == sorted(order), said
     mean, std = said.get("mean"), said.get("std")
     if mean is not None:
@@ -175,8 +174,7 @@ COMBINATIONS = [
 
 def test_whatever_the_noise_is() -> None:
     rng = np.random.default_rng(5)  # of what is forged: no noise is drawn by it
-    released = table().dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=1)
-    records = dp.records(released)
+    records = dp.records(table().dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=1))
     for names in COMBINATIONS:
         some = {name: records[name] for name in names}
         for _ in range(12):
@@ -229,8 +227,7 @@ def test_only_the_ends_of_quantiles_move_and_only_outwards() -> None:
     records = dp.records(table().dp["age"].describe(bounds=BOUNDS, epsilon=1))
     for _ in range(40):
         given = forged(records, rng)
-        told = possible.in_order(given, {name: ["age"] for name in records})
-        for name, record in told.items():
+        for name, record in possible.in_order(given, {name: ["age"] for name in records}).items():
             before = given[name]._values()
             if not record.statistic.in_ranks:  # of a handful of rows, which are rounded
                 assert record._values()[0] == before[0]
@@ -275,8 +272,7 @@ def test_what_is_possible_stays_as_it_is(exact: None) -> None:
 
 def test_an_error_is_told_around_what_is_shown() -> None:
     """A mean and a deviation of forged noise, which no values between the bounds have."""
-    released = table().dp["age"].agg(["mean", "std"], bounds=BOUNDS, epsilon=1)
-    records = dp.records(released)
+    records = dp.records(table().dp["age"].agg(["mean", "std"], bounds=BOUNDS, epsilon=1))
     whole = records["mean"].statistic.grids[0].high  # type: ignore[attr-defined]
     given = {
         "mean": replace(records["mean"], _noisy=(whole * 50, -5)),  # all at the upper bound
@@ -319,8 +315,7 @@ def test_ends_that_are_far_enough_stay() -> None:
 def test_a_part_that_is_refined_is_estimated_anew() -> None:
     people = dp.protect(table(), name="refined", version="1", domain={"age": BOUNDS})
     told = people["age"].agg(["mean", "std"], epsilon=0.001)
-    moved = dataclasses.replace(dp.records(told)["mean"], _shown=(1.0,))
-    mean = moved.refine(epsilon=1)
+    mean = dataclasses.replace(dp.records(told)["mean"], _shown=(1.0,)).refine(epsilon=1)
     record = dp.record(mean)
     assert record._shown is None
     assert record.estimate() == record._values()[0]

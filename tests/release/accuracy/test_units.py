@@ -52,16 +52,12 @@ def shop(rows: int = ROWS) -> Any:
 @pytest.mark.parametrize(
     ("exact", "told", "left"),
     [
-        (Epsilon(1, 75), "≈ 0.01333", "≈ 0.01333"),
-        (Epsilon(2, 3), "≈ 0.6667", "≈ 0.6666"),
-        (Epsilon("0.1"), "0.1", "0.1"),
-        (Epsilon("1.1845"), "1.1845", "1.1845"),
-        (Epsilon("0.12345678"), "≈ 0.1235", "≈ 0.1234"),
-        (Epsilon(2000), "2000", "2000"),
-        (Delta("1e-06"), "1e-06", "1e-06"),
-        (Epsilon(0), "0", "0"),
+        (Epsilon(1, 75), "≈ 0.01333", "≈ 0.01333"), (Epsilon(2, 3), "≈ 0.6667", "≈ 0.6666"),
+        (Epsilon("0.1"), "0.1", "0.1"), (Epsilon("1.1845"), "1.1845", "1.1845"),
+        (Epsilon("0.12345678"), "≈ 0.1235", "≈ 0.1234"), (Epsilon(2000), "2000", "2000"),
+        (Delta("1e-06"), "1e-06", "1e-06"), (Epsilon(0), "0", "0"),
     ],
-)
+)  # fmt: skip
 def test_losses_are_told_in_decimals(exact: Fraction, told: str, left: str) -> None:
     assert (in_short(exact), in_short(exact, down=True)) == (told, left)
 
@@ -112,9 +108,7 @@ def test_the_ledger_tells_the_error_of_the_answer(tmp_path: Path) -> None:
     assert (said["expected_error"], said["error"]) == (entry.error, entry.known_error)
 
 
-def test_a_ledger_without_errors_as_answered_is_read_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_without_errors_as_answered_is_read(tmp_path: Path, monkeypatch: Any) -> None:
     file = tmp_path / "old.ledger"
     dp.session(epsilon=2, store=file)
     with monkeypatch.context() as older:  # which told nothing in an outcome
@@ -176,8 +170,7 @@ def test_each_column_asked_has_an_error_of_its_own(ask: Callable[[Any], Any], to
 def test_by_group_errors_are_told_from_the_smallest_to_the_largest() -> None:
     df = pd.concat([table().query("sex == 'f'"), table(20).query("sex == 'm'")])
     people = dp.protect(df, name="uneven", domain={**BOUNDS, "sex": KEYS})
-    means = people.groupby("sex")["age"].mean(epsilon=2)
-    errors = dp.record(means).error()
+    errors = dp.record(people.groupby("sex")["age"].mean(epsilon=2)).error()
     least, most = (units.brief(each) for each in (min(errors), max(errors)))
     assert dp.ledger().charges()[-1].known_error == f"± {least} to {most}"
 
@@ -308,8 +301,7 @@ def test_an_answer_says_where_noise_is_most_of_it(case: int, exact: None) -> Non
     result = ask(shop(), epsilon)
     assert drowned(result) == said
     text = str(dp.record(result)) + dp.record(result)._repr_html_()
-    told = said.values() if isinstance(said, dict) else [said]
-    assert (DROWNED in text) == (True in told)
+    assert (DROWNED in text) == (True in (said.values() if isinstance(said, dict) else [said]))
 
 
 def test_a_sum_on_the_impossible_side_is_noise(frozen: Callable[[int], None]) -> None:
@@ -337,8 +329,7 @@ def test_a_mean_that_is_a_bound_needs_a_tenth() -> None:
 
 def test_describe_knows_of_how_many_rows_its_quantiles_are(exact: None) -> None:
     for epsilon, said in ((0.05, True), (60, False)):
-        described = shop()["age"].describe(epsilon=epsilon)
-        *_, quantiles = dp.records(described).values()
+        *_, quantiles = dp.records(shop()["age"].describe(epsilon=epsilon)).values()
         found = quantiles.noise_dominated
         assert found.index.equals(quantiles.estimate().index)
         assert found.tolist() == [said] * 5
@@ -352,8 +343,7 @@ def test_a_correlation_of_anything_is_noise(exact: None) -> None:
 
 
 def test_what_is_said_lies_under_the_labels() -> None:
-    people = shop()
-    table_ = people.groupby("sex")[["age", "debt"]].sum(epsilon=1)
+    table_ = shop().groupby("sex")[["age", "debt"]].sum(epsilon=1)
     said = dp.record(table_).noise_dominated
     assert said.index.equals(table_.index)
     assert said.columns.equals(table_.columns)

@@ -89,8 +89,7 @@ def test_many_get_more_than_an_even_share_and_are_charged_no_more_than_the_batch
     p = people()
     with dp.batch(epsilon=1, delta="1e-6") as asked:
         answers = [asked.add(p.query(f"x > {i}").count()) for i in range(50)]
-    each = 1 / dp.record(answers[0].result()).scale
-    assert each > 1.5 / 50
+    assert (1 / dp.record(answers[0].result()).scale) > 1.5 / 50
     assert dp.ledger().spent <= 1
     assert dp.ledger().loss.delta == Fraction(1, 10**6)
     assert {e.status for e in dp.ledger().entries()} == {"released"}

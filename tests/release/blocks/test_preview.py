@@ -124,8 +124,7 @@ def test_code_goes_on_as_it_is() -> None:
 
     def report() -> float:
         n = p.count(within=20)
-        found = p["group"].value_counts(delta=1e-7, epsilon="0.1")
-        for label in found.index:
+        for label in p["group"].value_counts(delta=1e-7, epsilon="0.1").index:
             p[p["group"] == label].count(epsilon="0.1")
         counts = p["group"].value_counts(keys=GROUPS, epsilon="0.2").sort_index()
         both = p["number"].agg(["count", "mean"], bounds=(0, 9), epsilon="0.3")
@@ -164,8 +163,7 @@ def test_what_would_be_refused_is_refused() -> None:
 
 @pytest.mark.parametrize("kept", ["memory", "file"])
 def test_what_was_answered_before_would_be_free(kept: str, tmp_path: Path) -> None:
-    path = {"store": tmp_path / "a.ledger"} if kept == "file" else {}
-    dp.session(epsilon=1, **path)
+    dp.session(epsilon=1, **({"store": tmp_path / "a.ledger"} if kept == "file" else {}))
     p = people(version="1")
     p.count(epsilon="0.5")
     before = dp.ledger().entries()
@@ -315,8 +313,7 @@ def test_combining_and_refining_are_previewed_like_the_releases_that_they_are() 
     frame = dp.protect(pd.DataFrame({"a": range(50)}), name="previewed")
 
     def ask() -> Any:
-        first = frame.count(epsilon=0.25)
-        return dp.combine(first, frame.count(epsilon=0.5)).refine(epsilon=0.25)
+        return dp.combine(frame.count(epsilon=0.25), frame.count(epsilon=0.5)).refine(epsilon=0.25)
 
     with dp.preview() as plan:
         answer = ask()

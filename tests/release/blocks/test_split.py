@@ -164,9 +164,7 @@ def test_a_loss_of_its_own_is_refused(said: dict[str, Any]) -> None:
     assert losses() == []
 
 
-def test_what_is_refused_takes_no_share_and_what_fails_does(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_refused_takes_no_share_and_what_fails_does(monkeypatch: Any) -> None:
     dp.session(epsilon=1)
     p = people()
     with dp.split(epsilon=3, weights=[1, 2, 5, 1]) as shares:

@@ -14,24 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import operations as ops
 import pandas as pd
 import pytest
 from exact import laplace_pmf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import anew
-from operations import (
-    OF_UNITS,
-    OPERATIONS,
-    SELECTIONS,
-    UNKNOWN,
-    letters,
-    people,
-    released,
-    schema,
-    spent,
-    statuses,
-)
 from refusals import refusal
 
 import dppandas as dp
@@ -88,9 +77,7 @@ def covered(law: CombinedNoise, w: float | Fraction) -> float:
     st.sampled_from([0.5, 0.8, 0.95, 0.999]),
     st.sampled_from([1, 7]),
 )
-def test_half_widths_hold_and_are_the_least_but_for_a_step_of_the_lattice(
-    laws: list[Any], whole: bool, confidence: float, entries: int
-) -> None:
+def test_half_widths_are_the_least(laws: Any, whole: bool, confidence: float, entries: int) -> None:
     law = CombinedNoise.of(laws, whole, entries)
     w = law.half_width(confidence, entries)
     each = confidence ** (1 / entries)
@@ -125,8 +112,7 @@ def test_tails_of_wide_gaussians_are_bounded_by_integrals(sigma2: Fraction) -> N
     law, sigma = DiscreteGaussian(sigma2), math.sqrt(sigma2)
     firsts = [round(x * sigma) for x in (-6, -2, -0.5, 0, 0.001, 1, 3, 6)]
     for first, found in zip(firsts, combined.tails(law, firsts).tolist(), strict=True):
-        digits = conversions.LARGE_DIGITS
-        truth = gaussian.discrete_gaussian_tail(sigma2, first, digits)
+        truth = gaussian.discrete_gaussian_tail(sigma2, first, conversions.LARGE_DIGITS)
         assert (
             float(truth.high) * (1 - 1e-14) <= found <= float(truth.low) * (1 + 10 / sigma) + 1e-8
         )
@@ -138,9 +124,7 @@ WIDE += [DiscreteGaussian(Fraction(s)) for s in (200, 10**13, 2**65)]  # type: i
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("entries", [1, 1000])
-def test_no_half_width_at_95_percent_is_wider_than_that_of_the_surest_release(
-    entries: int, whole: bool
-) -> None:
+def test_no_half_width_exceeds_that_of_the_surest_release(entries: int, whole: bool) -> None:
     for laws in [*itertools.combinations_with_replacement(LAWS, 2), *itertools.pairwise(WIDE)]:
         surest = min(law.half_width(0.95, entries) for law in laws)
         assert CombinedNoise.of(laws, whole, entries).half_width(0.95, entries) <= surest
@@ -231,8 +215,7 @@ def test_joined_draws_lie_within_half_widths_as_often_as_stated() -> None:
     law, found = draws()
     for confidence in (0.5, 0.9, 0.99):
         slack = 5 * math.sqrt(confidence * (1 - confidence) / DRAWS)
-        w = law.half_width(confidence)
-        assert np.mean(np.abs(found) <= w) >= confidence - slack
+        assert np.mean(np.abs(found) <= law.half_width(confidence)) >= confidence - slack
     assert np.mean(np.abs(found) <= 0.95 * law.half_width(0.9)) < 0.9
 
 
@@ -259,7 +242,7 @@ def noisy(result: Any) -> list[Any]:
 
 
 def test_noisy_integers_are_averaged_by_inverse_variance() -> None:
-    p = people()
+    p = ops.people()
     one, other = p.count(epsilon=0.1), p.count(epsilon=0.3)
     both = dp.combine(one, other)
     v = [1 / (2 * math.sinh(e / 2) ** 2) for e in (0.1, 0.3)]
@@ -268,7 +251,7 @@ def test_noisy_integers_are_averaged_by_inverse_variance() -> None:
     assert type(both) is type(one)
     assert both.error() <= other.error()
     assert both.interval() == (max(0, both - both.error()), max(0, both + both.error()))
-    assert spent() == Fraction(4, 10)  # by the two releases
+    assert ops.spent() == Fraction(4, 10)  # by the two releases
     assert dp.combine(other, one) == both
     record = dp.record(both)
     assert (record.epsilon, record.mechanism) == (Fraction(4, 10), "2 releases combined")
@@ -278,7 +261,7 @@ def test_noisy_integers_are_averaged_by_inverse_variance() -> None:
 
 
 def test_what_was_combined_is_combined_with_more() -> None:
-    p = people()
+    p = ops.people()
     draws = [p["a"].mean(epsilon=e, fresh=True) for e in (0.5, 0.5, 1)]
     step = dp.combine(dp.combine(draws[0], draws[1]), draws[2])
     assert step == dp.combine(*draws)
@@ -288,20 +271,18 @@ def test_what_was_combined_is_combined_with_more() -> None:
 
 
 def test_shares_and_counts_are_of_the_same_integers() -> None:
-    p = people()
+    p = ops.people()
     shares = p["g"].value_counts(normalize=True, epsilon=0.5)
     counts = p["g"].value_counts(epsilon=1)
-    both = dp.combine(shares, counts)
-    assert both.sum() == pytest.approx(1, abs=1e-6)
+    assert dp.combine(shares, counts).sum() == pytest.approx(1, abs=1e-6)
     assert dp.combine(counts, shares).dtype == np.int64
 
 
 def test_laplace_and_gaussian_noise_are_joined() -> None:
     dp.session(epsilon=10, delta=1e-5)
-    p = people()
+    p = ops.people()
     one = p["a"].mean(epsilon=1)
-    other = p["a"].mean(epsilon=1, delta=1e-6, mechanism="gaussian")
-    both = dp.combine(one, other)
+    both = dp.combine(one, p["a"].mean(epsilon=1, delta=1e-6, mechanism="gaussian"))
     assert dp.record(both).loss.delta == Fraction(1, 10**6)
     assert all(isinstance(x, Fraction) for x in noisy(both))
     low, high = both.interval()
@@ -314,22 +295,24 @@ def ends(record: dp.Record) -> list[tuple[float, float]]:
 
 #: What adds no noise to numbers, besides selections and unknown keys.
 CHOSEN = {
-    name for name in OPERATIONS if any(w in name for w in ("median", "quantile", "third", "min"))
+    name
+    for name in ops.OPERATIONS
+    if any(w in name for w in ("median", "quantile", "third", "min"))
 }
 CHOSEN |= {"group max", "suggested bounds"}
 
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile", "ignore:the smallest or largest")
-@pytest.mark.parametrize("name", [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN])
+@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN])
 def test_every_operation_is_combined_or_refused(name: str) -> None:
     dp.session(epsilon=100, delta=0.01)
-    private = dp.protect(schema(), name="all", unit="owner", max_rows=2)
-    one, other = released(name, private, 1), released(name, private, 2)
-    before = spent()
+    private = dp.protect(ops.schema(), name="all", unit="owner", max_rows=2)
+    one, other = ops.released(name, private, 1), ops.released(name, private, 2)
+    before = ops.spent()
     if not hasattr(one, "_record") and not isinstance(one, pd.Series | pd.DataFrame):
         refusal(lambda: dp.combine(one, other), "no release record", dp.RecordError)
     elif (
-        name in {*SELECTIONS, *UNKNOWN, *CHOSEN} - {"nlargest counts"}
+        name in {*ops.SELECTIONS, *ops.UNKNOWN, *CHOSEN} - {"nlargest counts"}
         and "mean" not in name.split()[:1]
     ):
         refusal(lambda: dp.combine(one, other), r"selected labels|is not noise added")
@@ -354,16 +337,16 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
         assert law.half_width(0.95, record.statistic.size) <= single._law.half_width(
             0.95, record.statistic.size
         )
-    assert spent() == before
+    assert ops.spent() == before
 
 
-@pytest.mark.parametrize("name", [*OPERATIONS, *OF_UNITS])
+@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.OF_UNITS])
 def test_without_noise_nothing_is_changed_by_combining(name: str, exact: None) -> None:
     if name in CHOSEN:
         return
     dp.session(epsilon=100)
-    private = dp.protect(schema(), name="all", unit="owner", max_rows=2)
-    one, other = released(name, private, 1), released(name, private, 2)
+    private = dp.protect(ops.schema(), name="all", unit="owner", max_rows=2)
+    one, other = ops.released(name, private, 1), ops.released(name, private, 2)
     both = dp.combine(one, other)
     assert noisy(both) == noisy(one) == noisy(other)
     if isinstance(one, pd.Series | pd.DataFrame):
@@ -373,7 +356,7 @@ def test_without_noise_nothing_is_changed_by_combining(name: str, exact: None) -
 
 
 def test_released_tables_that_were_combined_are_made_consistent() -> None:
-    p = people()
+    p = ops.people()
     counts = p["g"].value_counts()
     both = dp.combine(counts.release(epsilon=0.5), counts.release(epsilon=1))
     assert (dp.consistent(both) >= 0).all()
@@ -383,13 +366,13 @@ def test_released_tables_that_were_combined_are_made_consistent() -> None:
 
 
 def refused(match: str, *answers: Any, kind: Any = dp.QueryError) -> None:
-    before, entries = spent(), dp.ledger().count()
+    before, entries = ops.spent(), dp.ledger().count()
     refusal(lambda: dp.combine(*answers), match, kind)
-    assert (spent(), dp.ledger().count()) == (before, entries)
+    assert (ops.spent(), dp.ledger().count()) == (before, entries)
 
 
 def test_one_release_counts_once() -> None:
-    p = people()
+    p = ops.people()
     one, again = p.count(epsilon=1), p.count(epsilon=1)
     other = p.count(epsilon=1, fresh=True)
     refused("release 1, 'count', is given twice", one, one)
@@ -403,26 +386,26 @@ def test_one_release_counts_once() -> None:
 
 
 def test_other_queries_are_refused() -> None:
-    p = people()
+    p = ops.people()
     count = p.count(epsilon=1)
     refused("not the same query", count, p["a"].count(epsilon=1))
     refused("of different rows", count, p.query("a > 3").count(epsilon=1))
     refused("not the same query", p["a"].sum(epsilon=1), p["a"].sum(bounds=(0, 9), epsilon=1))
-    other = dp.protect(letters(8), name="others")
+    other = dp.protect(ops.letters(8), name="others")
     refused("of source 'people', and 'count' of 'others'", count, other.count(epsilon=1))
     refused("selected labels", *(p["g"].value_counts().idxmax(epsilon=e) for e in (1, 2)))
     refused("answered by exponential", *(p["a"].median(epsilon=e) for e in (1, 2)))
 
 
 def test_what_nobody_can_know_to_be_the_same_is_refused() -> None:
-    df = letters()
+    df = ops.letters()
     refused("lineage of 'count' is asserted", *(df.dp.count(epsilon=e) for e in (1, 2)))
     refusal(lambda: df.dp.count(epsilon=1).refine(epsilon=1), "asserted")
     assert dp.ledger().count() == 3
 
 
 def test_of_two_sources_no_lineage_is_at_fault() -> None:
-    df = letters()
+    df = ops.letters()
     own = dp.protect(df, "own").count(epsilon=1)
     part = dp.protect(df.head(3), "part").count(epsilon=1)  # made by pandas: asserted
     refused("'count' is of source 'own', and 'count' of 'part': other data", own, part)
@@ -430,24 +413,22 @@ def test_of_two_sources_no_lineage_is_at_fault() -> None:
 
 def test_other_versions_and_ledgers_are_refused(tmp_path: Path) -> None:
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
-    one = people(version="1").count(epsilon=1)
+    one = ops.people(version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
-    other = people(version="2").count(epsilon=1)
-    refused("version '1' and of version '2'", one, other)
+    refused("version '1' and of version '2'", one, ops.people(version="2").count(epsilon=1))
     with pytest.raises(dp.SourceError, match=r"holds version '2'.*release of version '1'"):
         one.refine(epsilon=1)
     anew(epsilon=10)
-    foreign = people(version="1").count(epsilon=2)
-    refused("in two ledgers", one, foreign)
+    refused("in two ledgers", one, ops.people(version="1").count(epsilon=2))
     refusal(lambda: one.refine(epsilon=1), "in another ledger", dp.SourceError)
-    assert spent() == 2
+    assert ops.spent() == 2
 
 
 def test_sessions_in_memory_have_ledgers_of_their_own() -> None:
     answers = []
     for _ in range(2):
         dp.session(epsilon=10)
-        answers.append(people().count(epsilon=1))
+        answers.append(ops.people().count(epsilon=1))
         dp.reset()
     refused("in two ledgers", *answers)
 
@@ -456,81 +437,80 @@ def test_sessions_in_memory_have_ledgers_of_their_own() -> None:
 
 
 def test_refining_buys_the_next_draw_and_replays_it_when_run_again() -> None:
-    p = people()
+    p = ops.people()
     n = p["a"].mean(epsilon=0.25)
     surer = n.refine(epsilon=0.5)
     surest = surer.refine(epsilon=0.5)
-    assert spent() == Fraction(5, 4)
-    assert statuses() == ["released"] * 3
+    assert ops.spent() == Fraction(5, 4)
+    assert ops.statuses() == ["released"] * 3
     assert [part.draw for part in dp.record(surest).components] == [1, 1, 2]
     # again: the same cells, and the same call on the same result
     assert n.refine(epsilon=0.5) == surer
     again = p["a"].mean(epsilon=0.25).refine(epsilon=0.5).refine(epsilon=0.5)
     assert again == surest
     assert dp.record(again).interval() == dp.record(surest).interval()
-    assert spent() == Fraction(5, 4)
+    assert ops.spent() == Fraction(5, 4)
     # at the loss of the first, the draw after it
     assert [part.draw for part in dp.record(n.refine(epsilon=0.25)).components] == [1, 2]
-    assert spent() == Fraction(3, 2)
+    assert ops.spent() == Fraction(3, 2)
 
 
 def test_refining_takes_an_equal_release_that_is_there_already() -> None:
-    p = people()
+    p = ops.people()
     one, other = p.count(epsilon=0.5), p.count(epsilon=1)
     assert one.refine(epsilon=1) == dp.combine(one, other)
-    assert spent() == Fraction(3, 2)
+    assert ops.spent() == Fraction(3, 2)
     fresh = one.refine(epsilon=1, fresh=True)
-    assert spent() == Fraction(5, 2)
+    assert ops.spent() == Fraction(5, 2)
     assert [part.number for part in dp.record(fresh).components] == [1, 3]
 
 
 def test_tables_and_records_are_refined_by_the_function() -> None:
-    p = people()
+    p = ops.people()
     counts = p["g"].value_counts(epsilon=0.5)
     surer = dp.refine(counts, epsilon=1)
     assert surer.equals(dp.record(counts).refine(epsilon=1))
     assert dp.refine(surer.head(2), epsilon=1).equals(dp.refine(surer, epsilon=1))
-    assert spent() == Fraction(5, 2)
+    assert ops.spent() == Fraction(5, 2)
 
 
 def test_refining_is_charged_as_any_release() -> None:
     dp.session(epsilon=1)
-    n = people().count(epsilon=0.5)
+    n = ops.people().count(epsilon=0.5)
     for bad, match in ((0, "epsilon"), (None, "epsilon"), (float("nan"), "epsilon")):
         with pytest.raises(dp.DPError, match=match):
             n.refine(epsilon=bad)
     refusal(lambda: n.refine(epsilon=0.6), r"asks for ε = 0.6; 0.5 of 1 is left", dp.BudgetExceeded)
     refusal(lambda: n.refine(epsilon=0.1, mechanism="gaussian"), "Gaussian noise is not private")
-    assert spent() == Fraction(1, 2)
+    assert ops.spent() == Fraction(1, 2)
     n.refine(epsilon=0.5)
-    assert spent() == 1
+    assert ops.spent() == 1
 
 
 def test_refining_counts_rho_and_delta() -> None:
     dp.session(rho=1, delta=1e-6)
-    n = people().count(rho=0.125)
+    n = ops.people().count(rho=0.125)
     surer = n.refine(rho=0.25)
-    assert (spent(), dp.record(surer).loss.rho) == (Fraction(3, 8), Fraction(3, 8))
-    mixed = surer.refine(epsilon=0.5)
-    assert mixed.error() <= surer.error() < n.error()
+    assert (ops.spent(), dp.record(surer).loss.rho) == (Fraction(3, 8), Fraction(3, 8))
+    assert surer.refine(epsilon=0.5).error() <= surer.error() < n.error()
 
 
 def test_a_notebook_run_again_after_a_restart_replays_all(tmp_path: Path) -> None:
     answers, pickles = [], []
     for _ in range(2):
         dp.session(epsilon=10, store=tmp_path / "a.ledger")
-        n = people(unit="u", max_rows=1, version="1").count(epsilon=0.5)
+        n = ops.people(unit="u", max_rows=1, version="1").count(epsilon=0.5)
         answers.append(n.refine(epsilon=0.5).refine(epsilon=1))
         pickles.append(pickle.dumps(n))
-        assert spent() == 2
+        assert ops.spent() == 2
         dp.reset()
     assert answers[0] == answers[1]
     assert noisy(answers[0]) == noisy(answers[1])
     # a pickle of another kernel, too
     dp.session(store=tmp_path / "a.ledger")
-    people(unit="u", max_rows=1, version="1")
+    ops.people(unit="u", max_rows=1, version="1")
     assert pickle.loads(pickles[0]).refine(epsilon=0.5).refine(epsilon=1) == answers[0]
-    assert spent() == 2
+    assert ops.spent() == 2
     assert dp.combine(*dp.record(answers[0]).components) == answers[1]
 
 
@@ -547,17 +527,15 @@ def test_a_pickled_result_holds_no_rows_and_refines() -> None:
 
 def test_a_source_that_is_not_held_is_told(tmp_path: Path) -> None:
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
-    n = people(version="1").count(epsilon=1)
+    n = ops.people(version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
     with pytest.raises(dp.SourceError, match=r"doesn't hold source 'people'.*fresh=True"):
         n.refine(epsilon=1)
-    assert spent() == 1
+    assert ops.spent() == 1
 
 
-def test_what_is_protected_as_asserted_now_is_not_taken_for_the_verified(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    df = letters()
+def test_a_source_now_asserted_is_not_the_verified_one(tmp_path: Path, monkeypatch: Any) -> None:
+    df = ops.letters()
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
     n = dp.protect(df, name="people", version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
@@ -569,7 +547,7 @@ def test_what_is_protected_as_asserted_now_is_not_taken_for_the_verified(
 
 def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path) -> None:
     def spend() -> Any:
-        p = people(unit="u", max_rows=1, version="1")
+        p = ops.people(unit="u", max_rows=1, version="1")
         return p.per_unit().agg(n=("a", "sum"))
 
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
@@ -582,20 +560,19 @@ def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path
         dp.SourceError, match=r"made of 'people' by per_unit.*keep it in a variable"
     ):
         mean.refine(epsilon=2)
-    assert spent() == 2
+    assert ops.spent() == 2
     anew(store=tmp_path / "a.ledger")
     held = spend()
     assert pickle.loads(kept).refine(epsilon=1) == surer
-    assert spent() == 2
+    assert ops.spent() == 2
     assert held is not None
 
 
 def test_rows_that_became_several_are_refined() -> None:
-    p = people()
-    both = dp.concat([p, p.query("a > 50")])
-    n = both.count(epsilon=1)
+    p = ops.people()
+    n = dp.concat([p, p.query("a > 50")]).count(epsilon=1)
     assert dp.record(n.refine(epsilon=1)).epsilon == 2
-    assert statuses() == ["released"] * 2
+    assert ops.statuses() == ["released"] * 2
 
 
 def test_kernels_that_refine_at_once_pay_each_and_agree_afterwards(tmp_path: Path) -> None:
@@ -615,31 +592,28 @@ def test_kernels_that_refine_at_once_pay_each_and_agree_afterwards(tmp_path: Pat
     """
 
     def run() -> list[str]:
-        script = textwrap.dedent(code)
-        command = [sys.executable, "-c", script, str(file)]
+        command = [sys.executable, "-c", textwrap.dedent(code), str(file)]
         started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         return [each.communicate(timeout=120)[0] for each in started]
 
-    first = run()
-    assert all(first)
-    paid = spent()
+    assert all(run())
+    paid = ops.spent()
     assert Fraction(21, 2) <= paid <= 21
     again = run()
     assert again[0] == again[1]
-    assert spent() == paid
+    assert ops.spent() == paid
 
 
 def test_an_audit_may_refine() -> None:
     from dppandas.release.session import scratch
 
     with scratch():
-        n = people().count(epsilon=1)
-        assert dp.record(n.refine(epsilon=1)).epsilon == 2
+        assert dp.record(ops.people().count(epsilon=1).refine(epsilon=1)).epsilon == 2
 
 
 def test_refining_takes_no_loss_of_its_own_in_a_split() -> None:
     dp.session(epsilon=10)
-    n = people().count(epsilon=1)
+    n = ops.people().count(epsilon=1)
     with dp.split(epsilon=1, into=2), pytest.raises(dp.QueryError, match="refine outside"):
         n.refine(epsilon=5)
-    assert spent() == 1
+    assert ops.spent() == 1

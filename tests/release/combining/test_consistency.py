@@ -29,8 +29,7 @@ def people(n: int = 300, seed: int = 2) -> pd.DataFrame:
     """Few combinations are frequent, and many are rare."""
     rng = np.random.default_rng(seed)
     cells = list(itertools.product(*LABELS.values()))
-    shares = rng.dirichlet(np.full(len(cells), 0.3))
-    chosen = rng.choice(len(cells), n, p=shares)
+    chosen = rng.choice(len(cells), n, p=rng.dirichlet(np.full(len(cells), 0.3)))
     return pd.DataFrame([cells[i] for i in chosen], columns=list(LABELS))
 
 
@@ -79,8 +78,7 @@ def test_tables_are_not_negative_and_agree_to_the_last_bit() -> None:
 def test_one_table_alone_is_cut_at_zero_in_the_order_in_which_it_was_given() -> None:
     counts = people(20).dp["a"].value_counts(keys=LABELS["a"], epsilon=0.1)
     for table in (counts, counts.sort_index(), counts.head(2)):
-        found = dp.consistent(table)
-        pd.testing.assert_series_equal(found, table.clip(lower=0).astype(float))
+        pd.testing.assert_series_equal(dp.consistent(table), table.clip(lower=0).astype(float))
     table = people(20).dp.crosstab("a", "b", keys=keys("a", "b"), epsilon=0.1)
     pd.testing.assert_frame_equal(dp.consistent(table), table.clip(lower=0).astype(float))
     bins = people().dp["b"].hist(bins=[0, 2, 4], epsilon=1)
@@ -100,8 +98,7 @@ def test_exact_tables_stay_as_they_are() -> None:
 def margin(shape: tuple[int, ...], axes: tuple[int, ...], sums: Any, weight: float) -> Margin:
     own = np.arange(math.prod(shape[a] for a in axes))
     wide = own.reshape([shape[a] if a in axes else 1 for a in range(len(shape))])
-    codes = np.broadcast_to(wide, shape).reshape(-1)
-    return Margin(codes, np.asarray(sums, dtype=float), weight)
+    return Margin(np.broadcast_to(wide, shape).reshape(-1), np.asarray(sums, dtype=float), weight)
 
 
 def oracle(margins: list[Margin]) -> np.ndarray:
@@ -150,8 +147,7 @@ def test_the_gap_bounds_what_is_left_to_gain(table: list[int], total: int) -> No
 
 def test_cells_outside_a_list_of_tuples_belong_to_none_of_its_sums() -> None:
     p = kept(people())
-    some = [("w", 1), ("x", 2), ("z", 3), ("y", 1)]
-    listed = p[["a", "b"]].value_counts(keys=some, epsilon=1)
+    listed = p[["a", "b"]].value_counts(keys=[("w", 1), ("x", 2), ("z", 3), ("y", 1)], epsilon=1)
     whole = p.crosstab("a", "b", keys=keys("a", "b"), epsilon=1)
     listed, whole = dp.consistent(listed, whole)
     for (a, b), value in listed.items():
@@ -159,8 +155,7 @@ def test_cells_outside_a_list_of_tuples_belong_to_none_of_its_sums() -> None:
 
 
 def test_a_hundred_thousand_cells_take_seconds() -> None:
-    df = pd.DataFrame({"a": np.arange(5000) % 317, "b": np.arange(5000) % 311})
-    p = kept(df)
+    p = kept(pd.DataFrame({"a": np.arange(5000) % 317, "b": np.arange(5000) % 311}))
     table = p.crosstab("a", "b", keys={"a": range(315), "b": range(315)}, epsilon=1)
     alone = p["a"].value_counts(keys=range(315), epsilon=1)
     table, alone = dp.consistent(table, alone)
@@ -256,8 +251,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_table_of_counts_is_refused(name: str) -> None:
     tables = REFUSED[name](kept(people()))
-    caught = refusal(lambda: dp.consistent(*tables))
-    assert "lineage" not in caught  # but for what it is
+    assert "lineage" not in refusal(lambda: dp.consistent(*tables))  # but for what it is
 
 
 def counted(p: Any, epsilon: Any = 1) -> Any:
@@ -339,9 +333,7 @@ APART: list[tuple[Callable[[Path], list[Any]], str]] = [
 
 
 @pytest.mark.parametrize(("made", "words"), APART)
-def test_tables_of_other_rows_are_refused_as_combine_refuses_them(
-    made: Callable[[Path], list[Any]], words: str, tmp_path: Path
-) -> None:
+def test_tables_of_other_rows_are_refused(made: Any, words: str, tmp_path: Path) -> None:
     tables = made(tmp_path)
     spent = dp.ledger().spent
     caught = refusal(lambda: dp.consistent(*tables), words)
@@ -350,9 +342,7 @@ def test_tables_of_other_rows_are_refused_as_combine_refuses_them(
     refusal(lambda: dp.combine(*tables), words)
 
 
-def test_one_version_is_known_through_a_store_and_however_a_filter_is_written(
-    tmp_path: Path,
-) -> None:
+def test_a_version_is_known_through_a_store_and_any_form_of_filter(tmp_path: Path) -> None:
     tables = []
     for column, where in (("a", "b > 1 and c"), ("b", "c and b > 1")):
         anew(epsilon=10, store=tmp_path / "a.ledger")

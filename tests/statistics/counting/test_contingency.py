@@ -35,12 +35,9 @@ FRAME = pd.DataFrame(
 )
 KEYS = {"sex": ["f", "m"], "educ": [9, 12, 16], "child": [False, True]}
 SIDES: list[tuple[Any, Any]] = [
-    ("sex", "educ"),
-    ("educ", "child"),
-    (["sex", "child"], "educ"),
-    ("educ", ["child", "sex"]),
+    ("sex", "educ"), ("educ", "child"), (["sex", "child"], "educ"), ("educ", ["child", "sex"]),
     (["child", "educ"], ["sex"]),
-]
+]  # fmt: skip
 
 
 def keys_of(*sides: Any) -> dict[str, list[Any]]:
@@ -73,9 +70,7 @@ def test_without_noise_it_is_the_crosstab_of_pandas(sides: tuple[Any, Any], marg
 @pytest.mark.parametrize("normalize", [True, "all", "index", "columns"])
 @pytest.mark.parametrize("margins", [False, True])
 @pytest.mark.parametrize("sides", SIDES[:3], ids=str)
-def test_without_noise_shares_are_those_of_pandas(
-    sides: tuple[Any, Any], margins: bool, normalize: Any
-) -> None:
+def test_without_noise_shares_are_as_in_pandas(sides: Any, margins: bool, normalize: Any) -> None:
     found = FRAME.dp.crosstab(
         *sides, keys=keys_of(*sides), margins=margins, normalize=normalize, epsilon=1
     )
@@ -92,8 +87,7 @@ def test_private_columns_cross_like_plain_ones() -> None:
     of_frame = p.crosstab("sex", ["educ", "child"], keys=KEYS, epsilon=1)
     of_columns = dp.crosstab(p["sex"], [p["educ"], p["child"]], keys=KEYS, epsilon=1)
     pd.testing.assert_frame_equal(of_frame, of_columns)
-    who = p["sex"].rename("who")
-    found = dp.crosstab(p["age"] > 30, who, keys={"who": KEYS["sex"]}, epsilon=1)
+    found = dp.crosstab(p["age"] > 30, p["sex"].rename("who"), keys={"who": KEYS["sex"]}, epsilon=1)
     exact = pd.crosstab(FRAME["age"] > 30, FRAME["sex"].rename("who"))
     pd.testing.assert_frame_equal(found, exact, check_column_type=False)
     old = p.query("age > 30")
@@ -139,8 +133,7 @@ def test_one_release_of_sensitivity_one_and_a_record_of_the_same_shape() -> None
 
 
 def test_margins_are_sums_of_what_is_shown() -> None:
-    keys = keys_of("sex", "educ")
-    table = FRAME.dp.crosstab("sex", "educ", keys=keys, margins=True, epsilon=0.1)
+    table = FRAME.dp.crosstab("sex", "educ", keys=keys_of("sex", "educ"), margins=True, epsilon=0.1)
     inside = table.iloc[:-1, :-1]
     assert (table["All"].iloc[:-1] == inside.sum(axis=1)).all()
     assert (table.loc["All"].iloc[:-1] == inside.sum()).all()
@@ -156,8 +149,7 @@ def test_intervals_of_shares_hold_over_the_whole_box(normalize: str) -> None:
         statistic = asked._statistic
         intervals = statistic.intervals(noisy, 1)
         for exact in itertools.product(*(range(max(0, v - 1), v + 2) for v in noisy)):
-            shares = statistic.estimate(exact)
-            for share, (low, high) in zip(shares, intervals, strict=True):
+            for share, (low, high) in zip(statistic.estimate(exact), intervals, strict=True):
                 assert low <= share <= high, (noisy, exact)
 
 
@@ -184,8 +176,7 @@ def test_the_width_of_a_sum_holds_and_is_of_use(kind: Any, scale: Fraction, term
     for risk in (0.05, 0.001, 1e-6):
         width = noise.half_width_of_sum(risk, terms)
         assert law[places > width].sum() <= risk
-        least = next(w for w in range(400) if law[places > w].sum() <= risk)
-        assert width <= 1.8 * least + 3
+        assert width <= 1.8 * next(w for w in range(400) if law[places > w].sum() <= risk) + 3
 
 
 def test_the_width_of_a_sum_of_huge_and_of_no_noise() -> None:
@@ -254,8 +245,7 @@ def test_columns_of_other_rows_do_not_cross() -> None:
 def test_entries_of_tables_and_of_variances_have_no_label_to_select() -> None:
     table = FRAME.dp.crosstab("sex", "educ", keys=keys_of("sex", "educ"))
     spread = FRAME.dp.groupby("sex", keys=["f", "m"])["age"].var(bounds=(0, 99))
-    ranks = FRAME.dp["sex"].popularity(keys=["f", "m"])
-    for asked in (table, spread, ranks):
+    for asked in (table, spread, FRAME.dp["sex"].popularity(keys=["f", "m"])):
         with pytest.raises(dp.QueryError):
             asked.idxmax(epsilon=1)
     assert dp.ledger().entries() == []
@@ -269,17 +259,12 @@ def test_entries_of_tables_and_of_variances_have_no_label_to_select() -> None:
 @pytest.mark.parametrize(
     ("values", "index", "columns"),
     [
-        ("age", "sex", "educ"),
-        ("age", ["sex", "child"], "educ"),
-        ("age", "sex", ["educ", "child"]),
-        ("age", "sex", None),
-        ("age", ["sex", "educ"], None),
-        ("age", None, "educ"),
-        (["age"], "sex", "educ"),
-        (["age"], "sex", None),
+        ("age", "sex", "educ"), ("age", ["sex", "child"], "educ"),
+        ("age", "sex", ["educ", "child"]), ("age", "sex", None), ("age", ["sex", "educ"], None),
+        ("age", None, "educ"), (["age"], "sex", "educ"), (["age"], "sex", None),
         (["age"], ["sex"], ["educ", "child"]),
     ],
-)
+)  # fmt: skip
 def test_without_noise_it_is_the_pivot_table_of_pandas(
     values: Any, index: Any, columns: Any, aggfunc: str
 ) -> None:
@@ -310,9 +295,7 @@ def test_a_pivot_table_is_the_release_of_its_groups() -> None:
 
 @pytest.mark.parametrize("searches", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_declared_tuples_are_found_by_table_and_by_search(
-    seed: int, searches: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tuples_are_found_by_table_and_search(seed: int, searches: bool, monkeypatch: Any) -> None:
     """Some tuples of three columns, in any order, against a dict of them."""
     if searches:
         monkeypatch.setattr(table_lookups, "_table", lambda *sizes: None)
@@ -356,8 +339,7 @@ def test_a_histogram_is_an_int_series_by_interval() -> None:
     assert found.index.name == "age"
     assert found.dtype == "int64"
     assert found.tolist() == np.histogram(FRAME["age"], bins=[17, 30, 40, 60])[0].tolist()
-    p = dp.protect(FRAME.copy(), "hist", domain={"age": (17, 60)})
-    ten = p["age"].hist(epsilon=1)
+    ten = dp.protect(FRAME.copy(), "hist", domain={"age": (17, 60)})["age"].hist(epsilon=1)
     assert ten.tolist() == np.histogram(FRAME["age"], bins=10, range=(17, 60))[0].tolist()
     assert dp.record(ten.head(3)).error() is not None
 
@@ -375,8 +357,7 @@ def test_the_descending_fit_is_the_minimax_of_means(values: list[int]) -> None:
         for v in range(u, len(values))
     }
     for i, fitted in enumerate(descending(values)):
-        exact = max(min(means[u, v] for u in range(i + 1)) for v in range(i, len(values)))
-        assert fitted == exact
+        assert fitted == max(min(means[u, v] for u in range(i + 1)) for v in range(i, len(values)))
 
 
 def test_the_fit_is_that_of_scipy() -> None:
@@ -403,8 +384,7 @@ def test_sorted_counts_are_as_sensitive_as_counts() -> None:
 def test_the_fit_is_no_further_off_than_the_largest_noise(exact: list[int], data: Any) -> None:
     noise = data.draw(st.lists(st.integers(-9, 9), min_size=len(exact), max_size=len(exact)))
     fitted = descending([a + b for a, b in zip(exact, noise, strict=True)])
-    worst = max(abs(f - e) for f, e in zip(fitted, exact, strict=True))
-    assert worst <= max(map(abs, noise))
+    assert max(abs(f - e) for f, e in zip(fitted, exact, strict=True)) <= max(map(abs, noise))
 
 
 @pytest.mark.usefixtures("exact")

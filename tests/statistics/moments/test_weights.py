@@ -86,18 +86,13 @@ def test_even_weights_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"weight_bounds": (-1, 5)}, dp.QueryError),
-        ({"weight_bounds": None}, dp.MissingArgument),
-        ({"weights": "v"}, dp.QueryError),
-        ({"weights": [1, 2]}, dp.QueryError),
-        ({"weights": None}, dp.QueryError),
-        ({"weights": survey().dp["w"]}, dp.LineageError),
+        ({"weight_bounds": (-1, 5)}, dp.QueryError), ({"weight_bounds": None}, dp.MissingArgument),
+        ({"weights": "v"}, dp.QueryError), ({"weights": [1, 2]}, dp.QueryError),
+        ({"weights": None}, dp.QueryError), ({"weights": survey().dp["w"]}, dp.LineageError),
         ({"weight_bounds": (0, np.inf)}, dp.QueryError),
     ],
-)
-def test_wrong_weights_are_refused_and_cost_nothing(
-    change: dict[str, Any], error: type[Exception]
-) -> None:
+)  # fmt: skip
+def test_wrong_weights_are_refused_and_cost_nothing(change: dict[str, Any], error: Any) -> None:
     p = survey().dp
     given = {"weights": "w", **WITHIN, **change}
     for ask in (p[["x", "w"]].mean, p[["x", "w"]].sum):
@@ -119,8 +114,7 @@ def test_a_declared_domain_bounds_the_weights() -> None:
 
 
 def test_the_share_of_a_mask_is_told_by_two_counts() -> None:
-    frame = pd.DataFrame({"x": range(100), "g": [1, 2] * 50})
-    p = frame.dp
+    p = pd.DataFrame({"x": range(100), "g": [1, 2] * 50}).dp
     asked = (p["x"] >= 30).mean()
     assert integers(asked, asked._table.engine) == [70, 30]
     assert asked._statistic.l1 == 1
