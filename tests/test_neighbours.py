@@ -22,7 +22,7 @@ from elements import NOON, PLAIN, WILD, Odd
 from refusals import refusal
 
 import dppandas as dp
-from dppandas import statistics
+from dppandas import statistics as stats
 from dppandas.audit import check_sensitivity
 from dppandas.engines.pandas import PandasEngine, PerUnitEngine
 from dppandas.engines.readers import Columns
@@ -93,23 +93,22 @@ def bounds(rng: random.Random) -> Bounds:
     return Bounds.parse(rng.choice(pairs), "x")
 
 
-def cells(rng: random.Random) -> statistics.Cells:
+ALONE = stats.Cells()
+COUNTED, SUMMED = stats.Layout(integer=True), stats.Layout(integer=False)
+Maker = Callable[[random.Random], Any]
+
+
+def cells(rng: random.Random) -> stats.Cells:
     group, code = Keys.parse(ops.GROUPS, ["group"]), Keys.parse([1, 2, 3, "a", (1, 2)], ["code"])
-    times = Keys.parse([NOON, "2020-01-01"], ["when"])
-    return rng.choice(
-        [
-            statistics.Cells(),
-            statistics.Cells((Column("group"),), group),
-            statistics.Cells((Column("code"),), code, missing_cell=True),
-            statistics.Cells((Column("when"),), times),
-            statistics.Cells(
-                (Column("group"), Column("code")), group.then(Keys.parse(ops.CODES, ["code"]))
-            ),
-            statistics.Cells(
-                (Column("code"), Column("group")), Keys(((1, "a"), (2, "b"), (3, "z")), 2)
-            ),
-        ]
-    )
+    both = group.then(Keys.parse(ops.CODES, ["code"]))
+    choices = [
+        ALONE, stats.Cells((Column("group"),), group),
+        stats.Cells((Column("code"),), code, missing_cell=True),
+        stats.Cells((Column("when"),), Keys.parse([NOON, "2020-01-01"], ["when"])),
+        stats.Cells((Column("group"), Column("code")), both),
+        stats.Cells((Column("code"), Column("group")), Keys(((1, "a"), (2, "b"), (3, "z")), 2)),
+    ]  # fmt: skip
+    return rng.choice(choices)
 
 
 def operands(rng: random.Random) -> tuple[Expression, ...]:
@@ -118,124 +117,96 @@ def operands(rng: random.Random) -> tuple[Expression, ...]:
     return tuple(rng.sample([*COLUMNS.values(), ratio, product], rng.randint(1, 3)))
 
 
-def some_count(rng: random.Random) -> statistics.Count:
+def some_names(rng: random.Random) -> tuple[str, ...]:
+    return tuple(rng.sample(sorted(PLAIN), rng.choice([1, 1, 2, 3])))
+
+
+def within_bounds(kind: type[Any], **more: Any) -> Maker:
+    """A maker of statistics of a few operands with bounds for each."""
+
+    def some(rng: random.Random) -> Any:
+        chosen = operands(rng)
+        return kind(cells(rng), SUMMED, chosen, tuple(bounds(rng) for _ in chosen), **more)
+
+    return some
+
+
+some_mean, some_variance = within_bounds(stats.Mean), within_bounds(stats.Variance)
+
+
+def some_count(rng: random.Random) -> stats.Count:
     tests: list[Expression] = [EVERY]
     for operand in operands(rng):
-        tests.append(
-            rng.choice([operand, Not(IsMissing(operand)), Compare("==", operand, Literal(True))])
-        )
-    return statistics.Count(
-        cells(rng), statistics.Layout(integer=True), tuple(tests[rng.randint(0, 1) :])
-    )
+        choices = [operand, Not(IsMissing(operand)), Compare("==", operand, Literal(True))]
+        tests.append(rng.choice(choices))
+    return stats.Count(cells(rng), COUNTED, tuple(tests[rng.randint(0, 1) :]))
 
 
-def some_sum(rng: random.Random) -> statistics.Sum:
+def some_sum(rng: random.Random) -> stats.Sum:
     chosen = operands(rng)
     grids = tuple(Grid.centred(bounds(rng)) for _ in chosen)
-    statistic = statistics.Sum(cells(rng), statistics.Layout(integer=False), chosen, grids)
+    statistic = stats.Sum(cells(rng), SUMMED, chosen, grids)
     return statistic.comparable() if rng.random() < 0.2 else statistic
 
 
-def some_normed_sum(rng: random.Random) -> statistics.NormedSum:
+def some_normed_sum(rng: random.Random) -> stats.NormedSum:
     chosen = operands(rng)
     ends = [bounds(rng) for _ in chosen]
     most = sum(max(-each.lower, each.upper) for each in ends) or 1
     norm = (rng.choice(["l1", "l2"]), most * rng.choice([0.01, 0.2, 0.5, 0.9, 2]))
-    grids, size, order = statistics.grids_of_norm(ends, norm)
-    return statistics.NormedSum(
-        cells(rng), statistics.Layout(integer=False), chosen, grids, size, order
-    )
+    return stats.NormedSum(cells(rng), SUMMED, chosen, *stats.grids_of_norm(ends, norm))
 
 
-def some_mean(rng: random.Random) -> statistics.Mean:
-    chosen = operands(rng)
-    return statistics.Mean(
-        cells(rng), statistics.Layout(integer=False), chosen, tuple(bounds(rng) for _ in chosen)
-    )
-
-
-def some_variance(rng: random.Random) -> statistics.Variance:
-    chosen = operands(rng)
-    return statistics.Variance(
-        cells(rng), statistics.Layout(integer=False), chosen, tuple(bounds(rng) for _ in chosen)
-    )
-
-
-def some_moments(rng: random.Random) -> statistics.Moments:
-    made = some_variance(rng)
-    return statistics.Moments(made.cells, made.layout, made.operands, made.bounds)
-
-
-def some_covariance(rng: random.Random) -> statistics.Covariance:
+def some_covariance(rng: random.Random) -> stats.Covariance:
     pair, correlation = rng.random() < 0.3, rng.random() < 0.5
-    chosen = [rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5))]
-    limits = tuple(bounds(rng) for _ in chosen)
-    return statistics.Covariance(
-        cells(rng), statistics.Layout(integer=False), tuple(chosen), limits, 1, correlation, pair,
-        complete=rng.random() < 0.4,
-    )  # fmt: skip
+    chosen = tuple(rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5)))
+    limits, complete = tuple(bounds(rng) for _ in chosen), rng.random() < 0.4
+    return stats.Covariance(
+        cells(rng), SUMMED, chosen, limits, 1, correlation, pair, complete=complete
+    )
 
 
-def some_second_moments(rng: random.Random) -> statistics.SecondMoments:
+def some_second_moments(rng: random.Random) -> stats.SecondMoments:
     made = replace(some_covariance(rng), pair=False)
     said = made.operands, made.bounds, made.ddof, made.correlation
-    return statistics.SecondMoments(made.cells, made.layout, *said)
+    return stats.SecondMoments(made.cells, made.layout, *said)
 
 
-def some_weighted_mean(rng: random.Random) -> statistics.WeightedMean:
+def some_weighted_mean(rng: random.Random) -> stats.WeightedMean:
     made, (weight, *_) = some_mean(rng), operands(rng)
-    limits = Bounds.parse(rng.choice([(0, 1), (0.5, 3), (0, 0), (0.1, 1e6)]), "w")
-    return statistics.WeightedMean(
-        made.cells, made.layout, made.operands, made.bounds, weight, Grid.centred(limits)
-    )
+    grid = Grid.centred(Bounds.parse(rng.choice([(0, 1), (0.5, 3), (0, 0), (0.1, 1e6)]), "w"))
+    return stats.WeightedMean(made.cells, made.layout, made.operands, made.bounds, weight, grid)
 
 
-def some_few(rng: random.Random) -> statistics.Count:
+def some_few(rng: random.Random) -> stats.Count:
     """A count with a bound on what one row may add."""
     count = some_count(rng)
     hashed = tuple(rng.sample([*COLUMNS], rng.randint(1, 4)))
     return replace(count, at_most=rng.randint(1, 3), hashed=hashed)
 
 
-def some_contingency(rng: random.Random) -> statistics.Contingency:
+def some_contingency(rng: random.Random) -> stats.Contingency:
     codes, widths = Keys.parse([1, 2, 3, "a", (1, 2)], ["code"]), Keys.parse(ops.GROUPS, ["group"])
-    both = statistics.Cells((Column("code"), Column("group")), codes.then(widths))
-    share = rng.choice(["", "all", "index", "columns"])
-    layout = statistics.Layout(integer=not share)
-    return statistics.Contingency(both, layout, width=3, share=share, margins=rng.random() < 0.5)
+    both = stats.Cells((Column("code"), Column("group")), codes.then(widths))
+    share, margins = rng.choice(["", "all", "index", "columns"]), rng.random() < 0.5
+    layout = stats.Layout(integer=not share)
+    return stats.Contingency(both, layout, width=3, share=share, margins=margins)
 
 
-def some_popularity(rng: random.Random) -> statistics.Popularity:
-    return statistics.Popularity(cells(rng), statistics.Layout(integer=False))
-
-
-def some_scores(rng: random.Random) -> statistics.Scores:
+def some_scores(rng: random.Random) -> stats.Scores:
     """How many of some columns' values a candidate is, and the balance of two such counts."""
     names = tuple(rng.sample(list(PLAIN), 2))
 
-    kinds = (str, int, float, np.number)  # a score that looked at types would see other rows
-
-    def found_in(frame: pd.DataFrame, name: Any, value: Any) -> int:
-        return sum(isinstance(each, kinds) and bool(each == value) for each in frame[name])
-
-    def counted(frame: pd.DataFrame, candidate: Any) -> int:
-        return sum(found_in(frame, name, candidate) for name in names)
+    def counts(frame: pd.DataFrame, candidate: Any) -> list[int]:
+        return [ops.rows_with(frame, (name, candidate)) for name in names]
 
     def balance(frame: pd.DataFrame, candidate: Any) -> int:
-        return found_in(frame, names[0], candidate) - found_in(frame, names[1], candidate)
+        one, other = counts(frame, candidate)
+        return one - other
 
     rises = rng.random() < 0.5
-    score = Scorer(counted if rises else balance)
-    given = ("a", 1, 2.5, 10.0)
-    return statistics.Scores(
-        statistics.Cells(),
-        statistics.Layout(integer=True),
-        names,
-        given,
-        score,
-        2 if rises else 1,
-        rises,
-    )
+    score = Scorer((lambda frame, x: sum(counts(frame, x))) if rises else balance)
+    return stats.Scores(ALONE, COUNTED, names, ("a", 1, 2.5, 10.0), score, 2 if rises else 1, rises)
 
 
 def far_from_a_tie(frame: pd.DataFrame, names: Sequence[Any]) -> tuple[bool, int]:
@@ -246,152 +217,104 @@ def far_from_a_tie(frame: pd.DataFrame, names: Sequence[Any]) -> tuple[bool, int
     return lead > 0, lead - 1 if lead > 0 else -lead
 
 
-def some_distance(rng: random.Random) -> statistics.Distance:
+def some_distance(rng: random.Random, proposed: bool = False) -> Any:
     names = tuple(rng.sample(list(PLAIN), 2))
     distance = Measurer(lambda frame: far_from_a_tie(frame, names)[1])
-    return statistics.Distance(statistics.Cells(), statistics.Layout(integer=True), names, distance)
-
-
-def some_proposed(rng: random.Random) -> statistics.Proposed:
-    names = tuple(rng.sample(list(PLAIN), 2))
-    distance = Measurer(lambda frame: far_from_a_tie(frame, names)[1])
+    if not proposed:
+        return stats.Distance(ALONE, COUNTED, names, distance)
     value = Valuer(lambda frame: "yes" if far_from_a_tie(frame, names)[0] else "no")
-    return statistics.Proposed(
-        statistics.Cells(), statistics.Layout(integer=False), names, distance, value
-    )
+    return stats.Proposed(ALONE, SUMMED, names, distance, value)
 
 
-def some_quantiles(rng: random.Random) -> statistics.Quantiles:
-    chosen = operands(rng)
+def some_quantiles(rng: random.Random) -> stats.Quantiles:
     shares = tuple(Fraction(rng.randint(0, 8), 8) for _ in range(rng.choice([1, 1, 3])))
-    within = tuple(bounds(rng) for _ in chosen)
-    return statistics.Quantiles(
-        cells(rng), statistics.Layout(integer=False), chosen, within, shares
-    )
+    return within_bounds(stats.Quantiles, quantiles=shares)(rng)
 
 
-def some_smooth_quantile(rng: random.Random) -> statistics.SmoothQuantile:
+def some_smooth_quantile(rng: random.Random) -> stats.SmoothQuantile:
     operand, share = operands(rng)[0], Fraction(rng.randint(0, 8), 8)
-    return statistics.SmoothQuantile(
-        statistics.Cells(), statistics.Layout(integer=False), (operand,), (bounds(rng),), (share,)
-    )
+    return stats.SmoothQuantile(ALONE, SUMMED, (operand,), (bounds(rng),), (share,))
 
 
-def some_trimmed_mean(rng: random.Random) -> statistics.TrimmedMean:
+def some_trimmed_mean(rng: random.Random) -> stats.TrimmedMean:
     operand, within, trim = operands(rng)[0], bounds(rng), rng.choice([0, 1, 3, 50])
-    return statistics.TrimmedMean(
-        statistics.Cells(), statistics.Layout(integer=False), (operand,), (within,), trim=trim
-    )
+    return stats.TrimmedMean(ALONE, SUMMED, (operand,), (within,), trim=trim)
 
 
-def some_distinct(rng: random.Random) -> statistics.Distinct:
-    return statistics.Distinct(cells(rng), statistics.Layout(integer=True))
-
-
-def some_truncation(rng: random.Random) -> statistics.Truncation:
+def some_truncation(rng: random.Random) -> stats.Truncation:
     """On rows as they are: what truncation is asked about is one row a unit, with any number."""
     most = rng.choice([1, 3])
     operand = rng.choice([Column("number"), Column("other"), Column("code")])
-    return statistics.Truncation(
-        statistics.Cells(),
-        statistics.Layout(integer=False),
-        operand,
-        most,
-        most + rng.choice([1, 20]),
-    )
+    return stats.Truncation(ALONE, SUMMED, operand, most, most + rng.choice([1, 20]))
 
 
-def some_present(rng: random.Random) -> statistics.OccurringKeys:
+def some_present(rng: random.Random) -> stats.OccurringKeys:
     made = cells(rng)
     while made.keys is None:
         made = cells(rng)
     groups = rng.choice([n for n in range(1, len(made) + 1) if not len(made) % n])
-    return statistics.OccurringKeys(made, statistics.Layout(integer=True), groups=groups)
+    return stats.OccurringKeys(made, COUNTED, groups=groups)
 
 
-def some_magnitudes(rng: random.Random) -> statistics.BoundsHistogram:
-    return statistics.BoundsHistogram(
-        statistics.Cells(), statistics.Layout(integer=False), operands(rng)[0]
-    )
-
-
-def some_names(rng: random.Random) -> tuple[str, ...]:
-    return tuple(rng.sample(sorted(PLAIN), rng.choice([1, 1, 2, 3])))
-
-
-def some_unknown(rng: random.Random) -> statistics.UndeclaredKeys:
+def some_unknown(rng: random.Random) -> stats.UndeclaredKeys:
     maker = rng.choice([None, some_count, some_sum, some_mean, some_variance])
-    inner = None if maker is None else replace(maker(rng), cells=statistics.Cells())
+    inner = None if maker is None else replace(maker(rng), cells=ALONE)
     names = some_names(rng)
     by = tuple(map(Column, names))
-    return statistics.UndeclaredKeys(
-        statistics.Cells(), statistics.Layout(integer=True), by, names, Delta("1e-6"), inner
-    )
+    return stats.UndeclaredKeys(ALONE, COUNTED, by, names, Delta("1e-6"), inner)
 
 
-def some_unique(rng: random.Random) -> statistics.Unique:
+def some_unique(rng: random.Random) -> stats.Unique:
     names = some_names(rng)
-    return statistics.Unique(
-        statistics.Cells(), statistics.Layout(integer=True), tuple(map(Column, names)), names
-    )
+    return stats.Unique(ALONE, COUNTED, tuple(map(Column, names)), names)
 
 
 def some_misfit(rng: random.Random) -> MarginalError:
     marginals = tuple(cells(rng) for _ in range(rng.randint(1, 3)))
     expected = tuple(tuple(rng.randint(-30, 99) for _ in range(len(c))) for c in marginals)
-    weights, offsets = ([rng.randint(1, 4) for _ in marginals] for _ in range(2))
-    return MarginalError(
-        statistics.Cells(),
-        statistics.Layout(integer=True),
-        marginals,
-        expected,
-        tuple(weights),
-        tuple(offsets),
-        16,
-    )
+    weights, offsets = (tuple(rng.randint(1, 4) for _ in marginals) for _ in range(2))
+    return MarginalError(ALONE, COUNTED, marginals, expected, weights, offsets, 16)
 
 
 def some_small_databases(rng: random.Random) -> SmallDatabases:
     made = cells(rng)
-    queries = tuple(
-        tuple(rng.randrange(3) for _ in range(len(made))) for _ in range(rng.randint(1, 3))
-    )
+    queries = [tuple(rng.randrange(3) for _ in range(len(made))) for _ in range(rng.randint(1, 3))]
     rows, total = rng.randint(1, 2), rng.randint(0, 12)
-    return SmallDatabases(made, statistics.Layout(integer=True), rows, total, queries)
+    return SmallDatabases(made, COUNTED, rows, total, tuple(queries))
 
 
 #: One maker for each registered statistic; a class without one fails the first test.
-MAKERS: dict[type[statistics.Statistic], Callable[[random.Random], statistics.Statistic]] = {
-    statistics.Count: lambda rng: rng.choice([some_count, some_few])(rng),
-    statistics.Contingency: some_contingency,
-    statistics.Popularity: some_popularity,
-    statistics.Scores: some_scores,
+MAKERS: dict[type[stats.Statistic], Maker] = {
+    stats.Count: lambda rng: rng.choice([some_count, some_few])(rng),
+    stats.Contingency: some_contingency,
+    stats.Popularity: lambda rng: stats.Popularity(cells(rng), SUMMED),
+    stats.Scores: some_scores,
     MarginalError: some_misfit,
     SmallDatabases: some_small_databases,
-    statistics.SmoothQuantile: some_smooth_quantile,
-    statistics.TrimmedMean: some_trimmed_mean,
-    statistics.Distance: some_distance,
-    statistics.Proposed: some_proposed,
-    statistics.Sum: some_sum,
-    statistics.NormedSum: some_normed_sum,
-    statistics.Mean: some_mean,
-    statistics.Quantiles: some_quantiles,
-    statistics.Variance: some_variance,
-    statistics.Moments: some_moments,
-    statistics.Covariance: some_covariance,
-    statistics.SecondMoments: some_second_moments,
-    statistics.WeightedMean: some_weighted_mean,
-    statistics.Distinct: some_distinct,
-    statistics.Truncation: some_truncation,
-    statistics.OccurringKeys: some_present,
-    statistics.BoundsHistogram: some_magnitudes,
-    statistics.UndeclaredKeys: some_unknown,
-    statistics.Unique: some_unique,
+    stats.SmoothQuantile: some_smooth_quantile,
+    stats.TrimmedMean: some_trimmed_mean,
+    stats.Distance: some_distance,
+    stats.Proposed: lambda rng: some_distance(rng, proposed=True),
+    stats.Sum: some_sum,
+    stats.NormedSum: some_normed_sum,
+    stats.Mean: some_mean,
+    stats.Quantiles: some_quantiles,
+    stats.Variance: some_variance,
+    stats.Moments: within_bounds(stats.Moments),
+    stats.Covariance: some_covariance,
+    stats.SecondMoments: some_second_moments,
+    stats.WeightedMean: some_weighted_mean,
+    stats.Distinct: lambda rng: stats.Distinct(cells(rng), COUNTED),
+    stats.Truncation: some_truncation,
+    stats.OccurringKeys: some_present,
+    stats.BoundsHistogram: lambda rng: stats.BoundsHistogram(ALONE, SUMMED, operands(rng)[0]),
+    stats.UndeclaredKeys: some_unknown,
+    stats.Unique: some_unique,
 }
 
 
 def test_every_registered_statistic_is_among_the_neighbours() -> None:
-    assert set(statistics.REGISTRY) == set(MAKERS)
+    assert set(stats.REGISTRY) == set(MAKERS)
     assert PAIRS * len(MAKERS) >= 2000
 
 
@@ -405,15 +328,15 @@ def found(statistic: Any, where: Expression | None, frame: pd.DataFrame, unit: U
     )
 
 
-def moves(statistic: statistics.Statistic, before: Any, after: Any) -> list[int]:
+def moves(statistic: stats.Statistic, before: Any, after: Any) -> list[int]:
     """What each integer moves by; a label that isn't there has zeros."""
-    if isinstance(statistic, statistics.Sparse):
+    if isinstance(statistic, stats.Sparse):
         return [b - a for a, b in statistic.side_by_side(before, after)]
     return [b - a for a, b in zip(before, after, strict=True)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("statistic", statistics.REGISTRY)
+@pytest.mark.parametrize("statistic", stats.REGISTRY)
 def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
     statistic: Any, kind: str
 ) -> None:
@@ -432,18 +355,18 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
         everybody = [*others, *joining]
         rng.shuffle(everybody)
         after = found(made, where, table(everybody, kind), unit)
-        said = made, others, joining
-        assert made.apart(before, after, selecting=False) <= made.l1_sensitivity(unit.max_rows), (
+        said, rows = (made, others, joining), unit.max_rows
+        assert made.exact_distance(before, after, selecting=False) <= made.l1_sensitivity(rows), (
             said
         )
-        assert made.apart(before, after, selecting=True) <= made.linf_sensitivity(unit.max_rows), (
+        assert made.exact_distance(before, after, selecting=True) <= made.linf_sensitivity(rows), (
             said
         )
         if made.monotone:
             assert min(moves(made, before, after) or [0]) >= 0, said
 
 
-@pytest.mark.parametrize("statistic", statistics.REGISTRY)
+@pytest.mark.parametrize("statistic", stats.REGISTRY)
 def test_the_type_of_a_column_never_changes_the_integers(statistic: Any) -> None:
     rng = random.Random(statistic.__name__)
     for _ in range(60):
@@ -455,7 +378,7 @@ def test_the_type_of_a_column_never_changes_the_integers(statistic: Any) -> None
             assert found(made, where, table(rows, kind), Unit("owner", 4)) == expected, (made, rows)
 
 
-@pytest.mark.parametrize("statistic", statistics.REGISTRY)
+@pytest.mark.parametrize("statistic", stats.REGISTRY)
 def test_a_thousand_rows_of_a_unit_move_no_more_than_max_rows(statistic: Any) -> None:
     rng = random.Random(1000)
     for _ in range(5):
@@ -464,7 +387,9 @@ def test_a_thousand_rows_of_a_unit_move_no_more_than_max_rows(statistic: Any) ->
         joining = [{**row(rng, False), "owner": "one user"} for _ in range(1000)]
         before = found(made, None, table(others, "inferred"), unit)
         after = found(made, None, table([*joining, *others], "inferred"), unit)
-        assert made.apart(before, after, selecting=False) <= made.l1_sensitivity(unit.max_rows)
+        assert made.exact_distance(before, after, selecting=False) <= made.l1_sensitivity(
+            unit.max_rows
+        )
 
 
 @pytest.mark.parametrize("end", [pd.Timestamp.max, pd.Timestamp.min])
@@ -506,9 +431,8 @@ def test_names_of_units_are_equal_values_and_nothing_else() -> None:
 def test_many_columns_of_keys_do_not_wrap_around() -> None:
     keys = [(i,) * 5 for i in range(8192)]
     frame = pd.DataFrame([[5 + 4096, 5, 5, 5, 5], [5] * 5], columns=list("abcde"))
-    assert (
-        sum(ops.integers(frame.dp.value_counts(keys=keys), PandasEngine(frame, Unit(), KEY))) == 1
-    )
+    engine = PandasEngine(frame, Unit(), KEY)
+    assert sum(ops.integers(frame.dp.value_counts(keys=keys), engine)) == 1
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT, 2**5000, Odd()])
@@ -587,9 +511,8 @@ WRONG_WORD: dict[str, tuple[Callable[[Any], Any], str]] = {
 @pytest.mark.parametrize("name", WRONG_WORD)
 def test_what_a_caller_states_wrongly_is_found(name: str) -> None:
     ask, problem = WRONG_WORD[name]
-    assert problem in str(
-        check_sensitivity(lambda p: ask(p).release(epsilon=1), ops.SCHEMA, pairs=200)
-    )
+    found = check_sensitivity(lambda p: ask(p).release(epsilon=1), ops.SCHEMA, pairs=200)
+    assert problem in str(found)
 
 
 # --- by hand --------------------------------------------------------------------------------------
@@ -601,9 +524,7 @@ def test_what_a_caller_states_wrongly_is_found(name: str) -> None:
 )
 def test_the_sensitivity_of_a_sum_is_the_larger_bound(pair: Any, largest: float) -> None:
     grid = Grid.centred(Bounds.parse(pair, "x"))
-    statistic = statistics.Sum(
-        statistics.Cells(), statistics.Layout(integer=False), (Column("x"),), (grid,)
-    )
+    statistic = stats.Sum(ALONE, SUMMED, (Column("x"),), (grid,))
     assert statistic.l1 * grid.step == statistic.linf * grid.step == largest
     assert statistic.monotone == (pair[0] >= 0)
 
@@ -613,9 +534,7 @@ def test_the_sensitivity_of_a_sum_is_the_larger_bound(pair: Any, largest: float)
 )
 def test_the_sensitivity_of_a_mean_is_the_width_of_its_bounds(pair: Any, width: float) -> None:
     bound = Bounds.parse(pair, "x")
-    statistic = statistics.Mean(
-        statistics.Cells(), statistics.Layout(integer=False), (Column("x"),), (bound,)
-    )
+    statistic = stats.Mean(ALONE, SUMMED, (Column("x"),), (bound,))
     assert statistic.l1 * Grid.anchored(bound).step == width
     assert statistic.linf == statistic.l1  # one row may add all of it to one of the two sums
 
@@ -623,14 +542,10 @@ def test_the_sensitivity_of_a_mean_is_the_width_of_its_bounds(pair: Any, width: 
 def test_bounds_off_the_grid_are_rounded_before_they_are_measured() -> None:
     # |rint(L/g)| and |rint(U/g)|, not |L|/g and |U|/g: half a step more may be reached
     grid = Grid.centred(Bounds.parse((-0.1, 0.3), "x"))
-    reach = max(
-        round(Fraction(-0.1) / Fraction(grid.step)), round(Fraction(0.3) / Fraction(grid.step))
-    )
+    reach = max(round(Fraction(end) / Fraction(grid.step)) for end in (-0.1, 0.3))
     assert grid.reach == reach
     frame = pd.DataFrame({"x": [0.3, 1.0, -0.1, -1.0]})
-    statistic = statistics.Sum(
-        statistics.Cells(), statistics.Layout(integer=False), (Column("x"),), (grid,)
-    )
+    statistic = stats.Sum(ALONE, SUMMED, (Column("x"),), (grid,))
     assert found(statistic, None, frame[:1], Unit()) == [reach]
     assert found(statistic, None, frame[1:2], Unit()) == [reach]
     assert found(statistic, None, frame[3:], Unit()) == found(statistic, None, frame[2:3], Unit())
@@ -743,18 +658,12 @@ def test_equal_values_hash_alike_in_every_type() -> None:
     whole = [0, 1, -1, 2**53, -(2**53), -(2**63), 2**62, 2**60 + 2**20]
     kinds: list[Any] = ["int64", "float64", object, "Int64", "Float64", "category"]
     arrow = pd.ArrowDtype(pytest.importorskip("pyarrow").int64())
-    hashes = [
-        row_hashes(Columns(pd.DataFrame({"x": pd.Series(whole, dtype=k)})), KEY)
-        for k in [*kinds, arrow]
-    ]
-    assert all((h == hashes[0]).all() for h in hashes)
-    texts = [object, "string", "str" if pd.__version__ >= "3" else object, "category"]
-    hashes = [
-        row_hashes(Columns(pd.DataFrame({"x": pd.Series(["a", "", None], dtype=t)})), KEY)
-        for t in texts
-    ]
-    assert all((h == hashes[0]).all() for h in hashes)
-    assert len(set(hashes[0])) == 3
+    texts: list[Any] = [object, "string", "str" if pd.__version__ >= "3" else object, "category"]
+    for values, types in ((whole, [*kinds, arrow]), (["a", "", None], texts)):
+        frames = [pd.DataFrame({"x": pd.Series(values, dtype=t)}) for t in types]
+        hashes = [row_hashes(Columns(frame), KEY) for frame in frames]
+        assert all((h == hashes[0]).all() for h in hashes)
+        assert len(set(hashes[0])) == len(values)
 
 
 def test_hashes_depend_on_the_key_and_on_every_cell() -> None:
