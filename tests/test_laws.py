@@ -125,9 +125,7 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
         lambda p, df: p["number"].sum(bounds=(1, 0), epsilon=0.1), "lower first",
     ),
     "bounds infinite": (lambda p, df: p["number"].sum(bounds=(0, math.inf), epsilon=0.1), "finite"),
-    "no keys": (
-        lambda p, df: p["group"].value_counts(epsilon=0.1), r"keys=\[", dp.MissingArgument,
-    ),
+    "no keys": (lambda p, df: p["group"].value_counts(epsilon=0.1), r"keys=\[", dp.MissingArgument),
     "a key twice": (lambda p, df: p["code"].value_counts(keys=[9, 9.0], epsilon=0.1), "twice"),
     "a missing key": (
         lambda p, df: p["code"].value_counts(keys=[9, None], epsilon=0.1), "dropna=False",

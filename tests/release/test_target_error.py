@@ -422,11 +422,10 @@ COUNTS: dict[str, tuple[Callable[..., Any], bool]] = {
     "units": (lambda p, **said: p["owner"].nunique(**said), False),
     "sizes of keys found": (lambda p, **said: p.groupby("group", delta=1e-6).size(**said), True),
     "counts of keys found": (
-        lambda p, **said: p.groupby("group", delta=1e-6)["number"].count(**said),
-        True,
+        lambda p, **said: p.groupby("group", delta=1e-6)["number"].count(**said), True,
     ),
     "keys found": (lambda p, **said: p["group"].value_counts(delta=1e-6, **said), True),
-}
+}  # fmt: skip
 
 
 @pytest.fixture

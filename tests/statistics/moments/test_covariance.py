@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -157,10 +158,8 @@ def test_what_noise_allows_lies_in_the_interval(masses: Any, noises: list[int], 
     if s >= 0 <= t:  # of real rows, for u² is no less than the square of the mean
         low, high = fieller.variance_range(noisy, law, 1.0, ddof)
         assert low <= s * freed <= high
-        sides = [
-            fieller.side_of(fieller.NoisySums(noisy.found, _swapped(k), 1, 1), law, 1.0)
-            for k in (0, 1)
-        ]
+        swapped = [fieller.NoisySums(noisy.found, _swapped(k), 1, 1) for k in (0, 1)]
+        sides = [fieller.side_of(sums, law, 1.0) for sums in swapped]
         low, high = fieller.covariance_range(noisy, law, 1.0, ddof, sides)
         assert low <= c * freed <= high
     if s > 0 < t and c * c <= s * t:
@@ -170,9 +169,7 @@ def test_what_noise_allows_lies_in_the_interval(masses: Any, noises: list[int], 
 
 
 @given(MASSES, NOISES, st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
-def test_products_of_errors_and_weights_lie_between_their_ends(
-    masses: list[int], noises: list[int], low: float, high: float, share: float
-) -> None:
+def test_products_lie_between_ends(masses: Any, noises: Any, low: Any, high: Any, at: Any) -> None:
     """What noise does to both means, and what a mean anywhere in a range makes of the weights."""
     noisy = of_masses([m + z for m, z in zip(masses, noises, strict=True)])
     exact, law = of_masses(masses), Within(max(map(abs, noises)))
@@ -184,14 +181,10 @@ def test_products_of_errors_and_weights_lie_between_their_ends(
         assert ends[0] - 1e-9 <= off <= ends[1] + 1e-9
     region = fieller.Region(exact, Within(1), 1.0)
     known = min(low, high), max(low, high)
-    inside = known[0] + share * (known[1] - known[0])
-    (widest,) = region.noise(
-        [[fieller._squared(region.design, fieller.U, *at) for at in fieller._squares(known)]]
-    )
-    assert (
-        region.noise([[fieller._squared(region.design, fieller.U, inside, inside**2)]])[0]
-        <= widest + 1e-9
-    )
+    inside = known[0] + at * (known[1] - known[0])
+    squared = partial(fieller._squared, region.design, fieller.U)
+    (widest,) = region.noise([[squared(*at) for at in fieller._squares(known)]])
+    assert region.noise([[squared(inside, inside**2)]])[0] <= widest + 1e-9
 
 
 def _masses(rows: list[tuple[int, int]]) -> list[int]:
@@ -209,10 +202,9 @@ def _swapped(which: int) -> Any:
 
 def law_of(law: Any, weights: list[int]) -> dict[int, float]:
     """The exact law of a weighted sum of noises, cut where they are all but impossible."""
-    if isinstance(law, DiscreteLaplace):
-        one = {z: float(np.exp(-abs(z) / float(law.scale))) for z in range(-40, 41)}
-    else:
-        one = {z: float(np.exp(-(z**2) / (2 * float(law.sigma2)))) for z in range(-40, 41)}
+    at, is_laplace = range(-40, 41), isinstance(law, DiscreteLaplace)
+    over = float(law.scale) if is_laplace else 2 * float(law.sigma2)
+    one = {z: float(np.exp(-(abs(z) if is_laplace else z * z) / over)) for z in at}
     whole, found = sum(one.values()), {0: 1.0}
     for weight in weights:
         after: dict[int, float] = {}
@@ -247,9 +239,8 @@ def test_bounds_of_wide_noise_are_near_the_least() -> None:
     corners = np.array([[[3.0, 4.0]]])
     gaussian = DiscreteGaussian(Fraction(10**18))
     assert normal <= half_widths_of_weighted(gaussian, corners, 1, 0.05)[0] <= 1.001 * normal
-    assert (
-        half_widths_of_weighted(CombinedNoise.of([gaussian], False, 1), corners, 1, 0.05) >= normal
-    )
+    alone = CombinedNoise.of([gaussian], False, 1)
+    assert half_widths_of_weighted(alone, corners, 1, 0.05) >= normal
     laplace = DiscreteLaplace(Fraction(10**9))
     sure = half_widths_of_weighted(laplace, corners, 200, 0.05)[0]
     assert normal * 20 <= sure <= 1.15 * normal * 20
@@ -367,12 +358,10 @@ def test_every_row_of_a_small_domain_is_within_the_sensitivity_of_a_vector(colum
         assert max(map(abs, found)) <= statistic.linf
         assert sum(map(abs, found)) <= statistic.l1
         assert bool(any(found)) == (not np.isnan(row).any()), "a row counts if it is complete"
-        for place, (i, j) in enumerate(
-            itertools.combinations_with_replacement(range(columns + 1), 2)
-        ):
-            x = [1.0, *(2 * np.clip(row, 0, 1) - 1)]
-            if not np.isnan(row).any():
-                assert abs(found[place] / WHOLE - x[i] * x[j]) < 2.0**-26
+        x = [1.0, *(2 * np.clip(row, 0, 1) - 1)]
+        if not np.isnan(row).any():
+            products = [a * b for a, b in itertools.combinations_with_replacement(x, 2)]
+            assert np.abs(np.divide(found, WHOLE) - products).max() < 2.0**-26
         reached.add(squared)
     assert max(reached) == most * WHOLE**2
 
@@ -390,9 +379,8 @@ def test_complete_rows_are_those_that_pandas_keeps(noise: str, columns: int, fro
     low = dp.record(found).interval()
     if noise == "laplace":  # without noise at all
         pd.testing.assert_frame_equal(found, frame.dropna().cov(), rtol=1e-6, atol=1e-7)
-        pd.testing.assert_frame_equal(
-            frame.dp.corr(**said), frame.dropna().corr(), rtol=1e-6, atol=1e-7
-        )
+        found = frame.dp.corr(**said)
+        pd.testing.assert_frame_equal(found, frame.dropna().corr(), rtol=1e-6, atol=1e-7)
     else:
         statistic = dp.record(found).statistic
         assert isinstance(statistic, SecondMoments if columns > 2 else Covariance)
@@ -408,9 +396,8 @@ def test_which_integers_are_read_follows_from_public_arguments_alone() -> None:
     dp.session(rho=9, delta=1e-6)
     kinds: set[Any] = set()
     for frame in (survey(missing=0.0), survey(missing=0.3)):
-        for dropna, columns, loss in itertools.product(
-            (False, True), (2, 3), ({"rho": 0.1}, {"epsilon": 0.1})
-        ):
+        losses = {"rho": 0.1}, {"epsilon": 0.1}
+        for dropna, columns, loss in itertools.product((False, True), (2, 3), losses):
             asked = frame.dp[list("abc")[:columns]].cov(bounds=LIMITS, dropna=dropna)
             kinds.add((dropna, columns, *loss, type(dp.record(asked.release(**loss)).statistic)))
     vector = (True, 3, "rho", SecondMoments)
@@ -460,11 +447,8 @@ def test_means_are_in_the_integers_of_covariances() -> None:
 def test_a_noisy_table_has_no_negative_eigenvalue() -> None:
     frame = survey(30)
     for _ in range(40):
-        for found in (
-            frame.dp.cov(bounds=LIMITS, epsilon=1),
-            frame.dp.corr(bounds=LIMITS, epsilon=1),
-        ):
-            values = found.to_numpy()
+        for ask in (frame.dp.cov, frame.dp.corr):
+            values = ask(bounds=LIMITS, epsilon=1).to_numpy()
             assert (values == values.T).all()
             assert np.linalg.eigvalsh(values).min() > -1e-7 * max(1.0, np.abs(values).max())
         assert (np.diag(values) == 1).all()
@@ -488,22 +472,19 @@ def test_a_pair_beats_sums_noised_one_by_one() -> None:
     assert np.sqrt(np.mean(np.square(errors))) < 0.2 * np.sqrt(np.mean(apart**2))
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda p: p["a"].cov([1, 2], bounds=(0, 1), epsilon=1),
-        lambda p: p["a"].corr(p["b"], method="spearman", bounds=(0, 1), epsilon=1),
-        lambda p: p.corr("kendall", bounds=(0, 1), epsilon=1),
-        lambda p: p.cov(ddof=-1, bounds=(0, 1), epsilon=1),
-        lambda p: p[["a", "b"]].cov(epsilon=1),
-        lambda p: p[["a", "b"]].cov(bounds={"a": (0, 1)}, epsilon=1),
-        lambda p: p["a"].cov(survey().dp["b"], bounds=(0, 1), epsilon=1),
-        lambda p: p["a"].cov(p.query("a > 0")["b"], bounds=(0, 1), epsilon=1),
-        lambda p: p.cov(bounds=(0, 2.0**501), epsilon=1),
-        lambda p: p.cov(bounds=(0, 1), dropna="yes", epsilon=1),
-        lambda p: p.corr(bounds=(0, 1), dropna=None, epsilon=1),
-    ],
-)
+@pytest.mark.parametrize("ask", [
+    lambda p: p["a"].cov([1, 2], bounds=(0, 1), epsilon=1),
+    lambda p: p["a"].corr(p["b"], method="spearman", bounds=(0, 1), epsilon=1),
+    lambda p: p.corr("kendall", bounds=(0, 1), epsilon=1),
+    lambda p: p.cov(ddof=-1, bounds=(0, 1), epsilon=1),
+    lambda p: p[["a", "b"]].cov(epsilon=1),
+    lambda p: p[["a", "b"]].cov(bounds={"a": (0, 1)}, epsilon=1),
+    lambda p: p["a"].cov(survey().dp["b"], bounds=(0, 1), epsilon=1),
+    lambda p: p["a"].cov(p.query("a > 0")["b"], bounds=(0, 1), epsilon=1),
+    lambda p: p.cov(bounds=(0, 2.0**501), epsilon=1),
+    lambda p: p.cov(bounds=(0, 1), dropna="yes", epsilon=1),
+    lambda p: p.corr(bounds=(0, 1), dropna=None, epsilon=1),
+])  # fmt: skip
 def test_wrong_arguments_are_refused_and_cost_nothing(ask: Any) -> None:
     refusal(lambda: ask(survey().dp), error=dp.DPError)
 
