@@ -58,17 +58,15 @@ DAYS = np.array(["2020-01-01", "2020-01-02T12", "NaT", "2020-01-04"], dtype="dat
 
 def _table(rows: int, numbers: Sequence[float]) -> pd.DataFrame:
     rng = np.random.default_rng(8)
-    return pd.DataFrame(
-        {
-            "number": np.resize(np.asarray(numbers, dtype="float64"), rows),
-            "group": np.resize(np.array(["a", "b", "a", None, "d", "a"], dtype=object), rows),
-            "code": rng.choice([1, 2, 2, 3, 9], rows),
-            "yes": rng.random(rows) < 0.7,
-            "no": rng.random(rows) < 0.1,
-            "when": pd.DatetimeIndex(np.resize(DAYS, rows)).tz_localize("UTC"),
-            "owner": rng.integers(0, max(1, rows // 2), rows),
-        }
-    )
+    return pd.DataFrame({
+        "number": np.resize(np.asarray(numbers, dtype="float64"), rows),
+        "group": np.resize(np.array(["a", "b", "a", None, "d", "a"], dtype=object), rows),
+        "code": rng.choice([1, 2, 2, 3, 9], rows),
+        "yes": rng.random(rows) < 0.7,
+        "no": rng.random(rows) < 0.1,
+        "when": pd.DatetimeIndex(np.resize(DAYS, rows)).tz_localize("UTC"),
+        "owner": rng.integers(0, max(1, rows // 2), rows),
+    })  # fmt: skip
 
 
 def within_norm(values: pd.DataFrame, norm: float) -> pd.DataFrame:

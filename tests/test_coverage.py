@@ -104,14 +104,11 @@ def test_a_whole_release_has_the_law_of_the_draws() -> None:
     assert draws.at_least(400, law, covered) > draws.ALARM / 2
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda p: p["x"].value_counts(delta=1e-6),
-        lambda p: p.groupby("x", delta=1e-6).size(),
-        lambda p: p.groupby("x", delta=1e-6)["y"].sum(bounds=(0, 1)),
-    ],
-)
+@pytest.mark.parametrize("ask", [
+    lambda p: p["x"].value_counts(delta=1e-6),
+    lambda p: p.groupby("x", delta=1e-6).size(),
+    lambda p: p.groupby("x", delta=1e-6)["y"].sum(bounds=(0, 1)),
+])  # fmt: skip
 def test_errors_of_labels_found_are_known_before(ask: Any) -> None:
     dp.session(epsilon=3, delta="0.01")
     asked = ask(pd.DataFrame({"x": ["a"] * 80, "y": [0.5] * 80}).dp)

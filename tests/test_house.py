@@ -167,12 +167,11 @@ def test_only_sampling_reads_entropy() -> None:
     assert {name for found in reading.values() for name in found} == {"uuid.UUID"}
 
 
-@pytest.mark.parametrize(
-    "source",
-    ["import random", "from os import urandom", "import numpy.random as r", "np.random.normal()",
-     "from numpy.random import default_rng", "import uuid", "from secrets import token_hex",
-     "os.urandom(8)", "from numpy import random", "__import__('os').urandom(1)"],
-)  # fmt: skip
+@pytest.mark.parametrize("source", [
+    "import random", "from os import urandom", "import numpy.random as r", "np.random.normal()",
+    "from numpy.random import default_rng", "import uuid", "from secrets import token_hex",
+    "os.urandom(8)", "from numpy import random", "__import__('os').urandom(1)",
+])  # fmt: skip
 def test_the_house_rule_has_teeth(source: str) -> None:
     assert entropy(ast.parse(source))
 

@@ -608,19 +608,15 @@ def rows_of(owner: Any, values: list[Any]) -> list[Row]:
     return [{"name": f"{owner}-{i}", "x": x, "owner": owner} for i, x in enumerate(values)]
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        [1, 2, 3, 4], [0, -(2**63), 2**53, 7], [1.5, -0.0, math.inf, math.nan], ["a", "b", "", "é"],
-        [True, False, None, True], [NOON, NOON + pd.Timedelta(1, "D"), pd.NaT, NOON],
-        [2**62, 2**60, -(2**62), 3],
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize(
-    "others",
-    [[1, 2], [0.5, math.nan], ["text"], [None, True], [NOON], [NOON.tz_localize("UTC")],
-     [[1], Odd()], [10**30], [2**64 - 1], [Decimal("1.5")], list(range(200))],
-)  # fmt: skip
+@pytest.mark.parametrize("values", [
+    [1, 2, 3, 4], [0, -(2**63), 2**53, 7], [1.5, -0.0, math.inf, math.nan], ["a", "b", "", "é"],
+    [True, False, None, True], [NOON, NOON + pd.Timedelta(1, "D"), pd.NaT, NOON],
+    [2**62, 2**60, -(2**62), 3],
+])  # fmt: skip
+@pytest.mark.parametrize("others", [
+    [1, 2], [0.5, math.nan], ["text"], [None, True], [NOON], [NOON.tz_localize("UTC")],
+    [[1], Odd()], [10**30], [2**64 - 1], [Decimal("1.5")], list(range(200)),
+])  # fmt: skip
 @pytest.mark.parametrize("owners", [(1, 2), (1, 2.5), (1, "x"), ("x", 1), (1, None), (1, pd.NA)])
 def test_other_units_change_no_choice_of_rows(values: Any, others: Any, owners: Any) -> None:
     # their values change the types of the columns: int to float, to object, to text

@@ -15,12 +15,10 @@ from refusals import refusal
 
 import dppandas as dp
 
-ROWS = pd.DataFrame(
-    {
-        "x": [1.0, 2.0, 3.0] * 100, "y": [1.0, 4.0, 3.0] * 100, "g": ["a", "b", "a"] * 100,
-        "f": [True, False, True] * 100, "when": pd.date_range("2025", periods=300),
-    }
-)  # fmt: skip
+ROWS = pd.DataFrame({
+    "x": [1.0, 2.0, 3.0] * 100, "y": [1.0, 4.0, 3.0] * 100, "g": ["a", "b", "a"] * 100,
+    "f": [True, False, True] * 100, "when": pd.date_range("2025", periods=300),
+})  # fmt: skip
 DOMAIN = {"x": (0, 5), "y": (0, 5), "g": ["a", "b"]}
 
 Ask = Callable[[Any], Any]

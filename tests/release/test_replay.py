@@ -288,17 +288,14 @@ def test_a_value_without_a_text_makes_a_query_that_is_never_answered_again() -> 
     assert Query.key.__doc__
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (np.timedelta64(5, "D"), 5), (np.timedelta64(5, "D"), np.timedelta64(5, "h")),
-        (1, True), ((1,), (True,)), (2**70, 2**70 + 1), (Decimal("0.1"), 0.1),
-        (pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020")),
-        (pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020", tz="UTC").tz_convert("Asia/Tokyo")),
-        ("\ud83d\ude00", "\U0001f600"), ("\ud83d", "\\ud83d"), (["a,b"], ["a", "b"]),
-        ({"a": 1}, {"a:i1": None}), ((), ("",)), ("none", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "other"), [
+    (np.timedelta64(5, "D"), 5), (np.timedelta64(5, "D"), np.timedelta64(5, "h")),
+    (1, True), ((1,), (True,)), (2**70, 2**70 + 1), (Decimal("0.1"), 0.1),
+    (pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020")),
+    (pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020", tz="UTC").tz_convert("Asia/Tokyo")),
+    ("\ud83d\ude00", "\U0001f600"), ("\ud83d", "\\ud83d"), (["a,b"], ["a", "b"]),
+    ({"a": 1}, {"a:i1": None}), ((), ("",)), ("none", None),
+])  # fmt: skip
 def test_no_two_values_have_one_text(one: Any, other: Any) -> None:
     assert canonical.text(one) != canonical.text(other)
     assert canonical.key(one) != canonical.key(other)

@@ -33,16 +33,14 @@ KEYS = ["a", "b", "c"]
 
 
 def rows() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "number": [1.5, -2.0, 8.0, math.nan] * 25,
-            "group": ["a", "b", "a", "c"] * 25,
-            "code": [1, 2, 3, 2] * 25,
-            "yes": [True, True, False, True] * 25,
-            "no": [False, False, False, True] * 25,
-            "when": pd.to_datetime(["2020-01-01", "2020-01-02", None, "2020-01-03"] * 25, utc=True),
-        }
-    )
+    return pd.DataFrame({
+        "number": [1.5, -2.0, 8.0, math.nan] * 25,
+        "group": ["a", "b", "a", "c"] * 25,
+        "code": [1, 2, 3, 2] * 25,
+        "yes": [True, True, False, True] * 25,
+        "no": [False, False, False, True] * 25,
+        "when": pd.to_datetime(["2020-01-01", "2020-01-02", None, "2020-01-03"] * 25, utc=True),
+    })  # fmt: skip
 
 
 def counts(epsilon: float = 1) -> pd.Series:
@@ -190,14 +188,11 @@ def pretty(value: Any) -> str:
     return pytest.importorskip("IPython.core.formatters").PlainTextFormatter()(value)
 
 
-@pytest.mark.parametrize(
-    ("value", "error", "shown"),
-    [
-        (1004, 30, "1,004 ± 30 (95 %)"), (-3, 30, "-3 ± 30 (95 %)"),
-        (1234567, 3, "1,234,567 ± 3 (95 %)"), (12.3456, 0.0123, "12.346 ± 0.012 (95 %)"),
-        (12.3456, 3.0, "12.3 ± 3.0 (95 %)"), (1234.5, 678.9, "1,234 ± 679 (95 %)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "error", "shown"), [
+    (1004, 30, "1,004 ± 30 (95 %)"), (-3, 30, "-3 ± 30 (95 %)"),
+    (1234567, 3, "1,234,567 ± 3 (95 %)"), (12.3456, 0.0123, "12.346 ± 0.012 (95 %)"),
+    (12.3456, 3.0, "12.3 ± 3.0 (95 %)"), (1234.5, 678.9, "1,234 ± 679 (95 %)"),
+])  # fmt: skip
 def test_a_number_with_its_error(value: float, error: float, shown: str) -> None:
     from dppandas.release.accuracy.expected import with_error
 
@@ -217,13 +212,10 @@ def test_a_notebook_shows_the_error_too(frozen: Callable[[int], None]) -> None:
     assert pretty(df.dp["x"].mean(bounds=(0, 6), epsilon=1)).endswith(" (95 %)")
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (3, "3"), (1234, "1,234"), (0.12345, "0.1235"), (1234.5, "1,234"), (math.nan, "nan"),
-        (2.0, "2"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "text"), [
+    (3, "3"), (1234, "1,234"), (0.12345, "0.1235"), (1234.5, "1,234"), (math.nan, "nan"),
+    (2.0, "2"),
+])  # fmt: skip
 def test_short_numbers(value: float, text: str) -> None:
     assert format_number(value) == text
 

@@ -318,16 +318,13 @@ class TestProtect:
         reloaded = people().sample(frac=1, random_state=1).astype({"age": float})
         assert dp.protect(reloaded, "people", **terms)._table.source is first._table.source
 
-    @pytest.mark.parametrize(
-        "other",
-        [
-            people().assign(age=[20, 30, 40, 51]),
-            people()[:3],
-            pd.concat([people(), people()[:1]]),
-            people().rename(columns={"age": "Age"}),
-            people().assign(more=1),
-        ],
-    )
+    @pytest.mark.parametrize("other", [
+        people().assign(age=[20, 30, 40, 51]),
+        people()[:3],
+        pd.concat([people(), people()[:1]]),
+        people().rename(columns={"age": "Age"}),
+        people().assign(more=1),
+    ])  # fmt: skip
     def test_other_data_under_the_same_name_is_refused(self, other: pd.DataFrame) -> None:
         dp.protect(people(), name="people")
         with pytest.raises(dp.SourceError, match=r"'people'.*other data.*dp\.reset\(\)"):
@@ -386,24 +383,21 @@ class TestProtect:
         dp.protect(people(), name="people")
         refusal(lambda: dp.protect(people(), name="people", **terms), "other terms", dp.SourceError)
 
-    @pytest.mark.parametrize(
-        ("terms", "message"),
-        [
-            ({"name": ""}, "name="),
-            ({"name": "unnamed"}, "name="),
-            ({"unit": "person"}, "unit='person' is no column"),
-            ({"max_rows": 2}, "needs unit="),
-            ({"unit": "id"}, "max_rows= is needed.*1 would keep one row of each unit"),
-            ({"unit": "id", "max_rows": None}, "max_rows= is needed"),
-            ({"unit": "id", "max_rows": 0}, "max_rows=0"),
-            ({"unit": "id", "max_rows": 1.5}, "max_rows=1.5"),
-            ({"domain": {"wage": (0, 1)}}, "'wage'"),
-            ({"domain": {"age": (60, 17)}}, "lower first"),
-            ({"domain": {"age": [17, 17.0]}}, "twice"),
-            ({"domain": [1]}, "domain= must be a dict"),
-            ({"version": 2}, "version=2"),
-        ],
-    )
+    @pytest.mark.parametrize(("terms", "message"), [
+        ({"name": ""}, "name="),
+        ({"name": "unnamed"}, "name="),
+        ({"unit": "person"}, "unit='person' is no column"),
+        ({"max_rows": 2}, "needs unit="),
+        ({"unit": "id"}, "max_rows= is needed.*1 would keep one row of each unit"),
+        ({"unit": "id", "max_rows": None}, "max_rows= is needed"),
+        ({"unit": "id", "max_rows": 0}, "max_rows=0"),
+        ({"unit": "id", "max_rows": 1.5}, "max_rows=1.5"),
+        ({"domain": {"wage": (0, 1)}}, "'wage'"),
+        ({"domain": {"age": (60, 17)}}, "lower first"),
+        ({"domain": {"age": [17, 17.0]}}, "twice"),
+        ({"domain": [1]}, "domain= must be a dict"),
+        ({"version": 2}, "version=2"),
+    ])  # fmt: skip
     def test_terms_are_checked_first(self, terms: Any, message: str, monkeypatch: Any) -> None:
         monkeypatch.setattr("dppandas.engines.truncation.row_hashes", None)
         refusal(lambda: dp.protect(people(), **{"name": "people", **terms}), message)

@@ -289,40 +289,37 @@ def test_what_is_promised_of_several_is_observed_of_all_together() -> None:
 # --- refused --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda p: p.count(within=0), "must be greater than 0"),
-        (lambda p: p.count(within=-3), "must be greater than 0"),
-        (lambda p: p.count(within=float("nan")), "must be finite"),
-        (lambda p: p.count(within=float("inf")), "must be finite"),
-        (lambda p: p.count(within=True), "truth value"),
-        (lambda p: p.count(within="much"), "can't be read"),
-        (lambda p: p.count(within=3, epsilon=1), "leave epsilon= and rho= out"),
-        (lambda p: p.count(within=3, rho=1), "leave epsilon= and rho= out"),
-        (lambda p: p.count(within=3, confidence=1), "between 0 and 1"),
-        (lambda p: p.count(within=3, confidence="high"), "must be a number"),
-        (lambda p: p.count(within=3, expected_rows=0), "above 0"),
-        (lambda p: p.count(within=3, expected_rows=True), "above 0"),
-        (lambda p: p.count(within=3, mechanism="dice"), "'laplace' or 'gaussian'"),
-        (lambda p: p.count(epsilon=1, confidence=0.9), "confidence= goes with within="),
-        (lambda p: p.count(epsilon=1, expected_rows=9), "expected_rows= goes with within="),
-        (lambda p: p.count(epsilon=1, at_most=9), "at_most= goes with within="),
-        (lambda p: p.count().expected_error(epsilon=1, at_most=9), "at_most="),
-        (lambda p: p.count(within=3, at_most=0), "must be greater than 0"),
-        (lambda p: p.count(within=3, at_most="a bit"), "at_most='a bit' can't be read"),
-        (lambda p: p.count(within="5%"), "expected_rows= is needed: about how many rows"),
-        (lambda p: p.count(within="%", expected_rows=9), "can't be read as a number"),
-        (lambda p: p.count(within="5%%", expected_rows=9), "can't be read as a number"),
-        (lambda p: p.count(within="0%", expected_rows=9), "must be greater than 0"),
-        (lambda p: p.count(within="-5%", expected_rows=9), "must be greater than 0"),
-        (lambda p: p.count(within="5%", expected_rows=0), "above 0"),
-        (lambda p: p["number"].mean(bounds=(0, 9), within=1), "expected_rows= is needed"),
-        (lambda p: p["number"].agg(["count"], within=1), "one answer at a time"),
-        (lambda p: p.describe(bounds=(0, 9), within=1), "one answer at a time"),
-        (lambda p: p.count().expected_error(epsilon=1, within=1), "one answer at a time"),
-    ],
-)
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda p: p.count(within=0), "must be greater than 0"),
+    (lambda p: p.count(within=-3), "must be greater than 0"),
+    (lambda p: p.count(within=float("nan")), "must be finite"),
+    (lambda p: p.count(within=float("inf")), "must be finite"),
+    (lambda p: p.count(within=True), "truth value"),
+    (lambda p: p.count(within="much"), "can't be read"),
+    (lambda p: p.count(within=3, epsilon=1), "leave epsilon= and rho= out"),
+    (lambda p: p.count(within=3, rho=1), "leave epsilon= and rho= out"),
+    (lambda p: p.count(within=3, confidence=1), "between 0 and 1"),
+    (lambda p: p.count(within=3, confidence="high"), "must be a number"),
+    (lambda p: p.count(within=3, expected_rows=0), "above 0"),
+    (lambda p: p.count(within=3, expected_rows=True), "above 0"),
+    (lambda p: p.count(within=3, mechanism="dice"), "'laplace' or 'gaussian'"),
+    (lambda p: p.count(epsilon=1, confidence=0.9), "confidence= goes with within="),
+    (lambda p: p.count(epsilon=1, expected_rows=9), "expected_rows= goes with within="),
+    (lambda p: p.count(epsilon=1, at_most=9), "at_most= goes with within="),
+    (lambda p: p.count().expected_error(epsilon=1, at_most=9), "at_most="),
+    (lambda p: p.count(within=3, at_most=0), "must be greater than 0"),
+    (lambda p: p.count(within=3, at_most="a bit"), "at_most='a bit' can't be read"),
+    (lambda p: p.count(within="5%"), "expected_rows= is needed: about how many rows"),
+    (lambda p: p.count(within="%", expected_rows=9), "can't be read as a number"),
+    (lambda p: p.count(within="5%%", expected_rows=9), "can't be read as a number"),
+    (lambda p: p.count(within="0%", expected_rows=9), "must be greater than 0"),
+    (lambda p: p.count(within="-5%", expected_rows=9), "must be greater than 0"),
+    (lambda p: p.count(within="5%", expected_rows=0), "above 0"),
+    (lambda p: p["number"].mean(bounds=(0, 9), within=1), "expected_rows= is needed"),
+    (lambda p: p["number"].agg(["count"], within=1), "one answer at a time"),
+    (lambda p: p.describe(bounds=(0, 9), within=1), "one answer at a time"),
+    (lambda p: p.count().expected_error(epsilon=1, within=1), "one answer at a time"),
+])  # fmt: skip
 def test_what_makes_no_sense_is_refused_and_costs_nothing(call: Any, words: str) -> None:
     dp.session(epsilon=1)
     refusal(lambda: call(ops.sixty(N).dp[["number", "code"]]), words)
@@ -483,17 +480,14 @@ def test_a_share_is_of_the_rows_that_are_expected(
     assert people["number"].median(bounds=(0, 9), within=share, expected_rows=rows).error() <= most
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda p, **said: p["number"].sum(bounds=(0, 9), **said),
-        lambda p, **said: p["number"].mean(bounds=(0, 9), **said),
-        lambda p, **said: p["number"].std(bounds=(0, 9), **said),
-        lambda p, **said: p["group"].value_counts(keys=ops.GROUPS, normalize=True, **said),
-        lambda p, **said: p[["number", "code"]].cov(bounds=(0, 9), **said),
-        lambda p, **said: p["when"].mean(bounds=("2020", "2021"), **said),
-    ],
-)
+@pytest.mark.parametrize("ask", [
+    lambda p, **said: p["number"].sum(bounds=(0, 9), **said),
+    lambda p, **said: p["number"].mean(bounds=(0, 9), **said),
+    lambda p, **said: p["number"].std(bounds=(0, 9), **said),
+    lambda p, **said: p["group"].value_counts(keys=ops.GROUPS, normalize=True, **said),
+    lambda p, **said: p[["number", "code"]].cov(bounds=(0, 9), **said),
+    lambda p, **said: p["when"].mean(bounds=("2020", "2021"), **said),
+])  # fmt: skip
 def test_a_share_of_what_is_no_number_of_rows_is_refused(ask: Any, people: Any) -> None:
     with pytest.raises(dp.QueryError, match="is a share of expected_rows=, for counts of rows"):
         ask(people, within="5%", expected_rows=1000)

@@ -66,21 +66,18 @@ def bounds_of(values: Any, **more: Any) -> Any:
 
 
 @pytest.mark.usefixtures("exact")
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([17, 45, 33] * 90, (16, 64, 0)),
-        ([16, 64, 33] * 90, (8, 64, 0)),  # a power of two is the end of its cell
-        ([0, 1, 60] * 90, (0, 64, 0)),
-        ([-3, -4, 5] * 90, (-4, 8, 0)),
-        ([-3, -7] * 90, (-8, -2, 0)),
-        ([0] * 90, (0, 0, 0)),
-        ([1.5] * 900 + [1e6] * 9 + [-1e6] * 91, (-(2.0**20), 2, 0.009)),
-        ([1.5] * 99 + [math.inf], (1, 2, 0.01)),
-        ([1e300] * 5 + ["3"] * 95, (2, 4, 0.05)),
-        ([1e-300] * 90 + [None, math.nan, "text", [1]] * 50, (0, 0, 0)),
-    ],
-)
+@pytest.mark.parametrize(("values", "expected"), [
+    ([17, 45, 33] * 90, (16, 64, 0)),
+    ([16, 64, 33] * 90, (8, 64, 0)),  # a power of two is the end of its cell
+    ([0, 1, 60] * 90, (0, 64, 0)),
+    ([-3, -4, 5] * 90, (-4, 8, 0)),
+    ([-3, -7] * 90, (-8, -2, 0)),
+    ([0] * 90, (0, 0, 0)),
+    ([1.5] * 900 + [1e6] * 9 + [-1e6] * 91, (-(2.0**20), 2, 0.009)),
+    ([1.5] * 99 + [math.inf], (1, 2, 0.01)),
+    ([1e300] * 5 + ["3"] * 95, (2, 4, 0.05)),
+    ([1e-300] * 90 + [None, math.nan, "text", [1]] * 50, (0, 0, 0)),
+])  # fmt: skip
 def test_without_noise_bounds_hold_all_but_rare_values(values: list[Any], expected: Any) -> None:
     found = bounds_of(values)
     assert found.index.tolist() == ["lower", "upper", "clipped"]

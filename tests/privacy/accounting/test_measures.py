@@ -49,16 +49,13 @@ def test_losses_add_and_compare_part_by_part(a: Any, b: Any, c: Any, d: Any) -> 
     assert one.within(other) == (a <= b and b <= c and c <= d)
 
 
-@pytest.mark.parametrize(
-    ("loss", "shown"),
-    [
-        (Loss(), "ε = 0"),
-        (Loss(Epsilon("0.1")), "ε = 0.1"),
-        (Loss(Epsilon(1), Delta("1e-6")), "ε = 1, δ = 1e-06"),
-        (Loss(rho=Rho("0.05")), "ρ = 0.05"),
-        (Loss(rho=Rho(1, 3), delta=Delta("0.000123456789")), "ρ = 1/3, δ = 0.000123456789"),
-    ],
-)
+@pytest.mark.parametrize(("loss", "shown"), [
+    (Loss(), "ε = 0"),
+    (Loss(Epsilon("0.1")), "ε = 0.1"),
+    (Loss(Epsilon(1), Delta("1e-6")), "ε = 1, δ = 1e-06"),
+    (Loss(rho=Rho("0.05")), "ρ = 0.05"),
+    (Loss(rho=Rho(1, 3), delta=Delta("0.000123456789")), "ρ = 1/3, δ = 0.000123456789"),
+])  # fmt: skip
 def test_losses_print_exactly(loss: Loss, shown: str) -> None:
     assert str(loss) == shown
 
@@ -77,21 +74,18 @@ def test_deltas_and_rhos_are_exact() -> None:
 # --- what a session promises ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"delta": 1e-6}, "epsilon="),
-        ({"rho": 0.1}, "delta="),
-        ({"epsilon": 1, "delta_releases": 1e-6}, "delta_releases"),
-        ({"epsilon": 1, "rho": 0.1, "delta": 1e-6}, "rho= and delta="),
-        ({"accounting": "zcdp", "delta": 1e-6}, "rho= and delta="),
-        ({"rho": 0.1, "delta": 1e-6, "accounting": "basic"}, "zcdp"),
-        ({"epsilon": 1, "accounting": "moments"}, "'basic' or 'zcdp'"),
-        ({"epsilon": 1, "delta": 0.5}, "above 0.01"),
-        ({"rho": 0, "delta": 1e-6}, "greater than 0"),
-        ({"rho": float("nan"), "delta": 1e-6}, "finite"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"delta": 1e-6}, "epsilon="),
+    ({"rho": 0.1}, "delta="),
+    ({"epsilon": 1, "delta_releases": 1e-6}, "delta_releases"),
+    ({"epsilon": 1, "rho": 0.1, "delta": 1e-6}, "rho= and delta="),
+    ({"accounting": "zcdp", "delta": 1e-6}, "rho= and delta="),
+    ({"rho": 0.1, "delta": 1e-6, "accounting": "basic"}, "zcdp"),
+    ({"epsilon": 1, "accounting": "moments"}, "'basic' or 'zcdp'"),
+    ({"epsilon": 1, "delta": 0.5}, "above 0.01"),
+    ({"rho": 0, "delta": 1e-6}, "greater than 0"),
+    ({"rho": float("nan"), "delta": 1e-6}, "finite"),
+])  # fmt: skip
 def test_a_session_that_makes_no_sense_is_refused(arguments: dict[str, Any], words: str) -> None:
     refusal(lambda: dp.session(**arguments), words, dp.DPError)
     assert dp.session().budget is None  # and none was started
@@ -267,16 +261,13 @@ def test_gaussian_noise_spends_its_delta() -> None:
     DF.dp.count(epsilon="0.5")  # without δ there is room
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda: DF.dp.count(rho="0.01"),
-        lambda: DF.dp[["x", "g"]].count(rho="0.01"),
-        lambda: DF.dp["x"].sum(bounds=(-5, 5), rho="0.01"),
-        lambda: DF.dp["x"].var(bounds=(0, 5), rho="0.01"),
-        lambda: DF.dp.groupby("g", keys=["a", "b"])["x"].mean(bounds=(0, 5), rho="0.01"),
-    ],
-)
+@pytest.mark.parametrize("ask", [
+    lambda: DF.dp.count(rho="0.01"),
+    lambda: DF.dp[["x", "g"]].count(rho="0.01"),
+    lambda: DF.dp["x"].sum(bounds=(-5, 5), rho="0.01"),
+    lambda: DF.dp["x"].var(bounds=(0, 5), rho="0.01"),
+    lambda: DF.dp.groupby("g", keys=["a", "b"])["x"].mean(bounds=(0, 5), rho="0.01"),
+])  # fmt: skip
 def test_numbers_of_every_kind_know_their_error_under_gaussian_noise(ask: Any) -> None:
     dp.session(rho=1, delta=1e-6)
     record = dp.record(ask())

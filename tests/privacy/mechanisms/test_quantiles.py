@@ -188,16 +188,12 @@ def test_each_of_several_is_chosen_exactly(monkeypatch: Any, rows: Any, shares: 
         assert list(outcome) == sorted(outcome)
 
 
-@pytest.mark.parametrize(
-    "shares",
-    [
-        (Fraction(1, 2),),
-        (Fraction(0),),
-        (Fraction(1, 4), Fraction(3, 4)),
-        (Fraction(0), Fraction(1, 2), Fraction(1)),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("shares", [
+    (Fraction(1, 2),),
+    (Fraction(0),),
+    (Fraction(1, 4), Fraction(3, 4)),
+    (Fraction(0), Fraction(1, 2), Fraction(1)),
+], ids=str)  # fmt: skip
 @pytest.mark.parametrize("size", [1, 2])
 def test_no_neighbour_tells_more_than_epsilon(monkeypatch: Any, shares: Any, size: int) -> None:
     """Exact laws on all tables of up to 3 rows on 4 points, with units of 1 or 2 rows: the largest

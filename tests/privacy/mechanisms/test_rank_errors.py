@@ -158,15 +158,11 @@ def test_tails_of_weighted_sums_are_bounded(seed: int) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(4), Fraction(12)])
-@pytest.mark.parametrize(
-    "shares",
-    [
-        (Fraction(1, 4), Fraction(3, 4)),
-        (Fraction(0), Fraction(1, 2), Fraction(4, 5)),
-        (Fraction(1, 3), Fraction(1, 2), Fraction(1)),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("shares", [
+    (Fraction(1, 4), Fraction(3, 4)),
+    (Fraction(0), Fraction(1, 2), Fraction(4, 5)),
+    (Fraction(1, 3), Fraction(1, 2), Fraction(1)),
+], ids=str)  # fmt: skip
 def test_all_errors_hold_together(monkeypatch: Any, shares: Any, epsilon: Fraction) -> None:
     """By the exact law of the whole recursion, over tables with ties on 4 points of 8 parts."""
     monkeypatch.setattr(quantiles, "PARTS", 8)

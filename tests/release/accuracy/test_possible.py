@@ -31,13 +31,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:the smallest or largest value")
 
 def table(rows: int = 344) -> pd.DataFrame:
     place = np.arange(rows)
-    return pd.DataFrame(
-        {
-            "age": 17.0 + place % 43,
-            "income": np.exp(9 + (place % 97) / 40),
-            "sex": np.resize(np.array(["f", "m"], dtype=object), rows),
-        }
-    )
+    return pd.DataFrame({
+        "age": 17.0 + place % 43,
+        "income": np.exp(9 + (place % 97) / 40),
+        "sex": np.resize(np.array(["f", "m"], dtype=object), rows),
+    })  # fmt: skip
 
 
 def assert_possible(said: Mapping[Any, float], low: float = LOW, high: float = HIGH) -> None:

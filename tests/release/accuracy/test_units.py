@@ -30,16 +30,14 @@ PAIR: dict[Any, Any] = {"age": (0, 100), "income": (0, 100_000)}
 def table(rows: int = ROWS) -> pd.DataFrame:
     """Two columns of very different widths, one that may be negative, times and labels."""
     place = np.arange(rows)
-    return pd.DataFrame(
-        {
-            "age": 20.0 + place % 50,
-            "income": 100.0 * (place % 700),
-            "debt": np.where(place % 2 == 0, 0.5, -0.5),
-            "sex": np.resize(np.array(KEYS, dtype=object), rows),
-            "when": pd.Timestamp("2020-01-01") + pd.to_timedelta(place % 300, unit="D"),
-            "yes": place % 3 == 0,
-        }
-    )
+    return pd.DataFrame({
+        "age": 20.0 + place % 50,
+        "income": 100.0 * (place % 700),
+        "debt": np.where(place % 2 == 0, 0.5, -0.5),
+        "sex": np.resize(np.array(KEYS, dtype=object), rows),
+        "when": pd.Timestamp("2020-01-01") + pd.to_timedelta(place % 300, unit="D"),
+        "yes": place % 3 == 0,
+    })  # fmt: skip
 
 
 def shop(rows: int = ROWS) -> Any:
@@ -49,15 +47,12 @@ def shop(rows: int = ROWS) -> Any:
 # --- losses ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("exact", "told", "left"),
-    [
-        (Epsilon(1, 75), "≈ 0.01333", "≈ 0.01333"), (Epsilon(2, 3), "≈ 0.6667", "≈ 0.6666"),
-        (Epsilon("0.1"), "0.1", "0.1"), (Epsilon("1.1845"), "1.1845", "1.1845"),
-        (Epsilon("0.12345678"), "≈ 0.1235", "≈ 0.1234"), (Epsilon(2000), "2000", "2000"),
-        (Delta("1e-06"), "1e-06", "1e-06"), (Epsilon(0), "0", "0"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("exact", "told", "left"), [
+    (Epsilon(1, 75), "≈ 0.01333", "≈ 0.01333"), (Epsilon(2, 3), "≈ 0.6667", "≈ 0.6666"),
+    (Epsilon("0.1"), "0.1", "0.1"), (Epsilon("1.1845"), "1.1845", "1.1845"),
+    (Epsilon("0.12345678"), "≈ 0.1235", "≈ 0.1234"), (Epsilon(2000), "2000", "2000"),
+    (Delta("1e-06"), "1e-06", "1e-06"), (Epsilon(0), "0", "0"),
+])  # fmt: skip
 def test_losses_are_told_in_decimals(exact: Fraction, told: str, left: str) -> None:
     assert (in_short(exact), in_short(exact, down=True)) == (told, left)
 
@@ -148,14 +143,11 @@ def test_what_has_no_answer_tells_what_was_expected() -> None:
     assert dp.record(mean).expected.endswith("/n")
 
 
-@pytest.mark.parametrize(
-    ("ask", "told"),
-    [
-        (lambda p: p[["age", "income"]].sum(bounds=PAIR, epsilon=1), "age ± {}, income ± {}"),
-        (lambda p: p[["age", "income"]].mean(bounds=PAIR, epsilon=1), "age ± {}, income ± {}"),
-        (lambda p: p[["age", "income"]].std(bounds=PAIR, epsilon=1), "age ± {}, income ± {}"),
-    ],
-)
+@pytest.mark.parametrize(("ask", "told"), [
+    (lambda p: p[["age", "income"]].sum(bounds=PAIR, epsilon=1), "age ± {}, income ± {}"),
+    (lambda p: p[["age", "income"]].mean(bounds=PAIR, epsilon=1), "age ± {}, income ± {}"),
+    (lambda p: p[["age", "income"]].std(bounds=PAIR, epsilon=1), "age ± {}, income ± {}"),
+])  # fmt: skip
 def test_each_column_asked_has_an_error_of_its_own(ask: Callable[[Any], Any], told: str) -> None:
     result = ask(shop())
     errors = dp.record(result).error()

@@ -186,17 +186,14 @@ def test_all_or_none_say_their_epsilon() -> None:
     assert dp.ledger().entries() == []
 
 
-@pytest.mark.parametrize(
-    ("terms", "said"),
-    [
-        ({"epsilon": 1}, r"takes epsilon= and delta="),
-        ({"delta": 1e-6}, r"takes epsilon= and delta="),
-        ({"epsilon": 0, "delta": 1e-6}, r"greater than 0"),
-        ({"epsilon": float("nan"), "delta": 1e-6}, r"finite"),
-        ({"epsilon": 1, "delta": 1e-11}, r"must be 1e-10 or more"),
-        ({"epsilon": 1, "delta": 0.5}, r"above 0.01"),
-    ],
-)
+@pytest.mark.parametrize(("terms", "said"), [
+    ({"epsilon": 1}, r"takes epsilon= and delta="),
+    ({"delta": 1e-6}, r"takes epsilon= and delta="),
+    ({"epsilon": 0, "delta": 1e-6}, r"greater than 0"),
+    ({"epsilon": float("nan"), "delta": 1e-6}, r"finite"),
+    ({"epsilon": 1, "delta": 1e-11}, r"must be 1e-10 or more"),
+    ({"epsilon": 1, "delta": 0.5}, r"above 0.01"),
+])  # fmt: skip
 def test_bad_terms_are_refused(terms: Any, said: str) -> None:
     refusal(lambda: dp.batch(**terms), said)
 

@@ -188,29 +188,26 @@ def test_what_is_refused_takes_no_share_and_what_fails_does(monkeypatch: Any) ->
     assert losses() == [Loss(Epsilon(1, 3)), Loss(Epsilon(2, 3))]
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: dp.split(epsilon=1), "into= is needed"),
-        (lambda: dp.split(into=2), "epsilon= or rho="),
-        (lambda: dp.split(epsilon=1, rho=1, into=2), "epsilon= or rho="),
-        (lambda: dp.split(epsilon=1, into=2, weights=[1, 1]), "leave into= out"),
-        (lambda: dp.split(epsilon=0, into=2), "greater than 0"),
-        (lambda: dp.split(epsilon=float("nan"), into=2), "finite"),
-        (lambda: dp.split(epsilon=1, into=0), "whole number from 1"),
-        (lambda: dp.split(epsilon=1, into=True), "whole number from 1"),
-        (lambda: dp.split(epsilon=1, into=2.0), "whole number from 1"),
-        (lambda: dp.split(epsilon=1, into=10**9), "whole number from 1"),
-        (lambda: dp.split(epsilon=1, weights=[]), "a list of numbers"),
-        (lambda: dp.split(epsilon=1, weights={"a": 1}), "a list of numbers"),
-        (lambda: dp.split(epsilon=1, weights=[1, -1]), "greater than 0"),
-        (lambda: dp.split(epsilon=1, weights=[1, "x"]), "can't be read"),
-        (lambda: dp.split(epsilon=1, weights=[1, 10**9]), r"outside \[2\^-20, 64\]"),
-        (lambda: dp.split(epsilon=500, into=2), r"outside \[2\^-20, 64\]"),
-        (lambda: dp.split(epsilon=1, into=2, delta=1e-6), "no δ to spend"),
-        (lambda: dp.split(rho=1, into=2), "counts ε"),
-    ],
-)
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: dp.split(epsilon=1), "into= is needed"),
+    (lambda: dp.split(into=2), "epsilon= or rho="),
+    (lambda: dp.split(epsilon=1, rho=1, into=2), "epsilon= or rho="),
+    (lambda: dp.split(epsilon=1, into=2, weights=[1, 1]), "leave into= out"),
+    (lambda: dp.split(epsilon=0, into=2), "greater than 0"),
+    (lambda: dp.split(epsilon=float("nan"), into=2), "finite"),
+    (lambda: dp.split(epsilon=1, into=0), "whole number from 1"),
+    (lambda: dp.split(epsilon=1, into=True), "whole number from 1"),
+    (lambda: dp.split(epsilon=1, into=2.0), "whole number from 1"),
+    (lambda: dp.split(epsilon=1, into=10**9), "whole number from 1"),
+    (lambda: dp.split(epsilon=1, weights=[]), "a list of numbers"),
+    (lambda: dp.split(epsilon=1, weights={"a": 1}), "a list of numbers"),
+    (lambda: dp.split(epsilon=1, weights=[1, -1]), "greater than 0"),
+    (lambda: dp.split(epsilon=1, weights=[1, "x"]), "can't be read"),
+    (lambda: dp.split(epsilon=1, weights=[1, 10**9]), r"outside \[2\^-20, 64\]"),
+    (lambda: dp.split(epsilon=500, into=2), r"outside \[2\^-20, 64\]"),
+    (lambda: dp.split(epsilon=1, into=2, delta=1e-6), "no δ to spend"),
+    (lambda: dp.split(rho=1, into=2), "counts ε"),
+])  # fmt: skip
 def test_splits_that_make_no_sense(call: Callable[[], Any], words: str) -> None:
     dp.session(epsilon=100)
     refusal(call, words)

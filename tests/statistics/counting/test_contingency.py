@@ -242,15 +242,12 @@ def test_entries_of_tables_and_of_variances_have_no_label_to_select() -> None:
 
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("aggfunc", ["count", "sum", "mean", "var", "std"])
-@pytest.mark.parametrize(
-    ("values", "index", "columns"),
-    [
-        ("age", "sex", "educ"), ("age", ["sex", "child"], "educ"),
-        ("age", "sex", ["educ", "child"]), ("age", "sex", None), ("age", ["sex", "educ"], None),
-        ("age", None, "educ"), (["age"], "sex", "educ"), (["age"], "sex", None),
-        (["age"], ["sex"], ["educ", "child"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("values", "index", "columns"), [
+    ("age", "sex", "educ"), ("age", ["sex", "child"], "educ"),
+    ("age", "sex", ["educ", "child"]), ("age", "sex", None), ("age", ["sex", "educ"], None),
+    ("age", None, "educ"), (["age"], "sex", "educ"), (["age"], "sex", None),
+    (["age"], ["sex"], ["educ", "child"]),
+])  # fmt: skip
 def test_without_noise_it_is_the_pivot_table_of_pandas(
     values: Any, index: Any, columns: Any, aggfunc: str
 ) -> None:

@@ -123,13 +123,10 @@ def over(one: dict[Any, float], other: dict[Any, float], epsilon: Fraction) -> f
     return math.fsum(max(0.0, p - e * other.get(x, 0.0)) for x, p in one.items())
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "rows"),
-    [
-        ([0], [1], 1), ([5], [6], 1), ([0, 0], [1, 1], 2), ([0, 3], [1, 4], 2), ([0], [2], 2),
-        ([9, 0], [9, 2], 2), ([4, 4], [5, 5], 2), ([0, 0], [2, 0], 3), ([0, 20], [1, 22], 3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "after", "rows"), [
+    ([0], [1], 1), ([5], [6], 1), ([0, 0], [1, 1], 2), ([0, 3], [1, 4], 2), ([0], [2], 2),
+    ([9, 0], [9, 2], 2), ([4, 4], [5, 5], 2), ([0, 0], [2, 0], 3), ([0, 20], [1, 22], 3),
+])  # fmt: skip
 def test_what_is_told_keeps_epsilon_and_delta(before: Any, after: Any, rows: int) -> None:
     """Both ways, over all outcomes. Beyond what is enumerated lies less than 1e-12."""
     epsilon, delta = Fraction(1), Delta("1e-3")
@@ -137,12 +134,10 @@ def test_what_is_told_keeps_epsilon_and_delta(before: Any, after: Any, rows: int
     laws = []
     for counts in (before, after):
         parts = [told(count, law.scale, law.least) for count in counts]
-        laws.append(
-            {
-                tuple(v for v, _ in point): math.prod(p for _, p in point)
-                for point in itertools.product(*(part.items() for part in parts))
-            }
-        )
+        laws.append({
+            tuple(v for v, _ in point): math.prod(p for _, p in point)
+            for point in itertools.product(*(part.items() for part in parts))
+        })  # fmt: skip
     assert over(laws[1], laws[0], epsilon) <= delta + 1e-12
     assert over(laws[0], laws[1], epsilon) <= delta + 1e-12
 
@@ -313,20 +308,17 @@ def test_labels_have_an_order() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("values", "kinds"),
-    [
-        ([1, 2, 2, 0, 1, 1], ["int8", "uint64", "float32", "Int64", "category", object, "Float64"]),
-        (["a", "b", "", "b"], [object, "string", "category"]),
-        ([0.1, 0.5, -0.0, 0.5], ["float64", "Float64", "category", object]),
-        ([True, False, True], [bool, "boolean", object, "category", "int64"]),
-        ([pd.Timestamp(2020, 1, 1), pd.Timestamp(2021, 1, 1)] * 2,
-         ["datetime64[ns]", "datetime64[s]", object, "category"]),
-        ([pd.Timestamp(2020, 1, 1, tz="UTC")] * 3,
-         ["datetime64[ns, UTC]", "datetime64[ns, Europe/Berlin]", object]),
-        ([pd.Timedelta(1, "D"), pd.Timedelta(2, "D")], ["timedelta64[ns]", object]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("values", "kinds"), [
+    ([1, 2, 2, 0, 1, 1], ["int8", "uint64", "float32", "Int64", "category", object, "Float64"]),
+    (["a", "b", "", "b"], [object, "string", "category"]),
+    ([0.1, 0.5, -0.0, 0.5], ["float64", "Float64", "category", object]),
+    ([True, False, True], [bool, "boolean", object, "category", "int64"]),
+    ([pd.Timestamp(2020, 1, 1), pd.Timestamp(2021, 1, 1)] * 2,
+     ["datetime64[ns]", "datetime64[s]", object, "category"]),
+    ([pd.Timestamp(2020, 1, 1, tz="UTC")] * 3,
+     ["datetime64[ns, UTC]", "datetime64[ns, Europe/Berlin]", object]),
+    ([pd.Timedelta(1, "D"), pd.Timedelta(2, "D")], ["timedelta64[ns]", object]),
+])  # fmt: skip
 def test_the_type_of_a_column_is_no_part_of_its_labels(values: list[Any], kinds: list[Any]) -> None:
     frames = [pd.DataFrame({"x": pd.Series(values).astype(kind)}) for kind in kinds]
     if isinstance(values[0], int | float | str):

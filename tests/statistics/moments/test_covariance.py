@@ -270,13 +270,10 @@ def test_each_sum_has_as_many_noises_as_it_says(columns: int, dropna: bool, what
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    ("columns", "rows", "gaussian", "dropna"),
-    [
-        (2, 1000, False, False), (4, 1000, False, False), (8, 10_000, False, True),
-        (4, 1000, True, False), (8, 1000, True, True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("columns", "rows", "gaussian", "dropna"), [
+    (2, 1000, False, False), (4, 1000, False, False), (8, 10_000, False, True),
+    (4, 1000, True, False), (8, 1000, True, True),
+])  # fmt: skip
 def test_intervals_of_a_table_are_as_wide_as_its_errors_ask_for(
     columns: int, rows: int, gaussian: bool, dropna: bool
 ) -> None:

@@ -19,14 +19,12 @@ WITHIN = {"weight_bounds": (0, 5)}
 
 def survey(rows: int = 500) -> pd.DataFrame:
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame(
-        {
-            "x": rng.random(rows) * 10,
-            "y": rng.random(rows),
-            "w": rng.random(rows) * 4,
-            "g": rng.integers(0, 3, rows).astype(float),
-        }
-    )
+    frame = pd.DataFrame({
+        "x": rng.random(rows) * 10,
+        "y": rng.random(rows),
+        "w": rng.random(rows) * 4,
+        "g": rng.integers(0, 3, rows).astype(float),
+    })  # fmt: skip
     return frame.mask(rng.random(frame.shape) < 0.1)
 
 
@@ -83,15 +81,12 @@ def test_even_weights_change_nothing() -> None:
     assert p["x"].mean(bounds=(0, 10), weights=p["one"], epsilon=1) == pytest.approx(plain)
 
 
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({"weight_bounds": (-1, 5)}, dp.QueryError), ({"weight_bounds": None}, dp.MissingArgument),
-        ({"weights": "v"}, dp.QueryError), ({"weights": [1, 2]}, dp.QueryError),
-        ({"weights": None}, dp.QueryError), ({"weights": survey().dp["w"]}, dp.LineageError),
-        ({"weight_bounds": (0, np.inf)}, dp.QueryError),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "error"), [
+    ({"weight_bounds": (-1, 5)}, dp.QueryError), ({"weight_bounds": None}, dp.MissingArgument),
+    ({"weights": "v"}, dp.QueryError), ({"weights": [1, 2]}, dp.QueryError),
+    ({"weights": None}, dp.QueryError), ({"weights": survey().dp["w"]}, dp.LineageError),
+    ({"weight_bounds": (0, np.inf)}, dp.QueryError),
+])  # fmt: skip
 def test_wrong_weights_are_refused_and_cost_nothing(change: dict[str, Any], error: Any) -> None:
     p = survey().dp
     given = {"weights": "w", **WITHIN, **change}
