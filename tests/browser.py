@@ -1,7 +1,5 @@
 """A real JupyterLab or Notebook server, and a real Chromium looking at it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Exact laws for the tests, from fractions alone, and what all decisions of a sampler add up to."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math

@@ -3,8 +3,6 @@
 Columns: number, group (text), code (whole numbers), yes and no (truth values), when (times).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

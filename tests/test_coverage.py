@@ -4,8 +4,6 @@ Each line of `operations` joins by being written, over four tables, two noises a
 a new statistic needs a line, and one for which the table knows what pandas says.
 """
 
-from __future__ import annotations
-
 import inspect
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The documents run, their links lead somewhere, and every statistic has its proof."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import importlib

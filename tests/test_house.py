@@ -1,7 +1,5 @@
 """House rules, read from the source: what may import what, and where things may happen."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

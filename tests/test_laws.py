@@ -1,7 +1,5 @@
 """The laws of the design (section 3): each one a test, and most of them several."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import datetime
@@ -185,8 +183,7 @@ def test_a_refusal_touches_neither_ledger_nor_data(name: str, lineage: str, read
         do(private, df)
     assert isinstance(caught.value, dp.DPError)
     assert reads == []
-    assert session.ledger.entries() == []
-    assert session.spent == 0
+    assert (session.ledger.entries(), session.spent) == ([], 0)
     # the session goes on: all that was left is still there to spend
     dp.private(people(), unit="row").count(epsilon=1)
     assert session.remaining == 0

@@ -4,8 +4,6 @@ Each test plants something and looks for it where somebody else could: in traceb
 pickles, ledgers, in the noise of another process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import decimal
 import multiprocessing

@@ -4,8 +4,6 @@ Whatever the rows hold, the integers of two tables that differ by one unit diffe
 the statistic says; and which rows of a unit count depends on the rows of that unit alone.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Sequence

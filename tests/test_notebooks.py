@@ -1,8 +1,6 @@
 """The notebooks, strictly under nbval: everything is compared to the letter, answers included, for
 they come from the ledger that is committed beside the notebook."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The wheel: what is in it, what it needs, and what it may be installed with."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What people write who know pandas, or mistype: refused free of charge, in words that help."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Callable

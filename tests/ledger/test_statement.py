@@ -1,7 +1,5 @@
 """The privacy statement: its figures are those of the table, its words hold, and it is one file."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

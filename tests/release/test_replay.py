@@ -1,7 +1,5 @@
 """The same query of the same version is answered once, and given again for nothing."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -38,8 +36,7 @@ def test_a_cell_run_again_gives_the_same_and_costs_nothing() -> None:
     assert ops.statuses() == ["released", "replayed"]
     told = dp.ledger().to_frame()
     assert told["status"].tolist() == ["released", "replayed"]
-    assert told["epsilon"].tolist() == [0.5, 0.0]
-    assert told.index.tolist() == [1, 1]
+    assert (told["epsilon"].tolist(), told.index.tolist()) == ([0.5, 0.0], [1, 1])
     assert "answered again, free: release 1" in repr(dp.ledger())
     assert dp.record(again).number == dp.record(first).number
     assert dp.record(again).interval() == dp.record(first).interval()

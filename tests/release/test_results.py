@@ -1,7 +1,5 @@
 """Released values: what carries a record and what doesn't, and what the errors mean."""
 
-from __future__ import annotations
-
 import copy
 import io
 import math
@@ -99,8 +97,7 @@ def test_errors_and_intervals_have_the_shape_of_the_result(name: str, exact: Non
             for end in ("lower", "upper")
         ]
     else:
-        assert result.error() == error
-        assert result.interval() == interval
+        assert (result.error(), result.interval()) == (error, interval)
         lower, upper = interval
         assert lower <= result <= upper
 

@@ -1,7 +1,5 @@
 """Sessions, the ledger, and the sources that are protected in them."""
 
-from __future__ import annotations
-
 import io
 import math
 import pickle
@@ -233,8 +231,7 @@ class TestLedger:
         dp.private(df, kinds=dict.fromkeys(df.columns, "unknown")).idxmax(epsilon=1)
         frame = dp.ledger().to_frame()
         assert type(frame) is pd.DataFrame
-        assert frame.index.tolist() == [1, 2, 3]
-        assert frame.index.name == "release"
+        assert (frame.index.tolist(), frame.index.name) == ([1, 2, 3], "release")
         assert frame["cell"].tolist() == [7, 7, pd.NA]
         assert frame["source"].tolist() == ["unnamed", "people", "people"]
         assert frame["lineage"].tolist() == ["asserted", "verified", "asserted"]
@@ -468,8 +465,7 @@ def test_a_token_survives_what_pandas_does(way: str, exact: None) -> None:
     answer = KEEPS_TOKEN[way](owned()).dp.count(epsilon=1)
     record = dp.record(answer)
     assert (record.source, record.lineage) == ("people", "asserted")
-    assert record.unit == "each 'id' (at most 2 rows)"
-    assert record.scale == 2
+    assert (record.unit, record.scale) == ("each 'id' (at most 2 rows)", 2)
     assert answer == 4 if way != "repeated rows" else answer == 6  # 2 of 4, 2 of 2, 2 of 2 rows
 
 

@@ -1,7 +1,5 @@
 """Asked by error: the least loss of three digits that keeps it, found from public facts alone."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable
@@ -257,8 +255,7 @@ def test_rho_is_for_gaussian_noise_and_epsilon_for_laplace_noise() -> None:
 def test_gaussian_noise_by_a_delta() -> None:
     dp.session(epsilon=1, delta=1e-6)
     n = ops.sixty(N).dp.count(within=20, mechanism="gaussian", delta=1e-7)
-    assert n.error() == 20
-    assert str(dp.record(n).loss) == "ε = 0.427, δ = 1e-07"
+    assert (n.error(), str(dp.record(n).loss)) == (20, "ε = 0.427, δ = 1e-07")
 
 
 # --- what it keeps --------------------------------------------------------------------------------

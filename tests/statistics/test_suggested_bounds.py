@@ -1,7 +1,5 @@
 """Suggested bounds, and how many declared keys occur: cells by hand, failures, coverage."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
@@ -51,8 +49,7 @@ def test_cells_lie_side_by_side() -> None:
     ends = [edges(cell) for cell in range(1, CELLS - 1)]
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(ends))
     assert CELLS == 387
-    assert ends[0][0] == -(2.0**LARGEST)
-    assert ends[-1][1] == 2.0**LARGEST
+    assert (ends[0][0], ends[-1][1]) == (-(2.0**LARGEST), 2.0**LARGEST)
     powers = 2.0 ** np.arange(SMALLEST - 1, LARGEST + 2)
     assert np.diff(cell_of(powers)).tolist() == [1] * (len(powers) - 1)
     assert (cell_of(np.nextafter(powers[:-1], np.inf)) == cell_of(powers[1:])).all()
@@ -140,8 +137,7 @@ def test_the_threshold_is_public_and_known_before() -> None:
     found = asked.release(epsilon="0.5")
     width = DiscreteLaplace(Fraction(2)).half_width(SURE, CELLS)
     record = dp.record(found)
-    assert record.expected == f"≤ {2 * width} rows a power of two"
-    assert record._noisy[-1] == width
+    assert (record.expected, record._noisy[-1]) == (f"≤ {2 * width} rows a power of two", width)
     assert len(record._noisy) == CELLS + 1
     assert record.interval(0.999).loc["clipped"].tolist() == [0, 1]
 

@@ -1,7 +1,5 @@
 """A ledger's file has one name and one log while somebody has it open, and locks that last."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -124,8 +122,7 @@ def test_links_to_files_and_folders_lead_to_the_same_name(file: Path, tmp_path: 
     for path in (tmp_path / "folder" / "a.ledger", tmp_path / "link.ledger"):
         assert dp.session(store=path) is running
         with kernel(path, "store.add([entry()], within)\nsay('charged')") as other:
-            assert other.first == "open"
-            assert other.says() == "charged"
+            assert (other.first, other.says()) == ("open", "charged")
         assert verified(path).is_sound
     assert running.spent == Fraction(2, 10)
     assert sorted(p.name for p in tmp_path.glob("*-wal")) == ["a.ledger-wal"]
@@ -230,8 +227,7 @@ def test_a_log_stays_though_this_process_opens_and_closes_the_file(file: Path) -
     file.read_bytes()
     SqliteStore(file)
     with kernel(file) as other:
-        assert other.first == "open"
-        assert other.told() == ""
+        assert (other.first, other.told()) == ("open", "")
     plain = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM events')"
     subprocess.run([sys.executable, "-c", plain, str(file)], check=True)
     store.add([DRAFT], agreed)
@@ -381,8 +377,7 @@ def test_no_connection_is_carried_through_a_fork(file: Path) -> None:
         done.set()
     """
     with kernel(file, body) as other:
-        assert other.says() == "0 True"
-        assert other.says() == "again"
+        assert (other.says(), other.says()) == ("0 True", "again")
 
 
 def test_the_last_to_close_leaves_one_file(file: Path) -> None:

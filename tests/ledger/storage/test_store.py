@@ -1,7 +1,5 @@
 """Where entries live: one contract for all stores, and what only a file has to stand."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os
@@ -37,8 +35,7 @@ def test_entries_are_numbered_and_given_back_as_they_were(store: Store) -> None:
     entries = store.add([DRAFT, other], agreed)
     assert [e.number for e in entries] == [1, 2]
     assert store.entries() == entries == [replace(DRAFT, number=1), replace(other, number=2)]
-    assert store.entries(last=1) == entries[1:]
-    assert store.entries(last=0) == []
+    assert (store.entries(last=1), store.entries(last=0)) == (entries[1:], [])
     assert store.count() == 2
 
 

@@ -1,7 +1,5 @@
 """A ledger's file is verified: what was done to it is found and told, and it stays as it is."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -416,8 +414,7 @@ def test_one_change_is_told_once(file: Path) -> None:
 def test_a_file_written_anew_or_cut_off_is_told_by_a_hash_noted_elsewhere(file: Path) -> None:
     head = verified(file).head
     earlier = one(file, "SELECT hash FROM events WHERE number = 4")
-    assert verified(file, head).noted == 12
-    assert verified(file, earlier).noted == 4
+    assert (verified(file, head).noted, verified(file, earlier).noted) == (12, 4)
     change(file, "DELETE FROM events WHERE number >= 11", "DELETE FROM spending WHERE path != '[]'")
     assert told(file) == ""  # the chain alone can't tell
     assert "no event has the hash that was noted" in told(file, head)
@@ -467,8 +464,7 @@ def left_as_it_is(file: Path, action: Callable[[], object]) -> None:
     before, beside = file.read_bytes(), sorted(os.listdir(file.parent))
     stamp = file.stat().st_mtime_ns
     action()
-    assert file.read_bytes() == before
-    assert file.stat().st_mtime_ns == stamp
+    assert (file.read_bytes(), file.stat().st_mtime_ns) == (before, stamp)
     assert sorted(os.listdir(file.parent)) == beside
 
 

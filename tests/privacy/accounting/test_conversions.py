@@ -1,7 +1,5 @@
 """Conversions between privacy losses: by their definitions, by oracles, rounded safely."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Losses in three measures: what may be asked in each, what is charged, and what is told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Labels told under a δ: each interval holds given that its label is told, by exact law."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from decimal import Context, Decimal, localcontext

@@ -1,7 +1,5 @@
 """Noise: calibration, exact losses, one draw an entry, and widths that hold by the exact law."""
 
-from __future__ import annotations
-
 import decimal
 import itertools
 import math

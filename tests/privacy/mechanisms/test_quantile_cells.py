@@ -1,7 +1,5 @@
 """One quantile of many cells at once: the same law as one by one, to the last bit."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """Quantiles: losses and laws by brute force, reading in passes, shapes, units, accuracy."""
 
-from __future__ import annotations
-
 import decimal
 import itertools
 import math

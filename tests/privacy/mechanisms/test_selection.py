@@ -1,7 +1,5 @@
 """Selections: exact losses, privacy by enumeration of the exact laws, peeling, and gaps."""
 
-from __future__ import annotations
-
 import decimal
 import itertools
 import math

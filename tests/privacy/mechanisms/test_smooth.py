@@ -1,8 +1,6 @@
 """Quantiles and trimmed means by smooth sensitivity: smooth on every tiny database, and of the law
 that is proven."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

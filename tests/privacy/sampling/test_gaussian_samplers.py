@@ -1,7 +1,5 @@
 """Discrete Gaussian noise is drawn by the exact law, scalar by scalar and vector by vector."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

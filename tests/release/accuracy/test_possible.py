@@ -1,7 +1,5 @@
 """Figures of describe and agg are in an order that is possible: docs/proofs/order.md."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """What an answer's figures are measured in, how they are told, and where noise is most of them."""
 
-from __future__ import annotations
-
 import json
 import math
 import sqlite3
@@ -324,8 +322,7 @@ def test_describe_knows_of_how_many_rows_its_quantiles_are(exact: None) -> None:
         *_, quantiles = dp.records(shop()["age"].describe(epsilon=epsilon)).values()
         found = quantiles.noise_dominated
         assert found.index.equals(quantiles.estimate().index)
-        assert found.tolist() == [said] * 5
-        assert found.dtype == bool
+        assert (found.tolist(), found.dtype) == ([said] * 5, bool)
         assert (DROWNED in str(quantiles)) == said
 
 
@@ -339,8 +336,7 @@ def test_what_is_said_lies_under_the_labels() -> None:
     said = dp.record(table_).noise_dominated
     assert said.index.equals(table_.index)
     assert said.columns.equals(table_.columns)
-    assert said["age"].tolist() == [False, False]
-    assert said["debt"].tolist() == [None, None]
+    assert (said["age"].tolist(), said["debt"].tolist()) == ([False, False], [None, None])
 
 
 def test_a_number_says_it_quietly(frozen: Callable[[int], None]) -> None:

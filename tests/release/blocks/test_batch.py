@@ -1,7 +1,5 @@
 """Batches: what they cost against exact convolutions, all or none, and one place."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import sys

@@ -1,7 +1,5 @@
 """A preview runs code as it is, and neither reads, charges nor answers anything."""
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import threading
@@ -133,12 +131,10 @@ def test_code_goes_on_as_it_is() -> None:
 
     with dp.preview() as plan:
         assert isinstance(report(), float)
-    assert plan.total == Fraction("0.747")
-    assert plan.loss.delta == Delta("1e-7")
+    assert (plan.total, plan.loss.delta) == (Fraction("0.747"), Delta("1e-7"))
     assert plan.left == Loss(Epsilon(1), Delta("1e-6"))
     assert plan.fits
-    assert plan.missing == Loss()
-    assert plan.to_frame()["status"].tolist() == ["new"] * 5
+    assert (plan.missing, plan.to_frame()["status"].tolist()) == (Loss(), ["new"] * 5)
     assert dp.ledger().spent == 0
 
 

@@ -1,7 +1,5 @@
 """One loss, shared exactly over the releases of a block."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import threading

@@ -1,7 +1,5 @@
 """Releases of one query joined, and more of them bought: laws, coverage, refusals, replays."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
@@ -441,14 +439,12 @@ def test_refining_buys_the_next_draw_and_replays_it_when_run_again() -> None:
     n = p["a"].mean(epsilon=0.25)
     surer = n.refine(epsilon=0.5)
     surest = surer.refine(epsilon=0.5)
-    assert ops.spent() == Fraction(5, 4)
-    assert ops.statuses() == ["released"] * 3
+    assert (ops.spent(), ops.statuses()) == (Fraction(5, 4), ["released"] * 3)
     assert [part.draw for part in dp.record(surest).components] == [1, 1, 2]
     # again: the same cells, and the same call on the same result
     assert n.refine(epsilon=0.5) == surer
     again = p["a"].mean(epsilon=0.25).refine(epsilon=0.5).refine(epsilon=0.5)
-    assert again == surest
-    assert dp.record(again).interval() == dp.record(surest).interval()
+    assert (again, dp.record(again).interval()) == (surest, dp.record(surest).interval())
     assert ops.spent() == Fraction(5, 4)
     # at the loss of the first, the draw after it
     assert [part.draw for part in dp.record(n.refine(epsilon=0.25)).components] == [1, 2]

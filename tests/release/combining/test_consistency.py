@@ -1,7 +1,5 @@
 """Consistent tables: against an oracle of least squares, by properties, and nearer to the truth."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """An answer bought until its error suffices: laws, what is fixed beforehand, charges, refusals."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

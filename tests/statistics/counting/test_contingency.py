@@ -1,7 +1,5 @@
 """Tables, histograms and popularity: against pandas without noise, by hand, and their coverage."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
@@ -102,16 +100,14 @@ def test_keys_come_from_the_declared_domain() -> None:
 def test_one_release_of_sensitivity_one_and_a_record_of_the_same_shape() -> None:
     table = FRAME.dp.crosstab("sex", ["educ", "child"], keys=KEYS, margins=True, epsilon=1)
     (entry,) = dp.ledger().entries()
-    assert entry.loss.epsilon == 1
-    assert entry.scale == "1"
+    assert (entry.loss.epsilon, entry.scale) == (1, "1")
     assert entry.what == "crosstab of sex by educ, child (12 keys)"
     record = dp.record(table)
     pd.testing.assert_frame_equal(record.estimate(), table)
     errors, intervals = record.error(), record.interval()
     assert errors.index.equals(table.index)
     assert errors.columns.equals(table.columns)
-    assert intervals.shape == (3, 14)
-    assert intervals.columns.nlevels == 3
+    assert (intervals.shape, intervals.columns.nlevels) == ((3, 14), 3)
     for column in table.columns:
         low, high = intervals[(*column, "lower")], intervals[(*column, "upper")]
         assert (low <= high).all()
@@ -313,8 +309,7 @@ def test_bins_are_those_of_numpy(values: list[Any], bins: int) -> None:
 def test_a_histogram_is_an_int_series_by_interval() -> None:
     found = FRAME.dp["age"].hist(bins=[17, 30, 40, 60], epsilon=1)
     assert isinstance(found.index, pd.IntervalIndex)
-    assert found.index.closed == "left"
-    assert found.index.name == "age"
+    assert (found.index.closed, found.index.name) == ("left", "age")
     assert found.dtype == "int64"
     assert found.tolist() == np.histogram(FRAME["age"], bins=[17, 30, 40, 60])[0].tolist()
     ten = dp.protect(FRAME.copy(), "hist", domain={"age": (17, 60)})["age"].hist(epsilon=1)
@@ -415,8 +410,7 @@ LIKES = pd.DataFrame(RNG.random((300, 12)) < 0.5, columns=[f"likes {i}" for i in
 def test_of_a_row_at_most_so_many_true_count(most: int) -> None:
     frame = LIKES.assign(person=range(300))
     asked = frame.dp[list(LIKES)].sum(at_most=most)
-    assert asked._statistic.l1 == min(most, 12)
-    assert asked._statistic.linf == 1
+    assert (asked._statistic.l1, asked._statistic.linf) == (min(most, 12), 1)
     found = integers(asked, asked._table.engine)
     assert sum(found) == LIKES.sum(axis=1).clip(upper=most).sum()
     assert (np.array(found) <= LIKES.sum()).all()

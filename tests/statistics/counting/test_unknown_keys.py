@@ -1,7 +1,5 @@
 """Labels that nobody declared: thresholds by brute force, laws by enumeration, hostile labels."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import math
@@ -261,8 +259,7 @@ def test_unique_counts_units_and_not_rows() -> None:
     expected = [2, 10, "a", "b", b"x"]
     column = dp.private(many, unit="row")
     found = column.unique(epsilon=1, delta="1e-5")
-    assert found.tolist() == expected
-    assert found.dtype == object
+    assert (found.tolist(), found.dtype) == (expected, object)
     assert dp.unique(column, epsilon=1, delta="1e-5").tolist() == expected
 
 
@@ -510,8 +507,7 @@ def test_a_record_belongs_to_its_answer_and_intervals_hold_a_row() -> None:
     assert record.interval().loc["a"].tolist() == [40 - width, 40 + width]
     assert record.interval(1 - 1e-12)["lower"].tolist() == [1, 1]  # who is told has a row
     assert record.interval().loc["b", "lower"] == 1  # noise may have lifted it
-    assert record.error().tolist() == [width, 18]
-    assert record.expected == "each at most ± 20"
+    assert (record.error().tolist(), record.expected) == ([width, 18], "each at most ± 20")
     assert "<th>95 % interval of each label</th>" in record._repr_html_()
     assert "told from 14" in record.mechanism
     refusal(lambda: dp.record(found + 1), error=dp.RecordError)

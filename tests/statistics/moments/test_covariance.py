@@ -1,7 +1,5 @@
 """Covariances and correlations: shares by hand, pandas without noise, boxes, accuracy, refusals."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from functools import partial

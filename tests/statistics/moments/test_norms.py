@@ -1,7 +1,5 @@
 """Sums of rows that are scaled to a norm, row by row and exactly."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

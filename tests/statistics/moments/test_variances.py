@@ -1,7 +1,5 @@
 """Variances: the integers by hand, the box by brute force, accuracy and coverage."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Weights of rows: integers by hand, pandas without noise, intervals, truth values, refusals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
