@@ -77,39 +77,28 @@ def test_equal_queries_are_known_however_they_are_written(number: int) -> None:
 
 
 OTHER: list[Any] = [
-    lambda p: p.count(epsilon=1),
-    lambda p: p.count(epsilon=2),
-    lambda p: p["a"].count(epsilon=1),
-    lambda p: p["b"].count(epsilon=1),
-    lambda p: p.query("a > 3").count(epsilon=1),
+    lambda p: p.count(epsilon=1), lambda p: p.count(epsilon=2), lambda p: p["a"].count(epsilon=1),
+    lambda p: p["b"].count(epsilon=1), lambda p: p.query("a > 3").count(epsilon=1),
     lambda p: p.query("a >= 3").count(epsilon=1),
     lambda p: p.query("a > 3 or b > 3").count(epsilon=1),
     lambda p: p.query("a > 3 and b > 3").count(epsilon=1),
-    lambda p: p.query("not a > 3").count(epsilon=1),
-    lambda p: p.query("b == 3.5").count(epsilon=1),
-    lambda p: p.query("b == 3").count(epsilon=1),
-    lambda p: p.query("b == True").count(epsilon=1),
+    lambda p: p.query("not a > 3").count(epsilon=1), lambda p: p.query("b == 3.5").count(epsilon=1),
+    lambda p: p.query("b == 3").count(epsilon=1), lambda p: p.query("b == True").count(epsilon=1),
     lambda p: p["g"].value_counts(epsilon=1),
     lambda p: p["g"].value_counts(keys=["b", "a", "c", "d"], epsilon=1),
     lambda p: p["g"].value_counts(keys=["a", "b", "c"], epsilon=1),
     lambda p: p["g"].value_counts(dropna=False, epsilon=1),
-    lambda p: p["g"].value_counts().idxmax(epsilon=1),
-    lambda p: p["a"].sum(epsilon=1),
-    lambda p: p["a"].sum(bounds=(0, 50), epsilon=1),
-    lambda p: p["a"].mean(epsilon=1),
-    lambda p: p["a"].var(epsilon=1),
-    lambda p: p["a"].median(epsilon=1),
-    lambda p: p["a"].quantile(0.25, epsilon=1),
-    lambda p: p["a"].quantile([0.25, 0.5], epsilon=1),
-    lambda p: p.groupby("g")["a"].mean(epsilon=1),
-    lambda p: p.sample(frac=0.5).count(epsilon=1),
+    lambda p: p["g"].value_counts().idxmax(epsilon=1), lambda p: p["a"].sum(epsilon=1),
+    lambda p: p["a"].sum(bounds=(0, 50), epsilon=1), lambda p: p["a"].mean(epsilon=1),
+    lambda p: p["a"].var(epsilon=1), lambda p: p["a"].median(epsilon=1),
+    lambda p: p["a"].quantile(0.25, epsilon=1), lambda p: p["a"].quantile([0.25, 0.5], epsilon=1),
+    lambda p: p.groupby("g")["a"].mean(epsilon=1), lambda p: p.sample(frac=0.5).count(epsilon=1),
     lambda p: p.sample(frac=0.5).sample(frac=0.5).count(epsilon=1),
-    lambda p: dp.concat([p, p]).count(epsilon=1),
-    lambda p: p["g"].map({"a": 1}).count(epsilon=1),
+    lambda p: dp.concat([p, p]).count(epsilon=1), lambda p: p["g"].map({"a": 1}).count(epsilon=1),
     lambda p: p["g"].map({"b": 1}).count(epsilon=1),
     lambda p: p.merge(pd.DataFrame({"g": ["a"], "z": [1]}), on="g", how="inner").count(epsilon=1),
     lambda p: p.merge(pd.DataFrame({"g": ["b"], "z": [1]}), on="g", how="inner").count(epsilon=1),
-]
+]  # fmt: skip
 
 
 def test_other_queries_are_told_apart() -> None:
@@ -123,11 +112,10 @@ def test_other_queries_are_told_apart() -> None:
 def test_tables_of_one_row_a_unit_are_told_apart() -> None:
     p = dp.protect(ops.letters(), name="units", unit="b", max_rows=1, domain={"a": (0, 100)})
     for how in ("sum", "max"):
-        p.per_unit().agg(n=("a", how))["n"].mean(bounds=(0, 9), epsilon=1)
-        p.query("a > 3").per_unit().agg(n=("a", how))["n"].mean(bounds=(0, 9), epsilon=1)
-        p.per_unit().agg(n=("a", how)).per_unit().agg(n=("n", "sum"))["n"].mean(
-            bounds=(0, 9), epsilon=1
-        )
+        each = p.per_unit().agg(n=("a", how))
+        few = p.query("a > 3").per_unit().agg(n=("a", how))
+        for asked in (each, few, each.per_unit().agg(n=("n", "sum"))):
+            asked["n"].mean(bounds=(0, 9), epsilon=1)
     assert ops.statuses() == ["released"] * 6
     p.per_unit().agg(n=("a", "max"))["n"].mean(bounds=(0, 9), epsilon=1)
     assert ops.statuses()[-1] == "replayed"
@@ -204,13 +192,11 @@ def test_every_operation_is_answered_again_in_another_kernel(name: str, tmp_path
         answers.append(ops.released(name, private))
     assert ops.statuses() == ["released", "replayed"]
     one, other = answers
-    if isinstance(one, pd.Series | pd.DataFrame):
-        testing: Any = pd.testing
-        (testing.assert_series_equal if isinstance(one, pd.Series) else testing.assert_frame_equal)(
-            one, other
-        )
-    elif isinstance(one, pd.Index):
+    if isinstance(one, pd.Index):
         pd.testing.assert_index_equal(one, other)
+    elif isinstance(one, pd.Series | pd.DataFrame):
+        kind = "series" if isinstance(one, pd.Series) else "frame"
+        getattr(pd.testing, f"assert_{kind}_equal")(one, other)
     else:
         assert one == other or one != one
         assert type(one) is type(other)

@@ -49,15 +49,19 @@ def pmf(law: Any) -> dict[int, float]:
 def joined_law(law: CombinedNoise) -> Counter[Fraction]:
     """The law of ΣwZ by enumeration."""
     total = sum(law.weights)
-    found: Counter[int] = Counter({0: 1.0})  # type: ignore[dict-item]
+    found: Any = {0: 1.0}
     for part, weight in zip(law.laws, law.weights, strict=True):
-        if not weight:
-            continue
-        more: Counter[int] = Counter()
-        for (x, p), (z, q) in itertools.product(found.items(), pmf(part).items()):
-            more[x + weight * z] += p * q  # type: ignore[assignment]
-        found = more
+        if weight:
+            found = summed(found, {weight * z: p for z, p in pmf(part).items()})
     return Counter({Fraction(x, total): p for x, p in found.items()})
+
+
+def summed(one: Any, other: Any) -> Counter[Any]:
+    """The law of a sum of two that are independent."""
+    found: Counter[Any] = Counter()
+    for (x, p), (y, q) in itertools.product(one.items(), other.items()):
+        found[x + y] += p * q
+    return found
 
 
 def covered(law: CombinedNoise, w: float | Fraction) -> float:
@@ -70,11 +74,9 @@ def covered(law: CombinedNoise, w: float | Fraction) -> float:
 
 @settings(max_examples=100)
 @given(
-    st.lists(st.sampled_from(LAWS), min_size=2, max_size=2),
-    st.booleans(),
-    st.sampled_from([0.5, 0.8, 0.95, 0.999]),
-    st.sampled_from([1, 7]),
-)
+    st.lists(st.sampled_from(LAWS), min_size=2, max_size=2), st.booleans(),
+    st.sampled_from([0.5, 0.8, 0.95, 0.999]), st.sampled_from([1, 7]),
+)  # fmt: skip
 def test_half_widths_are_the_least(laws: Any, whole: bool, confidence: float, entries: int) -> None:
     law = CombinedNoise.of(laws, whole, entries)
     w = law.half_width(confidence, entries)
@@ -111,9 +113,8 @@ def test_tails_of_wide_gaussians_are_bounded_by_integrals(sigma2: Fraction) -> N
     firsts = [round(x * sigma) for x in (-6, -2, -0.5, 0, 0.001, 1, 3, 6)]
     for first, found in zip(firsts, combined.tails(law, firsts).tolist(), strict=True):
         truth = gaussian.discrete_gaussian_tail(sigma2, first, conversions.LARGE_DIGITS)
-        assert (
-            float(truth.high) * (1 - 1e-14) <= found <= float(truth.low) * (1 + 10 / sigma) + 1e-8
-        )
+        most = float(truth.low) * (1 + 10 / sigma) + 1e-8
+        assert float(truth.high) * (1 - 1e-14) <= found <= most
 
 
 WIDE = [DiscreteLaplace(Fraction(s)) for s in (10, 5, 10**6, 2**30 * 7)]
@@ -137,9 +138,7 @@ def test_more_releases_of_one_loss_are_surer() -> None:
 
 
 def test_a_release_that_says_nothing_beside_another_weighs_nothing() -> None:
-    law = CombinedNoise.of(
-        [DiscreteLaplace(Fraction(1)), DiscreteLaplace(Fraction(10**4))], True, 1
-    )
+    law = CombinedNoise.of([DiscreteLaplace(Fraction(s)) for s in (1, 10**4)], True, 1)
     assert law.weights == (1, 0)
     assert law.half_width(0.9, 5) == law.laws[0].half_width(0.9, 5)
     assert law.join([[3, 4], [999, -999]]) == (3, 4)
@@ -147,30 +146,20 @@ def test_a_release_that_says_nothing_beside_another_weighs_nothing() -> None:
 
 def test_integers_without_noise_stay_as_they_are() -> None:
     law = CombinedNoise.of([DiscreteLaplace(Fraction(0))] * 2, True, 1)
-    assert (law.half_width(0.95), law.half_width_of_sum(0.05, 9), law.join([[5], [5]])) == (
-        0,
-        0,
-        (5,),
-    )
-    assert law.variance == 0
+    assert law.half_width(0.95) == law.half_width_of_sum(0.05, 9) == law.variance == 0
+    assert law.join([[5], [5]]) == (5,)
 
 
 def test_sums_of_joined_noises_are_bounded() -> None:
     laws = [DiscreteLaplace(Fraction(2)), DiscreteGaussian(Fraction(5))]
     for whole in (False, True):
         law = CombinedNoise(tuple(laws), (1, 2), whole)
-        one: Counter[Fraction] = Counter()
+        one: Counter[Any] = Counter()
         for x, p in joined_law(law).items():
-            one[
-                Fraction(math.copysign(math.floor(abs(x) + Fraction(1, 2)), x)) if whole else x
-            ] += p  # type: ignore[assignment]
+            rounded = Fraction(math.copysign(math.floor(abs(x) + Fraction(1, 2)), x))
+            one[rounded if whole else x] += p  # type: ignore[assignment]
         known = {x: p for x, p in one.items() if p > 1e-9}
-        three: Counter[Fraction] = Counter({Fraction(0): 1.0})  # type: ignore[dict-item]
-        for _ in range(3):
-            more: Counter[Fraction] = Counter()
-            for (x, p), (y, q) in itertools.product(three.items(), known.items()):
-                more[x + y] += p * q  # type: ignore[assignment]
-            three = more
+        three = summed(summed(known, known), known)
         for risk in (0.2, 0.01):
             w = law.half_width_of_sum(risk, 3)
             assert math.fsum(p for x, p in three.items() if abs(x) > w) <= risk
@@ -292,12 +281,8 @@ def ends(record: dp.Record) -> list[tuple[float, float]]:
 
 
 #: What adds no noise to numbers, besides selections and unknown keys.
-CHOSEN = {
-    name
-    for name in ops.OPERATIONS
-    if any(w in name for w in ("median", "quantile", "third", "min"))
-}
-CHOSEN |= {"group max", "suggested bounds"}
+WORDS = ("median", "quantile", "third", "min", "group max", "suggested bounds")
+CHOSEN = {name for name in ops.OPERATIONS if any(word in name for word in WORDS)}
 
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile", "ignore:the smallest or largest")
@@ -321,11 +306,7 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
         record, single = dp.record(both), dp.record(other)
         if isinstance(one, pd.Series | pd.DataFrame):
             assert sorted(map(str, both.index)) == sorted(map(str, dp.record(one).estimate().index))
-            assert (
-                (both.dtypes == one.dtypes)
-                if isinstance(one, pd.Series)
-                else (both.dtypes == one.dtypes).all()
-            )
+            assert np.all(both.dtypes == one.dtypes)
         for value, (low, high) in zip(
             record.statistic.estimate(record._noisy), ends(record), strict=True
         ):

@@ -116,11 +116,8 @@ ROWS = 2000
 
 
 def table() -> pd.DataFrame:
-    return pd.DataFrame({
-        "a": [i % 7 for i in range(ROWS)],
-        "g": list("abcd") * (ROWS // 4),
-        "when": pd.Timestamp("2020-06-01", tz="UTC"),
-    })  # fmt: skip
+    labels, when = list("abcd") * (ROWS // 4), pd.Timestamp("2020-06-01", tz="UTC")
+    return pd.DataFrame({"a": [i % 7 for i in range(ROWS)], "g": labels, "when": when})
 
 
 DOMAIN = {"a": (0, 10), "g": list("abcd"), "when": ("2020-01-01", "2021-01-01")}
