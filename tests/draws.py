@@ -148,10 +148,7 @@ def parts(name: str, table: str) -> list[Part]:
 
     with watching(record), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if name in MORE:
-            MORE[name](private)
-        else:
-            _released(name, private)
+        MORE[name](private) if name in MORE else _released(name, private)
     dp.reset()
     return found
 
@@ -234,32 +231,24 @@ PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
     "group std": lambda d: _by(d, "group", ops.GROUPS, clipped(d["number"]), "std"),
     "crosstab": lambda d: _crosstab(d),
     "hist": lambda d: _flat(np.histogram(d["number"].dropna(), 3, (0, 10))[0]),
-    "popularity": lambda d: sorted(
-        d["group"].value_counts().reindex(ops.GROUPS).fillna(0), reverse=True
-    ),
+    "popularity": lambda d: sorted(PANDAS["value_counts"](d), reverse=True),
     "nunique of keys": lambda d: [d.loc[d["group"].isin(ops.GROUPS), "group"].nunique()],
     "cov of three": lambda d: _flat(_three(d).cov(ddof=0)) if len(d) > 2 else [math.nan] * 9,
     "cov": lambda d: _flat(_three(d)[["number", "code"]].cov()),
     "cov of complete rows": lambda d: _of_complete(d, ["number", "code", "yes", "no"]),
     "cov of complete rows, Gaussian": lambda d: _of_complete(d, ["number", "code", "yes"]),
-    "corr of a pair": lambda d: [
-        clipped(d["number"] + d["code"]).corr(clipped(d["yes"]))
-        if len(d) > 2 else math.nan
-    ],
-    "cov of a pair": lambda d: [
-        clipped(d["number"]).cov(clipped(d["code"])) if len(d) > 2 else math.nan
-    ],
+    "corr of a pair": lambda d: _pair(d, clipped(d["number"] + d["code"]).corr, d["yes"]),
+    "cov of a pair": lambda d: _pair(d, clipped(d["number"]).cov, d["code"]),
     "weighted sum": lambda d: [float((_weighted(d)[0] * _weighted(d)[1]).sum())],
-    "weighted mean": lambda d: [
-        _mean(clipped(d[c]), _weighted(d)[0]) for c in ("number", "yes")
-    ],
-    "moments": lambda d: [
-        getattr(clipped(d[c]), how)() for how in ("count", "mean", "std")
-        for c in ("number", "code")
-    ],
+    "weighted mean": lambda d: [_mean(clipped(d[c]), _weighted(d)[0]) for c in ("number", "yes")],
+    "moments": lambda d: _flat(_three(d)[["number", "code"]].agg(["count", "mean", "std"])),
     "nunique": lambda d: [d["owner"].nunique()] if len(d) < 9 else [math.nan],
     "kept and dropped": lambda d: _kept(d["owner"].value_counts()),
 }  # fmt: skip
+
+
+def _pair(df: pd.DataFrame, how: Callable[[Any], float], other: Any) -> list[float]:
+    return [how(clipped(other)) if len(df) > 2 else math.nan]
 
 
 def _three(df: pd.DataFrame) -> pd.DataFrame:
@@ -273,9 +262,8 @@ def _of_complete(df: pd.DataFrame, columns: list[str]) -> list[float]:
 
 def _mean(values: Any, weights: Any) -> float:
     there = values.notna()
-    return (
-        float((values * weights)[there].sum() / weights[there].sum()) if there.any() else math.nan
-    )
+    whole = weights[there].sum() if there.any() else math.nan
+    return float((values * weights)[there].sum() / whole)
 
 
 def _kept(rows: Any) -> list[float]:

@@ -106,11 +106,8 @@ def exactly(monkeypatch: pytest.MonkeyPatch, sample: Callable[[], Any]) -> dict[
             outcome = sample()
         except Enumerated:
             (weights,) = asked
-            waiting += [
-                ([*script, i], chance * Fraction(w, sum(weights)))
-                for i, w in enumerate(weights)
-                if w
-            ]
+            chances = [chance * Fraction(w, sum(weights)) for w in weights]
+            waiting += [([*script, i], each) for i, each in enumerate(chances) if each]
         else:
             found[outcome] = found.get(outcome, Fraction(0)) + chance
     return found
@@ -118,10 +115,8 @@ def exactly(monkeypatch: pytest.MonkeyPatch, sample: Callable[[], Any]) -> dict[
 
 def em(table: Sequence[Fraction], rate: Fraction) -> list[Decimal]:
     with decimal.localcontext(decimal.Context(60)):
-        parts = [
-            (-Decimal(rate.numerator * x.numerator) / (rate.denominator * x.denominator)).exp()
-            for x in table
-        ]
+        losses = [rate * x for x in table]
+        parts = [(-Decimal(x.numerator) / x.denominator).exp() for x in losses]
         return [part / sum(parts) for part in parts]
 
 
@@ -172,9 +167,8 @@ def test_each_of_several_is_chosen_exactly(monkeypatch: Any, rows: Any, shares: 
         rate = mechanism._rate(node) * node.share.denominator
         for s, chance in zip(slots, em(table, rate), strict=True):
             cut = min(max(s * width + 1, low), high)
-            for outcome, rest in outcomes(
-                nodes[1:], {**cuts, node.at: cut}, {**points, node.at: s * width // parts}
-            ):
+            point = {**points, node.at: s * width // parts}
+            for outcome, rest in outcomes(nodes[1:], {**cuts, node.at: cut}, point):
                 yield outcome, chance * rest
 
     expected: dict[Any, Decimal] = {}
@@ -187,9 +181,7 @@ def test_each_of_several_is_chosen_exactly(monkeypatch: Any, rows: Any, shares: 
 
 
 @pytest.mark.parametrize("shares", [
-    (Fraction(1, 2),),
-    (Fraction(0),),
-    (Fraction(1, 4), Fraction(3, 4)),
+    (Fraction(1, 2),), (Fraction(0),), (Fraction(1, 4), Fraction(3, 4)),
     (Fraction(0), Fraction(1, 2), Fraction(1)),
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("size", [1, 2])
@@ -225,9 +217,8 @@ def test_what_a_unit_moves_on_all_parts_of_a_level_is_no_more_than_its_rows(seed
     rng, parts, top = random.Random(seed), 8, 6
     rows = [rng.randint(0, top) for _ in range(rng.randint(0, 9))]
     unit = [rng.randint(0, top) for _ in range(rng.randint(1, 4))]
-    cuts = sorted(
-        {0, (top + 1) * parts, *(2 * rng.randrange((top + 1) * parts // 2) + 1 for _ in range(3))}
-    )
+    end = (top + 1) * parts
+    cuts = sorted({0, end, *(2 * rng.randrange(end // 2) + 1 for _ in range(3))})
     moved = Fraction(0)
     for low, high in itertools.pairwise(cuts):
         share = Fraction(rng.randint(0, 6), 6)
