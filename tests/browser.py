@@ -1,7 +1,5 @@
 """A real JupyterLab or Notebook server, and a real Chromium looking at it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -20,14 +18,9 @@ from urllib.parse import urlsplit
 import nbformat
 
 CHROMIUM_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-dev-shm-usage",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+]  # fmt: skip
 
 
 def chromium() -> str | None:

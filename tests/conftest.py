@@ -1,7 +1,5 @@
 """What every test starts from: no session, no known sources, and noise that tests may freeze."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path

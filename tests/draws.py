@@ -19,20 +19,9 @@ from functools import lru_cache
 from typing import Any, get_args
 
 import numpy as np
+import operations as ops
 import pandas as pd
 from ledgers import anew
-from operations import (
-    BOUNDS,
-    CODES,
-    EXPERIMENTAL,
-    GAUSSIAN,
-    GROUPS,
-    OF_UNITS,
-    OPERATIONS,
-    SELECTIONS,
-    UNKNOWN,
-    VOUCHED,
-)
 from operations import released as _released
 
 import dppandas as dp
@@ -69,17 +58,15 @@ DAYS = np.array(["2020-01-01", "2020-01-02T12", "NaT", "2020-01-04"], dtype="dat
 
 def _table(rows: int, numbers: Sequence[float]) -> pd.DataFrame:
     rng = np.random.default_rng(8)
-    return pd.DataFrame(
-        {
-            "number": np.resize(np.asarray(numbers, dtype="float64"), rows),
-            "group": np.resize(np.array(["a", "b", "a", None, "d", "a"], dtype=object), rows),
-            "code": rng.choice([1, 2, 2, 3, 9], rows),
-            "yes": rng.random(rows) < 0.7,
-            "no": rng.random(rows) < 0.1,
-            "when": pd.DatetimeIndex(np.resize(DAYS, rows)).tz_localize("UTC"),
-            "owner": rng.integers(0, max(1, rows // 2), rows),
-        }
-    )
+    return pd.DataFrame({
+        "number": np.resize(np.asarray(numbers, dtype="float64"), rows),
+        "group": np.resize(np.array(["a", "b", "a", None, "d", "a"], dtype=object), rows),
+        "code": rng.choice([1, 2, 2, 3, 9], rows),
+        "yes": rng.random(rows) < 0.7,
+        "no": rng.random(rows) < 0.1,
+        "when": pd.DatetimeIndex(np.resize(DAYS, rows)).tz_localize("UTC"),
+        "owner": rng.integers(0, max(1, rows // 2), rows),
+    })  # fmt: skip
 
 
 def within_norm(values: pd.DataFrame, norm: float) -> pd.DataFrame:
@@ -93,7 +80,7 @@ def tables() -> dict[str, pd.DataFrame]:
     """Ordinary rows, values that all lie on the bounds, two rows and none."""
     numbers = np.random.default_rng(7).normal(2, 4, 240)
     numbers[::9] = math.nan
-    ends = _table(240, [*BOUNDS, BOUNDS[1]])
+    ends = _table(240, [*ops.BOUNDS, ops.BOUNDS[1]])
     ends["code"] = np.resize([1, 3], 240)
     return {
         "ordinary": _table(240, numbers),
@@ -108,12 +95,16 @@ def tables() -> dict[str, pd.DataFrame]:
 #: Releases of several parts.
 MORE: dict[str, Callable[[Any], Any]] = {
     "agg": lambda p: p[["number", "code"]].agg(
-        {"number": ["mean", "median", "sum"], "code": ["count", "std"]}, bounds=BOUNDS, epsilon=1
+        {"number": ["mean", "median", "sum"], "code": ["count", "std"]},
+        bounds=ops.BOUNDS, epsilon=1,
     ),
-    "describe": lambda p: p[["number", "code"]].describe(bounds=BOUNDS, epsilon=1),
+    "describe": lambda p: p[["number", "code"]].describe(bounds=ops.BOUNDS, epsilon=1),
 }  # fmt: skip
 
-EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *VOUCHED, *MORE]
+EVERY = [
+    *ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN, *ops.GAUSSIAN, *ops.EXPERIMENTAL,
+    *ops.VOUCHED, *MORE,
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,7 @@ def parts(name: str, table: str) -> list[Part]:
     anew(epsilon=1000, delta="0.01")
     dp.allow_experimental()
     frame, found = tables()[table].copy(), list[Part]()
-    of_units = name in OF_UNITS
+    of_units = name in ops.OF_UNITS
     private = dp.private(frame, unit="owner", max_rows=3) if of_units else frame.dp
 
     def record(query: Query, law: Any, exact: Any) -> Any:
@@ -157,10 +148,7 @@ def parts(name: str, table: str) -> list[Part]:
 
     with watching(record), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if name in MORE:
-            MORE[name](private)
-        else:
-            _released(name, private)
+        MORE[name](private) if name in MORE else _released(name, private)
     dp.reset()
     return found
 
@@ -199,7 +187,7 @@ def in_pandas(name: str, table: str) -> list[float] | None:
         return PANDAS[name](tables()[table])
 
 
-def clipped(column: pd.Series[Any], low: float = BOUNDS[0], high: float = BOUNDS[1]) -> Any:
+def clipped(column: pd.Series[Any], low: float = ops.BOUNDS[0], high: float = ops.BOUNDS[1]) -> Any:
     return column.astype("float64").clip(low, high)
 
 
@@ -214,8 +202,7 @@ def _by(df: pd.DataFrame, name: str, keys: Sequence[Any], values: Any, how: str)
 
 
 def _weighted(df: pd.DataFrame) -> tuple[Any, Any]:
-    weights = df["code"].astype("float64").clip(0.5, 3)
-    return weights, clipped(df["number"])
+    return df["code"].astype("float64").clip(0.5, 3), clipped(df["number"])
 
 
 #: What pandas says on clipped values, for at least one operation of each statistic.
@@ -227,49 +214,41 @@ PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
     "sum of columns": lambda d: [clipped(d[c]).sum() for c in ("number", "code")],
     "sum within a norm": lambda d: _flat(within_norm(d[["number", "code"]], 4).sum()),
     "mean": lambda d: [clipped(d["number"]).mean()],
-    "value_counts": lambda d: _flat(d["group"].value_counts().reindex(GROUPS).fillna(0)),
+    "value_counts": lambda d: _flat(d["group"].value_counts().reindex(ops.GROUPS).fillna(0)),
     "proportions": lambda d: _flat(
-        d.loc[d["group"].isin(GROUPS), "group"].value_counts(normalize=True).reindex(GROUPS)
+        d.loc[d["group"].isin(ops.GROUPS), "group"].value_counts(normalize=True).reindex(ops.GROUPS)
         .fillna(0 if len(d) else math.nan)
     ),
     "group sum": lambda d: _flat(
         clipped(d["number"]).groupby([d["group"], d["code"]]).sum()
-        .reindex(pd.MultiIndex.from_product([GROUPS, CODES])).fillna(0)
+        .reindex(pd.MultiIndex.from_product([ops.GROUPS, ops.CODES])).fillna(0)
     ),
     "group mean": lambda d: _by(
-        d, "code", CODES, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"
+        d, "code", ops.CODES, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"
     ),
     "var": lambda d: [clipped(d["number"]).var()],
     "std of columns": lambda d: [clipped(d[c]).std(ddof=0) for c in ("number", "code")],
-    "group std": lambda d: _by(d, "group", GROUPS, clipped(d["number"]), "std"),
+    "group std": lambda d: _by(d, "group", ops.GROUPS, clipped(d["number"]), "std"),
     "crosstab": lambda d: _crosstab(d),
     "hist": lambda d: _flat(np.histogram(d["number"].dropna(), 3, (0, 10))[0]),
-    "popularity": lambda d: sorted(
-        d["group"].value_counts().reindex(GROUPS).fillna(0), reverse=True
-    ),
-    "nunique of keys": lambda d: [d.loc[d["group"].isin(GROUPS), "group"].nunique()],
+    "popularity": lambda d: sorted(PANDAS["value_counts"](d), reverse=True),
+    "nunique of keys": lambda d: [d.loc[d["group"].isin(ops.GROUPS), "group"].nunique()],
     "cov of three": lambda d: _flat(_three(d).cov(ddof=0)) if len(d) > 2 else [math.nan] * 9,
     "cov": lambda d: _flat(_three(d)[["number", "code"]].cov()),
     "cov of complete rows": lambda d: _of_complete(d, ["number", "code", "yes", "no"]),
     "cov of complete rows, Gaussian": lambda d: _of_complete(d, ["number", "code", "yes"]),
-    "corr of a pair": lambda d: [
-        clipped(d["number"] + d["code"]).corr(clipped(d["yes"]))
-        if len(d) > 2 else math.nan
-    ],
-    "cov of a pair": lambda d: [
-        clipped(d["number"]).cov(clipped(d["code"])) if len(d) > 2 else math.nan
-    ],
+    "corr of a pair": lambda d: _pair(d, clipped(d["number"] + d["code"]).corr, d["yes"]),
+    "cov of a pair": lambda d: _pair(d, clipped(d["number"]).cov, d["code"]),
     "weighted sum": lambda d: [float((_weighted(d)[0] * _weighted(d)[1]).sum())],
-    "weighted mean": lambda d: [
-        _mean(clipped(d[c]), _weighted(d)[0]) for c in ("number", "yes")
-    ],
-    "moments": lambda d: [
-        getattr(clipped(d[c]), how)() for how in ("count", "mean", "std")
-        for c in ("number", "code")
-    ],
+    "weighted mean": lambda d: [_mean(clipped(d[c]), _weighted(d)[0]) for c in ("number", "yes")],
+    "moments": lambda d: _flat(_three(d)[["number", "code"]].agg(["count", "mean", "std"])),
     "nunique": lambda d: [d["owner"].nunique()] if len(d) < 9 else [math.nan],
     "kept and dropped": lambda d: _kept(d["owner"].value_counts()),
 }  # fmt: skip
+
+
+def _pair(df: pd.DataFrame, how: Callable[[Any], float], other: Any) -> list[float]:
+    return [how(clipped(other)) if len(df) > 2 else math.nan]
 
 
 def _three(df: pd.DataFrame) -> pd.DataFrame:
@@ -283,9 +262,8 @@ def _of_complete(df: pd.DataFrame, columns: list[str]) -> list[float]:
 
 def _mean(values: Any, weights: Any) -> float:
     there = values.notna()
-    return (
-        float((values * weights)[there].sum() / weights[there].sum()) if there.any() else math.nan
-    )
+    whole = weights[there].sum() if there.any() else math.nan
+    return float((values * weights)[there].sum() / whole)
 
 
 def _kept(rows: Any) -> list[float]:
@@ -295,7 +273,7 @@ def _kept(rows: Any) -> list[float]:
 
 def _crosstab(df: pd.DataFrame) -> list[float]:
     counts = pd.crosstab(df["group"], df["code"]) if len(df) else pd.DataFrame()
-    counts = counts.reindex(index=GROUPS, columns=CODES).fillna(0)
+    counts = counts.reindex(index=ops.GROUPS, columns=ops.CODES).fillna(0)
     counts["All"] = counts.sum(axis=1)
     counts.loc["All"] = counts.sum()
     return _flat(counts)
@@ -338,9 +316,7 @@ def number_of_draws(part: Part) -> int:
     return RANKS if isinstance(statistic, Quantiles) else RATIOS
 
 
-def held(
-    name: str, table: str, part: Part, confidence: float, draws: int | None = None
-) -> Held | None:
+def held(name: str, table: str, part: Part, confidence: float, draws: int = 0) -> Held | None:
     """What many draws say of one release; None for what has neither interval nor error."""
     noise = "Gaussian" if isinstance(part.law, DiscreteGaussian) else ""
     found = Held(name, table, noise, confidence, draws or number_of_draws(part))
@@ -484,8 +460,7 @@ def _ranks(found: Held, part: Part) -> Held:
 def beyond(law: Any, width: int) -> float:
     """P[Z > width]: the law of the noise, exactly."""
     if isinstance(law, DiscreteGaussian):
-        tail = normal.discrete_gaussian_tail(law.sigma2, width + 1, DIGITS)
-        return float(tail.high)
+        return float(normal.discrete_gaussian_tail(law.sigma2, width + 1, DIGITS).high)
     rate = 1 / float(law.scale)
     return math.exp(-rate * (width + 1)) / (1 + math.exp(-rate))
 

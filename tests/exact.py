@@ -1,11 +1,9 @@
 """Exact laws for the tests, from fractions alone, and what all decisions of a sampler add up to."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -96,9 +94,7 @@ class Script:
         return np.array([self.below(2**self._word) for _ in range(n)], dtype=np.uint64)
 
 
-def law(
-    sampler: Callable[[Script], Any], runs: int, word: int = 64
-) -> tuple[dict[Any, Fraction], Fraction]:
+def law(sampler: Any, runs: int, word: int = 64) -> tuple[dict[Any, Fraction], Fraction]:
     """The probability of each outcome over the likeliest `runs` runs, and the mass undecided.
 
     Every choice of n is n branches with their chances, so P[outcome] lies between what is found
@@ -121,12 +117,7 @@ def law(
     return found, sum((chance for _, _, chance, _ in heap), Fraction(0))
 
 
-def assert_brackets(
-    found: dict[Any, Fraction],
-    undecided: Fraction,
-    exact: Callable[[Any], Fraction],
-    over: Iterable[Any],
-) -> None:
+def assert_brackets(found: dict[Any, Fraction], undecided: Fraction, exact: Any, over: Any) -> None:
     """What is found of each outcome, and that plus the mass undecided, bracket its probability."""
     for outcome in over:
         missing = float(exact(outcome) - found.get(outcome, Fraction(0)))

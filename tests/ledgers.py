@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +43,42 @@ def agreed(before: Loss, after: Loss) -> None:
     """The check of a charge that anybody may make."""
 
 
+def disagreed(before: Loss, after: Loss) -> None:
+    """The check of a charge that nobody may make."""
+    raise ValueError("no")
+
+
+def change(file: Path, *statements: str) -> None:
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
+        for statement in statements:
+            db.execute(statement)
+
+
+@contextlib.contextmanager
+def threads(actions: Sequence[Callable[[], Any]]) -> Iterator[list[Any]]:
+    """Run all at once; at the end of the block all have ended, and the list has what they got."""
+    got: list[Any] = [None] * len(actions)
+
+    def act(i: int) -> None:
+        try:
+            got[i] = actions[i]()
+        except BaseException as error:
+            got[i] = error
+
+    started = [threading.Thread(target=act, args=(i,)) for i in range(len(actions))]
+    [t.start() for t in started]
+    yield got
+    [t.join(60) for t in started]
+    assert not any(t.is_alive() for t in started)
+
+
+def elsewhere(action: Callable[[], Any]) -> Any:
+    """What another thread gets by it, or what it raises."""
+    with threads([action]) as got:
+        pass
+    return got[0]
+
+
 #: What every process needs to charge.
 PRELUDE = """
     import os, sys
@@ -68,7 +109,7 @@ class Process:
         self.ran.stdin.write(line + "\n")
         self.ran.stdin.flush()
 
-    def released_error(self, line: str = "") -> str:
+    def told(self, line: str = "") -> str:
         """Tell it a line, and hear its answer."""
         self.tell(line)
         return self.says()

@@ -3,8 +3,6 @@
 Columns: number, group (text), code (whole numbers), yes and no (truth values), when (times).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -33,41 +31,32 @@ DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC
 BY_GROUP = {"group": GROUPS, "yes": [False, True]}
 
 #: A few rows of the schema, some of them of one owner.
-SCHEMA = pd.DataFrame(
-    {
-        "number": np.arange(12) * 1.5 - 3,
-        "group": list("abcx") * 3,
-        "code": [1, 2, 3, 9] * 3,
-        "yes": [True, False] * 6,
-        "no": [False, True, True] * 4,
-        "when": pd.date_range("2020-01-01", periods=12, tz="UTC"),
-        "owner": [1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6],
-    }
-)
+SCHEMA = pd.DataFrame({
+    "number": np.arange(12) * 1.5 - 3, "group": list("abcx") * 3, "code": [1, 2, 3, 9] * 3,
+    "yes": [True, False] * 6, "no": [False, True, True] * 4,
+    "when": pd.date_range("2020-01-01", periods=12, tz="UTC"),
+    "owner": [1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6],
+})  # fmt: skip
 
 
 def schema() -> pd.DataFrame:
     """Ten days of the schema, two rows to an owner."""
     rows = range(240)
-    return pd.DataFrame(
-        {
-            "number": [i % 7 - 2.5 for i in rows], "group": ["abx"[i % 3] for i in rows],
-            "code": [i % 4 for i in rows], "yes": [i % 2 == 0 for i in rows],
-            "no": [i % 5 == 0 for i in rows], "owner": [i // 2 for i in rows],
-            "when": pd.date_range("2020-01-01", periods=240, freq="h", tz="UTC"),
-        }
-    )  # fmt: skip
+    return pd.DataFrame({
+        "number": [i % 7 - 2.5 for i in rows], "group": ["abx"[i % 3] for i in rows],
+        "code": [i % 4 for i in rows], "yes": [i % 2 == 0 for i in rows],
+        "no": [i % 5 == 0 for i in rows], "owner": [i // 2 for i in rows],
+        "when": pd.date_range("2020-01-01", periods=240, freq="h", tz="UTC"),
+    })  # fmt: skip
 
 
 def sixty(rows: int = 60) -> pd.DataFrame:
     """The schema with few values: each group and each code in a third of the rows."""
-    return pd.DataFrame(
-        {
-            "number": np.arange(rows) % 10, "group": list("abc") * (rows // 3),
-            "code": [1, 2, 3] * (rows // 3), "yes": True, "no": False,
-            "when": pd.Timestamp("2020-01-02", tz="UTC"), "owner": range(rows),
-        }
-    )  # fmt: skip
+    return pd.DataFrame({
+        "number": np.arange(rows) % 10, "group": list("abc") * (rows // 3),
+        "code": [1, 2, 3] * (rows // 3), "yes": True, "no": False,
+        "when": pd.Timestamp("2020-01-02", tz="UTC"), "owner": range(rows),
+    })  # fmt: skip
 
 
 def letters(rows: int = 100) -> pd.DataFrame:
@@ -79,8 +68,7 @@ def letters(rows: int = 100) -> pd.DataFrame:
 
 def people(**terms: Any) -> Any:
     """A hundred of them, protected."""
-    domain = {"g": list("abcd"), "a": (0, 100)}
-    return dp.protect(letters(), name="people", domain=domain, **terms)
+    return dp.protect(letters(), name="people", domain={"g": list("abcd"), "a": (0, 100)}, **terms)
 
 
 def spent() -> Fraction:
@@ -281,8 +269,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), keys=DAYS).size(),
     "mean by month and group": lambda p: p.groupby(
-        [pd.Grouper(key="when", freq="MS"), "group"],
-        keys={"when": MONTHS, "group": GROUPS},
+        [pd.Grouper(key="when", freq="MS"), "group"], keys={"when": MONTHS, "group": GROUPS}
     )["number"].mean(bounds=BOUNDS),
 }
 

@@ -1,7 +1,5 @@
 """What is refused: in which words, and that nothing was charged for it."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any

@@ -4,32 +4,13 @@ Each line of `operations` joins by being written, over four tables, two noises a
 a new statistic needs a line, and one for which the table knows what pandas says.
 """
 
-from __future__ import annotations
-
 import inspect
 from fractions import Fraction
 from typing import Any
 
+import draws
 import pandas as pd
 import pytest
-from draws import (
-    ALARM,
-    CONFIDENCE,
-    EVERY,
-    ONE_BY_ONE,
-    PANDAS,
-    RANKS,
-    RATIOS,
-    SINGLE,
-    SLOW,
-    all_held,
-    at_least,
-    at_most,
-    beyond,
-    exact_law,
-    held,
-    parts,
-)
 
 import dppandas as dp
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
@@ -42,40 +23,41 @@ NOT_IN_PANDAS |= {"UndeclaredKeys", "Unique"}
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", draws.EVERY)
 def test_intervals_and_errors_hold_as_often_as_they_say(name: str) -> None:
     """False alarms: 1e-6 for each number that is compared, of which an operation has some 12. All
     intervals of an answer count as one; of labels that nobody declared each that is told, and of
     those that are told alone. Where the law is known exactly, too much is an alarm as well."""
-    for each in all_held(name):
+    for each in draws.all_held(name):
         for seen in each.counts:
-            assert at_most(each.draws, each.confidence, seen) > ALARM, each
+            assert draws.at_most(each.draws, each.confidence, seen) > draws.ALARM, each
         if each.law is not None and each.intervals is not None:
             assert each.law > each.confidence - 1e-9, each
-            assert at_most(each.draws, each.law, each.intervals) > ALARM / 2, each
-            assert at_least(each.draws, each.law, each.intervals) > ALARM / 2, each
+            assert draws.at_most(each.draws, each.law, each.intervals) > draws.ALARM / 2, each
+            assert draws.at_least(each.draws, each.law, each.intervals) > draws.ALARM / 2, each
 
 
 def test_every_statistic_that_tells_an_interval_is_drawn_and_compared_with_pandas() -> None:
     drawn: dict[str, set[str]] = {}
-    for name in EVERY:
-        for part in parts(name, "ordinary"):
+    for name in draws.EVERY:
+        for part in draws.parts(name, "ordinary"):
             drawn.setdefault(type(part.statistic).__name__, set()).add(name)
     for kind in REGISTRY:
         if kind.__module__.startswith("dppandas.") and not inspect.isabstract(kind):
             assert kind.__name__ in drawn, f"{kind.__name__}: no operation releases it"
             told = not kind.no_interval and kind.__name__ not in NOT_IN_PANDAS
-            assert not told or drawn[kind.__name__] & PANDAS.keys(), kind.__name__
-    assert PANDAS.keys() <= set(EVERY)
+            assert not told or drawn[kind.__name__] & draws.PANDAS.keys(), kind.__name__
+    assert draws.PANDAS.keys() <= set(draws.EVERY)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", draws.EVERY)
 def test_what_is_drawn_is_what_a_result_tells(name: str) -> None:
     """What tells no interval says so, and what does is among the draws."""
-    for part in parts(name, "ordinary"):
+    for part in draws.parts(name, "ordinary"):
         # of labels told under a δ a draw may tell none, here in 37 %: all of 60 in 1e-26
-        draws = 60 if part.statistic.each else 1
-        found = held(name, "ordinary", part, CONFIDENCE, draws)
+        found = draws.held(
+            name, "ordinary", part, draws.CONFIDENCE, 60 if part.statistic.each else 1
+        )
         tells = not (isinstance(part.law, Selection) or part.statistic.no_interval)
         labels_alone = type(part.statistic).__name__ == "Unique"
         assert (found is not None and found.intervals is not None) == (tells and not labels_alone)
@@ -83,9 +65,9 @@ def test_what_is_drawn_is_what_a_result_tells(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["count", "sum", "value_counts", "nunique of keys", "distance"])
 def test_the_exact_law_is_that_of_the_least_interval(name: str) -> None:
-    (part,) = parts(name, "ordinary")
-    assert isinstance(part.statistic, ONE_BY_ONE)
-    law = exact_law(part, 0.8)
+    (part,) = draws.parts(name, "ordinary")
+    assert isinstance(part.statistic, draws.ONE_BY_ONE)
+    law = draws.exact_law(part, 0.8)
     assert law is not None
     assert law >= 0.8
 
@@ -93,17 +75,18 @@ def test_the_exact_law_is_that_of_the_least_interval(name: str) -> None:
 def test_the_alarms_would_ring() -> None:
     """Of what holds less often than 95 % a test sees 88 %, 83 %, 72 % and 60 % with 0.98, by how
     many draws there are; and of counts a width one too small, and noise that is 30 % wider."""
-    for draws, true in ((SINGLE, 0.88), (RATIOS, 0.83), (RANKS, 0.72), (SLOW, 0.6)):
-        alarm = max(k for k in range(draws) if at_most(draws, CONFIDENCE, k) <= ALARM)
-        assert at_most(draws, true, alarm) > 0.98, (draws, alarm)
+    told = ((draws.SINGLE, 0.88), (draws.RATIOS, 0.83), (draws.RANKS, 0.72), (draws.SLOW, 0.6))
+    for n, true in told:
+        alarm = max(k for k in range(n) if draws.at_most(n, draws.CONFIDENCE, k) <= draws.ALARM)
+        assert draws.at_most(n, true, alarm) > 0.98, (n, alarm)
     for law in (DiscreteLaplace(Fraction(1)), DiscreteGaussian(Fraction(1))):
-        width = law.half_width(CONFIDENCE)
-        narrow, right = (1 - 2 * beyond(law, w) for w in (width - 1, width))
-        assert at_most(SINGLE, right, round(SINGLE * narrow)) < ALARM / 2
-    wide = 1 - 2 * beyond(
+        width = law.half_width(draws.CONFIDENCE)
+        narrow, right = (1 - 2 * draws.beyond(law, w) for w in (width - 1, width))
+        assert draws.at_most(draws.SINGLE, right, round(draws.SINGLE * narrow)) < draws.ALARM / 2
+    wide = 1 - 2 * draws.beyond(
         DiscreteLaplace(Fraction(13)), DiscreteLaplace(Fraction(10)).half_width(0.95)
     )
-    assert at_most(SINGLE, CONFIDENCE, round(SINGLE * wide)) < ALARM
+    assert draws.at_most(draws.SINGLE, draws.CONFIDENCE, round(draws.SINGLE * wide)) < draws.ALARM
 
 
 @pytest.mark.statistical
@@ -114,19 +97,16 @@ def test_a_whole_release_has_the_law_of_the_draws() -> None:
     for _ in range(400):
         low, high = private.count(epsilon=1).interval()
         covered += low <= 40 <= high
-    law = 1 - 2 * beyond(DiscreteLaplace(Fraction(1)), 3)
-    assert at_most(400, law, covered) > ALARM / 2
-    assert at_least(400, law, covered) > ALARM / 2
+    law = 1 - 2 * draws.beyond(DiscreteLaplace(Fraction(1)), 3)
+    assert draws.at_most(400, law, covered) > draws.ALARM / 2
+    assert draws.at_least(400, law, covered) > draws.ALARM / 2
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda p: p["x"].value_counts(delta=1e-6),
-        lambda p: p.groupby("x", delta=1e-6).size(),
-        lambda p: p.groupby("x", delta=1e-6)["y"].sum(bounds=(0, 1)),
-    ],
-)
+@pytest.mark.parametrize("ask", [
+    lambda p: p["x"].value_counts(delta=1e-6),
+    lambda p: p.groupby("x", delta=1e-6).size(),
+    lambda p: p.groupby("x", delta=1e-6)["y"].sum(bounds=(0, 1)),
+])  # fmt: skip
 def test_errors_of_labels_found_are_known_before(ask: Any) -> None:
     dp.session(epsilon=3, delta="0.01")
     asked = ask(pd.DataFrame({"x": ["a"] * 80, "y": [0.5] * 80}).dp)

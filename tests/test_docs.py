@@ -1,7 +1,5 @@
 """The documents run, their links lead somewhere, and every statistic has its proof."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import importlib
@@ -36,9 +34,7 @@ def blocks(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
-def test_every_block_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)  # a page may write files
     namespace: dict[str, object] = {}
     for block in blocks(page):

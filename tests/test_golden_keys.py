@@ -4,8 +4,6 @@
 new, or whose integers, or how they are read, changed on purpose; never for one that was renamed.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import warnings

@@ -40,16 +40,14 @@ COVERED = {
         "test_selection.py::test_gap_of_exponential_selection_holds_exactly"
     ),
     "privacy.mechanisms.quantiles.ExponentialQuantiles": (
-        "test_rank_errors.py::test_all_errors_hold_together_as_often_as_stated"
+        "test_rank_errors.py::test_all_errors_hold_together"
     ),
     "privacy.accuracy.combined.CombinedNoise": (
         "test_combine.py::test_joined_draws_lie_within_half_widths_as_often_as_stated"
     ),
-    "privacy.accuracy.combined.NoiseAtLook": (
-        "test_looks.py::test_the_intervals_of_all_looks_hold_together"
-    ),
+    "privacy.accuracy.combined.NoiseAtLook": "test_looks.py::test_all_looks_hold_together",
     "privacy.mechanisms.conditional.ThresholdedNoise": (
-        "test_conditional.py::test_an_interval_holds_given_that_the_label_is_told"
+        "test_conditional.py::test_intervals_hold_given_that_the_label_is_told"
     ),
     # statistics: of one integer a number, by the law of the noise
     "statistics.counting.counts.Count": EXACT,
@@ -71,9 +69,7 @@ COVERED = {
     # selections and ranks
     "models.synthetic.fit_scores._Scores": GAPS,
     "statistics.scores.Scores": GAPS,
-    "statistics.quantiles.Quantiles": (
-        "test_rank_errors.py::test_all_errors_hold_together_as_often_as_stated"
-    ),
+    "statistics.quantiles.Quantiles": "test_rank_errors.py::test_all_errors_hold_together",
     # the local model
     "local.estimates.Estimated": (
         "test_local.py::test_intervals_cover_at_least_as_often_as_they_say"
@@ -117,22 +113,10 @@ def test_every_interval_has_a_test_of_how_often_it_holds() -> None:
 
 #: Of each statistic whose numbers are made of several integers at least one operation.
 OFTEN = [
-    "proportions",
-    "crosstab",
-    "shares of a crosstab",
-    "popularity",
-    "mean",
-    "group mean",
-    "weighted mean",
-    "var",
-    "std of columns",
-    "moments",
-    "kept and dropped",
-    "suggested bounds",
-    "group count found",
-    "group mean found",
-    "group std found",
-]
+    "proportions", "crosstab", "shares of a crosstab", "popularity", "mean", "group mean",
+    "weighted mean", "var", "std of columns", "moments", "kept and dropped", "suggested bounds",
+    "group count found", "group mean found", "group std found",
+]  # fmt: skip
 
 
 @pytest.mark.statistical
@@ -150,11 +134,8 @@ def test_intervals_hold_in_two_thousand_draws(name: str) -> None:
 
 
 def test_statistics_of_several_integers_are_drawn() -> None:
-    drawn = {
-        kind.__name__
-        for name in OFTEN
-        for kind in type(parts(name, "ordinary")[0].statistic).__mro__
-    }
+    statistics = [parts(name, "ordinary")[0].statistic for name in OFTEN]
+    drawn = {kind.__name__ for statistic in statistics for kind in type(statistic).__mro__}
     assert {place.split(".")[-1] for place, test in COVERED.items() if test == DRAWN} <= drawn
 
 
@@ -172,8 +153,7 @@ def asked(ages: pd.Series[Any]) -> tuple[Mapping[str, Record], list[Part]]:
         return law.release(exact)
 
     with watching(record):
-        told = ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")
-        return dp.records(told), found
+        return dp.records(ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")), found
 
 
 @pytest.mark.statistical

@@ -4,8 +4,6 @@ Each test plants something and looks for it where somebody else could: in traceb
 pickles, ledgers, in the noise of another process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import decimal
 import multiprocessing
@@ -24,6 +22,7 @@ import warnings
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -90,13 +89,8 @@ class Interrupts:
 
 
 def visits(rows: int = ROWS) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "person": [f"{CANARY}-{i // 2}" for i in range(rows)],
-            "text": [CANARY] * rows,
-            "number": [NUMBER] * rows,
-        }
-    )
+    people = [f"{CANARY}-{i // 2}" for i in range(rows)]
+    return pd.DataFrame({"person": people, "text": [CANARY] * rows, "number": [NUMBER] * rows})
 
 
 #: What is asked of `visits`.
@@ -131,9 +125,7 @@ def _told(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize("asked", ASKED)
-def test_an_interrupt_anywhere_leaves_charge_and_ledger_sound(
-    asked: str, frozen: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_anywhere_leaves_all_sound(asked: str, frozen: Any, monkeypatch: Any) -> None:
     # A kill -9 or os._exit at these points is no case of its own: a ledger in memory dies with its
     # process, and what the process has not shown yet dies with it too.
     spent_when_read: list[Fraction] = []
@@ -193,9 +185,7 @@ def test_an_interrupt_anywhere_leaves_charge_and_ledger_sound(
 
 
 @pytest.mark.parametrize("act", ["protect", "release"])
-def test_an_interrupt_shows_no_frames_from_below_the_face(
-    act: str,
-) -> None:
+def test_an_interrupt_shows_no_frames_from_below_the_face(act: str) -> None:
     data = visits()
     acts: dict[str, Callable[[], Any]] = {
         "protect": lambda: dp.protect(data, "other", unit="person", max_rows=1),
@@ -523,44 +513,28 @@ def test_no_canary_gets_out_of_a_notebook(tmp_path: Path, monkeypatch: pytest.Mo
     showing = SHOWING.strip().splitlines()
     raising = [line.split(": ", 1) for line in RAISING.strip().splitlines()]
     failing = FAILING.strip().splitlines()
-    cells = [
-        SETUP,
-        *showing,
-        *(source for _, source in raising),
-        "s = dp.session(epsilon=2)",  # the last one was refused
-        *(f"with broken_reads():\n    {source}" for source in failing),
-        "%dp\ndisplay(dp.ledger().to_frame())",
+    #: Each cell, and the error that it raises.
+    cells: list[tuple[str, str | None]] = [
+        *((cell, None) for cell in (SETUP, *showing)),
+        *((source, name) for name, source in raising),
+        ("s = dp.session(epsilon=2)", None),  # the last one was refused
+        *((f"with broken_reads():\n    {source}", "ReleaseFailed") for source in failing),
+        ("%dp\ndisplay(dp.ledger().to_frame())", None),
     ]
-    expected = [
-        *[None] * (1 + len(showing)),
-        *(name for name, _ in raising),
-        None,
-        *["ReleaseFailed"] * len(failing),
-        None,
-    ]
-    book = _run(tmp_path, cells, monkeypatch)
+    book = _run(tmp_path, [source for source, _ in cells], monkeypatch)
     assert _found(book, tmp_path) == []
     assert (tmp_path / "results.pickle").stat().st_size > 1000
-    told = [[o.ename for o in cell.outputs if o.output_type == "error"] for cell in book.cells]
-    assert {
-        cell.source: names
-        for cell, name, names in zip(book.cells, expected, told, strict=True)
-        if names != ([] if name is None else [name])
-    } == {}
+    for cell, (source, name) in zip(book.cells, cells, strict=True):
+        raised = [output.ename for output in cell.outputs if output.output_type == "error"]
+        assert raised == ([] if name is None else [name]), source
 
 
-def test_a_canary_that_gets_out_of_a_notebook_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_canary_that_gets_out_of_a_notebook_is_found(tmp_path: Path, monkeypatch: Any) -> None:
     cells = [
-        SETUP,
-        "data().text.iloc[0]",
-        "raw = data()\nraw.nope",
-        "s.sources['people'].engine.read._frame",
-        "display(data().when)",
-        "1 / data().number.iloc[0] * 0",
-        "pickled(data())",
-    ]
+        SETUP, "data().text.iloc[0]", "raw = data()\nraw.nope",
+        "s.sources['people'].engine.read._frame", "display(data().when)",
+        "1 / data().number.iloc[0] * 0", "pickled(data())",
+    ]  # fmt: skip
     found = _found(_run(tmp_path, cells, monkeypatch), tmp_path)
     assert found == ["the page", "the file", "the pickles", *cells[1:5]]
 
@@ -571,12 +545,12 @@ DEEP = 2500
 HOSTILE = [
     # other rows
     "income > income.mean()", "income.max()", "income.rank(pct=True) < 0.5",
-    "income - income.min()",
-    "income.shift(1) == income", "income.cumsum() > 9", "income.duplicated()", "index < 5",
-    "ilevel_0 == 0", "income[0] > 1", "income[::-1] > 1", "income.iloc[-1]", "income.loc[0] == 1",
-    "income.values", "income.isin(age)", "income in age", "income.between(income.min(), 9)",
-    "income.eq(age)", "income.groupby(age).mean() > 1", "name.str.contains('a')", "name.str[0]",
-    "income.where(age > 1) > 1", "income.quantile(0.5) > income", "df.income > 1", "income.index",
+    "income - income.min()", "income.shift(1) == income", "income.cumsum() > 9",
+    "income.duplicated()", "index < 5", "ilevel_0 == 0", "income[0] > 1", "income[::-1] > 1",
+    "income.iloc[-1]", "income.loc[0] == 1", "income.values", "income.isin(age)", "income in age",
+    "income.between(income.min(), 9)", "income.eq(age)", "income.groupby(age).mean() > 1",
+    "name.str.contains('a')", "name.str[0]", "income.where(age > 1) > 1",
+    "income.quantile(0.5) > income", "df.income > 1", "income.index",
     # variables of the caller that are no scalars
     "@raw", "@raw.income > 1", "@raw['income'] > 1", "income > @raw.income", "income > @series",
     "income in @listed", "income == @listed", "income > @function", "@function()", "@module.path",
@@ -584,14 +558,14 @@ HOSTILE = [
     "@listed[0] > 1", "@{income}", "@ raw", "@@income", "@__builtins__", "@self", "@raw.query('1')",
     # the interpreter
     "().__class__.__bases__[0].__subclasses__()", "income.__class__", "__import__('os')",
-    "__name__",
-    "open('/etc/passwd').read()", "eval('1')", "exec('income')", "globals()['x']", "print(income)",
-    "getattr(income, 'mean')()", "'a'.upper()", "(1).bit_length()", "''.join(name)",
-    "'{0.__class__}'.format(income)", "'%s' % income", "breakpoint()", "pd.eval('1')",
+    "__name__", "open('/etc/passwd').read()", "eval('1')", "exec('income')", "globals()['x']",
+    "print(income)", "getattr(income, 'mean')()", "'a'.upper()", "(1).bit_length()",
+    "''.join(name)", "'{0.__class__}'.format(income)", "'%s' % income", "breakpoint()",
+    "pd.eval('1')",
     # functions that pandas' own query knows, and ones that it does not
     "sin(income) > 0", "sqrt(income)", "abs(income) > 1", "arctan2(income, age) > 0",
-    "floor(income)",
-    "max(income, age) > 1", "sum([income])", "len(name)", "int(income)", "range(3)",
+    "floor(income)", "max(income, age) > 1", "sum([income])", "len(name)", "int(income)",
+    "range(3)",
     # syntax
     "lambda: income", "(lambda x: x)(income)", "[x for x in income]", "{x for x in income}",
     "{x: x for x in income}", "(x for x in income)", "(big := income) > 1", "big = income",
@@ -599,17 +573,14 @@ HOSTILE = [
     "(yield income)", "(yield from income)", "*income", "(*income, 1)", "income if age else 1",
     "{income}", "{'a': income}", "[income]", "income, age", "()", "...", "None", "income is None",
     "income in {1, 2}", "income @ age", "income << 2", "income ^ age", "~income > 1",
-    "b'a' == name",
-    "1j * income", "income == [1, age]", "income == [[1]]", "not", "income > 1 # or True", "#",
-    "income > 1 \\\n and", "income\x00 > 1", "name == 'a\x00' 'b'.x", "\x00", "", " \t\n",
-    "income > ",
-    "'unclosed", "\"\"\"", "income >\u00a0\u200b1", "income => 1", "income && age",
-    "!income", "income ? 1 : 2",
+    "b'a' == name", "1j * income", "income == [1, age]", "income == [[1]]", "not",
+    "income > 1 # or True", "#", "income > 1 \\\n and", "income\x00 > 1", "name == 'a\x00' 'b'.x",
+    "\x00", "", " \t\n", "income > ", "'unclosed", "\"\"\"", "income >\u00a0\u200b1", "income => 1",
+    "income && age", "!income", "income ? 1 : 2",
     # names
     "`income", "`inc` > 1", "``", "`income`.mean()", "`income``age`", "`@raw`",
-    "`income > 1 or age`",
-    "`__class__`", "inc\u043eme > 1", "INCOME > 1", "_dp0 > 1", "`age`_dp1 > 1", "\uff3fdp0",
-    "incomе.mean()",
+    "`income > 1 or age`", "`__class__`", "inc\u043eme > 1", "INCOME > 1", "_dp0 > 1",
+    "`age`_dp1 > 1", "\uff3fdp0", "incomе.mean()",
     # size and depth
     "(" * DEEP + "income" + ")" * DEEP, "not " * DEEP + "income", "-" * DEEP + "income",
     "income" + ".x" * DEEP, "income" + "[0]" * DEEP, "income" + "()" * DEEP,
@@ -626,9 +597,7 @@ def test_hostile_queries_are_a_hundred_and_different() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[1:31])
 @pytest.mark.parametrize("door", ["query", "assign"])
-def test_a_hostile_query_is_refused_at_both_doors(
-    text: str, door: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hostile_query_is_refused_at_both_doors(text: str, door: str, monkeypatch: Any) -> None:
     raw = pd.DataFrame({"income": [1.0, 2.0], "age": [30, 40], "name": ["a", "b"]})
     private = dp.protect(raw, name="people")
     series, listed, nan, module = raw["income"], [1, 2], float("nan"), sys
@@ -744,9 +713,7 @@ def test_copies_of_a_process_are_granted_nothing(locked: bool) -> None:
 # --- E: threads -----------------------------------------------------------------------------------
 
 
-def test_mixed_threads_are_granted_what_is_there_and_no_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_mixed_threads_are_granted_what_is_there_and_no_more(monkeypatch: Any) -> None:
     check = Ledger._check
 
     def slow(self: Ledger, *args: Any) -> None:
@@ -758,29 +725,21 @@ def test_mixed_threads_are_granted_what_is_there_and_no_more(
     p = dp.protect(visits(60), "visits", unit="person", max_rows=2)
     each = p.per_unit().agg(spend=("number", "sum"), n="size")  # made once, by whoever is first
     groups = p.groupby("text", keys=["a", "b"])
-    asks: list[Callable[[Any], Any]] = [
-        lambda e: p.count(epsilon=e, fresh=True),
-        lambda e: p["number"].mean(bounds=(0, 9), epsilon=e, fresh=True),
-        lambda e: each["spend"].sum(bounds=(0, 9), epsilon=e, fresh=True),
-        lambda e: each.query("n > 1").size(epsilon=e, fresh=True),
-        lambda e: p["person"].nunique(epsilon=e, fresh=True),
-        lambda e: groups["person"].nunique(epsilon=e, fresh=True),
-        lambda e: groups.size().idxmax(epsilon=e, fresh=True),
-        lambda e: p["text"].mode(keys=["a", "b"], epsilon=e, fresh=True),
-        lambda e: p.truncated(epsilon=e, fresh=True),
-        lambda e: p["number"].clipped(bounds=(0, 9), epsilon=e, fresh=True),
-    ]
+    asks: list[Callable[..., Any]] = [
+        p.count, p["person"].nunique, groups["person"].nunique, groups.size().idxmax, p.truncated,
+        each.query("n > 1").size, partial(p["number"].mean, bounds=(0, 9)),
+        partial(each["spend"].sum, bounds=(0, 9)), partial(p["number"].clipped, bounds=(0, 9)),
+        partial(p["text"].mode, keys=["a", "b"]),
+    ]  # fmt: skip
     start, seen = threading.Barrier(8), []
 
     def spend(first: int) -> int:
         start.wait()
         granted = 0
         for turn in range(20):
-            try:
-                asks[(first + turn) % len(asks)](Fraction(1, 64))
+            with contextlib.suppress(dp.BudgetExceeded):
+                asks[(first + turn) % len(asks)](epsilon=Fraction(1, 64), fresh=True)
                 granted += 1
-            except dp.BudgetExceeded:
-                pass
             seen.append(session.spent)
         return granted
 
@@ -803,30 +762,30 @@ def _person(name: Any, rows: int, **cells: Any) -> list[dict[str, Any]]:
 
 
 def _table(*people: list[dict[str, Any]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [row for rows in people for row in rows], columns=["person", "amount", "kind", "day"]
-    )
+    rows = [row for each in people for row in each]
+    return pd.DataFrame(rows, columns=["person", "amount", "kind", "day"])
 
 
 BASE = [_person(f"p{i}", 1 + i % 3, kind="ab"[i % 2]) for i in range(8)]
-#: Tables that differ by one person: in how many there are, what they are, what is seen at all.
+#: One person beside others: tables differ in how many there are, what they are, what is seen.
+ONE_MORE: dict[str, list[dict[str, Any]]] = {
+    "a person more": _person("x", 2),
+    "a person of far too many rows": _person("x", 3000),
+    "the only one of a key": _person("x", 1, kind="c"),
+    "one of a key that nobody declared": _person("x", 1, kind="z"),
+    "one without any values": _person("x", 2, amount=None, kind=None, day=pd.NaT),
+    "one who is missing": _person(None, 5),
+    "an outlier": _person("x", 1, amount=-1e300),
+    "an infinite one": _person("x", 1, amount=float("inf")),
+    "text among numbers": _person("x", 1, amount="many"),
+    "a list among texts": _person("x", 1, kind=["a"]),
+    "a number among names": _person(7, 1),
+}
 PAIRS: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {
     "the only person": (_table(), _table(_person("x", 1))),
     "the only person, of many rows": (_table(), _table(_person("x", 500))),
-    "a person more": (_table(*BASE), _table(*BASE, _person("x", 2))),
-    "a person of far too many rows": (_table(*BASE), _table(*BASE, _person("x", 3000))),
-    "the only one of a key": (_table(*BASE), _table(*BASE, _person("x", 1, kind="c"))),
-    "one of a key that nobody declared": (_table(*BASE), _table(*BASE, _person("x", 1, kind="z"))),
-    "one without any values": (
-        _table(*BASE), _table(*BASE, _person("x", 2, amount=None, kind=None, day=pd.NaT)),
-    ),
-    "one who is missing": (_table(*BASE), _table(*BASE, _person(None, 5))),
-    "an outlier": (_table(*BASE), _table(*BASE, _person("x", 1, amount=-1e300))),
-    "an infinite one": (_table(*BASE), _table(*BASE, _person("x", 1, amount=float("inf")))),
-    "text among numbers": (_table(*BASE), _table(*BASE, _person("x", 1, amount="many"))),
-    "a list among texts": (_table(*BASE), _table(*BASE, _person("x", 1, kind=["a"]))),
-    "a number among names": (_table(*BASE), _table(*BASE, _person(7, 1))),
-}  # fmt: skip
+    **{name: (_table(*BASE), _table(*BASE, one)) for name, one in ONE_MORE.items()},
+}
 KINDS = ["a", "b", "c"]
 TOLD: dict[str, Callable[[Any], Any]] = {
     "mean": lambda p: p["amount"].mean(bounds=(0, 10)),
@@ -893,6 +852,13 @@ def test_neighbours_are_told_alike(pair: str, lineage: str) -> None:
 
 def _asserted_roads(df: pd.DataFrame) -> dict[str, Callable[[], Any]]:
     derived = df[1:]
+
+    def owned() -> Any:
+        return dp.private(visits(4), unit="person", max_rows=1)
+
+    def again(frame: pd.DataFrame, rows: int = 1) -> Any:
+        return dp.protect(frame, "again", unit="person", max_rows=rows)
+
     return {
         "df.dp": lambda: df.dp.count(epsilon="0.1"),
         "series.dp": lambda: pd.Series([1.0, 2.0]).dp.mean(bounds=(0, 1), epsilon="0.1"),
@@ -901,32 +867,16 @@ def _asserted_roads(df: pd.DataFrame) -> dict[str, Callable[[], Any]]:
         "a derived frame": lambda: derived.dp.count(epsilon="0.1"),
         "dp.private": lambda: dp.private(df).count(epsilon="0.1"),
         "rows": lambda: dp.private(visits(4), unit="row").count(epsilon="0.1"),
-        "a unit": lambda: dp.private(visits(4), unit="person", max_rows=1).count(epsilon="0.1"),
-        "per_unit": lambda: (
-            dp.private(visits(4), unit="person", max_rows=1)
-            .per_unit()
-            .agg(n="size")
-            .size(epsilon="0.1")
-        ),
-        "nunique": lambda: dp.private(visits(4), unit="person", max_rows=1)["person"].nunique(
-            epsilon="0.1"
-        ),
+        "a unit": lambda: owned().count(epsilon="0.1"),
+        "per_unit": lambda: owned().per_unit().agg(n="size").size(epsilon="0.1"),
+        "nunique": lambda: owned()["person"].nunique(epsilon="0.1"),
         "truncated": lambda: df.dp.truncated(epsilon="0.1"),
         "a selection": lambda: df.dp["text"].mode(keys=["a", "b"], epsilon="0.1"),
         "nlargest": lambda: df.dp["text"].value_counts(keys=["a", "b"]).nlargest(1, epsilon="0.1"),
         "concat": lambda: dp.concat([df.dp] * 1).count(epsilon="0.1"),
-        "protected again": lambda: dp.protect(derived, "again", unit="person", max_rows=2).count(
-            epsilon="0.1"
-        ),
-        "protected again, a column changed": lambda: dp.protect(
-            df.assign(number=0), "changed", unit="person", max_rows=1
-        ).count(epsilon="0.1"),
-        "per_unit of protected again": lambda: (
-            dp.protect(derived, "each", unit="person", max_rows=1)
-            .per_unit()
-            .agg(n="size")
-            .count(epsilon="0.1")
-        ),
+        "protected again": lambda: again(derived, 2).count(epsilon="0.1"),
+        "a column changed": lambda: again(df.assign(number=0)).count(epsilon="0.1"),
+        "per_unit of again": lambda: again(derived).per_unit().agg(n="size").count(epsilon="0.1"),
     }
 
 
@@ -1042,17 +992,13 @@ ROADS_OF_VALUES: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("value", [SpyText("z"), SpyNumber(5), SpyWhole(5), SpyObject()])
 def test_a_plain_value_is_never_shown_what_it_is_compared_with(road: str, value: Any) -> None:
     df = pd.DataFrame({"s": ["a", "b", None], "x": [1.0, 17017.25, 5], "l": [["a"], ["z"], []]})
-    mixed = df.assign(s=pd.Series(["a", 17017.25, "CANARY"], dtype=object))
-    for each in (df, mixed):
+    for each in (df, df.assign(s=pd.Series(["a", 17017.25, "CANARY"], dtype=object))):
         anew(epsilon=9, strict=True)
         private = dp.protect(each.copy(), name="people")
         SpyText.seen.clear()
         with contextlib.suppress(dp.DPError):
             ROADS_OF_VALUES[road](private, value).release(epsilon=1)
         assert not [x for x in SpyText.seen if x in ("a", "b", "CANARY", 17017.25, 1.0)]
-        assert not any(
-            (type(x) is not SpyNumber and x == 17017.25) or x == "CANARY" for x in SpyText.seen
-        )
 
 
 def test_numbers_and_lists_too_large_to_work_with_are_refused_at_once() -> None:

@@ -1,7 +1,5 @@
 """The code is clean under ruff and mypy --strict, where they are installed (extra [dev])."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """The notebooks, strictly under nbval: everything is compared to the letter, answers included, for
 they come from the ledger that is committed beside the notebook."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -141,8 +139,7 @@ def test_the_saved_live_ledger_is_its_last_state() -> None:
     book = nbformat.read(NOTEBOOKS / "quickstart.ipynb", as_version=4)
     (live,) = [c for c in book.cells if c.source.startswith("dp.session(")]
     last = book.cells[-1]
-    shown = "".join(live.outputs[0].data["text/html"])
-    assert "".join(last.outputs[0].data["text/html"]) in shown
+    assert "".join(last.outputs[0].data["text/html"]) in "".join(live.outputs[0].data["text/html"])
 
 
 def test_make_demo_prints_answers_errors_and_the_ledger() -> None:

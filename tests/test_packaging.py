@@ -1,7 +1,5 @@
 """The wheel: what is in it, what it needs, and what it may be installed with."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -44,7 +42,7 @@ def test_run_time_needs_four_packages_only(wheel: zipfile.ZipFile) -> None:
 def test_extras_are_those_promised() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert set(project["optional-dependencies"]) == {
-        *("audit", "batches", "plots", "synthetic", "demo", "test", "docs", "dev"),
+        *("audit", "batches", "plots", "synthetic", "demo", "test", "docs", "dev")
     }
 
 

@@ -2,8 +2,6 @@
 without a network. Links to other sites are only checked to be of known hosts: tests fetch nothing.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect

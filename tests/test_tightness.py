@@ -1,7 +1,5 @@
 """The benchmark of tightness asks every operation that states an error, and all errors held."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import json

@@ -1,7 +1,5 @@
 """The privacy statement: its figures are those of the table, its words hold, and it is one file."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
@@ -121,9 +119,7 @@ SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 
 @pytest.mark.parametrize("kept", ["memory", "file"])
 @pytest.mark.parametrize("session", SESSIONS)
-def test_the_figures_of_the_page_are_those_of_the_table(
-    session: str, kept: str, tmp_path: Path
-) -> None:
+def test_the_page_has_the_figures_of_the_table(session: str, kept: str, tmp_path: Path) -> None:
     if (session, kept) == ("no limit", "file"):
         return
     ledger = asked(SESSIONS[session], tmp_path / "a.ledger" if kept == "file" else None)
@@ -232,16 +228,14 @@ def test_nothing_that_a_ledger_says_becomes_markup(tmp_path: Path) -> None:
     store.add([replace(nasty, path=())], agreed)
     ledger = dp.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
-    plain = Page(page_of_one(tmp_path))
-    assert [tag for tag, _ in said.tags] == [tag for tag, _ in plain.tags]
+    assert [tag for tag, _ in said.tags] == [tag for tag, _ in Page(page_of_one(tmp_path)).tags]
     text = (tmp_path / "report.html").read_text("utf-8")
     assert "\u202e" not in text
     assert "\x00" not in text
     assert "\\u202e\\n\\x00\\ud800" in said.text
     for ending in ("json", "csv"):
         ledger.export(tmp_path / f"r.{ending}")
-    read = json.loads((tmp_path / "r.json").read_text("utf-8"))
-    assert read["releases"][0]["query"] == NASTY
+    assert json.loads((tmp_path / "r.json").read_text("utf-8"))["releases"][0]["query"] == NASTY
     pd.read_csv(StringIO((tmp_path / "r.csv").read_text("utf-8").replace("\x00", "")))
 
 
@@ -349,9 +343,7 @@ def test_an_empty_ledger_has_a_statement(tmp_path: Path) -> None:
     assert list(pd.read_csv(tmp_path / "r.csv"))[1:] == list(dp.ledger().to_frame())
 
 
-def test_its_head_is_that_of_the_file_and_verifies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_head_is_that_of_the_file_and_verifies(tmp_path: Path, monkeypatch: Any) -> None:
     file = tmp_path / "a.ledger"
     ledger = asked(SESSIONS["pure"], file)
     text = page(ledger, tmp_path).text
@@ -369,8 +361,7 @@ def test_its_head_is_that_of_the_file_and_verifies(
     assert again.table("Every release").equals(
         Page((tmp_path / "report.html").read_text("utf-8")).table("Every release")
     )
-    head = verified(file).head
-    assert head in command
+    assert verified(file).head in command
     change = sqlite3.connect(file)
     change.execute("DELETE FROM events WHERE number = (SELECT max(number) FROM events)")
     change.commit()
@@ -378,9 +369,7 @@ def test_its_head_is_that_of_the_file_and_verifies(
     assert __main__.main(command.split()) == 1
 
 
-def test_what_cannot_be_written_is_told_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: Any) -> None:
     ledger = dp.session(epsilon=1, store=tmp_path / "ledger.json").ledger
     (tmp_path / "folder.html").mkdir()
     before = sorted(os.listdir(tmp_path))

@@ -254,10 +254,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "rounds": (lambda: Perceptron(epsilon=1, bounds=BOX, classes=["a", "b"], rounds=0), "rounds"),
     "rounds of text": (lambda: LinearRegression(epsilon=1, bounds=BOX, rounds="2"), "rounds"),
     "no target bounds": (lambda: LinearRegression(epsilon=1, bounds=BOX), r"target|kind text"),
-    "clip": (
-        lambda: LinearRegression(epsilon=1, bounds=BOX, target_bounds=(0, 8), clip=0),
-        "clip",
-    ),
+    "clip": (lambda: LinearRegression(epsilon=1, bounds=BOX, target_bounds=(0, 8), clip=0), "clip"),
     "one point": (lambda: LinearRegression(epsilon=1, bounds=BOX, target_bounds=(1, 1)), "point"),
 }
 

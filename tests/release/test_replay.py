@@ -1,7 +1,5 @@
 """The same query of the same version is answered once, and given again for nothing."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -9,22 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import operations as ops
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ledgers import anew
-from operations import (
-    OF_UNITS,
-    OPERATIONS,
-    SELECTIONS,
-    UNKNOWN,
-    letters,
-    people,
-    released,
-    schema,
-    statuses,
-)
 from refusals import refusal
 
 import dppandas as dp
@@ -41,22 +29,21 @@ def budget() -> None:
 
 
 def test_a_cell_run_again_gives_the_same_and_costs_nothing() -> None:
-    first = people()["a"].mean(epsilon=0.5)
-    again = people()["a"].mean(epsilon=0.5)
+    first = ops.people()["a"].mean(epsilon=0.5)
+    again = ops.people()["a"].mean(epsilon=0.5)
     assert again == first
     assert dp.ledger().spent == Fraction(1, 2)
-    assert statuses() == ["released", "replayed"]
+    assert ops.statuses() == ["released", "replayed"]
     told = dp.ledger().to_frame()
     assert told["status"].tolist() == ["released", "replayed"]
-    assert told["epsilon"].tolist() == [0.5, 0.0]
-    assert told.index.tolist() == [1, 1]
+    assert (told["epsilon"].tolist(), told.index.tolist()) == ([0.5, 0.0], [1, 1])
     assert "answered again, free: release 1" in repr(dp.ledger())
     assert dp.record(again).number == dp.record(first).number
     assert dp.record(again).interval() == dp.record(first).interval()
 
 
 def test_fresh_draws_anew_and_pays() -> None:
-    p = people()
+    p = ops.people()
     # 24 numbers of scale 1000: all equal with a probability below 1e-70
     draws = [p[["a"] * 1].sum(epsilon="0.001", fresh=True)["a"] for _ in range(24)]
     assert len(set(draws)) > 1
@@ -67,7 +54,7 @@ def test_fresh_draws_anew_and_pays() -> None:
 
 @pytest.mark.parametrize("bad", [1, "yes", np.True_, pd.NA])
 def test_fresh_is_true_or_false(bad: object) -> None:
-    refusal(lambda: people().count(epsilon=1, fresh=bad), "fresh=")
+    refusal(lambda: ops.people().count(epsilon=1, fresh=bad), "fresh=")
 
 
 SAME: list[tuple[Any, Any]] = [
@@ -84,70 +71,58 @@ SAME: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize("number", range(len(SAME)))
 def test_equal_queries_are_known_however_they_are_written(number: int) -> None:
     one, other = SAME[number]
-    one(people())(epsilon=1)
-    other(people())(epsilon=1)
-    assert statuses() == ["released", "replayed"], dp.ledger()
+    one(ops.people())(epsilon=1)
+    other(ops.people())(epsilon=1)
+    assert ops.statuses() == ["released", "replayed"], dp.ledger()
 
 
 OTHER: list[Any] = [
-    lambda p: p.count(epsilon=1),
-    lambda p: p.count(epsilon=2),
-    lambda p: p["a"].count(epsilon=1),
-    lambda p: p["b"].count(epsilon=1),
-    lambda p: p.query("a > 3").count(epsilon=1),
+    lambda p: p.count(epsilon=1), lambda p: p.count(epsilon=2), lambda p: p["a"].count(epsilon=1),
+    lambda p: p["b"].count(epsilon=1), lambda p: p.query("a > 3").count(epsilon=1),
     lambda p: p.query("a >= 3").count(epsilon=1),
     lambda p: p.query("a > 3 or b > 3").count(epsilon=1),
     lambda p: p.query("a > 3 and b > 3").count(epsilon=1),
-    lambda p: p.query("not a > 3").count(epsilon=1),
-    lambda p: p.query("b == 3.5").count(epsilon=1),
-    lambda p: p.query("b == 3").count(epsilon=1),
-    lambda p: p.query("b == True").count(epsilon=1),
+    lambda p: p.query("not a > 3").count(epsilon=1), lambda p: p.query("b == 3.5").count(epsilon=1),
+    lambda p: p.query("b == 3").count(epsilon=1), lambda p: p.query("b == True").count(epsilon=1),
     lambda p: p["g"].value_counts(epsilon=1),
     lambda p: p["g"].value_counts(keys=["b", "a", "c", "d"], epsilon=1),
     lambda p: p["g"].value_counts(keys=["a", "b", "c"], epsilon=1),
     lambda p: p["g"].value_counts(dropna=False, epsilon=1),
-    lambda p: p["g"].value_counts().idxmax(epsilon=1),
-    lambda p: p["a"].sum(epsilon=1),
-    lambda p: p["a"].sum(bounds=(0, 50), epsilon=1),
-    lambda p: p["a"].mean(epsilon=1),
-    lambda p: p["a"].var(epsilon=1),
-    lambda p: p["a"].median(epsilon=1),
-    lambda p: p["a"].quantile(0.25, epsilon=1),
-    lambda p: p["a"].quantile([0.25, 0.5], epsilon=1),
-    lambda p: p.groupby("g")["a"].mean(epsilon=1),
-    lambda p: p.sample(frac=0.5).count(epsilon=1),
+    lambda p: p["g"].value_counts().idxmax(epsilon=1), lambda p: p["a"].sum(epsilon=1),
+    lambda p: p["a"].sum(bounds=(0, 50), epsilon=1), lambda p: p["a"].mean(epsilon=1),
+    lambda p: p["a"].var(epsilon=1), lambda p: p["a"].median(epsilon=1),
+    lambda p: p["a"].quantile(0.25, epsilon=1), lambda p: p["a"].quantile([0.25, 0.5], epsilon=1),
+    lambda p: p.groupby("g")["a"].mean(epsilon=1), lambda p: p.sample(frac=0.5).count(epsilon=1),
     lambda p: p.sample(frac=0.5).sample(frac=0.5).count(epsilon=1),
-    lambda p: dp.concat([p, p]).count(epsilon=1),
-    lambda p: p["g"].map({"a": 1}).count(epsilon=1),
+    lambda p: dp.concat([p, p]).count(epsilon=1), lambda p: p["g"].map({"a": 1}).count(epsilon=1),
     lambda p: p["g"].map({"b": 1}).count(epsilon=1),
     lambda p: p.merge(pd.DataFrame({"g": ["a"], "z": [1]}), on="g", how="inner").count(epsilon=1),
     lambda p: p.merge(pd.DataFrame({"g": ["b"], "z": [1]}), on="g", how="inner").count(epsilon=1),
-]
+]  # fmt: skip
 
 
 def test_other_queries_are_told_apart() -> None:
     for ask in OTHER:
-        ask(people())
-    assert statuses() == ["released"] * len(OTHER)
+        ask(ops.people())
+    assert ops.statuses() == ["released"] * len(OTHER)
     keys = [entry.key for entry in dp.ledger().entries()]
     assert len(set(keys)) == len(keys)
 
 
 def test_tables_of_one_row_a_unit_are_told_apart() -> None:
-    p = dp.protect(letters(), name="units", unit="b", max_rows=1, domain={"a": (0, 100)})
+    p = dp.protect(ops.letters(), name="units", unit="b", max_rows=1, domain={"a": (0, 100)})
     for how in ("sum", "max"):
-        p.per_unit().agg(n=("a", how))["n"].mean(bounds=(0, 9), epsilon=1)
-        p.query("a > 3").per_unit().agg(n=("a", how))["n"].mean(bounds=(0, 9), epsilon=1)
-        p.per_unit().agg(n=("a", how)).per_unit().agg(n=("n", "sum"))["n"].mean(
-            bounds=(0, 9), epsilon=1
-        )
-    assert statuses() == ["released"] * 6
+        each = p.per_unit().agg(n=("a", how))
+        few = p.query("a > 3").per_unit().agg(n=("a", how))
+        for asked in (each, few, each.per_unit().agg(n=("n", "sum"))):
+            asked["n"].mean(bounds=(0, 9), epsilon=1)
+    assert ops.statuses() == ["released"] * 6
     p.per_unit().agg(n=("a", "max"))["n"].mean(bounds=(0, 9), epsilon=1)
-    assert statuses()[-1] == "replayed"
+    assert ops.statuses()[-1] == "replayed"
 
 
 def test_what_the_caller_vouches_for_is_always_drawn() -> None:
-    df = letters()
+    df = ops.letters()
     for _ in range(2):
         df.dp.count(epsilon=1)
         dp.private(df, unit="b", max_rows=1).count(epsilon=1)
@@ -155,45 +130,45 @@ def test_what_the_caller_vouches_for_is_always_drawn() -> None:
     dp.protect(df, name="people")
     for _ in range(2):
         df.dp.count(epsilon=1)  # the source's frame by its token: identity is no proof
-    assert statuses() == ["released"] * 8
+    assert ops.statuses() == ["released"] * 8
 
 
 def test_another_version_is_another_question() -> None:
-    people(version="1").count(epsilon=1)
+    ops.people(version="1").count(epsilon=1)
     anew(epsilon=1000)
-    people(version="2").count(epsilon=1)
-    assert statuses() == ["released"]
+    ops.people(version="2").count(epsilon=1)
+    assert ops.statuses() == ["released"]
 
 
 def test_what_is_refused_notes_no_replay() -> None:
     anew(epsilon=1)
-    p = people()
+    p = ops.people()
     p["a"].agg(["mean", "count"], epsilon=1)
     p["a"].agg(["mean", "count"], epsilon=1)
-    assert statuses() == ["released"] * 2 + ["replayed"] * 2
+    assert ops.statuses() == ["released"] * 2 + ["replayed"] * 2
     with pytest.raises(dp.BudgetExceeded):
         p["a"].agg(["mean", "median"], epsilon=1)  # the mean alone was there
-    assert statuses() == ["released"] * 2 + ["replayed"] * 2
+    assert ops.statuses() == ["released"] * 2 + ["replayed"] * 2
 
 
 def test_what_is_read_otherwise_is_another_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    p = people()
+    p = ops.people()
     p.count(epsilon=1)
     monkeypatch.setattr("dppandas.statistics.Count.reading", 2)
     p.count(epsilon=1)
     p.count(epsilon=1)
-    assert statuses() == ["released", "released", "replayed"]
+    assert ops.statuses() == ["released", "released", "replayed"]
 
 
 def test_a_charge_that_failed_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    p = people()
+    p = ops.people()
     with monkeypatch.context() as broken:
         broken.setattr(type(p._table.engine), "accumulate_rows", lambda *a, **k: 1 / 0)
         with pytest.raises(dp.ReleaseFailed):
             p.count(epsilon=1)
     p.count(epsilon=1)
     p.count(epsilon=1)
-    assert statuses() == ["failed", "released", "replayed"]
+    assert ops.statuses() == ["failed", "released", "replayed"]
 
 
 def test_an_audit_draws_each_time() -> None:
@@ -201,29 +176,27 @@ def test_an_audit_draws_each_time() -> None:
 
     with scratch() as audit:
         for _ in range(2):
-            people().count(epsilon=1)
+            ops.people().count(epsilon=1)
         assert [e.status for e in audit.ledger.entries()] == ["released"] * 2
         with watching(lambda query, mechanism, exact: mechanism.dummy_output(1)):
-            people().count(epsilon=1)
+            ops.people().count(epsilon=1)
 
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile")
-@pytest.mark.parametrize("name", [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN])
+@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN])
 def test_every_operation_is_answered_again_in_another_kernel(name: str, tmp_path: Path) -> None:
     answers = []
     for _ in range(2):
         anew(epsilon=100, delta=0.01, store=tmp_path / "a.ledger")
-        private = dp.protect(schema(), name="all", unit="owner", max_rows=2, version="1")
-        answers.append(released(name, private))
-    assert statuses() == ["released", "replayed"]
+        private = dp.protect(ops.schema(), name="all", unit="owner", max_rows=2, version="1")
+        answers.append(ops.released(name, private))
+    assert ops.statuses() == ["released", "replayed"]
     one, other = answers
-    if isinstance(one, pd.Series | pd.DataFrame):
-        testing: Any = pd.testing
-        (testing.assert_series_equal if isinstance(one, pd.Series) else testing.assert_frame_equal)(
-            one, other
-        )
-    elif isinstance(one, pd.Index):
+    if isinstance(one, pd.Index):
         pd.testing.assert_index_equal(one, other)
+    elif isinstance(one, pd.Series | pd.DataFrame):
+        kind = "series" if isinstance(one, pd.Series) else "frame"
+        getattr(pd.testing, f"assert_{kind}_equal")(one, other)
     else:
         assert one == other or one != one
         assert type(one) is type(other)
@@ -298,17 +271,14 @@ def test_a_value_without_a_text_makes_a_query_that_is_never_answered_again() -> 
     assert Query.key.__doc__
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (np.timedelta64(5, "D"), 5), (np.timedelta64(5, "D"), np.timedelta64(5, "h")),
-        (1, True), ((1,), (True,)), (2**70, 2**70 + 1), (Decimal("0.1"), 0.1),
-        (pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020")),
-        (pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020", tz="UTC").tz_convert("Asia/Tokyo")),
-        ("\ud83d\ude00", "\U0001f600"), ("\ud83d", "\\ud83d"), (["a,b"], ["a", "b"]),
-        ({"a": 1}, {"a:i1": None}), ((), ("",)), ("none", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "other"), [
+    (np.timedelta64(5, "D"), 5), (np.timedelta64(5, "D"), np.timedelta64(5, "h")),
+    (1, True), ((1,), (True,)), (2**70, 2**70 + 1), (Decimal("0.1"), 0.1),
+    (pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020")),
+    (pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020", tz="UTC").tz_convert("Asia/Tokyo")),
+    ("\ud83d\ude00", "\U0001f600"), ("\ud83d", "\\ud83d"), (["a,b"], ["a", "b"]),
+    ({"a": 1}, {"a:i1": None}), ((), ("",)), ("none", None),
+])  # fmt: skip
 def test_no_two_values_have_one_text(one: Any, other: Any) -> None:
     assert canonical.text(one) != canonical.text(other)
     assert canonical.key(one) != canonical.key(other)

@@ -1,14 +1,12 @@
 """Sessions, the ledger, and the sources that are protected in them."""
 
-from __future__ import annotations
-
 import io
 import math
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -24,9 +22,8 @@ from dppandas.release.session import scratch
 
 
 def people() -> pd.DataFrame:
-    return pd.DataFrame(
-        {"age": [20, 30, 40, 50], "income": [1.0, 2.0, 3.0, 4.0], "id": [1, 1, 2, 3]}
-    )
+    columns = {"age": [20, 30, 40, 50], "income": [1.0, 2.0, 3.0, 4.0], "id": [1, 1, 2, 3]}
+    return pd.DataFrame(columns)
 
 
 # --- sessions and budgets -------------------------------------------------------------------------
@@ -51,14 +48,12 @@ class TestSessions:
         people().dp.count(epsilon=64)
         ledger = dp.ledger()
         assert (ledger.budget, ledger.remaining, ledger.spent) == (None, None, 64)
-        assert "no limit" in repr(ledger)
-        assert "no limit" in ledger._repr_html_()
-        assert "no limit" in repr(dp.session())
+        for shown in (repr(ledger), ledger._repr_html_(), repr(dp.session())):
+            assert "no limit" in shown
 
     def test_a_budget_set_later_counts_what_was_released_before(self) -> None:
         people().dp.count(epsilon=0.5)
-        unlimited = dp.session()
-        assert dp.session(epsilon=2) is unlimited
+        assert dp.session(epsilon=2) is dp.session()
         assert dp.ledger().remaining == Fraction(3, 2)
         refusal(lambda: people().dp.count(epsilon=2), error=dp.BudgetExceeded)
 
@@ -99,9 +94,7 @@ class TestSessions:
         for part in ("ε = 0.5", "0.25 of 1 is left after 1 release", "dp.ledger()"):
             assert part in str(error)
         copy = pickle.loads(pickle.dumps(error))
-        assert (str(copy), copy.requested, copy.remaining) == (
-            str(error), error.requested, error.remaining,
-        )  # fmt: skip
+        assert (str(copy), vars(copy)) == (str(error), vars(error))
         people().dp.count(epsilon=error.remaining)
         assert dp.ledger().remaining == 0
 
@@ -109,18 +102,12 @@ class TestSessions:
 class TestRefusedSessions:
     """After a refusal the next cell must not go on in another session than was asked for."""
 
+    NOWHERE: ClassVar[dict[str, Any]] = {"epsilon": 2, "store": "/no/such/folder/x.ledger"}
     REFUSED = (
-        (False, {"epsilon": -1}),
-        (False, {"epsilom": 2}),
-        (False, {"epsilon": 2, "delta": 2}),
-        (False, {"strict": 1}),
-        (False, {"epsilon": 2, "store": "/no/such/folder/x.ledger"}),
-        (True, {"epsilon": -1}),
-        (True, {"epsilom": 2}),
-        (True, {"epsilon": 3}),
-        (True, {"strict": True}),
-        (True, {"epsilon": 2, "store": "/no/such/folder/x.ledger"}),
-    )
+        (False, {"epsilon": -1}), (False, {"epsilom": 2}), (False, {"epsilon": 2, "delta": 2}),
+        (False, {"strict": 1}), (False, NOWHERE), (True, {"epsilon": -1}), (True, {"epsilom": 2}),
+        (True, {"epsilon": 3}), (True, {"strict": True}), (True, NOWHERE),
+    )  # fmt: skip
 
     @pytest.mark.parametrize(("running", "refused"), REFUSED, ids=repr)
     def test_nothing_is_released_after_one(self, running: bool, refused: dict[str, Any]) -> None:
@@ -128,13 +115,12 @@ class TestRefusedSessions:
         frame = dp.protect(people(), "people")
         old = frame.count(epsilon=0.5) if running else None
         refusal(lambda: dp.session(**refused), error=dp.DPError)
-        asks: list[Callable[[], Any]] = [
-            lambda: people().dp.count(epsilon=0.1),
-            lambda: frame.count(epsilon=0.5),  # nor again, what was answered before
-            lambda: frame.describe(bounds=(0, 99), epsilon=0.5),
-        ]
         for _ in range(2):
-            for ask in asks:
+            for ask in (
+                lambda: people().dp.count(epsilon=0.1),
+                lambda: frame.count(epsilon=0.5),  # nor again, what was answered before
+                lambda: frame.describe(bounds=(0, 99), epsilon=0.5),
+            ):
                 with pytest.raises(dp.SessionError, match=r"dp\.session\(…\) was refused") as said:
                     ask()
                 assert "dp.reset()" in str(said.value)
@@ -231,12 +217,10 @@ class TestLedger:
             source["age"].value_counts(keys=[30, 40], epsilon="1/3")
         finally:
             attribute_to(None)
-        unknown = dict.fromkeys(df.columns, "unknown")
-        dp.private(df, kinds=unknown).idxmax(epsilon=1)
+        dp.private(df, kinds=dict.fromkeys(df.columns, "unknown")).idxmax(epsilon=1)
         frame = dp.ledger().to_frame()
         assert type(frame) is pd.DataFrame
-        assert frame.index.tolist() == [1, 2, 3]
-        assert frame.index.name == "release"
+        assert (frame.index.tolist(), frame.index.name) == ([1, 2, 3], "release")
         assert frame["cell"].tolist() == [7, 7, pd.NA]
         assert frame["source"].tolist() == ["unnamed", "people", "people"]
         assert frame["lineage"].tolist() == ["asserted", "verified", "asserted"]
@@ -283,11 +267,9 @@ class TestLedger:
         people().dp.count(epsilon=1)
         dp.reset()
         assert heard == [
-            (2, 0, [], False),
-            (2, 1, ["charged"], False),
-            (2, 1, ["released"], False),
-            (2, 1, ["released"], True),
-        ]
+            (2, 0, [], False), (2, 1, ["charged"], False),
+            (2, 1, ["released"], False), (2, 1, ["released"], True),
+        ]  # fmt: skip
         ledger.unobserve(observer)
         ledger.unobserve(observer)
         ledger.close()
@@ -310,26 +292,18 @@ def test_a_budget_is_set_once() -> None:
 
 class TestProtect:
     def test_the_same_data_and_terms_give_the_same_source(self) -> None:
-        terms: dict[str, Any] = {
-            "unit": "id", "max_rows": 2, "domain": {"age": (17, 60)}, "version": "1",
-        }  # fmt: skip
-        df = people()
+        df, domain = people(), {"age": (17, 60)}
+        terms: Any = {"unit": "id", "max_rows": 2, "domain": domain, "version": "1"}
         first = dp.protect(df, "people", **terms)
         assert dp.protect(df, "people", **terms)._table.source is first._table.source
         # a cell run again loads the file again; order and dtype are no other data
         reloaded = people().sample(frac=1, random_state=1).astype({"age": float})
         assert dp.protect(reloaded, "people", **terms)._table.source is first._table.source
 
-    @pytest.mark.parametrize(
-        "other",
-        [
-            people().assign(age=[20, 30, 40, 51]),
-            people()[:3],
-            pd.concat([people(), people()[:1]]),
-            people().rename(columns={"age": "Age"}),
-            people().assign(more=1),
-        ],
-    )
+    @pytest.mark.parametrize("other", [
+        people().assign(age=[20, 30, 40, 51]), people()[:3], people().assign(more=1),
+        pd.concat([people(), people()[:1]]), people().rename(columns={"age": "Age"}),
+    ])  # fmt: skip
     def test_other_data_under_the_same_name_is_refused(self, other: pd.DataFrame) -> None:
         dp.protect(people(), name="people")
         with pytest.raises(dp.SourceError, match=r"'people'.*other data.*dp\.reset\(\)"):
@@ -360,16 +334,15 @@ class TestProtect:
     def test_what_pandas_made_of_a_source_is_asserted_wherever_it_is_protected(self) -> None:
         df = people()
         dp.protect(df, "people", unit="id", max_rows=1)
-        for number, derived in enumerate(
-            [df[df["age"] > df["age"].mean()], df.assign(id=range(4))]
-        ):
-            frame = dp.protect(derived, f"derived {number}", unit="id", max_rows=1)
-            assert frame._table.source.lineage == "asserted"
-        again = dp.protect(df.copy(), "again", unit="id", max_rows=1)
-        assert again._table.source.lineage == "verified"
+
+        def lineage(frame: pd.DataFrame, name: str) -> str:
+            return dp.protect(frame, name, unit="id", max_rows=1)._table.source.lineage
+
+        assert lineage(df[df["age"] > df["age"].mean()], "above the mean") == "asserted"
+        assert lineage(df.assign(id=range(4)), "other units") == "asserted"
+        assert lineage(df.copy(), "again") == "verified"
         dp.reset()
-        head = dp.protect(df.head(2), "head", unit="id", max_rows=1)
-        assert head._table.source.lineage == "asserted"
+        assert lineage(df.head(2), "head") == "asserted"
         refusal(lambda: dp.protect(df, "rows"), "unit='id'", dp.LineageError)
 
     def test_beside_a_source_with_a_unit_rows_have_to_be_declared(self) -> None:
@@ -383,43 +356,31 @@ class TestProtect:
         assert "12345" not in repr(dp.session().sources)
         assert "fingerprint" not in repr(dp.session().sources)
 
-    @pytest.mark.parametrize(
-        "terms",
-        [{"unit": "id", "max_rows": 1}, {"version": "2"}],
-    )
+    @pytest.mark.parametrize("terms", [{"unit": "id", "max_rows": 1}, {"version": "2"}])
     def test_other_terms_under_the_same_name_are_refused(self, terms: dict[str, Any]) -> None:
         dp.protect(people(), name="people")
         refusal(lambda: dp.protect(people(), name="people", **terms), "other terms", dp.SourceError)
 
-    @pytest.mark.parametrize(
-        ("terms", "message"),
-        [
-            ({"name": ""}, "name="),
-            ({"name": "unnamed"}, "name="),
-            ({"unit": "person"}, "unit='person' is no column"),
-            ({"max_rows": 2}, "needs unit="),
-            ({"unit": "id"}, "max_rows= is needed.*1 would keep one row of each unit"),
-            ({"unit": "id", "max_rows": None}, "max_rows= is needed"),
-            ({"unit": "id", "max_rows": 0}, "max_rows=0"),
-            ({"unit": "id", "max_rows": 1.5}, "max_rows=1.5"),
-            ({"domain": {"wage": (0, 1)}}, "'wage'"),
-            ({"domain": {"age": (60, 17)}}, "lower first"),
-            ({"domain": {"age": [17, 17.0]}}, "twice"),
-            ({"domain": [1]}, "domain= must be a dict"),
-            ({"version": 2}, "version=2"),
-        ],
-    )
-    def test_terms_are_checked_before_the_data_is_looked_at(
-        self, terms: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    @pytest.mark.parametrize(("terms", "message"), [
+        ({"name": ""}, "name="), ({"name": "unnamed"}, "name="), ({"version": 2}, "version=2"),
+        ({"unit": "person"}, "unit='person' is no column"),
+        ({"max_rows": 2}, "needs unit="),
+        ({"unit": "id"}, "max_rows= is needed.*1 would keep one row of each unit"),
+        ({"unit": "id", "max_rows": None}, "max_rows= is needed"),
+        ({"unit": "id", "max_rows": 0}, "max_rows=0"),
+        ({"unit": "id", "max_rows": 1.5}, "max_rows=1.5"),
+        ({"domain": {"wage": (0, 1)}}, "'wage'"),
+        ({"domain": {"age": (60, 17)}}, "lower first"),
+        ({"domain": {"age": [17, 17.0]}}, "twice"),
+        ({"domain": [1]}, "domain= must be a dict"),
+    ])  # fmt: skip
+    def test_terms_are_checked_first(self, terms: Any, message: str, monkeypatch: Any) -> None:
         monkeypatch.setattr("dppandas.engines.truncation.row_hashes", None)
         refusal(lambda: dp.protect(people(), **{"name": "people", **terms}), message)
         with pytest.raises(dp.QueryError, match="takes a DataFrame"):
             dp.protect(people()["age"], name="people")  # type: ignore[arg-type]
 
-    def test_whoever_has_several_rows_says_how_many_are_used(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_whoever_has_several_rows_says_how_many_are_used(self, monkeypatch: Any) -> None:
         """A default of 1 dropped all but one row of each, and nobody had asked for that."""
         monkeypatch.setattr("dppandas.frames.protect.PandasEngine", None)  # no row is looked at
         for ask in (lambda: dp.protect(people(), "p", "id"), lambda: dp.private(people(), "id")):
@@ -437,10 +398,7 @@ class TestProtect:
     def test_it_shows_terms_and_no_rows(self) -> None:
         frame = dp.protect(people(), name="people", unit="id", max_rows=3, domain={"age": [1, 2]})
         for shown in (repr(frame), frame._repr_html_()):
-            assert "people" in shown
-            assert "verified" in shown
-            assert "id" in shown
-            assert "at most 3 rows" in shown
+            assert all(word in shown for word in ("people", "verified", "id", "at most 3 rows"))
             assert "int64" not in shown
 
     def test_rows_beyond_max_rows_are_not_used(self, exact: None) -> None:
@@ -480,19 +438,16 @@ KEEPS_TOKEN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 
 @pytest.mark.parametrize("way", KEEPS_TOKEN)
 def test_a_token_survives_what_pandas_does(way: str, exact: None) -> None:
-    df = owned()
-    answer = KEEPS_TOKEN[way](df).dp.count(epsilon=1)
+    answer = KEEPS_TOKEN[way](owned()).dp.count(epsilon=1)
     record = dp.record(answer)
     assert (record.source, record.lineage) == ("people", "asserted")
-    assert record.unit == "each 'id' (at most 2 rows)"
-    assert record.scale == 2
+    assert (record.unit, record.scale) == ("each 'id' (at most 2 rows)", 2)
     assert answer == 4 if way != "repeated rows" else answer == 6  # 2 of 4, 2 of 2, 2 of 2 rows
 
 
 def test_a_token_survives_parquet(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    df = owned()
-    df.to_parquet(tmp_path / "people.parquet")
+    owned().to_parquet(tmp_path / "people.parquet")
     again = pd.read_parquet(tmp_path / "people.parquet")
     assert dp.record(again.dp.count(epsilon=1)).source == "people"
 
@@ -535,8 +490,7 @@ LOSES_UNIT: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 @pytest.mark.parametrize("way", LOSES_UNIT)
 def test_a_frame_that_lost_token_or_unit_is_refused_with_the_way_out(way: str) -> None:
-    df = owned()
-    lost = LOSES_UNIT[way](df)
+    lost = LOSES_UNIT[way](owned())
     way_out = r"df\.dp\['income'\]" if lost.attrs else r'dp\.private\(df, unit="row"\)'
     refusal(lambda: lost.dp.count(epsilon=1), way_out, dp.LineageError)
 

@@ -1,7 +1,5 @@
 """Suggested bounds, and how many declared keys occur: cells by hand, failures, coverage."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
@@ -35,8 +33,7 @@ from dppandas.statistics.suggested_bounds import (
 def test_a_cell_holds_its_numbers(value: float) -> None:
     cell = int(cell_of(np.array([value]))[0])
     assert 0 <= cell < CELLS
-    mirrored = int(cell_of(np.array([-value]))[0])
-    assert cell + mirrored == CELLS - 1
+    assert cell + int(cell_of(np.array([-value]))[0]) == CELLS - 1
     low, high = edges(cell)
     if abs(value) > 2.0**LARGEST:
         assert cell in (0, CELLS - 1)
@@ -52,14 +49,12 @@ def test_cells_lie_side_by_side() -> None:
     ends = [edges(cell) for cell in range(1, CELLS - 1)]
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(ends))
     assert CELLS == 387
-    assert ends[0][0] == -(2.0**LARGEST)
-    assert ends[-1][1] == 2.0**LARGEST
+    assert (ends[0][0], ends[-1][1]) == (-(2.0**LARGEST), 2.0**LARGEST)
     powers = 2.0 ** np.arange(SMALLEST - 1, LARGEST + 2)
     assert np.diff(cell_of(powers)).tolist() == [1] * (len(powers) - 1)
     assert (cell_of(np.nextafter(powers[:-1], np.inf)) == cell_of(powers[1:])).all()
-    assert cell_of(np.array([0.0, -0.0, 5e-324, math.inf, -math.inf])).tolist() == [
-        SIDE + 1, SIDE + 1, SIDE + 1, CELLS - 1, 0,
-    ]  # fmt: skip
+    found = cell_of(np.array([0.0, -0.0, 5e-324, math.inf, -math.inf])).tolist()
+    assert found == [SIDE + 1] * 3 + [CELLS - 1, 0]
 
 
 def bounds_of(values: Any, **more: Any) -> Any:
@@ -67,24 +62,16 @@ def bounds_of(values: Any, **more: Any) -> Any:
 
 
 @pytest.mark.usefixtures("exact")
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([17, 45, 33] * 90, (16, 64, 0)),
-        ([16, 64, 33] * 90, (8, 64, 0)),  # a power of two is the end of its cell
-        ([0, 1, 60] * 90, (0, 64, 0)),
-        ([-3, -4, 5] * 90, (-4, 8, 0)),
-        ([-3, -7] * 90, (-8, -2, 0)),
-        ([0] * 90, (0, 0, 0)),
-        ([1.5] * 900 + [1e6] * 9 + [-1e6] * 91, (-(2.0**20), 2, 0.009)),
-        ([1.5] * 99 + [math.inf], (1, 2, 0.01)),
-        ([1e300] * 5 + ["3"] * 95, (2, 4, 0.05)),
-        ([1e-300] * 90 + [None, math.nan, "text", [1]] * 50, (0, 0, 0)),
-    ],
-)
-def test_without_noise_bounds_hold_all_but_rare_values(
-    values: list[Any], expected: tuple[float, float, float]
-) -> None:
+@pytest.mark.parametrize(("values", "expected"), [
+    ([17, 45, 33] * 90, (16, 64, 0)), ([0, 1, 60] * 90, (0, 64, 0)), ([0] * 90, (0, 0, 0)),
+    ([16, 64, 33] * 90, (8, 64, 0)),  # a power of two is the end of its cell
+    ([-3, -4, 5] * 90, (-4, 8, 0)), ([-3, -7] * 90, (-8, -2, 0)),
+    ([1.5] * 900 + [1e6] * 9 + [-1e6] * 91, (-(2.0**20), 2, 0.009)),
+    ([1.5] * 99 + [math.inf], (1, 2, 0.01)),
+    ([1e300] * 5 + ["3"] * 95, (2, 4, 0.05)),
+    ([1e-300] * 90 + [None, math.nan, "text", [1]] * 50, (0, 0, 0)),
+])  # fmt: skip
+def test_without_noise_bounds_hold_all_but_rare_values(values: list[Any], expected: Any) -> None:
     found = bounds_of(values)
     assert found.index.tolist() == ["lower", "upper", "clipped"]
     assert tuple(found[:2]) == expected[:2]
@@ -94,10 +81,7 @@ def test_without_noise_bounds_hold_all_but_rare_values(
 
 
 @pytest.mark.parametrize("values", [[], [None] * 50, [1e300] * 500, [5], [math.inf] * 99])
-def test_where_nothing_is_known_no_bounds_are_told(
-    values: list[Any], frozen: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frozen(0)
+def test_where_nothing_is_known_no_bounds_are_told(values: list[Any], exact: None) -> None:
     found = bounds_of(values)
     assert found.dtype == "float64"
     assert found.isna().all()
@@ -123,8 +107,7 @@ def test_the_bound_on_sums_of_noise_holds(scale: Fraction) -> None:
         for beta in (0.1, 1e-3, 1e-6):
             bound = most_noise(scale, n, beta)
             sums = np.arange(len(total)) - len(total) // 2
-            beyond = total[np.abs(sums) >= bound].sum()
-            assert beyond <= beta * (1 + 1e-9)
+            assert total[np.abs(sums) >= bound].sum() <= beta * (1 + 1e-9)
             assert scale < 1 or total[np.abs(sums) >= bound / 3].sum() > beta
 
 
@@ -149,8 +132,7 @@ def test_the_threshold_is_public_and_known_before() -> None:
     found = asked.release(epsilon="0.5")
     width = DiscreteLaplace(Fraction(2)).half_width(SURE, CELLS)
     record = dp.record(found)
-    assert record.expected == f"≤ {2 * width} rows a power of two"
-    assert record._noisy[-1] == width
+    assert (record.expected, record._noisy[-1]) == (f"≤ {2 * width} rows a power of two", width)
     assert len(record._noisy) == CELLS + 1
     assert record.interval(0.999).loc["clipped"].tolist() == [0, 1]
 
@@ -180,8 +162,7 @@ def test_a_unit_brings_as_many_keys_as_it_has_rows_and_no_more() -> None:
         frames.append(pd.concat([frames[0], more]))
         counts = []
         for frame in frames:
-            p = dp.private(frame, unit="who", max_rows=2)
-            asked = p["x"].nunique(keys=["a", "b", "c"])
+            asked = dp.private(frame, unit="who", max_rows=2)["x"].nunique(keys=["a", "b", "c"])
             counts += integers(asked, asked._table.engine)
             assert asked._statistic.l1_sensitivity(2) == 2
             assert asked._statistic.l1_sensitivity(9) == 3

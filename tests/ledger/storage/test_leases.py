@@ -1,16 +1,13 @@
 """Equal queries that are asked at the same time share one draw, whoever dies or is interrupted."""
 
-from __future__ import annotations
-
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from ledgers import DRAFT, Process, agreed, linux
+from ledgers import DRAFT, Process, agreed, disagreed, elsewhere, linux, threads
 from refusals import refusal
 
 import dppandas as dp
@@ -29,23 +26,6 @@ from dppandas.ledger.storage.store import Store
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.losses import Epsilon, Loss
 from dppandas.release import release
-
-
-def elsewhere(action: Callable[[], Any]) -> Any:
-    """What another thread gets by it, or what it raises."""
-    got: list[Any] = []
-
-    def act() -> None:
-        try:
-            got.append(action())
-        except Exception as error:
-            got.append(error)
-
-    thread = threading.Thread(target=act)
-    thread.start()
-    thread.join(60)
-    return got[0]
-
 
 # --- what a store does ----------------------------------------------------------------------------
 
@@ -77,11 +57,8 @@ def test_a_lease_ends_with_its_claim_however_that_ends(store: Store, ends: str) 
     with Claim([1]) as next_one:
         (entry,) = store.add([DRAFT], agreed, next_one)
         assert store.settle(entry.number, "released", [4], leased=True) == 1
-    first, second = store.entries()
-    assert (first.status, second.status) == (
-        "failed" if ends == "failed" else "charged",
-        "released",
-    )
+    first = "failed" if ends == "failed" else "charged"
+    assert [e.status for e in store.entries()] == [first, "released"]
 
 
 def test_who_was_overtaken_keeps_nothing(store: Store) -> None:
@@ -90,8 +67,7 @@ def test_who_was_overtaken_keeps_nothing(store: Store) -> None:
         mine.is_open = False  # as one that the system can't tell from a dead one
         assert store.settle(elsewhere_leased(store), "released", [5], leased=True) == 1
         assert store.settle(entry.number, "released", [6], leased=True) is None
-    answer = store.stored("k", 1)
-    assert answer is not None
+    answer: Any = store.stored("k", 1)
     assert (list(answer.noisy), answer.draw) == ([5], 1)
     assert store.stored("k", 2) is None
     assert [e.status for e in store.entries()] == ["charged", "released"]
@@ -115,17 +91,12 @@ def test_a_batch_takes_all_leases_or_none(store: Store) -> None:
 
 
 def test_what_is_refused_leases_nothing(store: Store) -> None:
-    def refuse(before: Loss, after: Loss) -> None:
-        raise ValueError("no")
-
     with Claim([1]) as mine:
-        refusal(lambda: store.add([DRAFT], refuse, mine), "no", ValueError)
+        refusal(lambda: store.add([DRAFT], disagreed, mine), "no", ValueError)
         assert elsewhere(lambda: store.is_taken("k", 1)) is False
 
 
-def test_fresh_draws_go_side_by_side_and_leave_leased_numbers_to_their_holders(
-    store: Store,
-) -> None:
+def test_fresh_draws_run_side_by_side_and_respect_leased_numbers(store: Store) -> None:
     with Claim([1]) as mine, Claim([0, 0]) as fresh:
         (first,) = store.add([DRAFT], agreed, mine)
         second, third = store.add([DRAFT, DRAFT], agreed, fresh)
@@ -133,10 +104,8 @@ def test_fresh_draws_go_side_by_side_and_leave_leased_numbers_to_their_holders(
         assert store.settle(second.number, "released", [2], leased=True) == 2
         assert store.stored("k", 1) is None
         assert store.settle(first.number, "released", [1], leased=True) == 1
-    for draw in (1, 2, 3):
-        answer = store.stored("k", draw)
-        assert answer is not None
-        assert list(answer.noisy) == [draw]
+    answers: list[Any] = [store.stored("k", draw) for draw in (1, 2, 3)]
+    assert [list(answer.noisy) for answer in answers] == [[1], [2], [3]]
 
 
 def test_a_thread_never_waits_for_itself(store: Store) -> None:
@@ -190,51 +159,26 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
     return Gate(monkeypatch)
 
 
-class Waits:
-    """Counts who begins to wait."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.begun = threading.Semaphore(0)
-        wait = release._wait
-
-        def waiting(*args: Any) -> None:
-            self.begun.release()
-            wait(*args)
-
-        monkeypatch.setattr(release, "_wait", waiting)
-
-
 @pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
-    return Waits(monkeypatch)
+def waits(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
+    """Counts who begins to wait."""
+    begun, wait = threading.Semaphore(0), release._wait
 
+    def waiting(*args: Any) -> None:
+        begun.release()
+        wait(*args)
 
-@contextmanager
-def threads(actions: list[Callable[[], Any]]) -> Iterator[list[Any]]:
-    """Run all at once; at the end of the block all have ended, and the list has what they got."""
-    got: list[Any] = [None] * len(actions)
-
-    def act(i: int) -> None:
-        try:
-            got[i] = actions[i]()
-        except BaseException as error:
-            got[i] = error
-
-    started = [threading.Thread(target=act, args=(i,)) for i in range(len(actions))]
-    [t.start() for t in started]
-    yield got
-    [t.join(60) for t in started]
-    assert not any(t.is_alive() for t in started)
+    monkeypatch.setattr(release, "_wait", waiting)
+    return begun
 
 
 def test_threads_that_ask_the_same_at_once_share_one_draw(
-    running: dp.Session, gate: Gate, waits: Waits
+    running: Any, gate: Gate, waits: threading.Semaphore
 ) -> None:
     p = people()
     with threads([lambda: p["a"].mean(epsilon=1)] * 6) as got:
         assert gate.begun.acquire(timeout=60)
-        for _ in range(5):
-            assert waits.begun.acquire(timeout=60)
+        assert all(waits.acquire(timeout=60) for _ in range(5))
         gate.opened.set()
     assert len({float(each) for each in got}) == 1
     assert (gate.scans, running.spent) == (1, 1)
@@ -244,25 +188,18 @@ def test_threads_that_ask_the_same_at_once_share_one_draw(
 
 def test_other_queries_and_fresh_ones_do_not_wait(running: dp.Session, gate: Gate) -> None:
     p = people()
-    others: list[Callable[[], Any]] = [
-        lambda: p.count(epsilon=2),
-        lambda: p.count(epsilon=1, fresh=True),
-        lambda: p.count(epsilon=1, fresh=True),
-        lambda: p["g"].value_counts(epsilon=1),
-    ]
+    others: list[Callable[[], Any]] = [lambda: p.count(epsilon=1, fresh=True)] * 2
+    others += [lambda: p.count(epsilon=2), lambda: p["g"].value_counts(epsilon=1)]
     with threads([lambda: p.count(epsilon=1)]) as first:
         assert gate.begun.acquire(timeout=60)
         with threads(others) as got:
-            for _ in others:
-                assert gate.begun.acquire(timeout=60)  # all of them at once
+            assert all(gate.begun.acquire(timeout=60) for _ in others)  # all of them at once
             gate.opened.set()
     assert not [each for each in first + got if isinstance(each, BaseException)]
     assert running.spent == 6
 
 
-def test_who_waits_answers_itself_where_the_first_fails(
-    running: dp.Session, gate: Gate, waits: Waits, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_waiter_takes_over(running: Any, gate: Any, waits: Any, monkeypatch: Any) -> None:
     p = people()
     held, failed = PandasEngine.accumulate_rows, threading.Event()
 
@@ -275,15 +212,13 @@ def test_who_waits_answers_itself_where_the_first_fails(
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", gather)
     with threads([lambda: p.count(epsilon=1)] * 2) as got:
-        assert waits.begun.acquire(timeout=60)
+        assert waits.acquire(timeout=60)
         gate.opened.set()
     assert sorted(type(each).__name__ for each in got) == ["ReleaseFailed", "ReleasedInt"]
     assert [e.status for e in running.ledger.charges()] == ["failed", "released"]
 
 
-def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
-    running: dp.Session,
-) -> None:
+def test_batches_that_overlap_in_other_orders_never_deadlock(running: dp.Session) -> None:
     p = people()
 
     def ask(numbers: list[int]) -> Any:
@@ -295,15 +230,12 @@ def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
     forth, back = list(range(12)), list(range(11, -1, -1))
     with threads([lambda: ask(forth), lambda: ask(back)] * 3) as got:
         pass
-    assert all(each == got[0] for each in got[::2])
-    assert all(each == got[0][::-1] for each in got[1::2])
+    assert got == [got[0], got[0][::-1]] * 3
     assert running.spent == 12
 
 
 def test_equal_queries_of_one_call_are_one_draw(running: dp.Session) -> None:
-    p = people()
-    asked = [p.count()._request.asked(running.terms.asked(1))] * 3
-    records = release.release_all(asked)
+    records = release.release_all([people().count()._request.asked(running.terms.asked(1))] * 3)
     assert len({record.estimate() for record in records}) == 1
     assert {record.number for record in records} == {1}
     assert (running.spent, running.ledger.replays) == (1, 2)
@@ -318,9 +250,7 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_ends_the_wait_and_leaves_nothing_behind(
-    running: dp.Session, gate: Gate
-) -> None:
+def test_an_interrupt_ends_the_wait_and_leaves_nothing(running: dp.Session, gate: Gate) -> None:
     p = people()
     me = threading.main_thread().ident
     assert me is not None
@@ -344,9 +274,7 @@ def test_an_interrupt_ends_the_wait_and_leaves_nothing_behind(
     assert p["g"].value_counts(epsilon=1) is not None
 
 
-def test_an_interrupt_in_the_scan_gives_the_lease_free(
-    running: dp.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_in_the_scan_frees_the_lease(running: dp.Session, monkeypatch: Any) -> None:
     p = people()
     with monkeypatch.context() as broken:
 
@@ -366,9 +294,8 @@ def nobody_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Claim, "__enter__", lambda claim: claim)
 
 
-def test_who_is_overtaken_shows_the_answer_of_the_other(
-    running: dp.Session, nobody_lives: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("nobody_lives")
+def test_an_overtaken_call_shows_the_other_answer(running: Any, monkeypatch: Any) -> None:
     p = people()
     gather, begun, go_on = PandasEngine.accumulate_rows, threading.Event(), threading.Event()
 
@@ -383,14 +310,12 @@ def test_who_is_overtaken_shows_the_answer_of_the_other(
         assert begun.wait(60)
         answer = p["a"].sum(epsilon="0.001")
         go_on.set()
-    assert got == [answer]
-    assert dp.record(got[0]).number == 2
+    assert (got, dp.record(got[0]).number) == ([answer], 2)
     assert [e.status for e in running.ledger.charges()] == ["charged", "released"]
 
 
-def test_who_is_overtaken_by_one_that_fails_says_charged_and_not_answered(
-    running: dp.Session, nobody_lives: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("nobody_lives")
+def test_an_overtaken_call_says_that_it_was_charged(running: Any, monkeypatch: Any) -> None:
     p = people()
     gather = PandasEngine.accumulate_rows
 
@@ -417,7 +342,7 @@ ASKS = """
     dp.session(store=file)
     df = pd.DataFrame({"a": range(100), "g": list("ab") * 50})
     p = dp.protect(df, name="people", version="1", domain={"g": ["a", "b"], "a": (0, 100)})
-    gather = PandasEngine.gather
+    gather = PandasEngine.accumulate_rows
 
     def held(*args, **more):
         print("scans", flush=True)
@@ -425,7 +350,7 @@ ASKS = """
             sys.stdin.readline()
         return gather(*args, **more)
 
-    PandasEngine.gather = held
+    PandasEngine.accumulate_rows = held
     print("ready", flush=True)
     sys.stdin.readline()
     print(repr(p["a"].sum(epsilon="0.01")), flush=True)
@@ -514,8 +439,8 @@ IS_TAKEN = """
 
 
 def is_taken_elsewhere(file: Path) -> str:
-    command = [sys.executable, "-c", textwrap.dedent(IS_TAKEN), str(file)]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    with Process(textwrap.dedent(IS_TAKEN), file) as other:
+        return other.first
 
 
 @linux
@@ -573,9 +498,8 @@ def test_a_lease_leaves_no_row_behind(file: Path) -> None:
     dp.session(store=file)
     people().count(epsilon="0.1")
     dp.reset()
-    db = sqlite3.connect(file)
+    db = SqliteStore(file)._connection()
     assert db.execute("SELECT count(*) FROM leases").fetchone() == (0,)
-    db.close()
 
 
 # --- forks of who is answering --------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """A ledger's file has one name and one log while somebody has it open, and locks that last."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -124,16 +122,13 @@ def test_links_to_files_and_folders_lead_to_the_same_name(file: Path, tmp_path: 
     for path in (tmp_path / "folder" / "a.ledger", tmp_path / "link.ledger"):
         assert dp.session(store=path) is running
         with kernel(path, "store.add([entry()], within)\nsay('charged')") as other:
-            assert other.first == "open"
-            assert other.says() == "charged"
+            assert (other.first, other.says()) == ("open", "charged")
         assert verified(path).is_sound
     assert running.spent == Fraction(2, 10)
     assert sorted(p.name for p in tmp_path.glob("*-wal")) == ["a.ledger-wal"]
 
 
-def test_a_folder_that_is_renamed_while_its_ledger_is_open_is_the_same_folder(
-    tmp_path: Path,
-) -> None:
+def test_a_folder_renamed_while_its_ledger_is_open_is_the_same_folder(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     SqliteStore(tmp_path / "old" / "a.ledger", TERMS).close()
     with kernel(tmp_path / "old" / "a.ledger") as other:
@@ -172,14 +167,12 @@ def test_reading_takes_no_lock_and_minds_no_names(file: Path, capsys: Any) -> No
     store.add([DRAFT], agreed)
     store.close()
     os.link(file, file.with_name("b.ledger"))
-    look = SqliteStore(file.with_name("b.ledger"), reading=True)
-    assert look.count() == 1
+    assert SqliteStore(file.with_name("b.ledger"), reading=True).count() == 1
     assert is_free(file) or sys.platform != "linux"
     for command in ("show", "verify"):
         assert __main__.main([command, str(file)]) == 0
     capsys.readouterr()
-    report = file.with_name("report.csv")
-    assert __main__.main(["export", str(file), str(report)]) == 0
+    assert __main__.main(["export", str(file), str(file.with_name("report.csv"))]) == 0
 
 
 # --- one descriptor -------------------------------------------------------------------------------
@@ -212,9 +205,7 @@ def test_the_lock_lasts_from_the_first_connection_to_the_last_of_any_thread(file
 
 
 @linux
-def test_the_descriptor_is_there_before_sqlite_opens_the_file(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_descriptor_is_there_before_sqlite_opens_the_file(file: Path, monkeypatch: Any) -> None:
     seen: list[bool] = []
     connect = connections._connection_to
 
@@ -236,8 +227,7 @@ def test_a_log_stays_though_this_process_opens_and_closes_the_file(file: Path) -
     file.read_bytes()
     SqliteStore(file)
     with kernel(file) as other:
-        assert other.first == "open"
-        assert other.told() == ""
+        assert (other.first, other.told()) == ("open", "")
     plain = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM events')"
     subprocess.run([sys.executable, "-c", plain, str(file)], check=True)
     store.add([DRAFT], agreed)
@@ -249,9 +239,7 @@ def test_a_log_stays_though_this_process_opens_and_closes_the_file(file: Path) -
 
 
 @linux
-def test_nothing_in_the_package_drops_the_locks_of_an_open_ledger(
-    file: Path, tmp_path: Path, capsys: Any
-) -> None:
+def test_nothing_in_the_package_drops_the_locks(file: Path, tmp_path: Path, capsys: Any) -> None:
     """Looking at a file, verifying it, exporting from it, opening it again."""
     dp.session(store=file)
     mine = own_locks(file)
@@ -266,8 +254,7 @@ def test_nothing_in_the_package_drops_the_locks_of_an_open_ledger(
     dp.ledger().export(tmp_path / "report.html")
     with pytest.raises(dp.StoreError, match="is the ledger itself"):
         dp.ledger().export(file.with_suffix(".csv").symlink_to(file) or file.with_suffix(".csv"))
-    second = SqliteStore(file)
-    second.close()
+    SqliteStore(file).close()
     assert own_locks(file) == mine
 
 
@@ -295,9 +282,7 @@ def test_a_ledger_that_another_program_has_locked_is_refused(file: Path) -> None
         assert other.first == "open"
 
 
-def test_without_such_locks_a_ledger_works_as_before(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_such_locks_a_ledger_works_as_before(file: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     store = SqliteStore(file)
     store.add([DRAFT], agreed)
@@ -370,8 +355,7 @@ def test_a_child_that_outlives_its_parent_loses_no_charge(file: Path) -> None:
         with kernel(file) as third:
             assert third.first == "open"
         assert other.told() == "charged 3"
-    store = SqliteStore(file)
-    assert store.count() == 3
+    assert SqliteStore(file).count() == 3
     assert verified(file).is_sound
 
 
@@ -393,8 +377,7 @@ def test_no_connection_is_carried_through_a_fork(file: Path) -> None:
         done.set()
     """
     with kernel(file, body) as other:
-        assert other.says() == "0 True"
-        assert other.says() == "again"
+        assert (other.says(), other.says()) == ("0 True", "again")
 
 
 def test_the_last_to_close_leaves_one_file(file: Path) -> None:
@@ -471,8 +454,7 @@ def test_the_map_is_not_cut_off_though_this_process_closes_it(file: Path) -> Non
     store, map_ = SqliteStore(file), file.with_name("a.ledger-shm")
     map_.read_bytes()
     assert ("OFDLCK", locks.MAPPED[0]) in own_locks(map_)
-    second = SqliteStore(file)
-    second.close()
+    SqliteStore(file).close()
     assert ("OFDLCK", locks.MAPPED[0]) in own_locks(map_)
     store.close()
     assert not map_.exists()
@@ -499,9 +481,7 @@ def test_who_only_reads_waits_for_who_writes(file: Path, monkeypatch: pytest.Mon
 
 
 @linux
-def test_a_fork_neither_ends_a_turn_nor_keeps_it(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fork_neither_ends_a_turn_nor_keeps_it(file: Path, monkeypatch: Any) -> None:
     body = """
         import signal
         def forked(spent):

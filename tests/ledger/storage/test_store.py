@@ -1,11 +1,8 @@
 """Where entries live: one contract for all stores, and what only a file has to stand."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os
-import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -19,7 +16,7 @@ from typing import Any
 import ledgers
 import pandas as pd
 import pytest
-from ledgers import PRELUDE, agreed, anew, limit
+from ledgers import PRELUDE, agreed, anew, change, disagreed, elsewhere, limit
 from refusals import refusal
 
 import dppandas as dp
@@ -38,8 +35,7 @@ def test_entries_are_numbered_and_given_back_as_they_were(store: Store) -> None:
     entries = store.add([DRAFT, other], agreed)
     assert [e.number for e in entries] == [1, 2]
     assert store.entries() == entries == [replace(DRAFT, number=1), replace(other, number=2)]
-    assert store.entries(last=1) == entries[1:]
-    assert store.entries(last=0) == []
+    assert (store.entries(last=1), store.entries(last=0)) == (entries[1:], [])
     assert store.count() == 2
 
 
@@ -56,26 +52,21 @@ def test_what_is_spent_is_exact_and_known_before_and_after(store: Store) -> None
     third = replace(DRAFT, loss=Loss(Epsilon(1, 3)))
     for _ in range(3):
         store.add([third], lambda before, after: seen.append((before, after)))
-    sums = [Loss(Epsilon(i, 3)) for i in range(4)]
-    assert seen == list(itertools.pairwise(sums))
+    assert seen == list(itertools.pairwise([Loss(Epsilon(i, 3)) for i in range(4)]))
     assert store.spending.total == Loss(Epsilon(1))
 
 
 def test_a_check_that_raises_leaves_all_as_it_was(store: Store) -> None:
     store.add([DRAFT], agreed)
 
-    def refuse(before: Loss, after: Loss) -> None:
-        raise ValueError("no")
-
-    refusal(lambda: store.add([DRAFT, DRAFT], refuse), "no", ValueError)
+    refusal(lambda: store.add([DRAFT, DRAFT], disagreed), "no", ValueError)
     count, spending = store.counted()
     assert (count, spending.total) == (store.count(), store.spending.total) == (1, DRAFT.loss)
     assert [e.number for e in store.add([DRAFT], agreed)] == [2]
 
 
 def test_parts_are_charged_once(store: Store) -> None:
-    man = replace(DRAFT, path=(Part("sex", "m", 1),))
-    store.add([DRAFT, man], agreed)
+    store.add([DRAFT, replace(DRAFT, path=(Part("sex", "m", 1),))], agreed)
     assert store.spending.total == DRAFT.loss
 
 
@@ -86,27 +77,18 @@ def test_an_outcome_is_noted_and_an_answer_kept_for_its_key(store: Store) -> Non
     assert store.settle(third.number, "released", [5]) == 0
     assert store.settle(first.number, "failed") == 0
     assert [e.status for e in store.entries()] == ["failed", "released", "released"]
-    answer = store.stored("k", 1)
-    assert answer is not None
+    answer: Any = store.stored("k", 1)
     assert (answer.entry.number, list(answer.noisy), answer.draw) == (2, [3, -4], 1)
-    assert store.stored("k", 2) is None
-    assert store.stored("", 1) is None
-    assert store.stored("k", 0) is None
+    assert store.stored("k", 2) is store.stored("", 1) is store.stored("k", 0) is None
 
 
 def test_whole_numbers_of_any_size_and_labels_of_any_kind_are_kept(store: Store) -> None:
     noisy = [
-        2**70,
-        -(2**53),
-        0,
-        ("a", (3,)),
-        (1.5, (2,)),
-        (pd.Timestamp("2020-01-01", tz="UTC"), (1,)),
-    ]
+        2**70, -(2**53), 0, ("a", (3,)), (1.5, (2,)), (pd.Timestamp("2020-01-01", tz="UTC"), (1,)),
+    ]  # fmt: skip
     (entry,) = store.add([DRAFT], agreed)
     store.settle(entry.number, "released", noisy)
-    answer = store.stored("k", 1)
-    assert answer is not None
+    answer: Any = store.stored("k", 1)
     assert list(answer.noisy) == noisy
 
 
@@ -213,19 +195,14 @@ def test_a_running_session_is_gone_on_with_where_its_ledger_is_kept(tmp_path: Pa
 
 def bad_paths(tmp_path: Path) -> list[tuple[object, str]]:
     (tmp_path / "text.ledger").write_text("not a database at all\n" * 100)
-    other = sqlite3.connect(tmp_path / "other.db")
-    other.execute("CREATE TABLE t (x)")
-    other.close()
+    change(tmp_path / "other.db", "CREATE TABLE t (x)")
     return [
-        (tmp_path, "is a folder"),
-        ("/dev/null", "is no regular file"),
+        (tmp_path, "is a folder"), ("/dev/null", "is no regular file"),
         (tmp_path / "none" / "a.ledger", "there is no folder"),
         (tmp_path / "text.ledger", "damaged, or no ledger"),
-        (tmp_path / "other.db", "no ledger of dppandas"),
-        (3, "must be the path of a file"),
-        ("", "must be the path of a file"),
-        (True, "must be the path of a file"),
-    ]
+        (tmp_path / "other.db", "no ledger of dppandas"), (3, "must be the path of a file"),
+        ("", "must be the path of a file"), (True, "must be the path of a file"),
+    ]  # fmt: skip
 
 
 def test_a_path_that_holds_no_ledger_is_refused(tmp_path: Path) -> None:
@@ -244,25 +221,18 @@ def test_a_new_ledger_needs_a_budget(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def corrupt(file: Path) -> None:
-    whole = bytearray(file.read_bytes())
-    whole[4096:] = os.urandom(len(whole) - 4096)
-    file.write_bytes(whole)
-
-
 def test_a_damaged_file_is_told_and_nothing_is_released(tmp_path: Path) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     people().count(epsilon=0.5)
     dp.reset()
-    corrupt(tmp_path / "a.ledger")
+    whole = (tmp_path / "a.ledger").read_bytes()
+    (tmp_path / "a.ledger").write_bytes(whole[:4096] + os.urandom(len(whole) - 4096))
     refusal(lambda: dp.session(epsilon=1, store=tmp_path / "a.ledger"), "damaged", dp.StoreError)
 
 
 def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "a.ledger", TERMS).close()
-    db = sqlite3.connect(tmp_path / "a.ledger")
-    db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
-    db.close()
+    change(tmp_path / "a.ledger", f"PRAGMA user_version = {schema.VERSION + 1}")
     refusal(lambda: SqliteStore(tmp_path / "a.ledger", TERMS), "newer dppandas", dp.StoreError)
 
 
@@ -272,19 +242,13 @@ def test_a_file_of_schema_1_is_brought_up_to_date(tmp_path: Path) -> None:
     store.add([DRAFT, replace(DRAFT, path=()), replace(DRAFT, source="others")], agreed)
     spending, entries = store.spending, store.entries()
     store.close()
-    db = sqlite3.connect(file)
-    db.execute("DROP TABLE spending")
-    db.execute("DROP TABLE leases")
-    db.execute("PRAGMA user_version = 1")
-    db.close()
+    change(file, "DROP TABLE spending", "DROP TABLE leases", "PRAGMA user_version = 1")
     again = SqliteStore(file, TERMS)
     assert (again.spending.losses, again.entries()) == (spending.losses, entries)
     assert again.terms == TERMS
 
 
-def test_a_file_that_can_only_be_read_still_replays_and_charges_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_file_replays_and_charges_nothing(tmp_path: Path, monkeypatch: Any) -> None:
     file = tmp_path / "a.ledger"
     dp.session(epsilon=1, store=file)
     answer = people().count(epsilon=0.5)
@@ -300,9 +264,7 @@ def test_a_file_that_can_only_be_read_still_replays_and_charges_nothing(
     assert file.read_bytes() == before
 
 
-def test_a_full_disk_releases_nothing_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_releases_nothing_and_loses_nothing(tmp_path: Path, monkeypatch: Any) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     frame = people()
     frame.count(epsilon=0.25)
@@ -326,7 +288,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(
 
 
 def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_asks_for_it_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Any
 ) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     frame = people()
@@ -365,19 +327,13 @@ WORK = """
 """
 
 
-def script(body: str) -> str:
-    return "".join(map(textwrap.dedent, (PRELUDE, WORK, body)))
+def run(body: str, file: Path) -> subprocess.Popen[str]:
+    code = "".join(map(textwrap.dedent, (PRELUDE, WORK, body)))
+    command = [sys.executable, "-c", code, str(file)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def run(body: str, file: Path, *more: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", script(body), str(file), *more], stdout=subprocess.PIPE, text=True
-    )
-
-
-def test_no_acknowledged_charge_is_lost_when_processes_are_killed_at_any_moment(
-    tmp_path: Path,
-) -> None:
+def test_no_acknowledged_charge_is_lost_when_processes_are_killed(tmp_path: Path) -> None:
     """200 children, forked after the import, each killed while it charges."""
     file = tmp_path / "a.ledger"
     SqliteStore(file, limit(10**6)).close()
@@ -398,14 +354,10 @@ def test_no_acknowledged_charge_is_lost_when_processes_are_killed_at_any_moment(
             time.sleep(random.random() * 0.01)
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-            while True:
-                more = os.read(reader, 65536)
-                if not more:
-                    break
+            while more := os.read(reader, 65536):
                 first += more
             os.close(reader)
-            whole = first[: first.rfind(b"\\n") + 1]
-            sys.stdout.write(whole.decode())
+            sys.stdout.write(first[: first.rfind(b"\\n") + 1].decode())
         """,
         file,
     )
@@ -435,8 +387,7 @@ def test_eight_processes_are_granted_exactly_what_is_affordable(tmp_path: Path) 
             print(granted)
     """
     running = [run(body, file) for _ in range(8)]
-    granted = [int(each.communicate(timeout=120)[0]) for each in running]
-    assert sum(granted) == 100
+    assert sum([int(each.communicate(timeout=120)[0]) for each in running]) == 100
     assert SqliteStore(file).spending.total == Loss(Epsilon(1))
 
 
@@ -487,8 +438,8 @@ def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
 
 def test_two_kernels_may_open_a_new_file_at_once(tmp_path: Path) -> None:
     body = """
-        from dppandas.privacy.accounting.measures import Terms
-        store = SqliteStore(sys.argv[1], limit(1))
+        from dppandas.privacy.accounting.measures import PrivacyBudget
+        store = SqliteStore(sys.argv[1], PrivacyBudget(limit=Loss(Epsilon(1))))
         Ledger(store.terms, store).charge(entry())
     """
     running = [run(body, tmp_path / "a.ledger") for _ in range(6)]
@@ -508,18 +459,7 @@ def test_a_file_that_is_gone_is_charged_no_more(tmp_path: Path, how: str) -> Non
         SqliteStore(file, limit(2)).close()
     with pytest.raises(dp.StoreError, match="removed or replaced while it was open"):
         frame.count(epsilon=1, fresh=True)
-    told: list[str] = []
-
-    def elsewhere() -> None:
-        try:
-            frame.count(epsilon=1, fresh=True)
-        except dp.StoreError as error:
-            told.append(str(error))
-
-    thread = threading.Thread(target=elsewhere)
-    thread.start()
-    thread.join()
-    assert len(told) == 1
+    assert isinstance(elsewhere(lambda: frame.count(epsilon=1, fresh=True)), dp.StoreError)
     dp.reset()
     if how == "replaced":
         assert SqliteStore(file).count() == 0

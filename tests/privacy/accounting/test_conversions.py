@@ -1,7 +1,5 @@
 """Conversions between privacy losses: by their definitions, by oracles, rounded safely."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from decimal import Decimal
@@ -293,8 +291,7 @@ EPSILON_GRID = [Fraction(1, 10), Fraction(1), Fraction(10), Fraction(20)]
 @pytest.mark.parametrize("shift", [1, 2, 7])
 def test_delta_of_gaussian_is_exact(sigma2: Fraction, shift: int, epsilon: Fraction) -> None:
     found = normal.delta_of_gaussian(sigma2, shift**2, epsilon, one_dimensional=True)
-    exact = exact_delta(sigma2, shift, epsilon)
-    assert float(found) == pytest.approx(exact, rel=1e-9)
+    assert float(found) == pytest.approx(exact_delta(sigma2, shift, epsilon), rel=1e-9)
     # smaller shifts lose less, and ρ is never too small
     assert found >= normal.delta_of_gaussian(
         sigma2, (shift - 1) ** 2, epsilon, one_dimensional=True

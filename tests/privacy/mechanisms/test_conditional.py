@@ -1,7 +1,5 @@
 """Labels told under a δ: each interval holds given that its label is told, by exact law."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
@@ -41,8 +39,7 @@ def coverage(passed: ThresholdedNoise, confidence: float, rows: int) -> npt.NDAr
     for true in range(1, rows + 1):
         far = np.abs(told - true)
         weights = np.exp(-(far - far.min()) / scale)
-        holds = (low <= true) & (true <= high)
-        found.append(weights[holds].sum() / weights.sum())
+        found.append(weights[((low <= true) & (true <= high))].sum() / weights.sum())
     return np.array(found)
 
 
@@ -54,14 +51,11 @@ CASES = [
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "rows"), CASES)
-def test_an_interval_holds_given_that_the_label_is_told(
-    epsilon: str, delta: str, rows: int
-) -> None:
+def test_intervals_hold_given_that_the_label_is_told(epsilon: str, delta: str, rows: int) -> None:
     """For every true count from 1 to 3T."""
     passed = law(epsilon, delta, rows)
     for confidence in (0.95, 0.5, 0.999):
-        found = coverage(passed, confidence, 3 * passed.least)
-        assert found.min() >= confidence - 1e-12
+        assert coverage(passed, confidence, 3 * passed.least).min() >= confidence - 1e-12
 
 
 def test_the_noise_alone_would_hold_for_none_of_the_labels_that_it_lifts() -> None:
@@ -150,9 +144,7 @@ def test_no_error_is_larger_than_what_is_said_before(
 
 
 @pytest.mark.parametrize("max_rows", [1, 3])
-def test_labels_that_noise_lifts_are_in_their_intervals(
-    max_rows: int, frozen: Callable[[int], None]
-) -> None:
+def test_labels_that_noise_lifts_are_in_their_intervals(max_rows: int, frozen: Any) -> None:
     """Labels of 8 people are told where the noise is T - 8 or more: none of N̂ ± w held then."""
     dp.session(epsilon=100, delta=0.01)
     df = pd.DataFrame({"who": range(24), "x": ["a", "b", "c"] * 8})

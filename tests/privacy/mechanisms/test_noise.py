@@ -1,7 +1,5 @@
 """Noise: calibration, exact losses, one draw an entry, and widths that hold by the exact law."""
 
-from __future__ import annotations
-
 import decimal
 import itertools
 import math
@@ -24,10 +22,7 @@ EPSILONS = st.fractions(Fraction(1, 2**20), 64, max_denominator=2**21)
 SENSITIVITIES = st.integers(1, 2**80)
 
 #: Each noise, and what it loses for a sensitivity of 0.
-LOSSLESS = [
-    (DiscreteLaplace, DiscreteLaplace.loss),
-    (DiscreteGaussian, DiscreteGaussian.rho),
-]
+LOSSLESS = [(DiscreteLaplace, DiscreteLaplace.loss), (DiscreteGaussian, DiscreteGaussian.rho)]
 
 
 @pytest.mark.parametrize(("kind", "loss"), LOSSLESS)
@@ -164,8 +159,7 @@ def smallest_gaussian_width(sigma2: Fraction, confidence: float, entries: int) -
     """Counts up from 0 until P[|Z| ≤ w]^entries ≥ confidence, with 60 digits."""
     with decimal.localcontext(decimal.Context(prec=60)):
         h = Decimal(sigma2.denominator) / (2 * Decimal(sigma2.numerator))
-        reach = math.ceil(20 * math.sqrt(sigma2)) + 20
-        weights = [(-z * z * h).exp() for z in range(reach)]
+        weights = [(-z * z * h).exp() for z in range(math.ceil(20 * math.sqrt(sigma2)) + 20)]
         total, inside, w = 2 * sum(weights) - 1, weights[0], 0
         while (inside / total) ** entries < Decimal(confidence):
             w += 1

@@ -1,7 +1,5 @@
 """One quantile of many cells at once: the same law as one by one, to the last bit."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -53,8 +51,7 @@ def first_beyond(word: int, weights: Sequence[int]) -> set[int]:
     totals, whole = list(itertools.accumulate(weights)), sum(weights)
     ends = (Fraction(word, 2**64) * whole, Fraction(word + 1, 2**64) * whole)
     least = sum(total <= ends[0] for total in totals)
-    most = sum(total < ends[1] for total in totals)
-    return set(range(least, most + 1))
+    return set(range(least, sum(total < ends[1] for total in totals) + 1))
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -1,7 +1,5 @@
 """Quantiles: losses and laws by brute force, reading in passes, shapes, units, accuracy."""
 
-from __future__ import annotations
-
 import decimal
 import itertools
 import math
@@ -69,9 +67,7 @@ def loss_by_definition(rows: Sequence[int], q: Fraction, c: int) -> Fraction:
 
 
 @pytest.mark.parametrize("q", SHARES)
-def test_losses_are_those_of_the_definition_and_move_by_at_most_the_sensitivity(
-    q: Fraction,
-) -> None:
+def test_losses_are_as_defined_and_move_by_at_most_the_sensitivity(q: Fraction) -> None:
     """All tables of up to 4 rows on 5 points, ties and all, and all their neighbours."""
     points, most = range(5), max(q.numerator, q.denominator - q.numerator)
     largest = 0
@@ -110,11 +106,8 @@ def exactly(monkeypatch: pytest.MonkeyPatch, sample: Callable[[], Any]) -> dict[
             outcome = sample()
         except Enumerated:
             (weights,) = asked
-            waiting += [
-                ([*script, i], chance * Fraction(w, sum(weights)))
-                for i, w in enumerate(weights)
-                if w
-            ]
+            chances = [chance * Fraction(w, sum(weights)) for w in weights]
+            waiting += [([*script, i], each) for i, each in enumerate(chances) if each]
         else:
             found[outcome] = found.get(outcome, Fraction(0)) + chance
     return found
@@ -122,10 +115,8 @@ def exactly(monkeypatch: pytest.MonkeyPatch, sample: Callable[[], Any]) -> dict[
 
 def em(table: Sequence[Fraction], rate: Fraction) -> list[Decimal]:
     with decimal.localcontext(decimal.Context(60)):
-        parts = [
-            (-Decimal(rate.numerator * x.numerator) / (rate.denominator * x.denominator)).exp()
-            for x in table
-        ]
+        losses = [rate * x for x in table]
+        parts = [(-Decimal(x.numerator) / x.denominator).exp() for x in losses]
         return [part / sum(parts) for part in parts]
 
 
@@ -136,9 +127,7 @@ def assert_close(one: Fraction, other: Decimal) -> None:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(5)])
 @pytest.mark.parametrize("q", SHARES)
 @pytest.mark.parametrize("rows", [[], [3], [0, 0, 6], [1, 1, 1, 2, 5, 5], [6] * 9])
-def test_a_single_quantile_is_chosen_by_the_exact_exponential_mechanism(
-    monkeypatch: pytest.MonkeyPatch, rows: list[int], q: Fraction, epsilon: Fraction
-) -> None:
+def test_one_quantile_is_chosen_exactly(monkeypatch: Any, rows: Any, q: Any, epsilon: Any) -> None:
     mechanism = law(epsilon, [q], top=6)
     found = exactly(monkeypatch, lambda: mechanism.release([[ranks(rows)]])[0])
     cap = mechanism.window(0)
@@ -152,18 +141,14 @@ def test_a_single_quantile_is_chosen_by_the_exact_exponential_mechanism(
 @pytest.mark.parametrize(
     "shares", [(Fraction(1, 4), Fraction(3, 4)), (Fraction(0), Fraction(1, 2), Fraction(4, 5))]
 )
-def test_several_are_chosen_each_by_the_exact_mechanism_on_its_own_part(
-    monkeypatch: pytest.MonkeyPatch, rows: list[int], shares: tuple[Fraction, ...]
-) -> None:
+def test_each_of_several_is_chosen_exactly(monkeypatch: Any, rows: Any, shares: Any) -> None:
     """All outcomes of the recursion on 4 points of 8 parts, against the definition in parts."""
     monkeypatch.setattr(quantiles, "PARTS", 8)
     top, parts, mechanism = 3, 8, law(Fraction(2), shares, 3)
     found = exactly(monkeypatch, lambda: tuple(mechanism.release([[ranks(rows)]])))
     spread = sorted(x * parts + i for x in rows for i in range(parts))  # a row has 8 parts
 
-    def outcomes(
-        nodes: Sequence[Any], cuts: dict[Any, int], points: dict[int, int]
-    ) -> Iterator[Any]:
+    def outcomes(nodes: Any, cuts: dict[Any, int], points: dict[int, int]) -> Iterator[Any]:
         if not nodes:
             yield tuple(points[i] for i in range(len(shares))), Decimal(1)
             return
@@ -182,9 +167,8 @@ def test_several_are_chosen_each_by_the_exact_mechanism_on_its_own_part(
         rate = mechanism._rate(node) * node.share.denominator
         for s, chance in zip(slots, em(table, rate), strict=True):
             cut = min(max(s * width + 1, low), high)
-            for outcome, rest in outcomes(
-                nodes[1:], {**cuts, node.at: cut}, {**points, node.at: s * width // parts}
-            ):
+            point = {**points, node.at: s * width // parts}
+            for outcome, rest in outcomes(nodes[1:], {**cuts, node.at: cut}, point):
                 yield outcome, chance * rest
 
     expected: dict[Any, Decimal] = {}
@@ -196,20 +180,12 @@ def test_several_are_chosen_each_by_the_exact_mechanism_on_its_own_part(
         assert list(outcome) == sorted(outcome)
 
 
-@pytest.mark.parametrize(
-    "shares",
-    [
-        (Fraction(1, 2),),
-        (Fraction(0),),
-        (Fraction(1, 4), Fraction(3, 4)),
-        (Fraction(0), Fraction(1, 2), Fraction(1)),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("shares", [
+    (Fraction(1, 2),), (Fraction(0),), (Fraction(1, 4), Fraction(3, 4)),
+    (Fraction(0), Fraction(1, 2), Fraction(1)),
+], ids=str)  # fmt: skip
 @pytest.mark.parametrize("size", [1, 2])
-def test_no_neighbour_tells_more_than_epsilon(
-    monkeypatch: pytest.MonkeyPatch, shares: tuple[Fraction, ...], size: int
-) -> None:
+def test_no_neighbour_tells_more_than_epsilon(monkeypatch: Any, shares: Any, size: int) -> None:
     """Exact laws on all tables of up to 3 rows on 4 points, with units of 1 or 2 rows: the largest
     log-ratio is at most ε. Units of 2 rows lie on both sides of splits."""
     monkeypatch.setattr(quantiles, "PARTS", 4)
@@ -229,8 +205,7 @@ def test_no_neighbour_tells_more_than_epsilon(
             for unit in itertools.combinations_with_replacement(points, size):
                 one, other = of(rows), of([*rows, *unit])
                 assert set(one) == set(other)
-                ratios = [abs(math.log(one[x] / other[x])) for x in one]
-                worst = max(worst, *ratios)
+                worst = max(worst, *[abs(math.log(one[x] / other[x])) for x in one])
     assert worst <= epsilon
     assert worst > 0.2 * epsilon  # what is spent is used
 
@@ -242,9 +217,8 @@ def test_what_a_unit_moves_on_all_parts_of_a_level_is_no_more_than_its_rows(seed
     rng, parts, top = random.Random(seed), 8, 6
     rows = [rng.randint(0, top) for _ in range(rng.randint(0, 9))]
     unit = [rng.randint(0, top) for _ in range(rng.randint(1, 4))]
-    cuts = sorted(
-        {0, (top + 1) * parts, *(2 * rng.randrange((top + 1) * parts // 2) + 1 for _ in range(3))}
-    )
+    end = (top + 1) * parts
+    cuts = sorted({0, end, *(2 * rng.randrange(end // 2) + 1 for _ in range(3))})
     moved = Fraction(0)
     for low, high in itertools.pairwise(cuts):
         share = Fraction(rng.randint(0, 6), 6)
@@ -337,9 +311,7 @@ HARD: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("few", [0, 2**18])
 @pytest.mark.parametrize("name", HARD)
-def test_windows_hold_all_that_is_not_capped(
-    name: str, few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_windows_hold_all_that_is_not_capped(name: str, few: int, monkeypatch: Any) -> None:
     """Capped losses from a window are those from all ranks, at every point where either changes;
     with bins refined to points, or sorted early."""
     monkeypatch.setattr("dppandas.statistics.quantiles.FEW", few)
@@ -494,8 +466,7 @@ def test_broken_shares_are_refused(q: Any) -> None:
 
 
 def test_shares_come_in_any_order_and_more_than_once() -> None:
-    column = pd.Series(np.arange(1000.0))
-    found = column.dp.quantile([0.9, 0.1, 0.9], bounds=(0, 1000), epsilon=5)
+    found = pd.Series(np.arange(1000.0)).dp.quantile([0.9, 0.1, 0.9], bounds=(0, 1000), epsilon=5)
     assert found.index.tolist() == [0.9, 0.1, 0.9]
     assert found.iloc[0] == found.iloc[2] > found.iloc[1]
 
@@ -517,9 +488,7 @@ def test_a_quantile_can_not_be_noised_and_no_label_selected_from_several() -> No
     "shares", [(Fraction(1, 3),), (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))]
 )
 @pytest.mark.parametrize("rows", [1, 5])
-def test_what_is_asked_is_what_is_charged(
-    columns: int, shares: tuple[Fraction, ...], rows: int
-) -> None:
+def test_what_is_asked_is_what_is_charged(columns: int, shares: Any, rows: int) -> None:
     bounds = (Bounds(0.0, 1.0),) * columns
     statistic = Quantiles(Cells(), Layout(integer=False), (Column("x"),) * columns, bounds, shares)
     moved, levels = statistic.sensitivity(rows), 1 + max(n.level for n in plan(shares))
@@ -588,8 +557,7 @@ def test_a_median_is_as_near_as_published() -> None:
 
 def test_a_step_keeps_answers_on_its_grid_and_near() -> None:
     # 944 whole years of age: on the fine grid most points lie between two of them
-    rng = np.random.default_rng(0)
-    ages = pd.Series(rng.integers(18, 92, 944), name="age")
+    ages = pd.Series(np.random.default_rng(0).integers(18, 92, 944), name="age")
     shares = [i / 10 for i in range(1, 10)]
     fine, coarse = [], []
     for _ in range(60):

@@ -34,19 +34,15 @@ def column(n: int = 100) -> pd.Series[float]:
 # --- what is stated -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("shares", "with_rows", "without"), [(QUARTILES, 80, 93), (DECILES, 361, 513)]
-)
-def test_several_quantiles_state_errors_near_the_best_that_is_proven(
-    shares: tuple[Fraction, ...], with_rows: int, without: int
-) -> None:
+@pytest.mark.parametrize(("shares", "known", "free"), [(QUARTILES, 80, 93), (DECILES, 361, 513)])
+def test_several_quantiles_state_errors_near_the_best(shares: Any, known: int, free: int) -> None:
     dp.session(epsilon=5)
     asked = column().dp.quantile([float(q) for q in shares], bounds=(0, 1024))
-    assert asked.expected_error(epsilon=1, expected_rows=10_000) <= with_rows
-    assert asked.expected_error(epsilon=1) <= without
+    assert asked.expected_error(epsilon=1, expected_rows=10_000) <= known
+    assert asked.expected_error(epsilon=1) <= free
     record = dp.record(asked.release(epsilon=1))
-    assert record.error(expected_rows=10_000).max() <= with_rows
-    assert record.error().max() <= without
+    assert record.error(expected_rows=10_000).max() <= known
+    assert record.error().max() <= free
 
 
 def test_within_asks_for_less_where_rows_are_known() -> None:
@@ -135,8 +131,7 @@ def test_the_tail_of_each_choice_is_as_proven(share: Fraction) -> None:
                 per = parts * share.denominator
                 found = [(x / per, w) for x, w in chances(slots, rate / per)]
                 whole = sum(w for _, w in found)
-                near = max(1 / 3, rate * size)
-                odds = 3 * (1 if is_leaf else min(parts / 2, near))
+                odds = 3 * (1 if is_leaf else min(parts / 2, max(1 / 3, rate * size)))
                 for s in {x for x, _ in found if x}:
                     beyond = sum(w for x, w in found if x >= s - 1e-12) / whole
                     assert beyond <= odds * math.exp(-rate * s) * (1 + 1e-12)
@@ -163,28 +158,18 @@ def test_tails_of_weighted_sums_are_bounded(seed: int) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(4), Fraction(12)])
-@pytest.mark.parametrize(
-    "shares",
-    [
-        (Fraction(1, 4), Fraction(3, 4)),
-        (Fraction(0), Fraction(1, 2), Fraction(4, 5)),
-        (Fraction(1, 3), Fraction(1, 2), Fraction(1)),
-    ],
-    ids=str,
-)
-def test_all_errors_hold_together_as_often_as_stated(
-    monkeypatch: pytest.MonkeyPatch, shares: tuple[Fraction, ...], epsilon: Fraction
-) -> None:
+@pytest.mark.parametrize("shares", [
+    (Fraction(1, 4), Fraction(3, 4)),
+    (Fraction(0), Fraction(1, 2), Fraction(4, 5)),
+    (Fraction(1, 3), Fraction(1, 2), Fraction(1)),
+], ids=str)  # fmt: skip
+def test_all_errors_hold_together(monkeypatch: Any, shares: Any, epsilon: Fraction) -> None:
     """By the exact law of the whole recursion, over tables with ties on 4 points of 8 parts."""
     monkeypatch.setattr(quantiles, "PARTS", 8)
     mechanism, tight = law(epsilon, shares, 3), False
     tables = [
-        (1, 1, 1, 1),
-        (0, 1, 1, 3, 3, 3, 3),
-        (0, 0, 3, 3),
-        (0,) * 6 + (3,) * 6,
-        (2,) * 9 + (3,),
-    ]
+        (1, 1, 1, 1), (0, 1, 1, 3, 3, 3, 3), (0, 0, 3, 3), (0,) * 6 + (3,) * 6, (2,) * 9 + (3,),
+    ]  # fmt: skip
     for rows in tables:
         found = exactly(monkeypatch, lambda rows=rows: tuple(mechanism.release([[ranks(rows)]])))
         offs = {
@@ -220,9 +205,7 @@ def test_the_odds_of_aims_are_those_of_choices() -> None:
 
 
 @pytest.mark.parametrize("shares", [QUARTILES, DECILES, (Fraction(0), *QUARTILES, Fraction(1))])
-def test_errors_are_those_of_neighbours_in_shares_and_of_the_choice(
-    shares: tuple[Fraction, ...],
-) -> None:
+def test_errors_are_those_of_neighbours_in_shares_and_of_the_choice(shares: Any) -> None:
     """With every exponential variable at some value, by the recursion of the proof."""
     mechanism = law(Fraction(1), shares, TOP)
     tails = rank_errors._tails(mechanism._aims(TOP), 10_000)
@@ -262,8 +245,7 @@ def test_errors_of_groups_and_columns_follow_the_order_of_the_answers() -> None:
 
 
 def test_fewer_rows_never_state_more() -> None:
-    mechanism = law(Fraction(1), DECILES, TOP)
-    aims = mechanism._aims(TOP)
+    aims = law(Fraction(1), DECILES, TOP)._aims(TOP)
     assert [node.at for node in plan(DECILES)] == [aim.at for aim in aims]
     largest = [
         max(joint_errors(aims, 0.05, rows)) for rows in (1, 100, 10**4, 10**6, 2.0**30, None)
@@ -289,8 +271,7 @@ def by_rank(values: Any, bounds: tuple[float, float]) -> npt.NDArray[np.float64]
     grid = Grid.anchored(Bounds(*bounds))
     points = np.array(values, dtype=float)
     grid.integers(points, out=points)
-    edges = np.concatenate([[grid.high + 1], np.sort(points)[::-1], [0]])
-    return -np.diff(edges)
+    return -np.diff(np.concatenate([[grid.high + 1], np.sort(points)[::-1], [0]]))
 
 
 def median_rank(measure: npt.NDArray[np.float64], losses: npt.NDArray[np.float64]) -> int:
@@ -302,8 +283,7 @@ def median_rank(measure: npt.NDArray[np.float64], losses: npt.NDArray[np.float64
 def test_the_largest_is_at_most_a_rank_further_in_than_by_the_plain_mechanism(n: int) -> None:
     """The medians of how many values lie above the answer, by exact laws: ours from the slots
     that are drawn from, the plain one's by definition, exp(-ε/2 · rank)."""
-    rng = np.random.default_rng(n)
-    for values, bounds in tables(n, rng):
+    for values, bounds in tables(n, np.random.default_rng(n)):
         measure = by_rank(values, bounds)
         top = int(measure.sum()) - 1
         points, counts = np.unique(
@@ -323,8 +303,7 @@ def test_the_largest_is_at_most_a_rank_further_in_than_by_the_plain_mechanism(n:
             ours = median_rank(mine, np.zeros(n + 1))
             plain = median_rank(measure, epsilon / 2 * np.arange(n + 1))
             assert ours <= plain + 1, (bounds, epsilon)
-            expected = np.maximum(0, np.arange(n + 1) - 1) * epsilon
-            assert ours == median_rank(measure, expected)
+            assert ours == median_rank(measure, np.maximum(0, np.arange(n + 1) - 1) * epsilon)
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -362,5 +341,4 @@ def test_extremes_of_tables_in_bounds_they_fill_come_near(which: str) -> None:
     dp.session(epsilon=10)
     with pytest.warns(UserWarning, match="near it"):
         told = [getattr(values.dp, which)(bounds=(0, 60), epsilon="0.1") for _ in range(60)]
-    beyond = [(values < x if which == "min" else values > x).sum() for x in told]
-    assert np.median(beyond) <= 30
+    assert np.median([(values < x if which == "min" else values > x).sum() for x in told]) <= 30

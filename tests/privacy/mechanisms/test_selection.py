@@ -1,7 +1,5 @@
 """Selections: exact losses, privacy by enumeration of the exact laws, peeling, and gaps."""
 
-from __future__ import annotations
-
 import decimal
 import itertools
 import math
@@ -89,8 +87,7 @@ EPSILON = Fraction(9, 10)
 def test_monotone_selection_is_private_and_tight(sensitivity: int) -> None:
     """Adding a unit raises some scores by up to Δ and lowers none: ties, winners, everything."""
     mechanism = PermuteAndFlip.calibrate(sensitivity, EPSILON, monotone=True)
-    changes = tuple(range(sensitivity + 1))
-    worst = worst_loss(mechanism, neighbours(4, 3, changes))
+    worst = worst_loss(mechanism, neighbours(4, 3, tuple(range(sensitivity + 1))))
     assert float(EPSILON) * 0.999 <= worst <= float(EPSILON) * (1 + 1e-9)
 
 
@@ -104,9 +101,7 @@ def test_other_selection_needs_the_coefficient_2() -> None:
     assert worst_loss(careless, neighbours(3, 3, changes)) > float(EPSILON) * 1.9
 
 
-def peeled(
-    mechanism: PermuteAndFlip, scores: Scores, monkeypatch: pytest.MonkeyPatch
-) -> dict[tuple[int, ...], float]:
+def peeled(mechanism: PermuteAndFlip, scores: Scores, monkeypatch: Any) -> dict[Scores, float]:
     """The law of all rounds, through `release`, each round scripted."""
     law: dict[tuple[int, ...], float] = {}
     for picks in itertools.product(*(range(len(scores) - k) for k in range(mechanism.rounds))):
@@ -198,9 +193,7 @@ def test_selection_weights_have_the_law() -> None:
 @pytest.mark.parametrize("monotone", [True, False])
 @pytest.mark.parametrize("sensitivity", [1, 2])
 @pytest.mark.parametrize("epsilon", [Fraction(9, 10), Fraction(1, 2**20), Fraction(60)])
-def test_exponential_selection_is_private_and_tight(
-    monotone: bool, sensitivity: int, epsilon: Fraction
-) -> None:
+def test_exponential_is_private_and_tight(monotone: bool, sensitivity: int, epsilon: Any) -> None:
     """All pairs of neighbouring scores of a tiny domain, ties included, by the integer weights.
 
     The log-ratios of one pair span at most ε: that is pure ε, and ε²/8 in ρ.

@@ -1,7 +1,5 @@
 """Discrete Gaussian noise is drawn by the exact law, scalar by scalar and vector by vector."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -29,9 +27,7 @@ def gaussian_pmf(sigma2: Fraction) -> dict[int, Fraction]:
 
 
 @pytest.mark.parametrize("sigma2", [Fraction(1, 3), Fraction(1), Fraction(5, 2), Fraction(30)])
-def test_scalar_discrete_gaussian_is_exact(
-    sigma2: Fraction, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scalar_discrete_gaussian_is_exact(sigma2: Fraction, monkeypatch: Any) -> None:
     """With the discrete Laplace proposal and the coin, proven in test_samplers, as one choice each.
 
     What a round accepts has the law: P[z] / P[0] = exp(-z²/(2σ²)).
@@ -46,8 +42,7 @@ def test_scalar_discrete_gaussian_is_exact(
             raise Again
         asked.add(scale)
         a = exp(1 / scale)
-        chances = [(1 - a) / (1 + a) * a ** abs(z) for z in window]
-        return window[bits.choose(chances)]
+        return window[bits.choose([(1 - a) / (1 + a) * a ** abs(z) for z in window])]
 
     def coin(gamma: Fraction, bits: Script) -> bool:
         return gamma == 0 or bits.choose([exp(gamma), 1 - exp(gamma)]) == 0
@@ -102,8 +97,7 @@ CASES = [
 @pytest.mark.parametrize(("sigma2", "z"), CASES, ids=str)
 def test_coins_are_exact_at_the_edge_of_float_certainty(sigma2: Fraction, z: int) -> None:
     t = math.isqrt(math.floor(sigma2)) + 1
-    gamma = (abs(z) - sigma2 / t) ** 2 / (2 * sigma2)
-    low, high = exp_interval(gamma)
+    low, high = exp_interval((abs(z) - sigma2 / t) ** 2 / (2 * sigma2))
     floor, second = math.floor(low * 2**64), math.floor(low * 2**128) & TOP
     assert math.floor(high * 2**128) & TOP == second
     assert kept(z, sigma2, [floor, second - 1]) == (True, 2)

@@ -4,8 +4,6 @@ Most tests here are not statistical: they enumerate what a sampler decides over 
 of bits, or stand on the boundaries where float64 stops being sure.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import multiprocessing
@@ -17,19 +15,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import exact
 import numpy as np
 import pytest
-from exact import (
-    Interval,
-    Script,
-    assert_brackets,
-    exp,
-    exp_interval,
-    laplace_pmf,
-    law,
-    powers,
-    selection_law,
-)
 
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.sampling import inverse_cdf, samplers
@@ -42,17 +30,17 @@ TOP = 2**64 - 1
 
 @pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(5, 2)])
 def test_bernoulli_exp_is_exact(gamma: Fraction) -> None:
-    found, undecided = law(lambda bits: samplers.bernoulli_exp(gamma, bits), runs=3000)
+    found, undecided = exact.law(lambda bits: samplers.bernoulli_exp(gamma, bits), runs=3000)
     assert undecided < Fraction(1, 10**4)
-    assert_brackets(found, undecided, lambda _: exp(gamma), [True])
+    exact.assert_brackets(found, undecided, lambda _: exact.exp(gamma), [True])
 
 
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(3, 2), Fraction(2, 3)])
 def test_scalar_discrete_laplace_is_exact(scale: Fraction) -> None:
     """As a black box: what is found of z and the mass undecided bracket the exact P[Z = z]."""
-    found, undecided = law(lambda bits: samplers.discrete_laplace(scale, bits), runs=15_000)
+    found, undecided = exact.law(lambda bits: samplers.discrete_laplace(scale, bits), runs=15_000)
     assert undecided < Fraction(1, 3)  # rejections repeat; the next test cuts them off
-    assert_brackets(found, undecided, partial(laplace_pmf, scale), range(-12, 13))
+    exact.assert_brackets(found, undecided, partial(exact.laplace_pmf, scale), range(-12, 13))
 
 
 class Again(Exception):
@@ -62,7 +50,7 @@ class Again(Exception):
 class OneRound:
     """The bits of one round of discrete_laplace: it begins by choosing below the numerator."""
 
-    def __init__(self, bits: Script, numerator: int) -> None:
+    def __init__(self, bits: exact.Script, numerator: int) -> None:
         self.choose, self._below, self._numerator, self._began = (
             bits.choose, bits.below, numerator, False,
         )  # fmt: skip
@@ -76,79 +64,79 @@ class OneRound:
 
 
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(3, 2), Fraction(3, 4), Fraction(5)])
-def test_scalar_discrete_laplace_is_exact_to_300_bits(
-    scale: Fraction, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scalar_discrete_laplace_is_exact_to_300_bits(scale: Fraction, monkeypatch: Any) -> None:
     """With bernoulli_exp, proven above, as one coin; what one round accepts has the exact law."""
 
     def coin(gamma: Fraction, bits: Any) -> bool:
-        return gamma == 0 or bits.choose([exp(gamma), 1 - exp(gamma)]) == 0
+        return gamma == 0 or bits.choose([exact.exp(gamma), 1 - exact.exp(gamma)]) == 0
 
-    def once(bits: Script) -> int | None:
+    def once(bits: exact.Script) -> int | None:
         try:
             return samplers.discrete_laplace(scale, OneRound(bits, scale.numerator))
         except Again:
             return None
 
     monkeypatch.setattr(samplers, "bernoulli_exp", coin)
-    found, undecided = law(once, runs=300)
+    found, undecided = exact.law(once, runs=300)
     assert undecided < Fraction(1, 10**5)
     accepted = 1 - found.get(None, Fraction(0))
     law_of_accepted = {z: chance / accepted for z, chance in found.items()}
     # rounds end undecided far beyond these
-    assert_brackets(law_of_accepted, Fraction(0), partial(laplace_pmf, scale), range(-12, 13))
+    exact.assert_brackets(
+        law_of_accepted, Fraction(0), partial(exact.laplace_pmf, scale), range(-12, 13)
+    )
 
 
-def closed_cuts(rate: Fraction, base: int) -> list[Interval]:
+def closed_cuts(rate: Fraction, base: int) -> list[exact.Interval]:
     """P[lowest digit < k] = (1 - r^k) / (1 - r^base)."""
-    *below, whole = [(1 - high, 1 - low) for low, high in powers(exp_interval(rate), base)[1:]]
+    *below, whole = [
+        (1 - high, 1 - low) for low, high in exact.powers(exact.exp_interval(rate), base)[1:]
+    ]
     return [(low / whole[1], high / whole[0]) for low, high in below]
 
 
-def open_cuts(rate: Fraction, base: int) -> list[Interval]:
+def open_cuts(rate: Fraction, base: int) -> list[exact.Interval]:
     """P[number < k] = 1 - r^k."""
-    return [(1 - high, 1 - low) for low, high in powers(exp_interval(rate), base)[1:]]
+    return [(1 - high, 1 - low) for low, high in exact.powers(exact.exp_interval(rate), base)[1:]]
 
 
-def sign_cuts(rate: Fraction) -> list[Interval]:
+def sign_cuts(rate: Fraction) -> list[exact.Interval]:
     """P[zero], and P[zero or positive]."""
-    low, high = exp_interval(rate)
+    low, high = exact.exp_interval(rate)
     return [((1 - high) / (1 + high), (1 - low) / (1 + low)), (1 / (1 + high), 1 / (1 + low))]
 
 
-def floors(cuts: list[Interval], length: int) -> list[int]:
+def floors(cuts: list[exact.Interval], length: int) -> list[int]:
     """floor(cut 2^length), proven."""
     low, high = ([math.floor(cut[side] * 2**length) for cut in cuts] for side in (0, 1))
     assert low == high
     return low
 
 
-CUTS: list[tuple[str, Any, list[Interval]]] = [
-    ("sign", inverse_cdf._sign_cuts(Fraction(1, 3)), sign_cuts(Fraction(1, 3))),
-    (
-        "closed",
-        inverse_cdf._digit_cuts(Fraction(1, 2), 3, closed=True),
-        closed_cuts(Fraction(1, 2), 3),
-    ),
-    (
-        "open",
-        inverse_cdf._digit_cuts(Fraction(5, 4), 4, closed=False),
-        open_cuts(Fraction(5, 4), 4),
-    ),
+def digit_cuts(rate: Fraction, base: int, closed: bool) -> tuple[Any, list[exact.Interval]]:
+    """Cuts of the package, and what they should be."""
+    cuts = closed_cuts if closed else open_cuts
+    return inverse_cdf._digit_cuts(rate, base, closed=closed), cuts(rate, base)
+
+
+CUTS: dict[str, tuple[Any, list[exact.Interval]]] = {
+    "sign": (inverse_cdf._sign_cuts(Fraction(1, 3)), sign_cuts(Fraction(1, 3))),
+    "closed": digit_cuts(Fraction(1, 2), 3, closed=True),
+    "open": digit_cuts(Fraction(5, 4), 4, closed=False),
     # Cuts so close to 1 that several share a word: only longer words tell them apart.
-    ("crowded", inverse_cdf._digit_cuts(Fraction(6), 3, closed=False), open_cuts(Fraction(6), 3)),
-]
+    "crowded": digit_cuts(Fraction(6), 3, closed=False),
+}
 
 
 @pytest.mark.parametrize("word", [4, 5, 6])
-@pytest.mark.parametrize(("cuts", "exact"), [c[1:] for c in CUTS], ids=[c[0] for c in CUTS])
-def test_inverse_cdf_is_exact_for_small_words(cuts: Any, exact: list[Interval], word: int) -> None:
+@pytest.mark.parametrize(("cuts", "true"), CUTS.values(), ids=CUTS)
+def test_inverse_cdf_is_exact_for_small_words(cuts: Any, true: Any, word: int) -> None:
     """All words, and all extensions of the words that don't decide."""
     table = inverse_cdf.InverseCdf(cuts, word)
-    found, undecided = law(lambda bits: int(table.draw(1, bits)[0]), runs=900, word=word)
+    found, undecided = exact.law(lambda bits: int(table.draw(1, bits)[0]), runs=900, word=word)
     assert undecided < Fraction(1, 2**12)
-    edges = [Fraction(0), *(low for low, _ in exact), Fraction(1)]
-    assert_brackets(found, undecided, lambda k: edges[k + 1] - edges[k], range(len(exact) + 1))
+    edges = [Fraction(0), *(low for low, _ in true), Fraction(1)]
+    exact.assert_brackets(found, undecided, lambda k: edges[k + 1] - edges[k], range(len(true) + 1))
 
 
 def test_inverse_cdf_leaves_undecided_what_words_cannot_tell() -> None:
@@ -156,7 +144,7 @@ def test_inverse_cdf_leaves_undecided_what_words_cannot_tell() -> None:
     table = inverse_cdf.InverseCdf(inverse_cdf._sign_cuts(Fraction(1)), word=4)
     for depth in (1, 2, 3):
         runs = 1 + 16 + sum(2 * 16 for _ in range(depth - 1))  # the start, and what is open
-        _, undecided = law(lambda bits: int(table.draw(1, bits)[0]), runs=runs, word=4)
+        _, undecided = exact.law(lambda bits: int(table.draw(1, bits)[0]), runs=runs, word=4)
         assert undecided == Fraction(2, 16**depth)
 
 
@@ -164,9 +152,7 @@ def test_inverse_cdf_leaves_undecided_what_words_cannot_tell() -> None:
     ("scale", "base", "digits"),
     [(Fraction(1), 2, 1), (Fraction(3, 2), 4, 1), (Fraction(2, 3), 3, 0), (Fraction(5), 2, 4)],
 )
-def test_laplace_tables_recombine_to_the_exact_law(
-    scale: Fraction, base: int, digits: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_laplace_tables_are_exact(scale: Any, base: int, digits: int, monkeypatch: Any) -> None:
     """Sign, digits and open-ended top, each drawn with its exact chances: Z is exact."""
 
     tables = inverse_cdf.LaplaceTables(scale, base)
@@ -180,33 +166,29 @@ def test_laplace_tables_recombine_to_the_exact_law(
         return np.array([bits.choose(chances[table]) for _ in range(n)])
 
     monkeypatch.setattr(inverse_cdf.InverseCdf, "draw", draw)
-    found, undecided = law(lambda bits: int(tables.draw(1, bits)[0]), runs=800)
+    found, undecided = exact.law(lambda bits: int(tables.draw(1, bits)[0]), runs=800)
     assert undecided < Fraction(1, 10**11)
     # far enough for the top to say "base or more" several times
-    assert_brackets(found, undecided, partial(laplace_pmf, scale), range(-25, 26))
+    exact.assert_brackets(found, undecided, partial(exact.laplace_pmf, scale), range(-25, 26))
 
 
 def test_laplace_tables_end_to_end_over_all_words() -> None:
     """A coarse bracket, but nothing is replaced: words in, integers out."""
     tables = inverse_cdf.LaplaceTables(Fraction(1), 2, word=4)
-    found, undecided = law(lambda bits: int(tables.draw(1, bits)[0]), runs=12_000, word=4)
+    found, undecided = exact.law(lambda bits: int(tables.draw(1, bits)[0]), runs=12_000, word=4)
     assert undecided < Fraction(1, 5)
-    assert_brackets(found, undecided, partial(laplace_pmf, Fraction(1)), range(-12, 13))
+    exact.assert_brackets(found, undecided, partial(exact.laplace_pmf, Fraction(1)), range(-12, 13))
 
 
 # --- the tables of production ---------------------------------------------------------------------
 
 SCALES = [
-    Fraction(1, 64),
-    Fraction(2, 3),
-    Fraction(1),
-    Fraction(10, 3),
-    Fraction(10**6, 7),
+    Fraction(1, 64), Fraction(2, 3), Fraction(1), Fraction(10, 3), Fraction(10**6, 7),
     Fraction(2**50),
-]
+]  # fmt: skip
 
 
-def tables_and_cuts(scale: Fraction) -> list[tuple[inverse_cdf.InverseCdf, list[Interval]]]:
+def tables_and_cuts(scale: Fraction) -> list[tuple[inverse_cdf.InverseCdf, list[exact.Interval]]]:
     """Each table of a scale with its exact cuts, digits of rate, rate·base, rate·base², …"""
     tables = inverse_cdf.laplace_tables(scale)
     base, rate = tables._base, 1 / scale
@@ -229,7 +211,7 @@ def test_floors_agree_with_fractions(scale: Fraction) -> None:
     assert top_rate * tables._base <= 128 or tables._digits
 
 
-def wanted(cuts: list[Interval], words: list[int]) -> tuple[int, int]:
+def wanted(cuts: list[exact.Interval], words: list[int]) -> tuple[int, int]:
     """The index that the first words decide, and how many of them that takes."""
     prefix = 0
     for used, word in enumerate(words, 1):
@@ -251,10 +233,9 @@ def test_words_at_the_floors_decide_right(scale: Fraction) -> None:
             scripts += [[first[k], 0], [first[k], TOP], [first[k], max(near - 1, 0)]]
             scripts += [[first[k], min(near + 1, TOP)], [first[k], near, 0], [first[k], near, TOP]]
             for script in scripts:
-                bits = Script([*script, 3, 5, 7])
+                bits = exact.Script([*script, 3, 5, 7])
                 index, used = wanted(cuts, bits.choices)
-                assert table.draw(1, bits)[0] == index
-                assert bits.used == used
+                assert (table.draw(1, bits)[0], bits.used) == (index, used)
                 assert used > 1 or script[0] != first[k]
 
 
@@ -266,22 +247,22 @@ def test_every_part_of_the_table_decides_as_its_floors_do(scale: Fraction) -> No
         corners = [word + by for word in range(0, 2**64, part) for by in (0, 1, part - 1)]
         clear = [word for word in corners if word not in at]
         decided = [bisect_right(at, word) for word in clear]
-        assert table.draw(len(clear), Script(clear)).tolist() == decided
+        assert table.draw(len(clear), exact.Script(clear)).tolist() == decided
 
 
 def test_undecided_words_of_a_vector_keep_their_places() -> None:
     table = inverse_cdf.laplace_tables(Fraction(10, 3))._sign
     low, high = table.floors.tolist()
-    bits = Script([0, low, TOP, high, low + 1, 0, TOP])  # five words, then one for each at a floor
-    assert table.draw(5, bits).tolist() == [0, 0, 2, 2, 1]
-    assert bits.used == 7
+    # five words, then one for each at a floor
+    bits = exact.Script([0, low, TOP, high, low + 1, 0, TOP])
+    assert (table.draw(5, bits).tolist(), bits.used) == ([0, 0, 2, 2, 1], 7)
 
 
 def test_magnitudes_beyond_int64_are_exact() -> None:
     """A top that is "base or more" 200 times: Python's integers take over, nothing wraps."""
     tables = inverse_cdf.LaplaceTables(Fraction(2**50))
     digits, more = len(tables._digits), [TOP, TOP]  # one word does not say "base or more" here
-    bits = Script([TOP, *more * 200, 0, *[0] * digits])
+    bits = exact.Script([TOP, *more * 200, 0, *[0] * digits])
     assert tables.draw(1, bits).tolist() == [-(200 * 256 * 256**digits) - 1]
 
 
@@ -290,14 +271,14 @@ def test_magnitudes_beyond_int64_are_exact() -> None:
 
 def coin(gap: int, rate: Fraction, words: list[int]) -> tuple[bool, int]:
     """What bernoulli_exp_vector says of one gap, and how many words it took to say so."""
-    bits = Script(words)
+    bits = exact.Script(words)
     return bool(samplers.bernoulli_exp_vector([gap], rate, bits)[0]), bits.used
 
 
 @pytest.mark.parametrize("gamma", [Fraction(1, 10**6), Fraction(1), Fraction(37, 3), Fraction(44)])
 def test_coins_are_exact_at_the_edge_of_float_certainty(gamma: Fraction) -> None:
     """Sure far from exp(-gamma), decimals within 2^-40 of it, more bits exactly at its floor."""
-    low, high = exp_interval(gamma)
+    low, high = exact.exp_interval(gamma)
     floor, second = math.floor(low * 2**64), math.floor(low * 2**128) & TOP
     assert math.floor(high * 2**128) & TOP == second
     assert coin(1, gamma, [floor - 1]) == (True, 1)
@@ -337,11 +318,11 @@ def test_the_least_and_the_largest_probabilities() -> None:
 
 def test_permute_and_flip_has_its_exact_law() -> None:
     """Over all coins and orders. Numbers: theory.md B0; the exponential mechanism's differ."""
-    assert selection_law([3, 2, 0], Fraction(1)) == pytest.approx(
+    assert exact.selection_law([3, 2, 0], Fraction(1)) == pytest.approx(
         [0.02377, 0.06654, 0.90968], abs=1e-5
     )
     # all tied: every candidate alike
-    assert selection_law([0, 0, 0, 0], Fraction(3)) == pytest.approx([0.25] * 4, abs=1e-12)
+    assert exact.selection_law([0, 0, 0, 0], Fraction(3)) == pytest.approx([0.25] * 4, abs=1e-12)
 
 
 # --- statistics: that the pieces are put together right in production -----------------------------
@@ -421,7 +402,7 @@ def test_selection_has_the_law_it_states() -> None:
     n, gaps = 20_000, [3, 2, 0]
     chosen = [samplers.permute_and_flip(gaps, Fraction(1)) for _ in range(n)]
     cells = np.bincount(chosen, minlength=3)
-    expected = np.array(selection_law(gaps, Fraction(1)))
+    expected = np.array(exact.selection_law(gaps, Fraction(1)))
     assert stats.chisquare(cells, n * expected / expected.sum()).pvalue > 1e-7
     exponential = np.exp(-np.array(gaps, dtype=float))
     assert stats.chisquare(cells, n * exponential / exponential.sum()).pvalue < 1e-7
@@ -472,10 +453,9 @@ def test_forked_children_draw_different_noise() -> None:
 
 def test_weighted_choice_is_exact() -> None:
     for weights in ([1], [3, 0, 2], [0, 0, 7], [1, 2, 3, 4], [0, 1, 0]):
-        found, undecided = law(
+        found, undecided = exact.law(
             lambda bits, weights=weights: samplers.weighted_choice(weights, bits), runs=100
         )
         assert undecided == 0
         total = sum(weights)
-        wanted = {i: Fraction(w, total) for i, w in enumerate(weights) if w}
-        assert found == wanted
+        assert found == {i: Fraction(w, total) for i, w in enumerate(weights) if w}

@@ -1,7 +1,5 @@
 """Figures of describe and agg are in an order that is possible: docs/proofs/order.md."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math
@@ -31,31 +29,27 @@ pytestmark = pytest.mark.filterwarnings("ignore:the smallest or largest value")
 
 def table(rows: int = 344) -> pd.DataFrame:
     place = np.arange(rows)
-    return pd.DataFrame(
-        {
-            "age": 17.0 + place % 43,
-            "income": np.exp(9 + (place % 97) / 40),
-            "sex": np.resize(np.array(["f", "m"], dtype=object), rows),
-        }
-    )
+    return pd.DataFrame({
+        "age": 17.0 + place % 43,
+        "income": np.exp(9 + (place % 97) / 40),
+        "sex": np.resize(np.array(["f", "m"], dtype=object), rows),
+    })  # fmt: skip
 
 
 def assert_possible(said: Mapping[Any, float], low: float = LOW, high: float = HIGH) -> None:
     """That some values between two bounds may have such figures, as far as the page promises."""
     least, most = said.get("min", low), said.get("max", high)
-    middle = [said[name] for name in ("25%", "median", "50%", "75%") if name in said]
-    order = [least, *middle, most]
+    order = [least, *[said[name] for name in ("25%", "median", "50%", "75%") if name in said], most]
     assert order == sorted(order), said
     mean, std = said.get("mean"), said.get("std")
+    room = (most - least) / 2
     if mean is not None:
         assert least <= mean <= most, said
+        room = math.sqrt((most - mean) * (mean - least))
     if std is None and "var" in said:
         std = math.sqrt(said["var"])
     if std is not None:
         rows = max(2, said.get("count", 2))
-        room = (most - least) / 2
-        if mean is not None:
-            room = math.sqrt((most - mean) * (mean - least))
         assert 0 <= std <= math.sqrt(rows / (rows - 1)) * room + NEAR * (high - low), said
     if said.keys() >= SPREADS:
         assert said["var"] == pytest.approx(said["std"] ** 2, abs=NEAR * (high - low) ** 2)
@@ -68,16 +62,15 @@ def assert_recorded(result: Any, records: Mapping[str, Record], column: Any = No
         if record.statistic.no_interval:
             continue
         interval, error = record.interval(), record.error()
+        assert np.all(error >= 0 * error)
         if np.isscalar(values):
             assert interval[0] <= values <= interval[1], record
-            assert error >= 0 * error
         else:
             frame = values if isinstance(values, pd.DataFrame) else values.to_frame("")
             bounds = interval if isinstance(values, pd.DataFrame) else {"": interval}
             for name in frame:
                 assert (bounds[name]["lower"] <= frame[name]).all()
                 assert (frame[name] <= bounds[name]["upper"]).all()
-            assert np.all(error >= 0 * error)
 
 
 # --- drawn ----------------------------------------------------------------------------------------
@@ -167,16 +160,13 @@ def forged(records: Mapping[str, Record], rng: np.random.Generator) -> dict[str,
 
 
 COMBINATIONS = [
-    names
-    for size in (2, 3, 5, 7)
-    for names in itertools.islice(itertools.combinations(NAMES, size), 0, None, 4)
+    names for size in (2, 3, 5, 7) for names in list(itertools.combinations(NAMES, size))[::4]
 ]
 
 
 def test_whatever_the_noise_is() -> None:
     rng = np.random.default_rng(5)  # of what is forged: no noise is drawn by it
-    released = table().dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=1)
-    records = dp.records(released)
+    records = dp.records(table().dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=1))
     for names in COMBINATIONS:
         some = {name: records[name] for name in names}
         for _ in range(12):
@@ -229,8 +219,7 @@ def test_only_the_ends_of_quantiles_move_and_only_outwards() -> None:
     records = dp.records(table().dp["age"].describe(bounds=BOUNDS, epsilon=1))
     for _ in range(40):
         given = forged(records, rng)
-        told = possible.in_order(given, {name: ["age"] for name in records})
-        for name, record in told.items():
+        for name, record in possible.in_order(given, {name: ["age"] for name in records}).items():
             before = given[name]._values()
             if not record.statistic.in_ranks:  # of a handful of rows, which are rounded
                 assert record._values()[0] == before[0]
@@ -264,9 +253,7 @@ def test_ends_make_room_for_a_deviation() -> None:
 
 def test_what_is_possible_stays_as_it_is(exact: None) -> None:
     told = table(2000).dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=50)
-    assert all(
-        record._shown is None for name, record in dp.records(told).items() if name not in SPREADS
-    )
+    assert {name for name, record in dp.records(told).items() if record._shown} <= SPREADS
     held = table(2000)["age"].clip(*BOUNDS)
     assert told["mean"] == pytest.approx(held.mean(), abs=1e-3)
     assert told["std"] == pytest.approx(held.std(), abs=1e-3)
@@ -275,8 +262,7 @@ def test_what_is_possible_stays_as_it_is(exact: None) -> None:
 
 def test_an_error_is_told_around_what_is_shown() -> None:
     """A mean and a deviation of forged noise, which no values between the bounds have."""
-    released = table().dp["age"].agg(["mean", "std"], bounds=BOUNDS, epsilon=1)
-    records = dp.records(released)
+    records = dp.records(table().dp["age"].agg(["mean", "std"], bounds=BOUNDS, epsilon=1))
     whole = records["mean"].statistic.grids[0].high  # type: ignore[attr-defined]
     given = {
         "mean": replace(records["mean"], _noisy=(whole * 50, -5)),  # all at the upper bound
@@ -319,8 +305,7 @@ def test_ends_that_are_far_enough_stay() -> None:
 def test_a_part_that_is_refined_is_estimated_anew() -> None:
     people = dp.protect(table(), name="refined", version="1", domain={"age": BOUNDS})
     told = people["age"].agg(["mean", "std"], epsilon=0.001)
-    moved = dataclasses.replace(dp.records(told)["mean"], _shown=(1.0,))
-    mean = moved.refine(epsilon=1)
+    mean = dataclasses.replace(dp.records(told)["mean"], _shown=(1.0,)).refine(epsilon=1)
     record = dp.record(mean)
     assert record._shown is None
     assert record.estimate() == record._values()[0]

@@ -1,7 +1,5 @@
 """Releases of one query joined, and more of them bought: laws, coverage, refusals, replays."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
@@ -14,24 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import operations as ops
 import pandas as pd
 import pytest
 from exact import laplace_pmf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import anew
-from operations import (
-    OF_UNITS,
-    OPERATIONS,
-    SELECTIONS,
-    UNKNOWN,
-    letters,
-    people,
-    released,
-    schema,
-    spent,
-    statuses,
-)
 from refusals import refusal
 
 import dppandas as dp
@@ -62,15 +49,19 @@ def pmf(law: Any) -> dict[int, float]:
 def joined_law(law: CombinedNoise) -> Counter[Fraction]:
     """The law of ΣwZ by enumeration."""
     total = sum(law.weights)
-    found: Counter[int] = Counter({0: 1.0})  # type: ignore[dict-item]
+    found: Any = {0: 1.0}
     for part, weight in zip(law.laws, law.weights, strict=True):
-        if not weight:
-            continue
-        more: Counter[int] = Counter()
-        for (x, p), (z, q) in itertools.product(found.items(), pmf(part).items()):
-            more[x + weight * z] += p * q  # type: ignore[assignment]
-        found = more
+        if weight:
+            found = summed(found, {weight * z: p for z, p in pmf(part).items()})
     return Counter({Fraction(x, total): p for x, p in found.items()})
+
+
+def summed(one: Any, other: Any) -> Counter[Any]:
+    """The law of a sum of two that are independent."""
+    found: Counter[Any] = Counter()
+    for (x, p), (y, q) in itertools.product(one.items(), other.items()):
+        found[x + y] += p * q
+    return found
 
 
 def covered(law: CombinedNoise, w: float | Fraction) -> float:
@@ -83,14 +74,10 @@ def covered(law: CombinedNoise, w: float | Fraction) -> float:
 
 @settings(max_examples=100)
 @given(
-    st.lists(st.sampled_from(LAWS), min_size=2, max_size=2),
-    st.booleans(),
-    st.sampled_from([0.5, 0.8, 0.95, 0.999]),
-    st.sampled_from([1, 7]),
-)
-def test_half_widths_hold_and_are_the_least_but_for_a_step_of_the_lattice(
-    laws: list[Any], whole: bool, confidence: float, entries: int
-) -> None:
+    st.lists(st.sampled_from(LAWS), min_size=2, max_size=2), st.booleans(),
+    st.sampled_from([0.5, 0.8, 0.95, 0.999]), st.sampled_from([1, 7]),
+)  # fmt: skip
+def test_half_widths_are_the_least(laws: Any, whole: bool, confidence: float, entries: int) -> None:
     law = CombinedNoise.of(laws, whole, entries)
     w = law.half_width(confidence, entries)
     each = confidence ** (1 / entries)
@@ -125,11 +112,9 @@ def test_tails_of_wide_gaussians_are_bounded_by_integrals(sigma2: Fraction) -> N
     law, sigma = DiscreteGaussian(sigma2), math.sqrt(sigma2)
     firsts = [round(x * sigma) for x in (-6, -2, -0.5, 0, 0.001, 1, 3, 6)]
     for first, found in zip(firsts, combined.tails(law, firsts).tolist(), strict=True):
-        digits = conversions.LARGE_DIGITS
-        truth = gaussian.discrete_gaussian_tail(sigma2, first, digits)
-        assert (
-            float(truth.high) * (1 - 1e-14) <= found <= float(truth.low) * (1 + 10 / sigma) + 1e-8
-        )
+        truth = gaussian.discrete_gaussian_tail(sigma2, first, conversions.LARGE_DIGITS)
+        most = float(truth.low) * (1 + 10 / sigma) + 1e-8
+        assert float(truth.high) * (1 - 1e-14) <= found <= most
 
 
 WIDE = [DiscreteLaplace(Fraction(s)) for s in (10, 5, 10**6, 2**30 * 7)]
@@ -138,9 +123,7 @@ WIDE += [DiscreteGaussian(Fraction(s)) for s in (200, 10**13, 2**65)]  # type: i
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("entries", [1, 1000])
-def test_no_half_width_at_95_percent_is_wider_than_that_of_the_surest_release(
-    entries: int, whole: bool
-) -> None:
+def test_no_half_width_exceeds_that_of_the_surest_release(entries: int, whole: bool) -> None:
     for laws in [*itertools.combinations_with_replacement(LAWS, 2), *itertools.pairwise(WIDE)]:
         surest = min(law.half_width(0.95, entries) for law in laws)
         assert CombinedNoise.of(laws, whole, entries).half_width(0.95, entries) <= surest
@@ -155,9 +138,7 @@ def test_more_releases_of_one_loss_are_surer() -> None:
 
 
 def test_a_release_that_says_nothing_beside_another_weighs_nothing() -> None:
-    law = CombinedNoise.of(
-        [DiscreteLaplace(Fraction(1)), DiscreteLaplace(Fraction(10**4))], True, 1
-    )
+    law = CombinedNoise.of([DiscreteLaplace(Fraction(s)) for s in (1, 10**4)], True, 1)
     assert law.weights == (1, 0)
     assert law.half_width(0.9, 5) == law.laws[0].half_width(0.9, 5)
     assert law.join([[3, 4], [999, -999]]) == (3, 4)
@@ -165,30 +146,20 @@ def test_a_release_that_says_nothing_beside_another_weighs_nothing() -> None:
 
 def test_integers_without_noise_stay_as_they_are() -> None:
     law = CombinedNoise.of([DiscreteLaplace(Fraction(0))] * 2, True, 1)
-    assert (law.half_width(0.95), law.half_width_of_sum(0.05, 9), law.join([[5], [5]])) == (
-        0,
-        0,
-        (5,),
-    )
-    assert law.variance == 0
+    assert law.half_width(0.95) == law.half_width_of_sum(0.05, 9) == law.variance == 0
+    assert law.join([[5], [5]]) == (5,)
 
 
 def test_sums_of_joined_noises_are_bounded() -> None:
     laws = [DiscreteLaplace(Fraction(2)), DiscreteGaussian(Fraction(5))]
     for whole in (False, True):
         law = CombinedNoise(tuple(laws), (1, 2), whole)
-        one: Counter[Fraction] = Counter()
+        one: Counter[Any] = Counter()
         for x, p in joined_law(law).items():
-            one[
-                Fraction(math.copysign(math.floor(abs(x) + Fraction(1, 2)), x)) if whole else x
-            ] += p  # type: ignore[assignment]
+            rounded = Fraction(math.copysign(math.floor(abs(x) + Fraction(1, 2)), x))
+            one[rounded if whole else x] += p  # type: ignore[assignment]
         known = {x: p for x, p in one.items() if p > 1e-9}
-        three: Counter[Fraction] = Counter({Fraction(0): 1.0})  # type: ignore[dict-item]
-        for _ in range(3):
-            more: Counter[Fraction] = Counter()
-            for (x, p), (y, q) in itertools.product(three.items(), known.items()):
-                more[x + y] += p * q  # type: ignore[assignment]
-            three = more
+        three = summed(summed(known, known), known)
         for risk in (0.2, 0.01):
             w = law.half_width_of_sum(risk, 3)
             assert math.fsum(p for x, p in three.items() if abs(x) > w) <= risk
@@ -231,8 +202,7 @@ def test_joined_draws_lie_within_half_widths_as_often_as_stated() -> None:
     law, found = draws()
     for confidence in (0.5, 0.9, 0.99):
         slack = 5 * math.sqrt(confidence * (1 - confidence) / DRAWS)
-        w = law.half_width(confidence)
-        assert np.mean(np.abs(found) <= w) >= confidence - slack
+        assert np.mean(np.abs(found) <= law.half_width(confidence)) >= confidence - slack
     assert np.mean(np.abs(found) <= 0.95 * law.half_width(0.9)) < 0.9
 
 
@@ -259,7 +229,7 @@ def noisy(result: Any) -> list[Any]:
 
 
 def test_noisy_integers_are_averaged_by_inverse_variance() -> None:
-    p = people()
+    p = ops.people()
     one, other = p.count(epsilon=0.1), p.count(epsilon=0.3)
     both = dp.combine(one, other)
     v = [1 / (2 * math.sinh(e / 2) ** 2) for e in (0.1, 0.3)]
@@ -268,7 +238,7 @@ def test_noisy_integers_are_averaged_by_inverse_variance() -> None:
     assert type(both) is type(one)
     assert both.error() <= other.error()
     assert both.interval() == (max(0, both - both.error()), max(0, both + both.error()))
-    assert spent() == Fraction(4, 10)  # by the two releases
+    assert ops.spent() == Fraction(4, 10)  # by the two releases
     assert dp.combine(other, one) == both
     record = dp.record(both)
     assert (record.epsilon, record.mechanism) == (Fraction(4, 10), "2 releases combined")
@@ -278,7 +248,7 @@ def test_noisy_integers_are_averaged_by_inverse_variance() -> None:
 
 
 def test_what_was_combined_is_combined_with_more() -> None:
-    p = people()
+    p = ops.people()
     draws = [p["a"].mean(epsilon=e, fresh=True) for e in (0.5, 0.5, 1)]
     step = dp.combine(dp.combine(draws[0], draws[1]), draws[2])
     assert step == dp.combine(*draws)
@@ -288,20 +258,18 @@ def test_what_was_combined_is_combined_with_more() -> None:
 
 
 def test_shares_and_counts_are_of_the_same_integers() -> None:
-    p = people()
+    p = ops.people()
     shares = p["g"].value_counts(normalize=True, epsilon=0.5)
     counts = p["g"].value_counts(epsilon=1)
-    both = dp.combine(shares, counts)
-    assert both.sum() == pytest.approx(1, abs=1e-6)
+    assert dp.combine(shares, counts).sum() == pytest.approx(1, abs=1e-6)
     assert dp.combine(counts, shares).dtype == np.int64
 
 
 def test_laplace_and_gaussian_noise_are_joined() -> None:
     dp.session(epsilon=10, delta=1e-5)
-    p = people()
+    p = ops.people()
     one = p["a"].mean(epsilon=1)
-    other = p["a"].mean(epsilon=1, delta=1e-6, mechanism="gaussian")
-    both = dp.combine(one, other)
+    both = dp.combine(one, p["a"].mean(epsilon=1, delta=1e-6, mechanism="gaussian"))
     assert dp.record(both).loss.delta == Fraction(1, 10**6)
     assert all(isinstance(x, Fraction) for x in noisy(both))
     low, high = both.interval()
@@ -313,23 +281,21 @@ def ends(record: dp.Record) -> list[tuple[float, float]]:
 
 
 #: What adds no noise to numbers, besides selections and unknown keys.
-CHOSEN = {
-    name for name in OPERATIONS if any(w in name for w in ("median", "quantile", "third", "min"))
-}
-CHOSEN |= {"group max", "suggested bounds"}
+WORDS = ("median", "quantile", "third", "min", "group max", "suggested bounds")
+CHOSEN = {name for name in ops.OPERATIONS if any(word in name for word in WORDS)}
 
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile", "ignore:the smallest or largest")
-@pytest.mark.parametrize("name", [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN])
+@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN])
 def test_every_operation_is_combined_or_refused(name: str) -> None:
     dp.session(epsilon=100, delta=0.01)
-    private = dp.protect(schema(), name="all", unit="owner", max_rows=2)
-    one, other = released(name, private, 1), released(name, private, 2)
-    before = spent()
+    private = dp.protect(ops.schema(), name="all", unit="owner", max_rows=2)
+    one, other = ops.released(name, private, 1), ops.released(name, private, 2)
+    before = ops.spent()
     if not hasattr(one, "_record") and not isinstance(one, pd.Series | pd.DataFrame):
         refusal(lambda: dp.combine(one, other), "no release record", dp.RecordError)
     elif (
-        name in {*SELECTIONS, *UNKNOWN, *CHOSEN} - {"nlargest counts"}
+        name in {*ops.SELECTIONS, *ops.UNKNOWN, *CHOSEN} - {"nlargest counts"}
         and "mean" not in name.split()[:1]
     ):
         refusal(lambda: dp.combine(one, other), r"selected labels|is not noise added")
@@ -340,11 +306,7 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
         record, single = dp.record(both), dp.record(other)
         if isinstance(one, pd.Series | pd.DataFrame):
             assert sorted(map(str, both.index)) == sorted(map(str, dp.record(one).estimate().index))
-            assert (
-                (both.dtypes == one.dtypes)
-                if isinstance(one, pd.Series)
-                else (both.dtypes == one.dtypes).all()
-            )
+            assert np.all(both.dtypes == one.dtypes)
         for value, (low, high) in zip(
             record.statistic.estimate(record._noisy), ends(record), strict=True
         ):
@@ -354,16 +316,16 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
         assert law.half_width(0.95, record.statistic.size) <= single._law.half_width(
             0.95, record.statistic.size
         )
-    assert spent() == before
+    assert ops.spent() == before
 
 
-@pytest.mark.parametrize("name", [*OPERATIONS, *OF_UNITS])
+@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.OF_UNITS])
 def test_without_noise_nothing_is_changed_by_combining(name: str, exact: None) -> None:
     if name in CHOSEN:
         return
     dp.session(epsilon=100)
-    private = dp.protect(schema(), name="all", unit="owner", max_rows=2)
-    one, other = released(name, private, 1), released(name, private, 2)
+    private = dp.protect(ops.schema(), name="all", unit="owner", max_rows=2)
+    one, other = ops.released(name, private, 1), ops.released(name, private, 2)
     both = dp.combine(one, other)
     assert noisy(both) == noisy(one) == noisy(other)
     if isinstance(one, pd.Series | pd.DataFrame):
@@ -373,7 +335,7 @@ def test_without_noise_nothing_is_changed_by_combining(name: str, exact: None) -
 
 
 def test_released_tables_that_were_combined_are_made_consistent() -> None:
-    p = people()
+    p = ops.people()
     counts = p["g"].value_counts()
     both = dp.combine(counts.release(epsilon=0.5), counts.release(epsilon=1))
     assert (dp.consistent(both) >= 0).all()
@@ -383,13 +345,13 @@ def test_released_tables_that_were_combined_are_made_consistent() -> None:
 
 
 def refused(match: str, *answers: Any, kind: Any = dp.QueryError) -> None:
-    before, entries = spent(), dp.ledger().count()
+    before, entries = ops.spent(), dp.ledger().count()
     refusal(lambda: dp.combine(*answers), match, kind)
-    assert (spent(), dp.ledger().count()) == (before, entries)
+    assert (ops.spent(), dp.ledger().count()) == (before, entries)
 
 
 def test_one_release_counts_once() -> None:
-    p = people()
+    p = ops.people()
     one, again = p.count(epsilon=1), p.count(epsilon=1)
     other = p.count(epsilon=1, fresh=True)
     refused("release 1, 'count', is given twice", one, one)
@@ -403,26 +365,26 @@ def test_one_release_counts_once() -> None:
 
 
 def test_other_queries_are_refused() -> None:
-    p = people()
+    p = ops.people()
     count = p.count(epsilon=1)
     refused("not the same query", count, p["a"].count(epsilon=1))
     refused("of different rows", count, p.query("a > 3").count(epsilon=1))
     refused("not the same query", p["a"].sum(epsilon=1), p["a"].sum(bounds=(0, 9), epsilon=1))
-    other = dp.protect(letters(8), name="others")
+    other = dp.protect(ops.letters(8), name="others")
     refused("of source 'people', and 'count' of 'others'", count, other.count(epsilon=1))
     refused("selected labels", *(p["g"].value_counts().idxmax(epsilon=e) for e in (1, 2)))
     refused("answered by exponential", *(p["a"].median(epsilon=e) for e in (1, 2)))
 
 
 def test_what_nobody_can_know_to_be_the_same_is_refused() -> None:
-    df = letters()
+    df = ops.letters()
     refused("lineage of 'count' is asserted", *(df.dp.count(epsilon=e) for e in (1, 2)))
     refusal(lambda: df.dp.count(epsilon=1).refine(epsilon=1), "asserted")
     assert dp.ledger().count() == 3
 
 
 def test_of_two_sources_no_lineage_is_at_fault() -> None:
-    df = letters()
+    df = ops.letters()
     own = dp.protect(df, "own").count(epsilon=1)
     part = dp.protect(df.head(3), "part").count(epsilon=1)  # made by pandas: asserted
     refused("'count' is of source 'own', and 'count' of 'part': other data", own, part)
@@ -430,24 +392,22 @@ def test_of_two_sources_no_lineage_is_at_fault() -> None:
 
 def test_other_versions_and_ledgers_are_refused(tmp_path: Path) -> None:
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
-    one = people(version="1").count(epsilon=1)
+    one = ops.people(version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
-    other = people(version="2").count(epsilon=1)
-    refused("version '1' and of version '2'", one, other)
+    refused("version '1' and of version '2'", one, ops.people(version="2").count(epsilon=1))
     with pytest.raises(dp.SourceError, match=r"holds version '2'.*release of version '1'"):
         one.refine(epsilon=1)
     anew(epsilon=10)
-    foreign = people(version="1").count(epsilon=2)
-    refused("in two ledgers", one, foreign)
+    refused("in two ledgers", one, ops.people(version="1").count(epsilon=2))
     refusal(lambda: one.refine(epsilon=1), "in another ledger", dp.SourceError)
-    assert spent() == 2
+    assert ops.spent() == 2
 
 
 def test_sessions_in_memory_have_ledgers_of_their_own() -> None:
     answers = []
     for _ in range(2):
         dp.session(epsilon=10)
-        answers.append(people().count(epsilon=1))
+        answers.append(ops.people().count(epsilon=1))
         dp.reset()
     refused("in two ledgers", *answers)
 
@@ -456,81 +416,78 @@ def test_sessions_in_memory_have_ledgers_of_their_own() -> None:
 
 
 def test_refining_buys_the_next_draw_and_replays_it_when_run_again() -> None:
-    p = people()
+    p = ops.people()
     n = p["a"].mean(epsilon=0.25)
     surer = n.refine(epsilon=0.5)
     surest = surer.refine(epsilon=0.5)
-    assert spent() == Fraction(5, 4)
-    assert statuses() == ["released"] * 3
+    assert (ops.spent(), ops.statuses()) == (Fraction(5, 4), ["released"] * 3)
     assert [part.draw for part in dp.record(surest).components] == [1, 1, 2]
     # again: the same cells, and the same call on the same result
     assert n.refine(epsilon=0.5) == surer
     again = p["a"].mean(epsilon=0.25).refine(epsilon=0.5).refine(epsilon=0.5)
-    assert again == surest
-    assert dp.record(again).interval() == dp.record(surest).interval()
-    assert spent() == Fraction(5, 4)
+    assert (again, dp.record(again).interval()) == (surest, dp.record(surest).interval())
+    assert ops.spent() == Fraction(5, 4)
     # at the loss of the first, the draw after it
     assert [part.draw for part in dp.record(n.refine(epsilon=0.25)).components] == [1, 2]
-    assert spent() == Fraction(3, 2)
+    assert ops.spent() == Fraction(3, 2)
 
 
 def test_refining_takes_an_equal_release_that_is_there_already() -> None:
-    p = people()
+    p = ops.people()
     one, other = p.count(epsilon=0.5), p.count(epsilon=1)
     assert one.refine(epsilon=1) == dp.combine(one, other)
-    assert spent() == Fraction(3, 2)
+    assert ops.spent() == Fraction(3, 2)
     fresh = one.refine(epsilon=1, fresh=True)
-    assert spent() == Fraction(5, 2)
+    assert ops.spent() == Fraction(5, 2)
     assert [part.number for part in dp.record(fresh).components] == [1, 3]
 
 
 def test_tables_and_records_are_refined_by_the_function() -> None:
-    p = people()
+    p = ops.people()
     counts = p["g"].value_counts(epsilon=0.5)
     surer = dp.refine(counts, epsilon=1)
     assert surer.equals(dp.record(counts).refine(epsilon=1))
     assert dp.refine(surer.head(2), epsilon=1).equals(dp.refine(surer, epsilon=1))
-    assert spent() == Fraction(5, 2)
+    assert ops.spent() == Fraction(5, 2)
 
 
 def test_refining_is_charged_as_any_release() -> None:
     dp.session(epsilon=1)
-    n = people().count(epsilon=0.5)
+    n = ops.people().count(epsilon=0.5)
     for bad, match in ((0, "epsilon"), (None, "epsilon"), (float("nan"), "epsilon")):
         with pytest.raises(dp.DPError, match=match):
             n.refine(epsilon=bad)
     refusal(lambda: n.refine(epsilon=0.6), r"asks for ε = 0.6; 0.5 of 1 is left", dp.BudgetExceeded)
     refusal(lambda: n.refine(epsilon=0.1, mechanism="gaussian"), "Gaussian noise is not private")
-    assert spent() == Fraction(1, 2)
+    assert ops.spent() == Fraction(1, 2)
     n.refine(epsilon=0.5)
-    assert spent() == 1
+    assert ops.spent() == 1
 
 
 def test_refining_counts_rho_and_delta() -> None:
     dp.session(rho=1, delta=1e-6)
-    n = people().count(rho=0.125)
+    n = ops.people().count(rho=0.125)
     surer = n.refine(rho=0.25)
-    assert (spent(), dp.record(surer).loss.rho) == (Fraction(3, 8), Fraction(3, 8))
-    mixed = surer.refine(epsilon=0.5)
-    assert mixed.error() <= surer.error() < n.error()
+    assert (ops.spent(), dp.record(surer).loss.rho) == (Fraction(3, 8), Fraction(3, 8))
+    assert surer.refine(epsilon=0.5).error() <= surer.error() < n.error()
 
 
 def test_a_notebook_run_again_after_a_restart_replays_all(tmp_path: Path) -> None:
     answers, pickles = [], []
     for _ in range(2):
         dp.session(epsilon=10, store=tmp_path / "a.ledger")
-        n = people(unit="u", max_rows=1, version="1").count(epsilon=0.5)
+        n = ops.people(unit="u", max_rows=1, version="1").count(epsilon=0.5)
         answers.append(n.refine(epsilon=0.5).refine(epsilon=1))
         pickles.append(pickle.dumps(n))
-        assert spent() == 2
+        assert ops.spent() == 2
         dp.reset()
     assert answers[0] == answers[1]
     assert noisy(answers[0]) == noisy(answers[1])
     # a pickle of another kernel, too
     dp.session(store=tmp_path / "a.ledger")
-    people(unit="u", max_rows=1, version="1")
+    ops.people(unit="u", max_rows=1, version="1")
     assert pickle.loads(pickles[0]).refine(epsilon=0.5).refine(epsilon=1) == answers[0]
-    assert spent() == 2
+    assert ops.spent() == 2
     assert dp.combine(*dp.record(answers[0]).components) == answers[1]
 
 
@@ -547,17 +504,15 @@ def test_a_pickled_result_holds_no_rows_and_refines() -> None:
 
 def test_a_source_that_is_not_held_is_told(tmp_path: Path) -> None:
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
-    n = people(version="1").count(epsilon=1)
+    n = ops.people(version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
     with pytest.raises(dp.SourceError, match=r"doesn't hold source 'people'.*fresh=True"):
         n.refine(epsilon=1)
-    assert spent() == 1
+    assert ops.spent() == 1
 
 
-def test_what_is_protected_as_asserted_now_is_not_taken_for_the_verified(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    df = letters()
+def test_a_source_now_asserted_is_not_the_verified_one(tmp_path: Path, monkeypatch: Any) -> None:
+    df = ops.letters()
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
     n = dp.protect(df, name="people", version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
@@ -569,7 +524,7 @@ def test_what_is_protected_as_asserted_now_is_not_taken_for_the_verified(
 
 def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path) -> None:
     def spend() -> Any:
-        p = people(unit="u", max_rows=1, version="1")
+        p = ops.people(unit="u", max_rows=1, version="1")
         return p.per_unit().agg(n=("a", "sum"))
 
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
@@ -582,20 +537,19 @@ def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path
         dp.SourceError, match=r"made of 'people' by per_unit.*keep it in a variable"
     ):
         mean.refine(epsilon=2)
-    assert spent() == 2
+    assert ops.spent() == 2
     anew(store=tmp_path / "a.ledger")
     held = spend()
     assert pickle.loads(kept).refine(epsilon=1) == surer
-    assert spent() == 2
+    assert ops.spent() == 2
     assert held is not None
 
 
 def test_rows_that_became_several_are_refined() -> None:
-    p = people()
-    both = dp.concat([p, p.query("a > 50")])
-    n = both.count(epsilon=1)
+    p = ops.people()
+    n = dp.concat([p, p.query("a > 50")]).count(epsilon=1)
     assert dp.record(n.refine(epsilon=1)).epsilon == 2
-    assert statuses() == ["released"] * 2
+    assert ops.statuses() == ["released"] * 2
 
 
 def test_kernels_that_refine_at_once_pay_each_and_agree_afterwards(tmp_path: Path) -> None:
@@ -615,31 +569,28 @@ def test_kernels_that_refine_at_once_pay_each_and_agree_afterwards(tmp_path: Pat
     """
 
     def run() -> list[str]:
-        script = textwrap.dedent(code)
-        command = [sys.executable, "-c", script, str(file)]
+        command = [sys.executable, "-c", textwrap.dedent(code), str(file)]
         started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         return [each.communicate(timeout=120)[0] for each in started]
 
-    first = run()
-    assert all(first)
-    paid = spent()
+    assert all(run())
+    paid = ops.spent()
     assert Fraction(21, 2) <= paid <= 21
     again = run()
     assert again[0] == again[1]
-    assert spent() == paid
+    assert ops.spent() == paid
 
 
 def test_an_audit_may_refine() -> None:
     from dppandas.release.session import scratch
 
     with scratch():
-        n = people().count(epsilon=1)
-        assert dp.record(n.refine(epsilon=1)).epsilon == 2
+        assert dp.record(ops.people().count(epsilon=1).refine(epsilon=1)).epsilon == 2
 
 
 def test_refining_takes_no_loss_of_its_own_in_a_split() -> None:
     dp.session(epsilon=10)
-    n = people().count(epsilon=1)
+    n = ops.people().count(epsilon=1)
     with dp.split(epsilon=1, into=2), pytest.raises(dp.QueryError, match="refine outside"):
         n.refine(epsilon=5)
-    assert spent() == 1
+    assert ops.spent() == 1

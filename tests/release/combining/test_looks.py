@@ -1,7 +1,5 @@
 """An answer bought until its error suffices: laws, what is fixed beforehand, charges, refusals."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -61,16 +59,13 @@ def missing(joints: list[CombinedNoise], confidence: float, entries: int) -> flo
 
 def series(scale: Fraction, number: int, kind: Any = DiscreteLaplace) -> list[Any]:
     """Each look costs as much as all before it."""
-    times = [2 ** max(0, i - 1) for i in range(number)]
-    return [kind(scale / t) for t in times]
+    return [kind(scale / t) for t in [2 ** max(0, i - 1) for i in range(number)]]
 
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
 @pytest.mark.parametrize(("number", "scale"), [(2, 4), (3, 2)])
-def test_the_intervals_of_all_looks_hold_together(
-    number: int, scale: int, kind: Any, whole: bool
-) -> None:
+def test_all_looks_hold_together(number: int, scale: int, kind: Any, whole: bool) -> None:
     """By the exact law of all noises. An interval that misses at one look is found by whoever stops
     there, however that is chosen: so this bounds every rule of stopping."""
     laws = series(Fraction(scale), number, kind)
@@ -84,8 +79,7 @@ def test_the_intervals_of_all_looks_hold_together(
 def test_without_levels_whoever_stops_at_a_miss_finds_more_than_stated() -> None:
     """What was found: three looks, each read as if it were alone, miss in 7.7 % and not in 5."""
     laws = series(Fraction(2), 3)
-    joints = [CombinedNoise.of(laws[:j], False, 1) for j in (1, 2, 3)]
-    assert missing(joints, 0.95, 1) > 0.077
+    assert missing([CombinedNoise.of(laws[:j], False, 1) for j in (1, 2, 3)], 0.95, 1) > 0.077
     found = [NoiseAtLook.after(laws[:j], False, 1, 3) for j in (1, 2, 3)]
     assert 0.02 < missing(found, 0.95, 1) <= 0.05  # and not by being far too wide
 
@@ -122,13 +116,8 @@ ROWS = 2000
 
 
 def table() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "a": [i % 7 for i in range(ROWS)],
-            "g": list("abcd") * (ROWS // 4),
-            "when": pd.Timestamp("2020-06-01", tz="UTC"),
-        }
-    )
+    labels, when = list("abcd") * (ROWS // 4), pd.Timestamp("2020-06-01", tz="UTC")
+    return pd.DataFrame({"a": [i % 7 for i in range(ROWS)], "g": labels, "when": when})
 
 
 DOMAIN = {"a": (0, 10), "g": list("abcd"), "when": ("2020-01-01", "2021-01-01")}
@@ -161,8 +150,7 @@ def test_of_a_count_one_look_at_the_least_loss_is_enough() -> None:
 
 
 def test_a_mean_is_planned_by_what_is_known_and_looked_at_until_it_suffices() -> None:
-    m = people()["a"].mean(epsilon=0.1)
-    known = m.refine(until=0.02)
+    known = people()["a"].mean(epsilon=0.1).refine(until=0.02)
     record = dp.record(known)
     first = losses()[1]
     assert first < 3  # ε = 1 told it within 0.03 or so
@@ -177,8 +165,7 @@ def test_a_mean_is_planned_by_what_is_known_and_looked_at_until_it_suffices() ->
 
 
 def test_losses_double_and_it_ends_after_the_last_look() -> None:
-    m = dp.record(people()["a"].mean(epsilon=0.1))
-    known = hopeful(m).refine(until=0.001, looks=4)
+    known = hopeful(dp.record(people()["a"].mean(epsilon=0.1))).refine(until=0.001, looks=4)
     first = losses()[1]
     assert losses()[1:] == [first, first, 2 * first, 4 * first]
     record = dp.record(known)
@@ -202,8 +189,7 @@ def test_what_made_somebody_ask_is_not_joined_and_no_draw_was_seen_before() -> N
     n = p.count(epsilon=0.1)
     seen = [p.count(epsilon="0.285", fresh=True) for _ in range(3)]
     known = n.refine(until=10)
-    numbers = [part.number for part in dp.record(known).components]
-    assert numbers == [5]
+    assert [part.number for part in dp.record(known).components] == [5]
     assert 5 not in [dp.record(each).number for each in (n, *seen)]
     # another series is of other draws, and a plain query of none of them
     assert dp.record(seen[0].refine(until=9)).components[0].number == 6
@@ -303,8 +289,7 @@ def test_tables_keep_it_together() -> None:
     known = dp.refine(means, until=0.5, looks=5)
     assert (dp.record(known).error() <= 0.5).all()
     assert known.index.equals(means.index)
-    counts = p["g"].value_counts(epsilon=0.5)
-    assert (dp.record(dp.refine(counts, until=3)).error() == 3).all()
+    assert (dp.record(dp.refine(p["g"].value_counts(epsilon=0.5), until=3)).error() == 3).all()
     both = p.crosstab("g", "a", keys={"a": [0, 1]}, margins=True, epsilon=1)
     sums = dp.record(dp.refine(both, until=5))
     assert (sums.mechanism, sums.error().max().max() <= 5) == ("look 1 of at most 1", True)
@@ -320,8 +305,7 @@ def test_of_times_until_is_a_duration() -> None:
 
 def test_rho_is_counted() -> None:
     dp.session(rho=100, delta=1e-6)
-    m = dp.record(people()["a"].mean(rho=1))
-    known = dp.record(hopeful(m).refine(until=3e-5))
+    known = dp.record(hopeful(dp.record(people()["a"].mean(rho=1))).refine(until=3e-5))
     first = losses()[1]
     assert losses()[1:] == [first, first, 2 * first]
     assert known.loss.rho == 4 * first
@@ -330,8 +314,7 @@ def test_rho_is_counted() -> None:
 
 def test_a_delta_is_for_each_look() -> None:
     dp.session(epsilon=100, delta=1e-5)
-    n = people().count(epsilon=1)
-    known = dp.record(n.refine(until=2, mechanism="gaussian", delta=1e-6))
+    known = dp.record(people().count(epsilon=1).refine(until=2, mechanism="gaussian", delta=1e-6))
     assert (known.loss.delta, known.error()) == (Fraction(1, 10**6), 2)
 
 

@@ -1,9 +1,8 @@
 """Covariances and correlations: shares by hand, pandas without noise, boxes, accuracy, refusals."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,28 +19,15 @@ from dppandas.privacy.accuracy.weighted_sums import Within, half_widths_of_weigh
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.release import results
 from dppandas.statistics import Covariance, SecondMoments
+from dppandas.statistics.moments import fieller
 from dppandas.statistics.moments.covariance import _design, _split, cover
 from dppandas.statistics.moments.covariance_tables import WHOLE
-from dppandas.statistics.moments.fieller import (
-    NoisySums,
-    Region,
-    Seen,
-    U,
-    V,
-    _squared,
-    _squares,
-    correlation_range,
-    covariance_range,
-    side_of,
-    variance_range,
-)
 
 SHARES = st.lists(st.integers(0, WHOLE), min_size=3, max_size=3).map(sorted)
 
 
 def _parts(cuts: list[int]) -> list[np.ndarray[Any, Any]]:
-    edges = [0, *cuts, WHOLE]
-    return [np.array([b - a]) for a, b in itertools.pairwise(edges)]
+    return [np.array([b - a]) for a, b in itertools.pairwise([0, *cuts, WHOLE])]
 
 
 @given(st.integers(0, WHOLE), SHARES)
@@ -59,17 +45,14 @@ def test_each_two_columns_meet_in_a_block(columns: int) -> None:
     met = {pair for block in blocks for pair in itertools.combinations(block, 2)}
     assert met == set(itertools.combinations(range(columns), 2))
     assert len({len(block) for block in blocks}) == 1
-    pairs = max(1, columns * (columns - 1) // 2)
-    assert len(blocks) * 2 ** len(blocks[0]) <= pairs * 4
+    assert len(blocks) * 2 ** len(blocks[0]) <= max(1, columns * (columns - 1) // 2) * 4
 
 
 VALUES = [-1e9, 0.0, 7.0, 29.99, 60.0, np.inf, np.nan]
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 5])
-def test_one_row_moves_the_sums_by_the_sensitivity_at_most_and_by_it_where_complete(
-    columns: int,
-) -> None:
+def test_one_row_moves_the_sums_by_at_most_the_sensitivity(columns: int) -> None:
     rng = np.random.default_rng(columns)
     for _ in range(60):
         row = rng.choice(VALUES, columns)
@@ -142,9 +125,9 @@ MASSES = st.lists(st.integers(0, 8), min_size=9, max_size=9)
 NOISES = st.lists(st.integers(-3, 3), min_size=9, max_size=9)
 
 
-def of_masses(masses: list[int]) -> NoisySums:
+def of_masses(masses: list[int]) -> fieller.NoisySums:
     """At three nodes of either column, one integer each."""
-    return NoisySums(tuple(map(Fraction, masses)), _design(3, 2), 1, 1)
+    return fieller.NoisySums(tuple(map(Fraction, masses)), _design(3, 2), 1, 1)
 
 
 def _of(masses: list[int]) -> tuple[Fraction, Fraction, Fraction]:
@@ -160,9 +143,7 @@ def _of(masses: list[int]) -> tuple[Fraction, Fraction, Fraction]:
 
 
 @given(MASSES, NOISES, st.sampled_from([0, 1, 2]))
-def test_whatever_noise_lets_be_lies_in_the_interval(
-    masses: list[int], noises: list[int], ddof: int
-) -> None:
+def test_what_noise_allows_lies_in_the_interval(masses: Any, noises: list[int], ddof: int) -> None:
     """Where no noise is beyond ±w all that is claimed follows by algebra, whatever the rows are."""
     n = sum(masses)
     if n <= ddof:
@@ -170,38 +151,38 @@ def test_whatever_noise_lets_be_lies_in_the_interval(
     s, t, c = _of(masses)
     noisy = of_masses([m + z for m, z in zip(masses, noises, strict=True)])
     law, freed = Within(max(map(abs, noises))), Fraction(n, n - ddof)
-    low, high = covariance_range(noisy, law, 1.0, ddof)
+    low, high = fieller.covariance_range(noisy, law, 1.0, ddof)
     assert low <= c * freed <= high
     if s >= 0 <= t:  # of real rows, for u² is no less than the square of the mean
-        low, high = variance_range(noisy, law, 1.0, ddof)
+        low, high = fieller.variance_range(noisy, law, 1.0, ddof)
         assert low <= s * freed <= high
-        sides = [side_of(NoisySums(noisy.found, _swapped(k), 1, 1), law, 1.0) for k in (0, 1)]
-        low, high = covariance_range(noisy, law, 1.0, ddof, sides)
+        swapped = [fieller.NoisySums(noisy.found, _swapped(k), 1, 1) for k in (0, 1)]
+        sides = [fieller.side_of(sums, law, 1.0) for sums in swapped]
+        low, high = fieller.covariance_range(noisy, law, 1.0, ddof, sides)
         assert low <= c * freed <= high
     if s > 0 < t and c * c <= s * t:
         for known in ([], sides):
-            low, high = correlation_range(noisy, law, 1.0, known)
+            low, high = fieller.correlation_range(noisy, law, 1.0, known)
             assert low <= float(c) / float(s * t) ** 0.5 <= high
 
 
 @given(MASSES, NOISES, st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
-def test_products_of_errors_and_weights_lie_between_their_ends(
-    masses: list[int], noises: list[int], low: float, high: float, share: float
-) -> None:
+def test_products_lie_between_ends(masses: Any, noises: Any, low: Any, high: Any, at: Any) -> None:
     """What noise does to both means, and what a mean anywhere in a range makes of the weights."""
     noisy = of_masses([m + z for m, z in zip(masses, noises, strict=True)])
     exact, law = of_masses(masses), Within(max(map(abs, noises)))
     if exact.rows > 0 < noisy.rows:
-        seen = Seen(noisy, law, 1.0)
-        p, q = exact.mean(), exact.mean(V)
-        off = float((noisy.mean() - p) * (noisy.mean(V) - q))
+        seen = fieller.Seen(noisy, law, 1.0)
+        p, q = exact.mean(), exact.mean(fieller.V)
+        off = float((noisy.mean() - p) * (noisy.mean(fieller.V) - q))
         ends = seen.errors((float(p),) * 2, (float(q),) * 2)
         assert ends[0] - 1e-9 <= off <= ends[1] + 1e-9
-    region = Region(exact, Within(1), 1.0)
+    region = fieller.Region(exact, Within(1), 1.0)
     known = min(low, high), max(low, high)
-    inside = known[0] + share * (known[1] - known[0])
-    (widest,) = region.noise([[_squared(region.design, U, *at) for at in _squares(known)]])
-    assert region.noise([[_squared(region.design, U, inside, inside**2)]])[0] <= widest + 1e-9
+    inside = known[0] + at * (known[1] - known[0])
+    squared = partial(fieller._squared, region.design, fieller.U)
+    (widest,) = region.noise([[squared(*at) for at in fieller._squares(known)]])
+    assert region.noise([[squared(inside, inside**2)]])[0] <= widest + 1e-9
 
 
 def _masses(rows: list[tuple[int, int]]) -> list[int]:
@@ -219,10 +200,9 @@ def _swapped(which: int) -> Any:
 
 def law_of(law: Any, weights: list[int]) -> dict[int, float]:
     """The exact law of a weighted sum of noises, cut where they are all but impossible."""
-    if isinstance(law, DiscreteLaplace):
-        one = {z: float(np.exp(-abs(z) / float(law.scale))) for z in range(-40, 41)}
-    else:
-        one = {z: float(np.exp(-(z**2) / (2 * float(law.sigma2)))) for z in range(-40, 41)}
+    at, is_laplace = range(-40, 41), isinstance(law, DiscreteLaplace)
+    over = float(law.scale) if is_laplace else 2 * float(law.sigma2)
+    one = {z: float(np.exp(-(abs(z) if is_laplace else z * z) / over)) for z in at}
     whole, found = sum(one.values()), {0: 1.0}
     for weight in weights:
         after: dict[int, float] = {}
@@ -256,11 +236,9 @@ def test_bounds_of_wide_noise_are_near_the_least() -> None:
     normal = 1.959963985 * 10**9 * 5
     corners = np.array([[[3.0, 4.0]]])
     gaussian = DiscreteGaussian(Fraction(10**18))
-    found = half_widths_of_weighted(gaussian, corners, 1, 0.05)[0]
-    assert normal <= found <= 1.001 * normal
-    assert (
-        half_widths_of_weighted(CombinedNoise.of([gaussian], False, 1), corners, 1, 0.05) >= normal
-    )
+    assert normal <= half_widths_of_weighted(gaussian, corners, 1, 0.05)[0] <= 1.001 * normal
+    alone = CombinedNoise.of([gaussian], False, 1)
+    assert half_widths_of_weighted(alone, corners, 1, 0.05) >= normal
     laplace = DiscreteLaplace(Fraction(10**9))
     sure = half_widths_of_weighted(laplace, corners, 200, 0.05)[0]
     assert normal * 20 <= sure <= 1.15 * normal * 20
@@ -272,9 +250,7 @@ def test_bounds_of_wide_noise_are_near_the_least() -> None:
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("dropna", [False, True])
 @pytest.mark.parametrize("what", ["cov", "corr"])
-def test_each_sum_is_made_of_as_many_noises_as_it_says(
-    columns: int, dropna: bool, what: str
-) -> None:
+def test_each_sum_has_as_many_noises_as_it_says(columns: int, dropna: bool, what: str) -> None:
     asked = getattr(survey().dp[list("abcde")[:columns]], what)(bounds=LIMITS, dropna=dropna)
     block = asked._statistic
     said = block.operands, block.bounds, block.ddof, block.correlation
@@ -292,16 +268,10 @@ def test_each_sum_is_made_of_as_many_noises_as_it_says(
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    ("columns", "rows", "gaussian", "dropna"),
-    [
-        (2, 1000, False, False),
-        (4, 1000, False, False),
-        (8, 10_000, False, True),
-        (4, 1000, True, False),
-        (8, 1000, True, True),
-    ],
-)
+@pytest.mark.parametrize(("columns", "rows", "gaussian", "dropna"), [
+    (2, 1000, False, False), (4, 1000, False, False), (8, 10_000, False, True),
+    (4, 1000, True, False), (8, 1000, True, True),
+])  # fmt: skip
 def test_intervals_of_a_table_are_as_wide_as_its_errors_ask_for(
     columns: int, rows: int, gaussian: bool, dropna: bool
 ) -> None:
@@ -348,9 +318,9 @@ def test_intervals_hold_in_two_thousand_draws(what: str, law: Any) -> None:
     for noise in noises.tolist():
         noisy = of_masses([m + z for m, z in zip(masses, noise, strict=True)])
         if what == "corr":
-            low, high = correlation_range(noisy, law, 0.1)
+            low, high = fieller.correlation_range(noisy, law, 0.1)
         else:
-            low, high = covariance_range(noisy, law, 0.1, 0)
+            low, high = fieller.covariance_range(noisy, law, 0.1, 0)
         held += low <= true <= high
         if held == 1733:
             return
@@ -377,19 +347,16 @@ def test_every_row_of_a_small_domain_is_within_the_sensitivity_of_a_vector(colum
     rows = np.array(list(itertools.product(VALUES_OF_ONE, repeat=columns)))
     reached = set()
     for row in rows:
-        asked = pd.DataFrame([row]).dp.cov(bounds=(0, 1), dropna=True)
-        found = _exact(asked, statistic)
+        found = _exact(pd.DataFrame([row]).dp.cov(bounds=(0, 1), dropna=True), statistic)
         squared = sum(x * x for x in found)
         assert squared <= statistic.l2_squared_sensitivity(1) == most * WHOLE**2
         assert max(map(abs, found)) <= statistic.linf
         assert sum(map(abs, found)) <= statistic.l1
         assert bool(any(found)) == (not np.isnan(row).any()), "a row counts if it is complete"
-        for place, (i, j) in enumerate(
-            itertools.combinations_with_replacement(range(columns + 1), 2)
-        ):
-            x = [1.0, *(2 * np.clip(row, 0, 1) - 1)]
-            if not np.isnan(row).any():
-                assert abs(found[place] / WHOLE - x[i] * x[j]) < 2.0**-26
+        x = [1.0, *(2 * np.clip(row, 0, 1) - 1)]
+        if not np.isnan(row).any():
+            products = [a * b for a, b in itertools.combinations_with_replacement(x, 2)]
+            assert np.abs(np.divide(found, WHOLE) - products).max() < 2.0**-26
         reached.add(squared)
     assert max(reached) == most * WHOLE**2
 
@@ -407,9 +374,8 @@ def test_complete_rows_are_those_that_pandas_keeps(noise: str, columns: int, fro
     low = dp.record(found).interval()
     if noise == "laplace":  # without noise at all
         pd.testing.assert_frame_equal(found, frame.dropna().cov(), rtol=1e-6, atol=1e-7)
-        pd.testing.assert_frame_equal(
-            frame.dp.corr(**said), frame.dropna().corr(), rtol=1e-6, atol=1e-7
-        )
+        found = frame.dp.corr(**said)
+        pd.testing.assert_frame_equal(found, frame.dropna().corr(), rtol=1e-6, atol=1e-7)
     else:
         statistic = dp.record(found).statistic
         assert isinstance(statistic, SecondMoments if columns > 2 else Covariance)
@@ -425,12 +391,10 @@ def test_which_integers_are_read_follows_from_public_arguments_alone() -> None:
     dp.session(rho=9, delta=1e-6)
     kinds: set[Any] = set()
     for frame in (survey(missing=0.0), survey(missing=0.3)):
-        for dropna, columns, loss in itertools.product(
-            (False, True), (2, 3), ({"rho": 0.1}, {"epsilon": 0.1})
-        ):
+        losses = {"rho": 0.1}, {"epsilon": 0.1}
+        for dropna, columns, loss in itertools.product((False, True), (2, 3), losses):
             asked = frame.dp[list("abc")[:columns]].cov(bounds=LIMITS, dropna=dropna)
-            kind = type(dp.record(asked.release(**loss)).statistic)
-            kinds.add((dropna, columns, *loss, kind))
+            kinds.add((dropna, columns, *loss, type(dp.record(asked.release(**loss)).statistic)))
     vector = (True, 3, "rho", SecondMoments)
     assert {each for each in kinds if each[-1] is SecondMoments} == {vector}
     assert len(kinds) == 8, "the same for both frames"
@@ -452,8 +416,7 @@ def test_one_vector_halves_the_noise_of_blocks() -> None:
 
 def test_an_old_covariance_is_not_read_by_a_new_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that was read by boxes of masses has another key."""
-    p = dp.protect(survey(), "survey")
-    pair = p[["a", "b"]]
+    pair = dp.protect(survey(), "survey")[["a", "b"]]
     with monkeypatch.context() as before:
         before.setattr("dppandas.statistics.Covariance.reading", 1, raising=False)
         pair.cov(bounds=LIMITS, epsilon=1)
@@ -472,19 +435,15 @@ def test_means_are_in_the_integers_of_covariances() -> None:
         held = frame[list(columns)].dropna()
         wanted = [held[c].mean() / LIMITS[c][1] for c in columns]
         for statistic in (block, SecondMoments(block.cells, block.layout, *said)):
-            found = statistic.means(_exact(asked, statistic))
-            np.testing.assert_allclose(found, wanted, atol=1e-7)
+            np.testing.assert_allclose(statistic.means(_exact(asked, statistic)), wanted, atol=1e-7)
             assert statistic.means([0] * statistic.size) == [0.5] * len(columns)
 
 
 def test_a_noisy_table_has_no_negative_eigenvalue() -> None:
     frame = survey(30)
     for _ in range(40):
-        for found in (
-            frame.dp.cov(bounds=LIMITS, epsilon=1),
-            frame.dp.corr(bounds=LIMITS, epsilon=1),
-        ):
-            values = found.to_numpy()
+        for ask in (frame.dp.cov, frame.dp.corr):
+            values = ask(bounds=LIMITS, epsilon=1).to_numpy()
             assert (values == values.T).all()
             assert np.linalg.eigvalsh(values).min() > -1e-7 * max(1.0, np.abs(values).max())
         assert (np.diag(values) == 1).all()
@@ -500,8 +459,7 @@ def test_a_pair_beats_sums_noised_one_by_one() -> None:
     truth, errors = frame["a"].cov(frame["b"], ddof=0), []
     private = frame.dp
     for _ in range(500):
-        one = private["a"].cov(private["b"], ddof=0, bounds=LIMITS, epsilon=1)
-        errors.append(one - truth)
+        errors.append(private["a"].cov(private["b"], ddof=0, bounds=LIMITS, epsilon=1) - truth)
     law = DiscreteLaplace.calibrate(1000, Fraction(1, 4))  # in thousandths, a quarter for each
     noise = np.array(law.release([0] * 2000)).reshape(4, -1) / 1000
     n, x, y, xy = (s + z for s, z in zip((len(u), u.sum(), v.sum(), u @ v), noise, strict=True))
@@ -509,22 +467,19 @@ def test_a_pair_beats_sums_noised_one_by_one() -> None:
     assert np.sqrt(np.mean(np.square(errors))) < 0.2 * np.sqrt(np.mean(apart**2))
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda p: p["a"].cov([1, 2], bounds=(0, 1), epsilon=1),
-        lambda p: p["a"].corr(p["b"], method="spearman", bounds=(0, 1), epsilon=1),
-        lambda p: p.corr("kendall", bounds=(0, 1), epsilon=1),
-        lambda p: p.cov(ddof=-1, bounds=(0, 1), epsilon=1),
-        lambda p: p[["a", "b"]].cov(epsilon=1),
-        lambda p: p[["a", "b"]].cov(bounds={"a": (0, 1)}, epsilon=1),
-        lambda p: p["a"].cov(survey().dp["b"], bounds=(0, 1), epsilon=1),
-        lambda p: p["a"].cov(p.query("a > 0")["b"], bounds=(0, 1), epsilon=1),
-        lambda p: p.cov(bounds=(0, 2.0**501), epsilon=1),
-        lambda p: p.cov(bounds=(0, 1), dropna="yes", epsilon=1),
-        lambda p: p.corr(bounds=(0, 1), dropna=None, epsilon=1),
-    ],
-)
+@pytest.mark.parametrize("ask", [
+    lambda p: p["a"].cov([1, 2], bounds=(0, 1), epsilon=1),
+    lambda p: p["a"].corr(p["b"], method="spearman", bounds=(0, 1), epsilon=1),
+    lambda p: p.corr("kendall", bounds=(0, 1), epsilon=1),
+    lambda p: p.cov(ddof=-1, bounds=(0, 1), epsilon=1),
+    lambda p: p[["a", "b"]].cov(epsilon=1),
+    lambda p: p[["a", "b"]].cov(bounds={"a": (0, 1)}, epsilon=1),
+    lambda p: p["a"].cov(survey().dp["b"], bounds=(0, 1), epsilon=1),
+    lambda p: p["a"].cov(p.query("a > 0")["b"], bounds=(0, 1), epsilon=1),
+    lambda p: p.cov(bounds=(0, 2.0**501), epsilon=1),
+    lambda p: p.cov(bounds=(0, 1), dropna="yes", epsilon=1),
+    lambda p: p.corr(bounds=(0, 1), dropna=None, epsilon=1),
+])  # fmt: skip
 def test_wrong_arguments_are_refused_and_cost_nothing(ask: Any) -> None:
     refusal(lambda: ask(survey().dp), error=dp.DPError)
 

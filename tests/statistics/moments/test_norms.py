@@ -1,7 +1,5 @@
 """Sums of rows that are scaled to a norm, row by row and exactly."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -47,9 +45,7 @@ def table(width: int, rows: int = 20) -> pd.DataFrame:
 @pytest.mark.parametrize("width", [1, 2, 7, 44])
 @pytest.mark.parametrize("order", ["l1", "l2"])
 @pytest.mark.parametrize("norm", [0.01, 1.3, 3.9, 500])
-def test_no_row_exceeds_the_norm_and_the_largest_come_near(
-    width: int, order: str, norm: float
-) -> None:
+def test_rows_are_cut_to_the_norm_and_no_further(width: int, order: str, norm: float) -> None:
     asked = statistic([Bounds(-1, 2)] * width, (order, norm))
     rows = table(width)
     sizes = []
@@ -69,8 +65,7 @@ def test_it_is_the_scaled_row_and_a_small_one_stays() -> None:
     rows = pd.DataFrame([[1.0, -3.0], [0.25, 0.5], [math.nan, 4.0], [9.0, -9.0]])
     asked = statistic([Bounds(-4, 4), Bounds(-4, 2)], 2)
     step = asked.grids[0].step
-    expected = [[0.5, -1.5], [0.25, 0.5], [0, 2], [1, -1]]
-    for i, row in enumerate(expected):
+    for i, row in enumerate([[0.5, -1.5], [0.25, 0.5], [0, 2], [1, -1]]):
         assert np.allclose(np.array(integers(asked, rows.iloc[[i]])) * step, row, atol=2 * step)
     euclid = statistic([Bounds(-4, 4)] * 2, ("l2", 2))
     found = np.array(integers(euclid, pd.DataFrame([[-3.0, 4.0]]))) * step

@@ -1,7 +1,5 @@
 """Weights of rows: integers by hand, pandas without noise, intervals, truth values, refusals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -19,14 +17,12 @@ WITHIN = {"weight_bounds": (0, 5)}
 
 def survey(rows: int = 500) -> pd.DataFrame:
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame(
-        {
-            "x": rng.random(rows) * 10,
-            "y": rng.random(rows),
-            "w": rng.random(rows) * 4,
-            "g": rng.integers(0, 3, rows).astype(float),
-        }
-    )
+    frame = pd.DataFrame({
+        "x": rng.random(rows) * 10,
+        "y": rng.random(rows),
+        "w": rng.random(rows) * 4,
+        "g": rng.integers(0, 3, rows).astype(float),
+    })  # fmt: skip
     return frame.mask(rng.random(frame.shape) < 0.1)
 
 
@@ -83,21 +79,13 @@ def test_even_weights_change_nothing() -> None:
     assert p["x"].mean(bounds=(0, 10), weights=p["one"], epsilon=1) == pytest.approx(plain)
 
 
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({"weight_bounds": (-1, 5)}, dp.QueryError),
-        ({"weight_bounds": None}, dp.MissingArgument),
-        ({"weights": "v"}, dp.QueryError),
-        ({"weights": [1, 2]}, dp.QueryError),
-        ({"weights": None}, dp.QueryError),
-        ({"weights": survey().dp["w"]}, dp.LineageError),
-        ({"weight_bounds": (0, np.inf)}, dp.QueryError),
-    ],
-)
-def test_wrong_weights_are_refused_and_cost_nothing(
-    change: dict[str, Any], error: type[Exception]
-) -> None:
+@pytest.mark.parametrize(("change", "error"), [
+    ({"weight_bounds": (-1, 5)}, dp.QueryError), ({"weight_bounds": None}, dp.MissingArgument),
+    ({"weights": "v"}, dp.QueryError), ({"weights": [1, 2]}, dp.QueryError),
+    ({"weights": None}, dp.QueryError), ({"weights": survey().dp["w"]}, dp.LineageError),
+    ({"weight_bounds": (0, np.inf)}, dp.QueryError),
+])  # fmt: skip
+def test_wrong_weights_are_refused_and_cost_nothing(change: dict[str, Any], error: Any) -> None:
     p = survey().dp
     given = {"weights": "w", **WITHIN, **change}
     for ask in (p[["x", "w"]].mean, p[["x", "w"]].sum):
@@ -119,8 +107,7 @@ def test_a_declared_domain_bounds_the_weights() -> None:
 
 
 def test_the_share_of_a_mask_is_told_by_two_counts() -> None:
-    frame = pd.DataFrame({"x": range(100), "g": [1, 2] * 50})
-    p = frame.dp
+    p = pd.DataFrame({"x": range(100), "g": [1, 2] * 50}).dp
     asked = (p["x"] >= 30).mean()
     assert integers(asked, asked._table.engine) == [70, 30]
     assert asked._statistic.l1 == 1
