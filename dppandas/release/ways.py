@@ -36,8 +36,8 @@ class Ways:
                 hint = f" Did you mean {near[0]}=?" if near else ""
                 raise QueryError(
                     f"got an unexpected keyword argument {name!r}.{hint} A release takes "
-                    f"{', '.join(known)}. What is asked, such as bounds= and keys=, belongs to the "
-                    "question itself."
+                    f"{', '.join(known)}. Arguments of the query itself, such as bounds= and keys=, "
+                    "go where the query is written."
                 )
         return cls(epsilon, **more)
 
@@ -50,8 +50,8 @@ class Ways:
         """What a release may cost in the running session, or why it may not."""
         if self.within is not None:
             raise QueryError(
-                "within= is for one answer at a time, whose error is one number. Give epsilon=, or "
-                "ask for each answer by itself."
+                "within= is for a single answer, whose error is one number. Give epsilon=, or ask "
+                "for each answer by itself."
             )
         for name in ("confidence", "expected_rows", "at_most"):
             if getattr(self, name) is not None:

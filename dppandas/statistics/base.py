@@ -1,4 +1,4 @@
-"""The parts that every statistic shares: cells, layout of the answer, and the contract."""
+"""What every statistic is: its contract, its sensitivities, and how its errors are told."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ from .layout import Cells, Codes, Interval, Layout, by_name, format_number, spre
 
 Partial = npt.NDArray[np.int64]
 
-#: What reads all rows once: it hands a function the rows that those of a chunk become, and what
-#: keeps some of them, and puts together what the function makes of them.
+#: A pass over all rows. For each chunk it calls a kernel with the chunk's branches (what its rows
+#: become) and the filter, and accumulates what the kernel returns.
 BranchKernel = Callable[[Sequence[Chunk], Expression | None], Any]
 RowPass = Callable[[BranchKernel, Callable[[], Accumulator]], Any]
 
-#: So many errors are looked at to tell the range of them.
+#: The range of errors of an answer is shown for up to so many numbers.
 CROWD = 2**12
+
+#: How many rows there are at most: in all, or for each cell and column; None where unknown.
+RowLimit = Sequence[float] | float | None
 
 #: Every statistic there is: a new one joins the neighbour suite by being defined.
 REGISTRY: list[type[Statistic]] = []
@@ -50,11 +53,11 @@ class Statistic(ABC):
     cells: Cells
     layout: Layout
 
-    #: Counted up where the integers of this statistic change, or how they are read: an old answer
-    #: is never read by a new estimator. A part of the key.
+    #: A part of the key, counted up where the integers of this statistic or their estimator change:
+    #: so a new estimator never reads an old answer.
     reading: ClassVar[int] = 1
 
-    #: What doesn't change the integers: queries that differ in it alone are equal.
+    #: Fields that don't change the integers: queries that differ only in these are equal.
     not_asked: ClassVar[tuple[str, ...]] = ("layout",)
 
     def __init_subclass__(cls, registered: bool = True) -> None:
@@ -64,7 +67,7 @@ class Statistic(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many integers."""
+        """How many integers there are."""
 
     @property
     @abstractmethod
@@ -81,19 +84,19 @@ class Statistic(ABC):
         """Whether more rows never lower an integer."""
         return True
 
-    @abstractmethod
     def expressions(self) -> tuple[Expression, ...]:
-        """What the kernel evaluates for each row."""
+        """What the kernel evaluates for each row: by default the labels and the operands."""
+        return (*self.cells.by, *getattr(self, "operands", ()))
 
     def columns(self) -> frozenset[Any]:
         """The source columns that the kernel reads."""
         return frozenset().union(*(each.columns() for each in self.expressions()))
 
-    #: By field: of which kinds the expressions in it have to be, for an answer about something.
+    #: For a field, the kinds that its expressions must have for the answer to be about anything.
     needs: ClassVar[Mapping[str, frozenset[Kind]]] = MappingProxyType({})
 
     def needed(self) -> Iterator[tuple[Expression, frozenset[Kind]]]:
-        """What is evaluated for each row, as far as it has to be of some kinds."""
+        """Each expression that must have a kind, with the kinds allowed."""
         for name, wanted in self.needs.items():
             given = getattr(self, name)
             for each in given if isinstance(given, tuple) else (given,):
@@ -102,25 +105,25 @@ class Statistic(ABC):
         for by in self.cells.by:
             yield by, kinds.LABELS
 
-    #: What to say, beside the usual, where reading the rows fails.
+    #: A hint to add to the message where reading the rows fails.
     on_failure: ClassVar[str] = ""
 
-    #: What is not proven of it; "" where nothing is missing. Such a statistic is answered only in
-    #: sessions that allow it.
+    #: What is not proven about it; "" if everything is. Only sessions that allow experimental
+    #: statistics answer it otherwise.
     experimental: ClassVar[str] = ""
 
-    #: Why public facts and the answer can't bound values by an interval; "" where they can.
+    #: Why no interval follows from public facts and the answer; "" where one does.
     no_interval: ClassVar[str] = ""
 
-    #: Whether intervals and errors hold for each label by itself, given that it is told, and not
-    #: for all together.
+    #: Whether intervals and errors hold for each label by itself, given that it is released, rather
+    #: than for all together.
     each: ClassVar[bool] = False
 
-    #: What errors are measured in: "rows", "column" (the column's own unit), "square" of that,
-    #: "share", or what else is counted.
+    #: The unit of errors: "rows", "column" (the column's own unit), "square" (of that), "share",
+    #: or something else that is counted.
     measured_in: ClassVar[tuple[str, ...]] = ("rows",)
 
-    #: Whether each number is one integer, comparable with the others, so that the label of the
+    #: Whether each number is one integer that compares with the others, so that the label of the
     #: largest can be selected.
     selectable: ClassVar[bool] = False
 
@@ -128,67 +131,66 @@ class Statistic(ABC):
     whole_units: ClassVar[bool] = False
 
     def l1_sensitivity(self, rows: int) -> int:
-        """The most that so many rows of one unit add to all integers together: ℓ1."""
+        """The most that so many rows of one unit move all integers together, in ℓ1."""
         return self.l1 * rows
 
     def linf_sensitivity(self, rows: int) -> int:
-        """The most that so many rows of one unit add to one integer: ℓ∞."""
+        """The most that so many rows of one unit move one integer: ℓ∞."""
         return self.linf * rows
 
     def l2_squared_sensitivity(self, rows: int) -> int:
-        """The most that so many rows of one unit move all integers together: ℓ2, squared. By
-        Hölder's inequality no more than ℓ1 times ℓ∞."""
+        """The square of the most that so many rows of one unit move the vector in ℓ2: at most ℓ1
+        times ℓ∞, by Hölder's inequality."""
         return self.l1_sensitivity(rows) * self.linf_sensitivity(rows)
 
     @property
     def places(self) -> int:
-        """How many numbers of rows there are: one for each cell and column."""
+        """How many row counts the answer is about: one for each cell and column."""
         return len(self.cells)
 
-    #: Whether an error is so many ranks, whatever the values are.
+    #: Whether errors are measured in ranks.
     in_ranks: ClassVar[bool] = False
 
     def is_count(self, schema: Schema) -> bool:
-        """Whether each number counts something, so that an error below 1 would leave it exact."""
+        """Whether each number is a count, which an error below 1 would leave exact."""
         return False
 
     def counts_rows(self, schema: Schema) -> bool:
-        """Whether what is counted are rows, so that an error can be a share of them."""
+        """Whether it counts rows, so that an error can be a share of them."""
         return self.is_count(schema)
 
     def units(self, schema: Schema) -> tuple[str, ...]:
-        """What errors are measured in, going by the kinds of columns."""
+        """The units of errors, given the kinds of the columns."""
         return self.measured_in
 
     def says(self, entry: int) -> str:
-        """What a number of the answer says of values, where these are times: one of them
-        ("value"), how far they are from each other ("spread"), or neither ("number")."""
+        """What a number of the answer is for a column of times: a time ("value"), a duration
+        ("spread"), or neither ("number")."""
         return "value"
 
     def typed(self, values: Sequence[float], rounded: Callable[[Any], int] = round) -> list[Any]:
-        """The answer's numbers as what they mean."""
+        """The answer's numbers, as times and durations where they mean these."""
         return self.layout.typed(values, self.says, rounded)
 
     def typed_errors(self, errors: Sequence[float]) -> list[Any]:
-        """Likewise how far they may be off."""
+        """The errors of the answer's numbers, as durations where they mean these."""
         if self.in_ranks:
             return list(errors)
         return self.layout.typed(
             errors, lambda entry: "number" if self.says(entry) == "number" else "spread", math.ceil
         )
 
-    #: Whether noise is told in the units of the columns, and not in rows.
+    #: Whether noise is shown in the units of the columns rather than in rows.
     noise_in_columns: ClassVar[bool] = False
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
-        """How much of its unit a noise of 1 is, for each column asked or one for all."""
+        """A noise of 1 in its unit, for each column asked about or one for all."""
         return (1.0,)
 
     @property
     def asked_columns(self) -> list[Any]:
-        """The columns that are asked about, which take turns among the numbers; one where what
-        takes turns are keys."""
+        """The columns asked about, which alternate in the answer; one name where keys alternate."""
         operands, layout = getattr(self, "operands", ()), self.layout
         across = layout.columns
         if across is None and self.cells.keys is None:
@@ -199,33 +201,33 @@ class Statistic(ABC):
         return [across[0]] if is_named and across is not None else [layout.name]
 
     def possible(self, entry: int) -> Interval | None:
-        """The ends between which a number surely lies, as public facts say: (0, ∞) where only 0
-        would say nothing. None where no interval is too wide to say something."""
+        """The range that public facts allow a number: (0, ∞) if it can't be negative. None where
+        any interval, however wide, tells something."""
         return None
 
     def sensitivity(self, rows: int) -> Sensitivity:
-        """The most that one unit of so many rows moves."""
+        """The most that one unit of so many rows moves the integers."""
         l1, linf = self.l1_sensitivity(rows), self.linf_sensitivity(rows)
         return Sensitivity(l1, self.l2_squared_sensitivity(rows), linf, self.monotone)
 
     def adapted_to(self, asked: LossRequest) -> Statistic:
-        """What answers the same question with integers that suit the noise asked for."""
+        """A statistic that answers the same question with integers that suit the noise."""
         return self
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
-        """What turns the exact into an answer: by default noise on each integer."""
+        """The mechanism that releases the answer: by default noise on each integer."""
         return additive(asked, sensitivity, alone=self.size == 1)
 
     def read(self, row_pass: RowPass) -> Any:
-        """What is exact: by default the integers of all rows, in one pass over them."""
+        """The exact result: by default the integers of all rows, in one pass."""
         return row_pass(self.over_branches, lambda: SumAccumulator(self.size))
 
     def exact(self, row_pass: RowPass, mechanism: Mechanism) -> Any:
-        """What a mechanism needs of what is exact: all of it, unless there is much more."""
+        """What the mechanism needs of the exact result: by default all of it."""
         return self.read(row_pass)
 
     def exact_distance(self, one: Any, other: Any, selecting: bool) -> int:
-        """How far two exact answers are apart, as `Query.sensitivity` counts it: for audits."""
+        """The distance of two exact results in the norm of `Query.sensitivity`, for audits."""
         moves = [abs(a - b) for a, b in zip(one, other, strict=True)]
         return max(moves, default=0) if selecting else sum(moves)
 
@@ -234,30 +236,29 @@ class Statistic(ABC):
         """The integers of the chunk's kept rows (at most 2^22 of them)."""
 
     def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Any:
-        """What all rows that the source rows of a chunk become add: by default the kernel's
-        integers."""
-        kept = (None if where is None else where.truth(chunk) for chunk in branches)
-        parts = [self.kernel(chunk, keep) for chunk, keep in zip(branches, kept, strict=True)]
+        """What a chunk adds, through all rows that its rows become: by default the sum of the
+        kernel over these branches."""
+        parts = [self.kernel(*each) for each in with_kept(branches, where)]
         return parts[0] if len(parts) == 1 else np.sum(parts, axis=0, dtype=np.int64)
 
     def released_layout(self, noisy: Sequence[Any]) -> Layout:
-        """How the answer is laid out: by public facts, and by labels where these are released."""
+        """The answer's layout, from public facts and from labels where these are released."""
         return self.layout
 
     @abstractmethod
     def estimate(self, noisy: Sequence[int]) -> list[float]:
-        """The answer's numbers, from noisy integers and public facts only."""
+        """The answer's numbers, from noisy integers and public facts alone."""
 
     @abstractmethod
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """For each number what it may be if every noise lies within ±half_width."""
+        """For each number an interval that holds if every noise lies within ±half_width."""
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
-        """For each number an interval that holds, with all others, with a confidence."""
+        """An interval for each number; with this confidence all hold together."""
         return self.intervals(noisy, law.half_width(confidence, self.size))
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
-        """How far each number may be from the exact one, with a confidence for all."""
+        """How far each number may be off; with this confidence all hold together."""
         known = self.errors_by_column(law.half_width(confidence, self.size))
         values = self.estimate(noisy)
         if known is not None and not self.layout.is_mixed:
@@ -268,27 +269,24 @@ class Statistic(ABC):
             for value, (low, high) in zip(values, intervals, strict=True)
         ]
 
-    def errors_among(
-        self, law: Any, confidence: float, rows: Sequence[float] | float | None
-    ) -> list[float]:
-        """Of what errs in ranks: the same if there are at most so many rows, in all or for each
-        cell and column."""
-        raise QueryError("only quantiles err in ranks, among so many rows.")
+    def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
+        """The same for errors in ranks, given a limit on the rows."""
+        raise QueryError(
+            "a number of rows narrows errors of quantiles alone, which are ranks. Leave it out."
+        )
 
-    def rows_at_most(
-        self, noisy: Sequence[int], law: Any, confidence: float
-    ) -> Sequence[float] | None:
-        """How many rows each cell and column has at most, with a confidence for all; None where an
-        answer doesn't tell."""
+    def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
+        """An upper end for the rows of each cell and column; with this confidence all hold. None
+        where the answer doesn't bound them."""
         return None
 
     def expected_at(self, law: Any, confidence: float) -> str:
-        """The error in words, before the release, as far as public facts can say."""
+        """The error in words before the release, as far as public facts decide it."""
         return self.expected(law.half_width(confidence, self.size))
 
     def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
-        """The error of an answer in words, for each column asked: what it says itself, and where it
-        can't, or there is a crowd of numbers, what public facts said before."""
+        """The error of an answer in words, for each column asked about. Where the answer doesn't
+        decide it, or has many numbers, the words from before the release."""
         if len(noisy) > CROWD:
             return before
         try:
@@ -297,7 +295,7 @@ class Statistic(ABC):
             return before
 
     def in_words(self, errors: Sequence[float]) -> str:
-        """Errors of all numbers in words; "" where that would tell nothing."""
+        """The errors of all numbers in words; "" if there is nothing to tell."""
         names = self.asked_columns
         pairs = list(zip(errors, self.typed_errors(errors), strict=True))
         ranges = [spread(pairs[i :: len(names)]) for i in range(len(names))]
@@ -307,74 +305,79 @@ class Statistic(ABC):
         return f"each {said}" if self.each else said
 
     def comparable(self) -> Statistic:
-        """The same with integers that can be compared with each other, for a selection."""
+        """The same statistic with all integers on one scale, for a selection."""
         return self
 
     def error(self, half_width: int) -> float | None:
-        """The error that this half-width means for each number; None if the answer decides it."""
+        """The error of each number at this half-width of noise; None if the answer decides it."""
         return None
 
     def errors_by_column(self, half_width: int) -> list[float] | None:
-        """The same for each column asked, or one for all."""
+        """The same for each column asked about, or one for all."""
         error = self.error(half_width)
         return None if error is None else [error]
 
     def ratios_by_column(self, half_width: int) -> list[float] | None:
-        """`per_row` for each column asked, or one for all."""
+        """`per_row` for each column asked about, or one for all."""
         ratio = self.per_row(half_width)
         return None if ratio is None else [ratio]
 
     def expected(self, half_width: int) -> str:
-        """The error in words, before the release: from public facts only, "" if they can't say."""
+        """The error in words before the release; "" if public facts don't decide it."""
         errors, ratios = self.errors_by_column(half_width), self.ratios_by_column(half_width)
         if self.layout.is_mixed:
             return ""
         if ratios is not None:
             return by_name(self.asked_columns, [f"≈ {self.in_short(r)}/n" for r in ratios])
-        if errors is None:
-            return ""
-        return by_name(self.asked_columns, [f"± {self.in_short(error)}" for error in errors])
+        said = [f"± {self.in_short(error)}" for error in errors or ()]
+        return by_name(self.asked_columns, said) if said else ""
 
     def in_short(self, error: float) -> str:
-        """An error for people: of times how long it is."""
+        """An error for people: a duration for columns of times."""
         ruler = self.layout.ruler
         if ruler is None or self.in_ranks:
             return format_number(error)
         return str(ruler.length(error, math.ceil))
 
     def per_row(self, half_width: int) -> float | None:
-        """Of a ratio: the error to first order, times the number of rows that it is taken over."""
+        """For a ratio, its error to first order times the number of rows that it is taken over."""
         return None
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        """The largest error of a number, from public facts; of a ratio over so many rows."""
+        """The largest error of a number by public facts; for a ratio, over so many rows."""
         if self.no_interval or not hasattr(law, "half_width"):
-            raise QueryError(f"no public fact decides the error of this. {self.no_interval}")
+            raise QueryError(
+                f"public facts don't decide the error of this answer. {self.no_interval}".strip()
+            )
         half_width = law.half_width(confidence, self.size)
         error, ratio = self.error(half_width), self.per_row(half_width)
         if self.layout.is_mixed:
-            raise QueryError("numbers and times have no error in common: ask them one by one.")
+            raise QueryError(
+                "numbers and times have no common unit of error. Ask for them one by one."
+            )
         if error is not None:
             return error
         if ratio is None:
-            raise QueryError("only the answer decides its error: ask the result's .error().")
+            raise QueryError(
+                "only the answer decides its error. Ask for it with epsilon=, and read .error()."
+            )
         if rows is None:
             raise MissingArgument(
                 "expected_rows= is needed: about how many rows a ratio is taken over, from public "
-                "knowledge."
+                "knowledge. Write expected_rows=1000, for example."
             )
         return ratio / rows
 
 
-def masked(codes: Codes | None, keep: Mask | None, outside: int) -> Codes | None:
-    """Cells of the kept rows; the others lie outside."""
-    if codes is None or keep is None:
-        return codes
-    return np.where(keep, codes, outside)
+def with_kept(
+    branches: Sequence[Chunk], where: Expression | None
+) -> Iterator[tuple[Chunk, Mask | None]]:
+    """Each branch with the rows that a filter keeps, None for all."""
+    return ((chunk, None if where is None else where.truth(chunk)) for chunk in branches)
 
 
 def count_by(codes: Codes | None, mask: Mask | None, rows: int, cells: int) -> Partial:
-    """How many rows of each cell hold a mask."""
+    """How many rows of each cell a mask selects."""
     if codes is None:
         return np.array([rows if mask is None else np.count_nonzero(mask)], dtype=np.int64)
     if mask is not None:

@@ -1,4 +1,4 @@
-"""How far rows are from something, as a caller's function says, and values that this protects."""
+"""Distances of rows by a caller's function, and values that such a distance protects."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ EXACT = 2**53
 
 
 class Measurer(CallerFunction):
-    """A caller's function of rows, whose distances are whole numbers."""
+    """A caller's function of rows that returns whole numbers."""
 
     def __call__(self, frame: pd.DataFrame) -> int:
         value = self._said(frame)
         if not is_whole(value):
-            raise QueryError("a distance must be a whole number.")
+            raise QueryError("a distance must be a whole number. Return an int.")
         return max(0, min(MOST, int(value)))
 
 
 class Valuer(CallerFunction):
-    """A caller's function of rows, that gives a number or a text."""
+    """A caller's function of rows that returns a number or a text."""
 
     def __call__(self, frame: pd.DataFrame) -> float | str:
         return plain(self._said(frame))
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value can be told: a number or a text, of Python or numpy."""
+    """Whether a value can be released: a number or a text, of Python or numpy."""
     return is_whole(value) or isinstance(value, float | np.floating | str)
 
 
 def plain(value: Any) -> float | str:
-    """One object for all equal values: which type or zero a value came as depends on rows.
+    """One object for all equal values: a value's type, and the sign of a 0, depend on rows.
 
     Whole numbers are ints up to 2^53; beyond, whatever a float can hold is a float.
 
@@ -70,7 +70,8 @@ def plain(value: Any) -> float | str:
 
 @dataclass(frozen=True)
 class Distance(FrameStatistic):
-    """What a caller's function says of all rows; one row, as the caller states, moves it by 1.
+    """What a caller's function returns for all rows. The caller states that one row moves it by at
+    most 1.
 
     A unit of m rows moves it by at most m: row after row (docs/proofs/propose_test_release.md).
     """
@@ -78,21 +79,12 @@ class Distance(FrameStatistic):
     distance: Measurer = field(default_factory=lambda: Measurer(None))
 
     on_failure: ClassVar[str] = (
-        " distance= must return a whole number for whatever rows: an int, and neither a float nor "
-        "None."
+        " distance= must return a whole number (an int, not a float or None) for any rows."
     )
 
-    @property
-    def size(self) -> int:
-        return 1
-
-    @property
-    def l1(self) -> int:
-        return 1
-
-    @property
-    def monotone(self) -> bool:
-        return False
+    size = 1
+    l1 = 1
+    monotone = False
 
     def read(self, row_pass: RowPass) -> Any:
         return [self.distance(self.frame(row_pass))]
@@ -112,20 +104,19 @@ class Distance(FrameStatistic):
 
 @dataclass(frozen=True)
 class Proposed(Distance):
-    """A value of all rows, and how many rows can be added or removed without changing it, both as
-    callers' functions say. Both are exact; the value is told only where it is far from changing.
+    """A value of all rows, and how many rows can be added or removed without changing it, both by a
+    caller's functions. Both are exact. The value is released only where it is far from changing.
     """
 
     value: Valuer = field(default_factory=lambda: Valuer(None))
-    delta: Delta | None = None  # known before the release, if the caller said it
+    delta: Delta | None = None  # if the caller gave it before the release
 
     on_failure: ClassVar[str] = (
-        " distance= must return a whole number for whatever rows, and value= a float, an int or a "
-        "str."
+        " distance= must return a whole number for any rows, and value= a float, an int or a str."
     )
     no_interval: ClassVar[str] = (
-        "what a test lets through is exact on the rows that count, and has neither error nor "
-        "interval; .released says whether it let anything through."
+        "a value that passes the test is exact, and has neither an error nor an interval. "
+        ".released says whether it passed."
     )
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
@@ -133,14 +124,14 @@ class Proposed(Distance):
         return ProposeTestRelease.calibrate(sensitivity.l1, epsilon, delta)
 
     def read(self, row_pass: RowPass) -> Any:
-        """Value and distance, both always: which of them fails must not say what was released."""
+        """Value and distance, always both: which of them fails must not show what was released."""
         frame = self.frame(row_pass)
         value = self.value(frame.copy())
         return value, self.distance(frame)
 
     def exact_distance(self, one: Any, other: Any, selecting: bool) -> int:
-        """How far the distances are; where the values differ, also the least change that there
-        is, as these distances say."""
+        """The difference of the distances; where the values differ, at least the number of changes
+        that either distance calls for."""
         (value, distance), (another, far) = one, other
         moved: int = abs(distance - far)
         same = repr(value) == repr(another)
@@ -159,5 +150,5 @@ class Proposed(Distance):
         raise RecordError(self.no_interval)
 
     def expected_at(self, law: Any, confidence: float) -> str:
-        """From which distance on the value is told."""
+        """The distance from which on the value is released."""
         return f"told from {format_number(law.released_from(confidence))} rows"

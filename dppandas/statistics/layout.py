@@ -1,4 +1,4 @@
-"""The cells that rows are counted in, and the shape that answers take."""
+"""The cells that rows are sorted into, and the layout of answers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from ..rows.expressions import Chunk, Expression
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler
 from ..rows.values import vectors
+from ..rows.values.vectors import Mask
 
 Codes = npt.NDArray[np.intp]
 Interval = tuple[float, float]
-#: So many columns are told by name.
+#: How many columns a text names.
 LISTED = 4
 
 
@@ -41,23 +42,28 @@ class Cells:
 
     @property
     def described(self) -> str:
-        """How many they are, in words."""
+        """The number of keys, in words."""
         return "1 key" if len(self) == 1 else f"{len(self)} keys"
 
-    def codes(self, chunk: Chunk) -> Codes | None:
-        """The cell of each row, len(self) for none; None where there is a single cell."""
+    def codes(self, chunk: Chunk, keep: Mask | None = None) -> Codes | None:
+        """The cell of each row, len(self) for rows in none and for rows that aren't kept. None,
+        whatever is kept, where there is a single cell."""
+        codes = self._codes(chunk)
+        return codes if codes is None or keep is None else np.where(keep, codes, len(self))
+
+    def _codes(self, chunk: Chunk) -> Codes | None:
         if self.keys is None:
             return None
         codes = expressions.places(self.by, self.keys, chunk)
         if self.missing_cell:
-            codes = codes + (codes == len(self.keys))  # "outside" moves up by one
+            codes = codes + (codes == len(self.keys))  # the code for "in none" moves up by one
             codes[vectors.is_null(self.by[0].vector(chunk))] = len(self.keys)
         return codes
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a flat list of numbers becomes the object that pandas would have given."""
+    """How a flat list of numbers becomes the object that pandas would return."""
 
     integer: bool
     index: pd.Index | None = field(default=None, compare=False)
@@ -65,7 +71,7 @@ class Layout:
     name: Any = None
     order: str | None = None  # "ascending" or "descending"
     block: int = 0  # sort within consecutive blocks of this length; 0: all together
-    rulers: tuple[Ruler | None, ...] = ()  # of columns of times and durations, one for each column
+    rulers: tuple[Ruler | None, ...] = ()  # one for each column, None for a column of numbers
 
     @property
     def is_scalar(self) -> bool:
@@ -74,15 +80,17 @@ class Layout:
     def table(
         self, values: Sequence[float], places: Sequence[int] | None = None, integer: bool = False
     ) -> Any:
-        """Numbers (or what `told` makes of them) under their labels, at the places that `places`
-        gives."""
+        """Numbers (or what `typed` makes of them) under their labels, in the order ``places``."""
         if self.rulers and not integer:
             return self._typed(values)
-        array = np.array(values, dtype="int64" if self.integer or integer else "float64")
+        dtype = "int64" if self.integer or integer else "float64"
+        return self._labelled(np.array(values, dtype=dtype), places)
+
+    def _labelled(self, values: npt.NDArray[Any], places: Sequence[int] | None) -> Any:
         if self.columns is not None:
-            array = array.reshape(-1, len(self.columns))
-            return pd.DataFrame(array, index=self.index, columns=self.columns)
-        series = pd.Series(array, index=self.index, name=self.name)
+            values = values.reshape(-1, len(self.columns))
+            return pd.DataFrame(values, index=self.index, columns=self.columns)
+        series = pd.Series(values, index=self.index, name=self.name)
         return series if places is None else series.iloc[list(places)]
 
     def typed(
@@ -91,7 +99,7 @@ class Layout:
         says: Callable[[int], str],
         rounded: Callable[[Any], int] = round,
     ) -> list[Any]:
-        """Numbers as what they mean: those of columns of times as Timestamps and Timedeltas."""
+        """Numbers of columns of times as Timestamps and Timedeltas, all others as they are."""
         if not self.rulers:
             return list(values)
         found: list[Any] = []
@@ -105,16 +113,16 @@ class Layout:
 
     @property
     def ruler(self) -> Ruler | None:
-        """What lengths of all columns are measured by; None for numbers."""
+        """The ruler that all columns share; None for numbers and for mixed columns."""
         return self.rulers[0] if self.rulers and not self.is_mixed else None
 
     @property
     def is_mixed(self) -> bool:
-        """Whether some columns are measured otherwise than others."""
+        """Whether columns differ in their units."""
         return len({None if ruler is None else ruler.tick for ruler in self.rulers}) > 1
 
     def _typed(self, values: Sequence[Any]) -> Any:
-        """A table whose dtypes follow from the rulers: of times, of durations, numbers or all."""
+        """A table whose dtypes follow from the rulers: times, durations or numbers."""
         if self.columns is None:
             return pd.Series(self._array(values, 0), index=self.index, name=self.name)
         width = len(self.columns)
@@ -137,13 +145,8 @@ class Layout:
         return rulers[0].array(values, of_lengths=kinds == {2})
 
     def flags(self, said: Sequence[bool | None], places: Sequence[int] | None) -> Any:
-        """What is true of numbers, under their labels as in `table`; None where nothing is said."""
-        values = np.array(list(said), dtype=object if None in said else bool)
-        if self.columns is not None:
-            values = values.reshape(-1, len(self.columns))
-            return pd.DataFrame(values, index=self.index, columns=self.columns)
-        series = pd.Series(values, index=self.index, name=self.name)
-        return series if places is None else series.iloc[list(places)]
+        """Truth values about numbers, labelled as in `table`; None where nothing is known."""
+        return self._labelled(np.array(list(said), dtype=object if None in said else bool), places)
 
     def labels(self) -> list[str]:
         """A name for each number, in declared order."""
@@ -156,7 +159,7 @@ class Layout:
         return [f"{row}, {column}" for row in rows for column in columns]
 
     def places(self, values: Sequence[float]) -> list[int] | None:
-        """The order in which a sorted answer shows its entries; ties in declared order."""
+        """The order of the entries of a sorted answer, ties in declared order; None if unsorted."""
         if self.order is None:
             return None
         sign = -1.0 if self.order == "descending" else 1.0
@@ -174,7 +177,7 @@ def _label_text(label: Any) -> str:
 
 
 def format_number(value: float) -> str:
-    """A number for people: thousands apart, four significant digits where it has a fraction."""
+    """A number for people: with thousands separators, and fractions to four significant digits."""
     if value != value or math.isinf(value):
         return str(value)
     if isinstance(value, int) or value == int(value) or abs(value) >= 1000:
@@ -183,8 +186,7 @@ def format_number(value: float) -> str:
 
 
 def spread(errors: Sequence[tuple[float, Any]]) -> str:
-    """Errors and what they mean, as ± the largest, and the smallest where they differ; "" where
-    there is none to tell."""
+    """The range of errors, given with what they mean: "± 3", or "± 3 to 5"; "" if none is known."""
     known = sorted((pair for pair in errors if 0 < pair[0] < math.inf), key=operator.itemgetter(0))
     if not known:
         return ""
@@ -193,12 +195,12 @@ def spread(errors: Sequence[tuple[float, Any]]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A number in short; a time, a duration or a text, or that nothing was told, as it is."""
+    """A number in short form; a time, a duration, a text or None as it prints."""
     return format_number(value) if isinstance(value, int | float) else str(value)
 
 
 def by_name(names: Sequence[Any], said: Sequence[str], of: str = "") -> str:
-    """What is said of columns, once where it is the same of all, and of many the first."""
+    """A text for each column by name; once if it is the same for all, and shortened for many."""
     of = of and f" {of}"
     if len({*said}) == 1:
         return said[0] + of

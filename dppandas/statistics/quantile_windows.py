@@ -1,4 +1,4 @@
-"""The stretches of a grid in which quantiles are looked for, and what is counted there."""
+"""The windows of a grid in which quantiles are searched, and what is counted there."""
 
 from __future__ import annotations
 
@@ -12,20 +12,10 @@ from ..privacy.mechanisms.ranks import Ranks, RanksByCell, aimed
 
 Integers = npt.NDArray[np.int64]
 
-HALF = Fraction(1, 2)
-
-#: Cells of a histogram over a grid: enough to narrow it down, few enough for the cache.
-BINS = 2**15
-#: All histograms of a pass together have no more.
-ALL_BINS = 2**20
-
-
-# --- passes over rows -----------------------------------------------------------------------------
-
 
 @dataclass
 class Window:
-    """The points of a cell from low to high, in bins of 2^shift, and the rows beside them."""
+    """The points of a cell from low to high in bins of 2^shift, and how many rows lie outside."""
 
     low: int
     high: int
@@ -36,8 +26,8 @@ class Window:
     counts: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def narrow(self, counts: Integers, share: Fraction, cap: int) -> None:
-        """Keep the bins in which some loss may lie below the cap. All points of a bin have at
-        least the loss b·(rows below the bin) - T, and S - b·(rows up to its end)."""
+        """Keep the bins in which a loss may be below the cap. All losses in a bin are at least
+        b·(rows below the bin) - T, and at least S - b·(rows up to its end)."""
         last = (self.high - self.low) >> self.shift
         up_to = self.before + np.cumsum(counts[: last + 1])
         rows = int(up_to[-1]) + self.after
@@ -45,7 +35,7 @@ class Window:
         under = max(-1, (least - cap) // b)
         over = max(-1, min(rows + 1, -(-(most + cap) // b)))
         first = min(last, int(np.searchsorted(up_to, under, "right")))
-        # that many rows lie below the bin after the first that reaches them
+        # The first bin that reaches `over` rows is kept: those after it have as many below them.
         stop = 0 if over <= self.before else int(np.searchsorted(up_to, over, "left"))
         final = max(first, min(last, stop))
         self.counts = counts[first : final + 1]
@@ -57,16 +47,16 @@ class Window:
         self.high = min(self.high, start + ((final + 1) << self.shift) - 1)
 
     def finer(self, bins: int) -> int:
-        """The shift with which that many bins cover the window."""
+        """The least shift at which so many bins cover the window."""
         return max(0, (self.high - self.low + 1).bit_length() - (bins.bit_length() - 1))
 
     def points(self) -> tuple[Integers, Integers]:
-        """The points that occur, where bins are points."""
+        """The points that occur and their counts, where bins are points."""
         occur = np.flatnonzero(self.counts)
         return occur + self.low, self.counts[occur]
 
     def ranks(self, values: Integers, counts: Integers, cap: int) -> Ranks:
-        """With the rows beside the window put right beside it, where losses are capped."""
+        """Ranks with all rows outside put right beside the window, where losses are capped."""
         pairs = [(values, counts)]
         if self.before:
             pairs.insert(0, (np.array([self.low - 1]), np.array([self.before])))
@@ -77,7 +67,7 @@ class Window:
 
 
 class CountAccumulator:
-    """Adds counts: no table has 2^63 rows."""
+    """Adds counts in int64: no table has 2^63 rows."""
 
     def __init__(self, size: int) -> None:
         self._sums = np.zeros(size, dtype=np.int64)
@@ -94,7 +84,7 @@ class CountAccumulator:
 
 @dataclass
 class PointAccumulator:
-    """Keeps integers; their order means nothing."""
+    """Collects integers in any order."""
 
     pieces: list[Integers] = field(default_factory=list)
 
@@ -108,8 +98,8 @@ class PointAccumulator:
         return np.concatenate([np.zeros(0, dtype=np.int64), *self.pieces])
 
 
-def _sorted(flat: Integers, cells: int) -> RanksByCell:
-    """For each cell the points that occur, and how often."""
+def sort_by_cell(flat: Integers, cells: int) -> RanksByCell:
+    """For each cell the points that occur, and how often, from cell · 2^31 + point of each row."""
     values, counts = np.unique(flat, return_counts=True)
     edges = np.searchsorted(values, np.arange(cells + 1, dtype=np.int64) << 31)
     return RanksByCell(values & (2**31 - 1), counts, edges)

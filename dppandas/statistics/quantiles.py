@@ -1,4 +1,4 @@
-"""Quantiles of bounded numbers, and how their ranks are read."""
+"""Quantiles of bounded numbers, and how their ranks are read in few passes."""
 
 from __future__ import annotations
 
@@ -13,25 +13,21 @@ import numpy.typing as npt
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.quantiles import ExponentialQuantiles
-from ..privacy.mechanisms.ranks import Ranks, losses
+from ..privacy.mechanisms.ranks import Ranks, RanksByCell, losses
 from ..rows.expressions import Chunk, Expression
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.values.vectors import Mask, as_numbers
-from .base import Partial, RowPass, Statistic, masked
+from .base import Partial, RowLimit, RowPass, Statistic, with_kept
 from .layout import Codes, Interval, format_number
-from .quantile_windows import (
-    ALL_BINS,
-    BINS,
-    HALF,
-    CountAccumulator,
-    Integers,
-    PointAccumulator,
-    Window,
-    _sorted,
-)
+from .quantile_windows import CountAccumulator, Integers, PointAccumulator, Window, sort_by_cell
 
-#: So many values are sorted rather than looked at once more.
+HALF = Fraction(1, 2)
+#: Bins of a histogram over a grid: enough to narrow it down, few enough for the cache.
+BINS = 2**15
+#: The bins of all histograms of a pass together.
+ALL_BINS = 2**20
+#: Up to so many values are sorted rather than counted in one more pass.
 FEW = 2**18
 
 
@@ -55,7 +51,7 @@ class Quantiles(Statistic):
 
     no_interval: ClassVar[str] = (
         "a quantile has no interval of values: how far apart values are is private. .error() tells "
-        "how many ranks it may be off; for a bracket ask for several quantiles at once, such as "
+        "how many ranks it may be off. For a bracket ask for several quantiles at once, such as "
         "quantile([0.45, 0.5, 0.55])."
     )
 
@@ -89,12 +85,7 @@ class Quantiles(Statistic):
     def l1(self) -> int:
         return self.linf * len(self.operands)
 
-    @property
-    def monotone(self) -> bool:
-        return False
-
-    def expressions(self) -> tuple[Expression, ...]:
-        return (*self.cells.by, *self.operands)
+    monotone = False
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         tops = tuple(grid.high for grid in self.grids)
@@ -103,7 +94,7 @@ class Quantiles(Statistic):
         )
 
     def exact_distance(self, one: Any, other: Any, selecting: bool) -> int:
-        """For one quantile how far losses are apart at most; for several how many rows differ."""
+        """For one quantile the largest difference of losses; for several how many rows differ."""
         moves = [
             self._moved(a, b)
             for mine, others in zip(one, other, strict=True)
@@ -125,7 +116,7 @@ class Quantiles(Statistic):
     # reading
 
     def exact(self, row_pass: RowPass, mechanism: Any) -> list[Sequence[Ranks]]:
-        """What the mechanism needs: of a single quantile only ranks whose loss is not capped."""
+        """What the mechanism needs: for a single quantile only ranks whose loss isn't capped."""
         caps = [mechanism.window(column) for column in range(len(self.operands))]
         return [
             self._all(row_pass, column) if cap is None else self._near(row_pass, column, cap)
@@ -138,28 +129,25 @@ class Quantiles(Statistic):
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         """How many values each cell and column has."""
-        whole = [
-            Histogram(self, column, *self._whole(column), 1) for column in range(len(self.operands))
-        ]
+        low = np.zeros(len(self.cells), dtype=np.int64)
+        shifts = (low + grid.high.bit_length() for grid in self.grids)
+        whole = [Histogram(self, column, low, shift, 1) for column, shift in enumerate(shifts)]
         return np.stack([each.kernel(chunk, keep) for each in whole], axis=1).reshape(-1)
 
-    def _whole(self, column: int) -> tuple[Integers, Integers]:
-        """A window for each cell that holds all of the grid."""
-        high = self.grids[column].high
-        shift = np.full(len(self.cells), high.bit_length(), dtype=np.int64)
-        return np.zeros(len(self.cells), dtype=np.int64), shift
-
-    def _all(self, row_pass: RowPass, column: int) -> Sequence[Ranks]:
+    def _all(self, row_pass: RowPass, column: int) -> RanksByCell:
         low = np.zeros(len(self.cells), dtype=np.int64)
-        high = np.full(len(self.cells), self.grids[column].high, dtype=np.int64)
-        return _sorted(
-            row_pass(Values(self, column, low, high).over_branches, PointAccumulator),
-            len(self.cells),
-        )
+        return self._between(row_pass, column, low, low + self.grids[column].high)
+
+    def _between(
+        self, row_pass: RowPass, column: int, low: Integers, high: Integers
+    ) -> RanksByCell:
+        """The ranks of the rows between low and high in each cell."""
+        values = Values(self, column, low, high)
+        return sort_by_cell(row_pass(values.over_branches, PointAccumulator), len(self.cells))
 
     def _near(self, row_pass: RowPass, column: int, cap: int) -> Sequence[Ranks]:
-        """Histograms over ever fewer and finer bins, those whose losses are not all capped; until
-        bins are points, or hold few enough rows to sort."""
+        """The ranks whose losses aren't all capped, from histograms over ever narrower windows with
+        finer bins, until bins are points or hold few enough rows to sort."""
         cells, top = len(self.cells), self.grids[column].high
         bins = min(BINS, ALL_BINS // cells)
         if bins < 16 or self._alone is None:
@@ -167,15 +155,10 @@ class Quantiles(Statistic):
         bits = max(0, (top + 1).bit_length() - (bins.bit_length() - 1))
         windows = [Window(0, top, bits) for _ in range(cells)]
         while True:
-            low, shift = (
-                np.array([getattr(window, name) for window in windows], dtype=np.int64)
-                for name in ("low", "shift")
-            )
+            low, shift = np.array([(w.low, w.shift) for w in windows], dtype=np.int64).T
             counted = Histogram(self, column, low, shift, bins)
-            counts = row_pass(
-                counted.over_branches, lambda: CountAccumulator(cells * bins)
-            ).reshape(cells, bins)
-            for window, row in zip(windows, counts, strict=True):
+            counts = row_pass(counted.over_branches, lambda: CountAccumulator(cells * bins))
+            for window, row in zip(windows, counts.reshape(cells, bins), strict=True):
                 window.narrow(row, self._alone, cap)
             if all(window.shift == 0 for window in windows):
                 return [window.ranks(*window.points(), cap) for window in windows]
@@ -184,19 +167,11 @@ class Quantiles(Statistic):
                 break
             for window in windows:
                 window.shift = window.finer(bins)
-        ends = [
-            np.array(e, dtype=np.int64)
-            for e in zip(*((w.low, w.high) for w in windows), strict=True)
-        ]
-        found = _sorted(
-            row_pass(Values(self, column, *ends).over_branches, PointAccumulator), cells
-        )
+        low, high = np.array([(w.low, w.high) for w in windows], dtype=np.int64).T
+        found = self._between(row_pass, column, low, high)
         return [w.ranks(r.values, r.counts, cap) for w, r in zip(windows, found, strict=True)]
 
     # answers
-
-    def _column(self, entry: int) -> int:
-        return entry % len(self.operands)
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         table = np.array(noisy, dtype=np.int64).reshape(-1, len(self.operands))
@@ -205,22 +180,18 @@ class Quantiles(Statistic):
         return found
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """The bounds: all that is known of values without more of the data."""
-        return [
-            (b.lower, b.upper) for b in (self.bounds[self._column(i)] for i in range(len(noisy)))
-        ]
+        """The bounds: nothing narrower is public."""
+        ends = [(bounds.lower, bounds.upper) for bounds in self.bounds]
+        return ends * (len(noisy) // len(ends))
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
         return self.intervals(noisy, 0)
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
-        """In ranks: so many rows may lie between the answer and an exact quantile."""
+        """Errors in ranks: how many rows may lie between the answer and an exact quantile."""
         return self.errors_among(law, confidence, None)
 
-    def errors_among(
-        self, law: Any, confidence: float, rows: Sequence[float] | float | None
-    ) -> list[float]:
-        """The same, if there are at most so many rows: in all, or for each cell and column."""
+    def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
         ranks: list[float] = law.rank_errors(confidence, rows)
         return ranks
 
@@ -232,8 +203,8 @@ class Quantiles(Statistic):
 
 
 def _numbers(points: Integers, grid: Grid, bounds: Bounds) -> npt.NDArray[np.float64]:
-    """What grid integers stand for: origin + point · step, rounded to a multiple of the step, half
-    to even. Multiples of the step as far as the bounds are exact floats."""
+    """The values of grid integers: origin + point · step, rounded half to even to a multiple of the
+    step, and clipped to the bounds."""
     steps = Fraction(grid.origin) / Fraction(grid.step)
     whole, rest = divmod(steps, 1)
     multiples = points + int(whole)
@@ -243,15 +214,14 @@ def _numbers(points: Integers, grid: Grid, bounds: Bounds) -> npt.NDArray[np.flo
 
 @dataclass(frozen=True)
 class Pass:
-    """What is read of one column in one pass, within a window for each cell."""
+    """One pass over one column, within a window for each cell."""
 
     statistic: Quantiles
     column: int
 
     def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Integers:
-        """Of all rows that the source rows of a chunk become."""
-        kept = (None if where is None else where.truth(chunk) for chunk in branches)
-        parts = [self.kernel(chunk, keep) for chunk, keep in zip(branches, kept, strict=True)]
+        """What a chunk adds, through all rows that its rows become."""
+        parts = [self.kernel(*each) for each in with_kept(branches, where)]
         return parts[0] if len(parts) == 1 else self.combined(parts)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Integers:
@@ -265,7 +235,7 @@ class Pass:
         statistic = self.statistic
         grid = statistic.grids[self.column]
         values = as_numbers(statistic.operands[self.column].vector(chunk))
-        codes = masked(statistic.cells.codes(chunk), keep, len(statistic.cells))
+        codes = statistic.cells.codes(chunk, keep)
         if codes is None and keep is not None:
             values = values[keep]
         integers: npt.NDArray[np.float64] = np.empty_like(values)
@@ -313,7 +283,7 @@ class Histogram(Pass):
 
 @dataclass(frozen=True)
 class Values(Pass):
-    """The rows between low and high, each as one integer that tells its cell and its point."""
+    """The rows between low and high, each as one integer of its cell and its point."""
 
     low: Integers
     high: Integers

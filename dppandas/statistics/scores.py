@@ -1,4 +1,4 @@
-"""What callers' own functions say of plain rows: scores of public candidates."""
+"""Scores of public candidates by a caller's own function of plain rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ..errors import QueryError
+from ..errors import InternalError, QueryError
 from ..rows.expressions import Chunk, Column, Expression
 from ..rows.values.vectors import Mask
 from .base import Partial, RowPass, Statistic
@@ -20,21 +20,24 @@ from .layout import Interval
 
 Score = Callable[[pd.DataFrame, Any], int]
 
-#: Scores beyond this count as this: of 80 digits, they would still be compared exactly.
+#: Scores are clipped to this, an exact integer of 78 digits.
 MOST = 2**256
 
 
 class CallerFunction:
-    """A caller's function. It may hold rows, so that it is left behind by a pickle."""
+    """A caller's function. It may hold rows, so pickles leave it out."""
 
     def __init__(self, function: Callable[..., Any] | None) -> None:
         self._function = function
 
     def _said(self, *given: Any) -> Any:
         if self._function is None:
-            raise QueryError("a pickle doesn't hold the caller's function.")
+            raise QueryError(
+                "a pickle doesn't hold the caller's function, so this query can't be answered. Write "
+                "it again."
+            )
         with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # what numpy warns of are private values
+            warnings.simplefilter("ignore")  # a warning could quote private values
             return self._function(*given)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -50,18 +53,18 @@ class Scorer(CallerFunction):
     def __call__(self, frame: pd.DataFrame, candidate: Any) -> int:
         value = self._said(frame, candidate)
         if not is_whole(value):
-            raise QueryError("a score must be a whole number.")
+            raise QueryError("a score must be a whole number. Return an int.")
         return max(-MOST, min(MOST, int(value)))
 
 
 def is_whole(value: object) -> bool:
-    """Whether a score is one: Python's int or numpy's, and no truth value."""
+    """Whether a value is a whole number of Python or numpy, and not a truth value."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
 
 
 @dataclass(frozen=True)
 class FrameStatistic(Statistic, registered=False):
-    """What callers' functions say of the plain rows that count."""
+    """What a caller's functions return for the plain rows."""
 
     names: tuple[Any, ...] = ()
 
@@ -69,7 +72,7 @@ class FrameStatistic(Statistic, registered=False):
         return tuple(map(Column, self.names))
 
     def frame(self, row_pass: RowPass) -> Any:
-        """The rows that count, for callers' functions."""
+        """The plain rows, for the caller's functions."""
         return row_pass(self._rows, lambda: FrameAccumulator(self.names))
 
     def _rows(self, branches: Sequence[Chunk], where: Expression | None) -> pd.DataFrame:
@@ -78,13 +81,13 @@ class FrameStatistic(Statistic, registered=False):
         return frame if where is None else frame[where.truth(chunk)]
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        raise NotImplementedError("what a caller's function says is of all rows: see read")
+        raise InternalError("a caller's function takes all rows at once: see `read`.")
 
 
 @dataclass(frozen=True)
 class Scores(FrameStatistic):
-    """For each candidate, what a caller's function of all rows says; and by how much, as the
-    caller states, one row changes it at most. Nothing here proves that statement.
+    """For each candidate, the score that a caller's function gives it for all rows. The caller
+    states how much one row changes a score at most. Nothing here proves that.
 
     A unit of m rows moves a score by m times as much: row after row (docs/proofs/choose.md).
     """
@@ -97,8 +100,8 @@ class Scores(FrameStatistic):
     measured_in: ClassVar = ("utility",)
 
     on_failure: ClassVar[str] = (
-        " score= must return a whole number for whatever rows and each candidate: an int, and "
-        "neither a float nor None."
+        " score= must return a whole number (an int, not a float or None) for any rows and each "
+        "candidate."
     )
 
     @property
@@ -132,7 +135,7 @@ class Scores(FrameStatistic):
 
 
 class FrameAccumulator:
-    """Puts together the plain rows of chunks."""
+    """Concatenates the plain rows of chunks."""
 
     def __init__(self, names: Sequence[Any]) -> None:
         self._names = names
@@ -147,18 +150,18 @@ class FrameAccumulator:
         self._frames += other._frames
 
     def result(self) -> pd.DataFrame:
-        """A frame of its own: what the caller's function does to it changes no other."""
+        """A new frame, so that whatever the caller's function does to it changes no other."""
         if not self._frames:
             return pd.DataFrame(columns=list(self._names))
-        with decimal.localcontext() as quiet:  # of a signalling NaN pandas 2 asks what it equals
+        with decimal.localcontext() as quiet:  # pandas 2 compares signalling NaNs, which raises
             quiet.traps[decimal.InvalidOperation] = False
             try:
                 return pd.concat(self._frames)
-            except Exception:  # it hashes all categories: some tuples and what is none can't be
+            except Exception:  # it hashes all categories, and some can't be hashed
                 return pd.concat([_without_categories(part) for part in self._frames])
 
 
 def _without_categories(part: pd.DataFrame) -> pd.DataFrame:
-    """The same cells as objects, where a column is categorical."""
+    """The same cells, with categorical columns as objects."""
     kinds = zip(part.columns, part.dtypes, strict=True)
     return part.astype({name: object for name, d in kinds if isinstance(d, pd.CategoricalDtype)})

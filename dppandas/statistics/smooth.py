@@ -1,4 +1,4 @@
-"""What is released with noise that follows its smooth sensitivity: a quantile, a trimmed mean."""
+"""Quantiles and trimmed means with noise that follows their smooth sensitivity."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
-
-import numpy as np
 
 from ..errors import QueryError, RecordError
 from ..privacy.accounting.measures import LossRequest
@@ -20,51 +18,44 @@ from .quantiles import Quantiles
 
 @dataclass(frozen=True)
 class Smooth(Quantiles, registered=False):
-    """One number of one column, in one cell. What is exact are the ranks: a row is 1 of them."""
+    """One number of one column and cell, read from ranks. A row adds 1 to the number of rows."""
 
-    #: The noise follows a smaller bound than at first.
+    #: 2: since the noise follows a tighter bound.
     reading: ClassVar[int] = 2
     in_ranks: ClassVar[bool] = False
 
     experimental: ClassVar[str] = (
-        "its noise is made of floats, with a width that depends on the rows, and no proof covers "
-        "how they are rounded."
+        "its noise is made of floats, its width depends on the rows, and no proof covers how the "
+        "floats are rounded."
     )
     no_interval: ClassVar[str] = (
-        "how wide the noise of smooth sensitivity is depends on the rows, and isn't told: there is "
-        "neither an error nor an interval. "
+        "noise by smooth sensitivity has a width that depends on the rows and stays private, so "
+        "there is neither an error nor an interval. "
     )
 
     @property
     @abstractmethod
     def target(self) -> Target:
-        """What noise is added to."""
+        """The number that gets noise."""
 
-    @property
-    def size(self) -> int:
-        return 1
-
-    @property
-    def linf(self) -> int:
-        return 1
+    size = 1
+    linf = 1
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         (grid,) = self.grids
         return PolyPlace.calibrate(asked, sensitivity.l1, self.target, grid.high)
 
     def exact(self, row_pass: RowPass, mechanism: Any) -> list[Sequence[Ranks]]:
-        """All ranks."""
+        """All ranks: any of them can widen the noise."""
         return self.read(row_pass)
 
-    def _moved(self, one: Ranks, other: Ranks) -> int:
-        values = np.union1d(one.values, other.values)
-        return int(sum(abs(one.count(v) - other.count(v)) for v in values.tolist()))
+    _alone = None  # distances count the rows that differ, as for several quantiles
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
         raise RecordError(self.no_interval)
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        raise QueryError(f"{self.no_interval}")
+        raise QueryError(self.no_interval)
 
     def expected_at(self, law: Any, confidence: float) -> str:
         return ""
@@ -72,7 +63,7 @@ class Smooth(Quantiles, registered=False):
 
 @dataclass(frozen=True)
 class SmoothQuantile(Smooth):
-    """One quantile."""
+    """A quantile."""
 
     no_interval: ClassVar[str] = (
         f'{Smooth.no_interval}method="exponential" tells an error in ranks.'
@@ -86,7 +77,7 @@ class SmoothQuantile(Smooth):
 
 @dataclass(frozen=True)
 class TrimmedMean(Smooth):
-    """The mean of all values but the `trim` smallest and largest."""
+    """The mean of all values except the `trim` smallest and the `trim` largest."""
 
     trim: int = 0  # rows at each end
 

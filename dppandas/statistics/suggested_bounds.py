@@ -1,4 +1,4 @@
-"""Bounds for a column that nobody knows: a histogram of the powers of two that hold its values."""
+"""Suggested bounds for an unknown column, from a histogram over powers of two."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from .base import Partial, Statistic
 from .counting.counts import SHARE_STEP
 from .layout import Interval
 
-#: A cell holds the numbers of one sign and 2^(e-1) < |x| ≤ 2^e, for e in this range. Smaller
-#: numbers lie in the cell of 0, larger ones in a last cell at either end.
+#: A cell holds the numbers of one sign with 2^(e-1) < |x| ≤ 2^e, for e in this range. Smaller
+#: numbers lie in the cell of 0, larger ones in the last cell at either end.
 SMALLEST, LARGEST = -63, 128
 SIDE = LARGEST - SMALLEST + 1
 CELLS = 2 * (SIDE + 1) + 1
 
-#: An empty cell passes for one with rows in one of so many releases, at most.
+#: With this probability no empty cell reaches the threshold in a release.
 SURE = 0.975
 
 
 @dataclass(frozen=True)
 class LaplaceWithThreshold(DiscreteLaplace):
-    """Discrete Laplace noise, and how large it gets: the threshold for cells that surely have rows.
+    """Discrete Laplace noise, released with the threshold above which cells surely have rows.
 
-    *Guarantee*: that of the noise; the threshold is a public number (docs/proofs/ranges.md).
+    *Guarantee*: that of the noise. The threshold is public (docs/proofs/ranges.md).
     """
 
     def release(self, integers: Sequence[int]) -> list[int]:
@@ -49,7 +49,7 @@ class LaplaceWithThreshold(DiscreteLaplace):
 
 @dataclass(frozen=True)
 class BoundsHistogram(Statistic):
-    """How many values lie in each cell of a public grid of powers of two, and bounds made of that.
+    """How many values lie in each cell of a public grid of powers of two, and bounds from that.
 
     A row lies in one cell: ℓ1 is 1 (proof: docs/proofs/ranges.md).
     """
@@ -61,34 +61,29 @@ class BoundsHistogram(Statistic):
     needs: ClassVar = {"operand": kinds.NUMBERS}
     measured_in: ClassVar = ("column", "share")
 
-    @property
-    def size(self) -> int:
-        return CELLS
-
-    @property
-    def l1(self) -> int:
-        return 1
+    size = CELLS
+    l1 = 1
 
     def expressions(self) -> tuple[Expression, ...]:
         return () if self.operand is None else (self.operand,)
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         if asked.epsilon is None or asked.noise != "laplace":
-            raise QueryError("bounds are found by Laplace noise: give epsilon=.")
+            raise QueryError(
+                "bounds are found by Laplace noise. Give epsilon=, without rho= or mechanism=."
+            )
         return LaplaceWithThreshold(DiscreteLaplace.calibrate(sensitivity.l1, asked.epsilon).scale)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        if self.operand is None:
-            raise InternalError("bounds of no column.")
-        values = as_numbers(self.operand.vector(chunk))
+        (operand,) = self.expressions()
+        values = as_numbers(operand.vector(chunk))
         there = ~np.isnan(values)
         if keep is not None:
             there &= keep
-        cells = cell_of(values[there])
-        return np.bincount(cells, minlength=CELLS).astype(np.int64)
+        return np.bincount(cell_of(values[there]), minlength=CELLS).astype(np.int64)
 
     def _range(self, noisy: Sequence[int]) -> tuple[int, int] | None:
-        """The first and last cell that surely has rows."""
+        """The first and the last cell that surely have rows."""
         *counts, threshold = noisy
         sure = [i for i in range(1, CELLS - 1) if counts[i] > threshold]
         return (sure[0], sure[-1]) if sure else None
@@ -106,19 +101,19 @@ class BoundsHistogram(Statistic):
         raise InternalError("bounds have intervals by `intervals_at`.")
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
-        """Of the ends: where those of bounds for all values lie. Of the share: that of the values
-        that these bounds, once chosen, clip. With SURE no cell without rows was taken; what is left
-        of the confidence bounds the noise of every sum that could have been asked for."""
+        """For the two bounds, where bounds that hold all values lie; for the share, the share of
+        values that the suggested bounds clip. With probability SURE no empty cell was taken. The
+        rest of the confidence bounds the noise of every sum over a range of cells."""
         found, beta = self._range(noisy), SURE - confidence
         if found is None or beta < 0:
             return [(-math.inf, math.inf), (-math.inf, math.inf), (0.0, 1.0)]
         first, last = found
         ends = [(-math.inf, edges(first)[0]), (edges(last)[1], math.inf)]
-        if beta == 0:
+        if not beta:
             return [*ends, (0.0, 1.0)]
         size = last + 1 - first
         inside, total = sum(noisy[first : last + 1]), sum(noisy[:CELLS])
-        sums = (CELLS - 2) * (CELLS - 1)  # inside and outside of each range of cells
+        sums = (CELLS - 2) * (CELLS - 1)  # the inside and the outside of each range of cells
         near, far = (most_noise(law.scale, n, beta / sums) for n in (size, CELLS - size))
         outside = total - inside
         share = (
@@ -128,7 +123,7 @@ class BoundsHistogram(Statistic):
         return [*ends, share]
 
     def expected_at(self, law: Any, confidence: float) -> str:
-        """How many rows a cell may have and still be left outside."""
+        """The number of rows that a cell may have and still be missed."""
         return f"≤ {2 * law.half_width(SURE, CELLS):,} rows a power of two"
 
 
@@ -143,7 +138,7 @@ def cell_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 def edges(cell: int) -> tuple[float, float]:
-    """The bounds of a cell that has some."""
+    """The ends of a cell, except the last ones, which have none."""
     place = cell - SIDE - 1
     if not place:
         return 0.0, 0.0
@@ -154,23 +149,16 @@ def edges(cell: int) -> tuple[float, float]:
 def most_noise(scale: Fraction, entries: int, beta: float) -> int:
     """A bound on the size of the sum of so many noises that fails with probability at most β.
 
-    Chernoff: P[ΣZ ≥ t] ≤ E[exp(sZ)]^n exp(-st) for every s below 1/scale, and
-    E[exp(sZ)] = (1-a)² / ((1-a e^s)(1-a e^-s)).
+    Chernoff: P[ΣZ ≥ t] ≤ E[exp(sZ)]^n exp(-st) for every s below 1/scale.
     """
-    rate = 1 / float(scale)
-    need = math.log(2 / beta)
-
-    def bound(share: float) -> float:
-        s = share * rate
-        logs = 2 * math.log(-math.expm1(-rate)) - math.log(-math.expm1(s - rate))
-        logs -= math.log(-math.expm1(-s - rate))
-        return (entries * logs + need) / s
-
-    return math.floor(min(bound(i / 64) for i in range(1, 64)) * (1 + 1e-9)) + 1
+    law, rate, need = DiscreteLaplace(scale), 1 / float(scale), math.log(2 / beta)
+    slopes = [i / 64 * rate for i in range(1, 64)]
+    best = min((entries * law.log_moment(s) + need) / s for s in slopes)
+    return math.floor(best * (1 + 1e-9)) + 1
 
 
 def _share(part: int, rest: int, nothing: float = math.nan) -> float:
-    """What part of the whole; below 0 counts as 0."""
+    """The share of the whole, on the public grid; negative numbers count as 0."""
     part, rest = max(0, part), max(0, rest)
     if not part + rest:
         return nothing

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...rows.accumulators import SumAccumulator
 from ...rows.expressions import Chunk, Expression
 from ...rows.values.vectors import Mask
-from ...statistics.base import Partial, RowPass, Statistic, count_by, masked
+from ...statistics.base import Partial, RowPass, Statistic, count_by
 from ...statistics.layout import Interval
 
 Counts = npt.NDArray[np.int64]
@@ -88,7 +88,7 @@ class MarginalError(_Scores):
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         parts = []
         for cells in self.marginals:
-            codes = masked(cells.codes(chunk), keep, len(cells))
+            codes = cells.codes(chunk, keep)
             parts.append(count_by(codes, None, chunk.rows, len(cells)))
         return np.concatenate(parts)
 
@@ -139,7 +139,7 @@ class SmallDatabases(_Scores):
         return self.cells.by
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        codes = masked(self.cells.codes(chunk), keep, len(self.cells))
+        codes = self.cells.codes(chunk, keep)
         return count_by(codes, None, chunk.rows, len(self.cells))
 
     def read(self, row_pass: RowPass) -> list[int]:

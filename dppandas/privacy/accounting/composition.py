@@ -1,9 +1,9 @@
-"""What all charges together cost one unit: a sum, and where rows are parted, a maximum.
+"""What all charges together cost one unit: a sum, and across a partition a maximum.
 
-A partition divides rows by declared keys, so that a row lies in one part at most. A unit of one row
-pays for the part that it lies in and for no other, whatever is asked of the others, in whatever
-order (parallel composition). A unit of m rows may lie in m parts, and pays for the dearest m.
-Parts may be partitioned again; partitions side by side add up, and so do masks.
+A partition divides rows by declared keys, so a row lies in at most one part. A unit of one row pays
+for the part that it lies in and for no other, whatever is asked of the others and in whatever order
+(parallel composition). A unit of m rows may lie in m parts, and pays for the m most expensive ones.
+Parts can be partitioned again. Partitions side by side add up, and so do masks.
 
 Proof: docs/proofs/parallel.md.
 """
@@ -11,6 +11,8 @@ Proof: docs/proofs/parallel.md.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -21,31 +23,31 @@ from .losses import Delta, Epsilon, Loss, Rho
 
 
 class Part(NamedTuple):
-    """A part of a partition, and how many rows of one unit the partition divides."""
+    """One part of a partition, and how many rows of one unit the partition divides."""
 
     partition: str
     key: str
     rows: int
 
 
-#: From the whole source inwards; () is the whole.
+#: The parts that lead from the whole source inwards; () is the whole source.
 Path = tuple[Part, ...]
-#: A source's name, and where in it.
+#: A source's name, and a path in it.
 Place = tuple[str, Path]
-#: What the first row of a unit adds to the most that it pays, what a second adds, …: falling, and
+#: By how much a unit's first row, its second, … raise the most that it can pay: never rising, and
 #: without the zeros at the end.
 Steps = Sequence[Fraction]
 
 
 class ParallelComposition:
-    """The losses charged at each place. It never changes; `plus` makes another."""
+    """The losses charged at each place. Immutable: `plus` returns a new one."""
 
     def __init__(self, losses: Mapping[Place, Loss] | None = None) -> None:
         self.losses = dict(losses or {})
-        self._trees = _grown({}, self.losses.items()) if self.losses else {}
+        self._trees = _grown({}, self.losses.items())
 
     def plus(self, charges: Iterable[tuple[Place, Loss]]) -> ParallelComposition:
-        """With some more charges."""
+        """The same with more charges. Subtrees without new charges are shared, not copied."""
         more = list(charges)
         after = ParallelComposition()
         after.losses = dict(self.losses)
@@ -56,31 +58,30 @@ class ParallelComposition:
 
     @cached_property
     def total(self) -> Loss:
-        """The most that one unit of each source pays, added up."""
+        """The most that one unit pays, summed over all sources."""
         return sum(self.by_source().values(), Loss())
 
     def by_source(self) -> dict[str, Loss]:
-        """The most that one unit pays, of each source in the order of first use."""
+        """The most that one unit pays for each source, in the order of first use."""
         return {source: tree.whole for source, tree in self._trees.items()}
 
 
 def _grown(trees: Mapping[str, _Node], charges: Iterable[tuple[Place, Loss]]) -> dict[str, _Node]:
-    """Trees with some more charges. What isn't charged is shared with the trees before."""
-    by_source: dict[str, list[tuple[Path, Loss]]] = {}
+    by_source = defaultdict[str, list[tuple[Path, Loss]]](list)
     for (source, path), loss in charges:
-        by_source.setdefault(source, []).append((path, loss))
+        by_source[source].append((path, loss))
     return {**trees, **{s: trees.get(s, _NOWHERE).with_(more) for s, more in by_source.items()}}
 
 
 class _Partition(NamedTuple):
-    """A partition of a place: how many rows of one unit it divides, and its parts by key."""
+    """How many rows of one unit a partition divides, and its parts by key."""
 
     rows: int
     by_key: dict[str, _Node]
 
 
 class _Node:
-    """A place: what is charged there, and the partitions of it. It never changes."""
+    """What is charged at a place, and its partitions. Immutable."""
 
     def __init__(self, own: Loss, partitions: dict[str, _Partition]) -> None:
         self.own = own
@@ -90,15 +91,14 @@ class _Node:
     def with_(self, charges: Iterable[tuple[Path, Loss]]) -> _Node:
         own = self.own
         rows = {name: parts.rows for name, parts in self.partitions.items()}
-        inside: dict[str, dict[str, list[tuple[Path, Loss]]]] = {}
+        inside = defaultdict[str, dict[str, list[tuple[Path, Loss]]]](dict)
         for path, loss in charges:
             if not path:
                 own = own + loss
                 continue
             part = path[0]
             rows[part.partition] = max(part.rows, rows.get(part.partition, 0))
-            keys = inside.setdefault(part.partition, {})
-            keys.setdefault(part.key, []).append((path[1:], loss))
+            inside[part.partition].setdefault(part.key, []).append((path[1:], loss))
         partitions = dict(self.partitions)
         for name, keys in inside.items():
             before = self.partitions[name].by_key if name in self.partitions else {}
@@ -108,15 +108,15 @@ class _Node:
 
     @cached_property
     def whole(self) -> Loss:
-        """The most that a unit pays here, wherever its rows lie."""
+        """The most that a unit can pay here, wherever its rows lie."""
         epsilon, delta, rho = (next(iter(steps), Fraction(0)) for steps in self.steps(0))
         return Loss(Epsilon(epsilon), Delta(delta), Rho(rho))
 
     def steps(self, before: int) -> tuple[Steps, ...]:
-        """Of ε, δ and ρ apart: so the most of each is right for all.
+        """The steps of ε, δ and ρ. Each is maximised on its own, so all three bounds hold.
 
-        ``before`` is how many rows of a unit the partition divides of which this is a part; a row
-        may have become several in between. 0 for the whole source, to which all rows come at once.
+        ``before`` is how many rows of a unit the enclosing partition divides: one of those rows may
+        have become several by now. It is 0 for the whole source, which all rows enter at once.
         """
         if before not in self._steps:
             own = (self.own.epsilon, self.own.delta, self.own.rho)
@@ -124,19 +124,23 @@ class _Node:
         return self._steps[before]
 
     def _counted(self, measure: int, own: Fraction, before: int) -> Steps:
-        """What is charged here counts with the first row, a part with the first row in it."""
+        """A unit pays what is charged here with its first row, and a part with its first row in
+        that part."""
         sums: list[Fraction] = [own] if own else []
         for rows, parts in self.partitions.values():
             found = [step for part in parts.values() for step in part.steps(rows)[measure]]
             at_once = -(-rows // before) if before else max(rows, 1)
-            steps = _dearest(found, rows, at_once)
+            steps = _largest_steps(found, rows, at_once)
             sums = [a + b for a, b in zip_longest(sums, steps, fillvalue=Fraction(0))]
         return sums
 
 
-def _dearest(found: Steps, rows: int, at_once: int) -> Steps:
-    """What so many rows pay at most, a few of them at once: the largest steps of all parts, for
-    steps fall, so that any rows can reach them. As integers, which are compared far faster."""
+def _largest_steps(found: Steps, rows: int, at_once: int) -> Steps:
+    """The most that each ``at_once`` further rows add, up to ``rows`` in all.
+
+    These are the largest steps of all parts: steps never rise within a part, so rows can always be
+    placed to reach them. Sorted as integers, which compare far faster than fractions.
+    """
     unit = math.lcm(*(step.denominator for step in found))
     whole = sorted((step.numerator * (unit // step.denominator) for step in found), reverse=True)
     most = whole[:rows]
@@ -147,14 +151,14 @@ _NOWHERE = _Node(Loss(), {})
 
 
 def first_beyond(charges: Sequence[tuple[Place, Loss]], limit: Loss) -> int | None:
-    """The first charge with which all before it cost more than a limit; None if none does.
+    """The index of the charge that first takes the total above a limit; None if none does.
 
-    No charge makes the others cheaper, so that the whole decides, and halves find the first. That
-    holds where a partition divides the same number of rows each time; else each is looked at.
+    A charge never lowers the total as long as each partition always divides the same number of
+    rows. Then the full total decides, and bisection finds the charge; else each is tried in turn.
     """
 
-    def is_within(count: int) -> bool:
-        return ParallelComposition().plus(charges[:count]).total.within(limit)
+    def is_beyond(count: int) -> bool:
+        return not ParallelComposition().plus(charges[:count]).total.within(limit)
 
     if not _divides_alike(path for (_, path), _ in charges):
         spent = ParallelComposition()
@@ -163,16 +167,13 @@ def first_beyond(charges: Sequence[tuple[Place, Loss]], limit: Loss) -> int | No
             if not spent.total.within(limit):
                 return i
         return None
-    if is_within(len(charges)):
+    if not is_beyond(len(charges)):
         return None
-    within, beyond = 0, len(charges)
-    while beyond - within > 1:
-        middle = (within + beyond) // 2
-        within, beyond = (middle, beyond) if is_within(middle) else (within, middle)
-    return beyond - 1
+    return bisect_left(range(1, len(charges)), True, key=is_beyond)
 
 
 def _divides_alike(paths: Iterable[Path]) -> bool:
+    """Whether each partition divides the same number of rows wherever it is named."""
     seen: dict[Path, int] = {}
     for path in set(paths):
         for depth, part in enumerate(path):

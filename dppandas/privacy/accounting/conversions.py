@@ -1,13 +1,13 @@
-"""Between ε, (ε, δ) and ρ, and how much Gaussian noise a loss asks for. Public facts only.
+"""Conversions between ε, (ε, δ) and ρ. Nothing here depends on data.
 
 ρ is that of zero-concentrated differential privacy (zCDP): the Rényi divergence of every order
 α > 1 between neighbours is at most αρ (Bun and Steinke, "Concentrated Differential Privacy",
 TCC 2016).
 
-Results are rationals. An irrational one is computed as an `Enclosure` and rounded, to 15
-significant digits, away from what is promised: ε, δ, ρ and σ² up, and what may be spent down.
-Where a bound holds for every value of a parameter, floats look for the best value and the bound is
-then proven at what they found: a bad search would cost accuracy, never privacy.
+Results are rationals. Irrational numbers are computed as an `Enclosure` and rounded to 15
+significant digits on the safe side: ε, δ, ρ and σ² up, and what may be spent down. Where a bound
+holds for every value of a parameter, floats search for the best value, and the bound is then proven
+at the value they found: a bad search would cost accuracy, never privacy.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .enclosures import Enclosure, rounded, tight
 
 PLACES = 15
 SHORT = 12
-#: An ℓ1 sensitivity, beyond which the ρ of Laplace noise is that of this one, which is hardly more:
-#: so it depends on ε alone, however fine the integers of two questions are.
+#: Beyond this ℓ1 sensitivity, Laplace noise is charged the ρ that it has at this one. That is
+#: hardly more, and makes ρ depend on ε alone, however fine the integers of a query are.
 FINE = 2**20
-#: Enough for the normal law, of which up to 196 digits cancel 30 σ out.
+#: Digits enough for the normal law: at 30 σ up to 196 of them cancel.
 LARGE_DIGITS = 240
 
 
@@ -50,7 +50,7 @@ def _probability(delta: Fraction) -> None:
 
 
 def _root(rising: Callable[[float], float]) -> float:
-    """Where a rising function of x > 0 passes 0, to about a float's precision."""
+    """The x > 0 at which a rising function passes 0, to about a float's precision."""
     low, high = -700.0, 700.0
     for _ in range(70):
         middle = (low + high) / 2
@@ -113,7 +113,7 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def delta_for_group(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
-    """The δ, rounded up and at most 1, of (ε, δ) for groups of a size, whose ε is size·ε.
+    """The δ, rounded up and at most 1, that (ε, δ)-privacy gives groups of this size at size·ε.
 
     δ (1 + e^ε + … + e^((size-1)ε)) = δ (e^(size·ε) - 1) / (e^ε - 1), for each unit of a group
     adds one p ≤ e^ε p' + δ (Vadhan, "The Complexity of Differential Privacy", 2017, Lemma 2.2,
@@ -127,7 +127,7 @@ def delta_for_group(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
     if not epsilon:
         return min(Fraction(1), size * delta)
     beyond = math.log(delta.denominator) - math.log(delta.numerator) + 1
-    if (size - 1) * epsilon > Fraction(beyond):  # the last term alone is above 1
+    if (size - 1) * epsilon > Fraction(beyond):  # already the last term is above 1
         return Fraction(1)
 
     def whole(digits: int) -> Enclosure:
@@ -233,31 +233,29 @@ def rho_of_laplace(sensitivity: int, scale: Fraction) -> Fraction:
 
 
 def rho_of_fine_laplace(epsilon: Fraction) -> Fraction:
-    """What Laplace noise on integers of a large sensitivity is charged for an ε: that of `FINE`.
+    """The ρ charged for an ε of Laplace noise on integers of a large sensitivity: that of `FINE`.
 
-    With x = ε/Δ `rho_of_laplace` is ε - (1 - exp(-ε)) x / sinh x, which falls as Δ grows. So it
-    is no less than that of any finer integers, and the same for all of them.
+    With x = ε/Δ, `rho_of_laplace` is ε - (1 - exp(-ε)) x / sinh x, which falls as Δ grows. So the ρ
+    of `FINE` bounds that of all finer integers, and is the same for all of them.
     """
     return rho_of_laplace(FINE, FINE / epsilon)
 
 
 @lru_cache(maxsize=1024)
 def fine_laplace_epsilon_for(rho: Fraction) -> Fraction:
-    """The largest ε of six digits with `rho_of_fine_laplace` (ε) ≤ ρ.
+    """The largest ε of six digits for which `rho_of_fine_laplace` is at most ρ.
 
     >>> found = fine_laplace_epsilon_for(2 * rho_of_fine_laplace(Fraction(1)))
     >>> float(found)
     1.51621
     """
     _positive(rho=rho)
-    low, high, wanted = 0.0, float(rho) + 1, float(rho)
-    for _ in range(100):  # ε - 1 + exp(-ε) = ρ, as of the finest
-        middle = (low + high) / 2
-        low, high = (middle, high) if middle + math.expm1(-middle) < wanted else (low, middle)
-    unit = Fraction(10) ** (math.floor(math.log10(low)) - 5)
-    found = math.floor(Fraction(low) / unit)
+    wanted = float(rho)
+    near = _root(lambda e: e + math.expm1(-e) - wanted)  # as Δ → ∞, ρ → ε - 1 + exp(-ε)
+    unit = Fraction(10) ** (math.floor(math.log10(near)) - 5)
+    found = math.floor(Fraction(near) / unit)
     while rho_of_fine_laplace(found * unit) > rho:
         found -= 1
-    while rho_of_fine_laplace((found + 1) * unit) <= rho:  # on each machine the same
+    while rho_of_fine_laplace((found + 1) * unit) <= rho:  # so that every machine finds the same
         found += 1
     return found * unit

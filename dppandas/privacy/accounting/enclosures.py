@@ -1,13 +1,14 @@
-"""Decimals that are proven to enclose a real number, so that roundings go the safe way.
+"""Pairs of decimals that provably enclose a real number, so that rounding errs on the safe side.
 
 Every operation of `Enclosure` rounds its lower end down and its upper end up: IEEE 754 decimal
-arithmetic is correctly rounded in the direction asked for. `decimal` rounds exp, ln and sqrt to
-the nearest, correctly, so that the neighbours of what it says enclose the truth.
+arithmetic rounds correctly in the direction asked for. `decimal` rounds exp, ln and sqrt correctly
+to the nearest, so the neighbours of its result enclose the true value.
 """
 
 from __future__ import annotations
 
 import decimal
+import itertools
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -17,10 +18,13 @@ Interval = tuple[Decimal, Decimal]
 
 DIGITS = 50
 MOST_DIGITS = 3200
+#: From here on the tail of the normal law is bounded by Mills' ratio.
 FAR = 30
+#: Results below 10^-TINIEST are rounded to it, or to 0.
 TINIEST = 5000
 
 
+@lru_cache
 def contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
     """Arithmetic that rounds down, and arithmetic that rounds up."""
     down, up = (
@@ -31,19 +35,13 @@ def contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
 
 
 def exp_interval(gamma: Fraction, digits: int) -> Interval:
-    """Decimals around exp(-gamma); `decimal` rounds exp correctly, so a neighbour encloses it."""
-    down, up = contexts(digits)
-    n, d = Decimal(gamma.numerator), Decimal(gamma.denominator)
-    low = down.next_minus(down.exp(up.divide(n, d).copy_negate()))
-    high = up.next_plus(up.exp(down.divide(n, d).copy_negate()))
-    return max(low, Decimal(0)), min(high, Decimal(1))
-
-
-_contexts = lru_cache(contexts)
+    """Decimals around exp(-gamma), for gamma ≥ 0."""
+    found = Enclosure.of(-gamma, digits).exp()
+    return found.low, min(found.high, Decimal(1))
 
 
 class Enclosure:
-    """A real number that is known to lie between two decimals.
+    """A real number that provably lies between two decimals.
 
     >>> two = Enclosure.of(2, digits=20)
     >>> float((two.ln().exp() - two).high) < 1e-17
@@ -57,75 +55,87 @@ class Enclosure:
 
     @classmethod
     def of(cls, value: Fraction | int, digits: int = DIGITS) -> Enclosure:
-        down, up = _contexts(digits)
+        down, up = contexts(digits)
         n, d = Decimal(value.numerator), Decimal(value.denominator)
         return cls(down.divide(n, d), up.divide(n, d), digits)
 
-    def _other(self, other: Enclosure | Fraction | int) -> Enclosure:
+    @property
+    def ends(self) -> Interval:
+        return self.low, self.high
+
+    def _other(self, other: Number) -> Enclosure:
         return other if isinstance(other, Enclosure) else Enclosure.of(other, self.digits)
 
-    def __add__(self, other: Enclosure | Fraction | int) -> Enclosure:
-        down, up = _contexts(self.digits)
+    def __add__(self, other: Number) -> Enclosure:
+        down, up = contexts(self.digits)
         by = self._other(other)
         return Enclosure(down.add(self.low, by.low), up.add(self.high, by.high), self.digits)
 
     def __neg__(self) -> Enclosure:
         return Enclosure(self.high.copy_negate(), self.low.copy_negate(), self.digits)
 
-    def __sub__(self, other: Enclosure | Fraction | int) -> Enclosure:
+    def __sub__(self, other: Number) -> Enclosure:
         return self + -self._other(other)
 
-    def __mul__(self, other: Enclosure | Fraction | int) -> Enclosure:
-        down, up = _contexts(self.digits)
-        by = self._other(other)
-        pairs = [(a, b) for a in (self.low, self.high) for b in (by.low, by.high)]
-        low = min(down.multiply(a, b) for a, b in pairs)
-        return Enclosure(low, max(up.multiply(a, b) for a, b in pairs), self.digits)
+    def __mul__(self, other: Number) -> Enclosure:
+        return self._at_corners(self._other(other), "multiply")
 
-    def __truediv__(self, other: Enclosure | Fraction | int) -> Enclosure:
-        down, up = _contexts(self.digits)
+    def __truediv__(self, other: Number) -> Enclosure:
         by = self._other(other)
         if by.low <= 0 <= by.high:
             raise ZeroDivisionError("the divisor may be 0")
-        pairs = [(a, b) for a in (self.low, self.high) for b in (by.low, by.high)]
-        low = min(down.divide(a, b) for a, b in pairs)
-        return Enclosure(low, max(up.divide(a, b) for a, b in pairs), self.digits)
+        return self._at_corners(by, "divide")
+
+    def _at_corners(self, by: Enclosure, operation: str) -> Enclosure:
+        """An operation whose extremes lie at the ends of both numbers."""
+        down, up = (getattr(context, operation) for context in contexts(self.digits))
+        pairs = list(itertools.product(self.ends, by.ends))
+        low = min(down(a, b) for a, b in pairs)
+        return Enclosure(low, max(up(a, b) for a, b in pairs), self.digits)
 
     def exp(self) -> Enclosure:
-        down, up = _contexts(self.digits)
-        low, high = down.next_minus(down.exp(self.low)), up.next_plus(up.exp(self.high))
-        return Enclosure(max(low, Decimal(0)), high, self.digits)
+        found = self._rising("exp")
+        return Enclosure(max(found.low, Decimal(0)), found.high, self.digits)
 
     def ln(self) -> Enclosure:
-        """Of a number above 0."""
-        down, up = _contexts(self.digits)
-        low, high = down.next_minus(down.ln(self.low)), up.next_plus(up.ln(self.high))
-        return Enclosure(low, high, self.digits)
+        """The logarithm of a number above 0."""
+        return self._rising("ln")
 
     def sqrt(self) -> Enclosure:
-        """Of a number that is not negative."""
-        down, up = _contexts(self.digits)
-        low, high = down.next_minus(down.sqrt(self.low)), up.next_plus(up.sqrt(self.high))
-        return Enclosure(max(low, Decimal(0)), high, self.digits)
+        """The square root of a number that is not negative."""
+        found = self._rising("sqrt")
+        return Enclosure(max(found.low, Decimal(0)), found.high, self.digits)
+
+    def _rising(self, function: str) -> Enclosure:
+        """A rising function, which `decimal` rounds to the nearest: one step further out at each
+        end encloses it."""
+        down, up = contexts(self.digits)
+        low, high = getattr(down, function)(self.low), getattr(up, function)(self.high)
+        return Enclosure(down.next_minus(low), up.next_plus(high), self.digits)
+
+
+#: What an `Enclosure` is combined with.
+Number = Enclosure | Fraction | int
 
 
 def tight(formula: Callable[[int], Enclosure], places: int) -> Enclosure:
-    """An enclosure of at least `places` significant digits, if any number of digits gives one."""
+    """An enclosure of at least `places` significant digits, if `MOST_DIGITS` digits give one."""
     digits = DIGITS
     while True:
         found = formula(digits)
-        down, up = _contexts(digits)
+        down, up = contexts(digits)
         if up.subtract(found.high, found.low) <= down.scaleb(found.high.copy_abs(), -places):
             return found
-        if digits >= MOST_DIGITS:  # wide, but as true
+        if digits >= MOST_DIGITS:  # wider than asked for, and still an enclosure
             return found
         digits *= 2
 
 
 def rounded(value: Decimal, places: int, up: bool) -> Fraction:
-    """To so many significant digits, up or down: a fraction that is a short decimal.
+    """The value to so many significant digits, up or down: a fraction that is a short decimal.
 
-    Below 10^-5000 it is to 10^-5000, or 0: exponents of decimals go on to 10^18.
+    Values smaller than 10^-5000 are rounded to 10^-5000 or 0, or the fraction could have 10^18
+    digits.
     """
     if value and value.adjusted() < -TINIEST:
         return Fraction(1 if up else -1, 10**TINIEST) if up == (value > 0) else Fraction(0)
@@ -147,7 +157,7 @@ def pi(digits: int) -> Enclosure:
         while term:
             total += (-1) ** n * (term // (2 * n + 1))
             n, term = n + 1, term // k**2
-        # each floor is less than 1 off, the terms as much as twice, and the rest is below 1
+        # Each floor is off by less than 1, the terms by up to 2, and the rest is below 1.
         return total - 3 * n - 3, total + 3 * n + 3
 
     (a, b), (c, d) = arctan(5), arctan(239)
@@ -163,11 +173,11 @@ def normal_tail(x: Enclosure) -> Enclosure:
     digits cancel, Mills' bounds: between x/(1+x²) and 1/x times exp(-x²/2).
     """
     if x.low < 0:
-        if x.high > 0:  # it falls with x
-            above, below = normal_tail(_point(x.low, x)), normal_tail(_point(x.high, x))
+        if x.high > 0:  # the tail falls as x grows
+            above, below = (normal_tail(Enclosure(end, end, x.digits)) for end in x.ends)
             return Enclosure(below.low, above.high, x.digits)
         return (pi(x.digits) * 2).sqrt() - normal_tail(-x)
-    square, up = x * x, _contexts(x.digits)[1]
+    square, up = x * x, contexts(x.digits)[1]
     if x.low >= FAR:
         density = (-square / 2).exp()
         return Enclosure((density * x / (square + 1)).low, (density / x).high, x.digits)
@@ -179,7 +189,3 @@ def normal_tail(x: Enclosure) -> Enclosure:
     total = Enclosure(total.low, (total + term).high, x.digits)
     found = (pi(x.digits) / 2).sqrt() - (-square / 2).exp() * total
     return Enclosure(max(found.low, Decimal(0)), found.high, x.digits)
-
-
-def _point(value: Decimal, like: Enclosure) -> Enclosure:
-    return Enclosure(value, value, like.digits)

@@ -1,4 +1,4 @@
-"""How much Gaussian noise a loss asks for, and which loss it has."""
+"""Gaussian noise: how much a privacy loss asks for, and which loss a given noise has."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ from .conversions import (
 )
 from .enclosures import Enclosure, contexts, normal_tail, pi, rounded
 
-# --- Gaussian noise -------------------------------------------------------------------------------
-
-#: Up to this σ², tails are summed term by term; above, the normal law is near enough.
+#: Up to this σ², tails are summed term by term; above, the normal law encloses them closely.
 SUMMED = 10**5
 
 
@@ -54,7 +52,7 @@ def _summed(sigma2: Fraction, m: int, digits: int) -> Enclosure:
 
 
 def _sum(start: list[Decimal], terms: int, context: Context) -> tuple[Decimal, Decimal, Decimal]:
-    """The sum of so many terms, and the next term and ratio."""
+    """The sum of so many terms, with the next term and the next ratio."""
     total, (term, ratio, square) = Decimal(0), start
     for _ in range(terms):
         total = context.add(total, term)
@@ -181,8 +179,8 @@ def classic_sigma2(epsilon: Fraction, delta: Fraction, sensitivity2: Fraction | 
     _positive(epsilon=epsilon)
     if epsilon >= 1:
         raise QueryError(
-            f"epsilon={quoted(epsilon)}: the classic calibration is proven for epsilon < 1 only, "
-            "and wrong from about 8.4 on; analytic_sigma2 has no such limit."
+            f"epsilon={quoted(epsilon)} is too large: the classic calibration is proven for "
+            "epsilon < 1 only, and wrong from about 8.4 on. Use analytic_sigma2."
         )
     factor = Fraction(2 * sensitivity2) / epsilon**2
     return _up(lambda digits: Enclosure.of(Fraction(5, 4) / delta, digits).ln() * factor)
@@ -204,9 +202,11 @@ def analytic_sigma2(epsilon: Fraction, delta: Fraction, sensitivity2: Fraction |
 
 @lru_cache(maxsize=1024)
 def _analytic_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """(σ/Δ)², at which P[N > εr - 1/(2r)] - exp(ε) P[N > εr + 1/(2r)] ≤ δ for r = σ/Δ is proven."""
+    """(σ/Δ)² at which P[N > εr - 1/(2r)] - exp(ε) P[N > εr + 1/(2r)] ≤ δ is proven, r = σ/Δ."""
     if epsilon > 700:
-        raise QueryError(f"epsilon={quoted(epsilon)} is too large for Gaussian noise.")
+        raise QueryError(
+            f"epsilon={quoted(epsilon)} is too large for Gaussian noise. Give at most epsilon=700."
+        )
     e, d = float(epsilon), float(delta)
 
     def tail(x: float) -> float:

@@ -1,7 +1,7 @@
 """Exact privacy losses.
 
 A loss is a rational number and stays one: ``Fraction(str(0.1)) * 3 == Fraction(str(0.3))``, while
-0.1 + 0.1 + 0.1 > 0.3 in floating point. The ledger adds and compares nothing else.
+0.1 + 0.1 + 0.1 > 0.3 in floating point. The ledger adds and compares rational numbers only.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import decimal
 import math
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -42,13 +43,13 @@ class Epsilon(Fraction):
 
 
 class LossOptions(TypedDict, total=False):
-    """What else than ``epsilon=`` may say what a release costs, and how.
+    """What a release may cost and by which noise, apart from ``epsilon=``.
 
-    delta : in a session that has a δ: what the release may spend of it.
-    rho : in a session that counts ρ, in the place of epsilon.
-    mechanism : "laplace" or "gaussian", for the noise of numbers.
-    fresh : True draws and pays anew for what was answered before; without it the same query of the
-        same version of a source is answered again, at no cost.
+    delta : how much of the session's δ the release may spend.
+    rho : the loss in a session that counts ρ, instead of epsilon.
+    mechanism : "laplace" or "gaussian" noise, for numbers.
+    fresh : True draws and pays again. Otherwise an equal query of the same version of a source gets
+        its stored answer, at no cost.
     """
 
     delta: object
@@ -58,14 +59,14 @@ class LossOptions(TypedDict, total=False):
 
 
 class TargetErrorOptions(LossOptions, total=False):
-    """The same, and what says it by the error.
+    """The same, and a target error in place of a loss.
 
-    within : in the place of epsilon, the largest error that the answer may have; the least loss
-        that keeps it is found from public facts, and charged. Of counts of rows, and of ranks, also
-        a share of expected_rows, as "5%".
-    confidence : with within, how surely: 0.95 without it.
-    expected_rows : with within, about how many rows a mean is taken over, or there are in all, or
-        at most how many several quantiles are taken over, from public knowledge.
+    within : instead of epsilon, the largest error that the answer may have. The smallest loss that
+        keeps it follows from public facts, and is charged. For counts of rows and for ranks it can
+        be a share of expected_rows, such as "5%".
+    confidence : with within, how surely the error holds: 0.95 by default.
+    expected_rows : with within, a number of rows known publicly: about how many a mean is taken
+        over, about how many a share refers to, or at most how many several quantiles are of.
     """
 
     within: object
@@ -74,9 +75,10 @@ class TargetErrorOptions(LossOptions, total=False):
 
 
 class ReleaseOptions(TargetErrorOptions, total=False):
-    """All that a release takes.
+    """All options of a release.
 
-    at_most : with within, the most that it may cost: an ε, or a ρ in a session that counts ρ.
+    at_most : with within, the most that the release may cost: an ε, or a ρ in a session that
+        counts ρ.
     """
 
     at_most: object
@@ -105,7 +107,7 @@ NO_EPSILON, NO_DELTA, NO_RHO = Epsilon(0), Delta(0), Rho(0)
 
 @dataclass(frozen=True)
 class Loss:
-    """What a release costs, exactly, in the measure of its session: ε, (ε, δ), or ρ and a δ."""
+    """The exact cost of a release in the measure of its session: ε, (ε, δ), or ρ and a δ."""
 
     epsilon: Epsilon = NO_EPSILON
     delta: Delta = NO_DELTA
@@ -126,42 +128,39 @@ class Loss:
         )
 
     def within(self, limit: Loss) -> bool:
-        """Whether no part of it is more than that of a limit."""
+        """Whether none of ε, δ and ρ exceeds that of a limit."""
         return self.epsilon <= limit.epsilon and self.delta <= limit.delta and self.rho <= limit.rho
 
     def __str__(self) -> str:
-        parts = (("ε", self.epsilon), ("ρ", self.rho), ("δ", self.delta))
-        return ", ".join(f"{name} = {part}" for name, part in parts if part) or "ε = 0"
+        return self._in_words(str)
 
     @property
     def in_short(self) -> str:
-        """The same for people, in decimals: "ε ≈ 0.01333"."""
-        exact = (("ε", self.epsilon), ("ρ", self.rho), ("δ", self.delta))
-        parts = [(name, in_short(part)) for name, part in exact if part]
-        said = (f"{name} {text if text[0] == '≈' else f'= {text}'}" for name, text in parts)
-        return ", ".join(said) or "ε = 0"
+        """The loss for people, in decimals: "ε ≈ 0.01333"."""
+        return self._in_words(in_short)
+
+    def _in_words(self, said: Callable[[Fraction], str]) -> str:
+        parts = {"ε": self.epsilon, "ρ": self.rho, "δ": self.delta}
+        texts = (f"{name} = {said(part)}" for name, part in parts.items() if part)
+        return ", ".join(texts).replace("= ≈", "≈") or "ε = 0"
 
 
 @lru_cache(maxsize=4096)
 def format_exact(value: Fraction) -> str:
     """The shortest decimal of a fraction that has one, else numerator/denominator."""
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if rest != 1:
-        return f"{value.numerator}/{value.denominator}"
-    places = 0
-    while (value * 10**places).denominator != 1:
-        places += 1
-    digits = str(abs((value * 10**places).numerator)).zfill(places + 1)
+    n, d = value.numerator, value.denominator
+    places = next((k for k in range(d.bit_length()) if 10**k % d == 0), None)
+    if places is None:
+        return f"{n}/{d}"
+    digits = str(abs(n) * 10**places // d).zfill(places + 1)
     whole = len(digits) - places
-    return "-" * (value < 0) + digits[:whole] + "." * (places > 0) + digits[whole:]
+    return "-" * (n < 0) + digits[:whole] + "." * (places > 0) + digits[whole:]
 
 
 def in_short(value: Fraction, down: bool = False) -> str:
-    """For people: a decimal of up to six digits as it is, else about four digits, of what is left
-    never more than it is. The exact number stays in the data.
+    """A number for people: decimals of up to six digits as they are, others to about four digits.
+
+    With ``down`` it is never rounded up, so what is left of a budget is never overstated.
 
     >>> in_short(Epsilon(1, 8)), in_short(Epsilon(1, 75)), in_short(Epsilon(74, 75), down=True)
     ('0.125', '≈ 0.01333', '≈ 0.9866')
@@ -186,8 +185,8 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
     exact = _parse_positive(value, name)
     if not SMALLEST <= exact <= LARGEST:
         raise QueryError(
-            f"{name}={quoted(value)} is outside [2^-20, 64]. Below, the noise drowns every answer; "
-            "above, nothing is protected."
+            f"{name}={quoted(value)} is outside [2^-20, 64]. Below, noise drowns every answer; "
+            f"above, nothing is protected. Write {name}=0.1, for example."
         )
     return exact
 
@@ -211,8 +210,8 @@ def parse_delta(value: object, name: str = "delta") -> Delta:
     exact = Delta(_parse_positive(value, name))
     if exact > LARGEST_DELTA:
         raise QueryError(
-            f"{name}={quoted(value)} is above 0.01: with that probability a release could tell all "
-            "about somebody. Give much less than one over the number of people, such as "
+            f"{name}={quoted(value)} is above 0.01: with that probability a release could reveal "
+            "everything about somebody. Give much less than one over the number of people, such as "
             f"{name}=1e-6."
         )
     return exact
@@ -220,7 +219,7 @@ def parse_delta(value: object, name: str = "delta") -> Delta:
 
 def _parse_positive(value: object, name: str) -> Epsilon:
     if value is None:
-        raise MissingArgument(f"{name}= is needed: a positive number such as {name}=0.1.")
+        raise MissingArgument(f"{name}= is needed. Give a positive number such as {name}=0.1.")
     exact = _parse(value, name)
     if exact <= 0:
         raise QueryError(f"{name}={quoted(value)} must be greater than 0.")
@@ -228,7 +227,7 @@ def _parse_positive(value: object, name: str) -> Epsilon:
 
 
 def _of_decimal(value: Decimal) -> Epsilon:
-    """Exactly; but not with a million digits."""
+    """An exact ε; ValueError where the exact number would have a thousand digits or more."""
     if not -1000 < value.adjusted() < 1000:
         raise ValueError
     return Epsilon(value)
@@ -237,7 +236,7 @@ def _of_decimal(value: Decimal) -> Epsilon:
 def _parse(value: object, name: str) -> Epsilon:
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         raise QueryError(
-            f"{name}={quoted(value)} is a truth value; give a number such as {name}=0.1."
+            f"{name}={quoted(value)} is a truth value. Give a number such as {name}=0.1."
         )
     try:
         if isinstance(value, numbers.Rational):
@@ -250,13 +249,13 @@ def _parse(value: object, name: str) -> Epsilon:
         if isinstance(value, numbers.Real):
             if not math.isfinite(value):
                 raise QueryError(f"{name}={quoted(value)} must be finite.")
-            # As printed, so that 0.1 is one tenth; numpy scalars print their type in their repr.
+            # As printed, so that 0.1 is one tenth. str, because numpy's repr names the type.
             return Epsilon(str(value))
     except QueryError:
         raise
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
         pass
     raise QueryError(
-        f"{name}={quoted(value)} can't be read as a number; give one such as {name}=0.1 or "
+        f"{name}={quoted(value)} can't be read as a number. Give one such as {name}=0.1 or "
         f'{name}="1/3".'
     )

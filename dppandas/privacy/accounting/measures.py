@@ -1,7 +1,8 @@
-"""What a session promises, and in which measure: what may be asked, and what it is charged.
+"""What a session promises and in which measure, what may be asked of it, and what that is charged.
 
-Three measures, none mixed in a session: pure ε; ε with a δ, both added up (basic composition); and
-zero-concentrated privacy, whose ρ add up while queries are chosen by what came before.
+There are three measures, and a session uses one of them: pure ε; ε with a δ, both added up (basic
+composition); and zero-concentrated privacy, whose ρ add up even where each query depends on earlier
+answers.
 """
 
 from __future__ import annotations
@@ -34,26 +35,24 @@ class Measure(Enum):
 
     @property
     def symbol(self) -> str:
-        """Of what is counted first."""
+        """The letter of the main quantity."""
         return "ρ" if self is Measure.ZCDP else "ε"
 
     def first(self, loss: Loss) -> Epsilon:
-        """What is counted first: the ε of a loss, or its ρ."""
+        """The main quantity of a loss: its ε, or its ρ."""
         return loss.rho if self is Measure.ZCDP else loss.epsilon
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """The parts of a `Loss` that are counted."""
-        return {
-            Measure.PURE: ("epsilon",),
-            Measure.APPROXIMATE: ("epsilon", "delta"),
-            Measure.ZCDP: ("rho", "delta"),
-        }[self]
+        """The fields of a `Loss` that are counted."""
+        if self is Measure.PURE:
+            return ("epsilon",)
+        return ("rho" if self is Measure.ZCDP else "epsilon"), "delta"
 
 
 @dataclass(frozen=True)
 class LossRequest:
-    """What one release may cost, and by which noise."""
+    """The loss that a caller allows for one release, and the noise to use."""
 
     canonical_name: ClassVar[str] = "Asked"
 
@@ -62,13 +61,13 @@ class LossRequest:
     delta: Delta = NO_DELTA
     rho: Rho | None = None
     noise: str = "laplace"
-    draw: int = 1  # which answer of equal queries; 0 for another than all that were given
-    chosen: bool = field(default=False, compare=False)  # whether the caller said which noise
+    draw: int = 1  # which of the answers to equal queries; 0 asks for a new one
+    chosen: bool = field(default=False, compare=False)  # whether the caller named the noise
 
-    not_asked: ClassVar = ("draw", "chosen")  # equal queries may differ in it
+    not_asked: ClassVar = ("draw", "chosen")  # equal queries may differ in these
 
     def allows(self, loss: Loss) -> bool:
-        """Whether a release that was calibrated for this costs no more."""
+        """Whether a release with this loss costs no more than was asked for."""
         if self.rho is not None:
             return loss.within(Loss(rho=self.rho, delta=self.delta))
         if self.measure is Measure.ZCDP:  # a pure loss, which is charged by its own ρ
@@ -76,18 +75,18 @@ class LossRequest:
         return self.epsilon is not None and loss.within(Loss(self.epsilon, self.delta))
 
     def charged(self, loss: Loss) -> Loss:
-        """What is charged for a release that really costs this: no less, and no more than asked.
+        """The loss charged for a release of this exact loss: no less, and no more than asked for.
 
-        An irrational ρ or δ was rounded when noise was calibrated for it, so that what it really
-        costs is a little less and a number of many digits.
+        Calibration rounds an irrational ρ or δ, so the exact loss is a number of many digits a
+        little below what was asked. The ledger gets the round number.
         """
         rho = self.rho if loss.rho and self.rho is not None else loss.rho
         return Loss(loss.epsilon, self.delta if loss.delta else loss.delta, rho)
 
     @property
     def misnames_noise(self) -> bool:
-        """Whether the caller said of a choice, which has no noise, that it is Gaussian, or in ρ
-        that it is anything."""
+        """Whether the caller named a noise that a selection, which adds none, can't stand for:
+        Gaussian noise, or any noise with ρ."""
         return self.chosen and (self.noise == "gaussian" or self.rho is not None)
 
     def __str__(self) -> str:
@@ -96,7 +95,7 @@ class LossRequest:
 
 @dataclass(frozen=True)
 class PrivacyBudget:
-    """The measure of a session, its limit (None: no limit), and where ρ is told as an ε, its δ."""
+    """The measure of a session, its limit (None: no limit), and the δ at which ρ is shown as ε."""
 
     measure: Measure = Measure.PURE
     limit: Loss | None = None
@@ -111,37 +110,42 @@ class PrivacyBudget:
         delta_releases: object,
         accounting: object,
     ) -> PrivacyBudget | None:
-        """What the arguments of `dp.session` say; None if they say nothing."""
+        """The budget that the arguments of `dp.session` describe; None without any."""
         if accounting is not None and not is_one_of(accounting, ("basic", "zcdp")):
             raise SessionError(f"accounting={quoted(accounting)} must be 'basic' or 'zcdp'.")
         is_zcdp = rho is not None or accounting == "zcdp"
         if not is_zcdp:
             if delta_releases is not None:
-                raise SessionError("delta_releases= is for sessions that count ρ: give rho= too.")
+                raise SessionError("delta_releases= is for sessions that count ρ. Give rho= too.")
             return cls._of_epsilon(epsilon, delta)
         if accounting == "basic":
-            raise SessionError('rho= is counted by accounting="zcdp".')
+            raise SessionError("accounting='basic' can't count rho=. Leave accounting= out.")
         if (rho is None) == (epsilon is None):
             raise SessionError(
-                "a session that counts ρ takes rho= and delta=, or epsilon= and delta= of the "
+                "a session that counts ρ takes rho= and delta=, or the epsilon= and delta= of the "
                 'whole budget with accounting="zcdp".'
             )
         if delta is None:
-            raise MissingArgument("delta= is needed: at which the ρ of the session is told as ε.")
+            raise MissingArgument(
+                "delta= is needed to state the ρ of the session as an ε. Write delta=1e-6."
+            )
         at = parse_delta(delta)
         spare = (
             NO_DELTA if delta_releases is None else parse_delta(delta_releases, "delta_releases")
         )
         if rho is not None:
-            return cls(Measure.ZCDP, Loss(rho=parse_rho(rho), delta=spare), at)
-        found = conversions.rho_for(parse_budget(epsilon), at)
-        return cls(Measure.ZCDP, Loss(rho=Rho(found), delta=spare), at)
+            limit = parse_rho(rho)
+        else:
+            limit = Rho(conversions.rho_for(parse_budget(epsilon), at))
+        return cls(Measure.ZCDP, Loss(rho=limit, delta=spare), at)
 
     @classmethod
     def _of_epsilon(cls, epsilon: object, delta: object) -> PrivacyBudget | None:
         if epsilon is None:
             if delta is not None:
-                raise MissingArgument("epsilon= is needed with delta=: dp.session(epsilon=2, …).")
+                raise MissingArgument(
+                    "epsilon= is needed beside delta=. Write dp.session(epsilon=2, delta=1e-6)."
+                )
             return None
         limit = parse_budget(epsilon)
         if delta is None:
@@ -150,7 +154,7 @@ class PrivacyBudget:
 
     @property
     def epsilon(self) -> Epsilon | None:
-        """The ε of the whole budget; for ρ, the one that it means at `delta`."""
+        """The ε of the whole budget; for ρ, the ε that it gives at `delta`."""
         if self.limit is None:
             return None
         if self.measure is not Measure.ZCDP:
@@ -178,14 +182,14 @@ class PrivacyBudget:
         mechanism: object = None,
         fresh: object = None,
     ) -> LossRequest:
-        """What a release may cost in this session, or why it may not."""
+        """The loss that a release asks for; QueryError where this session can't charge it."""
         if epsilon is not None and rho is not None:
-            raise QueryError("epsilon= and rho= are two ways to say one thing.")
+            raise QueryError("epsilon= and rho= both say what the release may cost. Give one.")
         if mechanism is not None and not is_one_of(mechanism, ("laplace", "gaussian")):
             raise QueryError(f"mechanism={quoted(mechanism)} must be 'laplace' or 'gaussian'.")
         if rho is not None and self.measure is not Measure.ZCDP:
             raise QueryError(
-                "this session counts ε, and can't count rho=. Give epsilon=, or start one with "
+                "this session counts ε, not rho=. Give epsilon=, or start a session that counts ρ: "
                 "dp.session(rho=…, delta=…)."
             )
         if fresh is not None and not isinstance(fresh, bool):
@@ -207,27 +211,28 @@ class PrivacyBudget:
 
     def _delta(self, delta: object) -> Delta:
         parsed = parse_delta(delta)
-        is_free = self.measure is Measure.APPROXIMATE and self.limit is None  # in audits
-        has_some = is_free or (self.limit is not None and self.limit.delta > 0)
+        if self.limit is None:
+            has_some = self.measure is Measure.APPROXIMATE  # in audits
+        else:
+            has_some = self.limit.delta > 0
         if not has_some:
-            way = {
-                Measure.PURE: "dp.session(epsilon=2, delta=1e-6)",
-                Measure.APPROXIMATE: "dp.session(epsilon=2, delta=1e-6)",
-                Measure.ZCDP: "dp.session(rho=…, delta=…, delta_releases=1e-6)",
-            }[self.measure]
+            is_zcdp = self.measure is Measure.ZCDP
+            way = "rho=…, delta=…, delta_releases=1e-6" if is_zcdp else "epsilon=2, delta=1e-6"
             raise QueryError(
                 f"this session has no δ to spend: its promise is {self.measure.value}, and "
-                f"delta={quoted(delta)} would break it. Start one that has: {way}."
+                f"delta={quoted(delta)} would break it. Start one with dp.session({way})."
             )
         return parsed
 
     def _check_gaussian(self, share: Delta) -> None:
         if self.measure is Measure.PURE:
             raise QueryError(
-                "Gaussian noise is not private for any ε without a δ. Start a session with one: "
-                "dp.session(epsilon=2, delta=1e-6) or dp.session(rho=0.1, delta=1e-6)."
+                "Gaussian noise needs a δ: without one it is not private at any ε. Start a session "
+                "with dp.session(epsilon=2, delta=1e-6) or dp.session(rho=0.1, delta=1e-6)."
             )
         if self.measure is Measure.ZCDP:
-            raise QueryError("in a session that counts ρ give rho= for Gaussian noise.")
+            raise QueryError(
+                "this session counts ρ, and so does Gaussian noise. Give rho= instead of epsilon=."
+            )
         if not share:
-            raise MissingArgument("delta= is needed for Gaussian noise: delta=1e-7.")
+            raise MissingArgument("delta= is needed for Gaussian noise, such as delta=1e-7.")

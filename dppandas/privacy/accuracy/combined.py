@@ -1,8 +1,9 @@
-"""The noise of several releases of the same integers, joined by public weights.
+"""The noise of several releases of the same integers, combined with public weights.
 
-What is joined is X = ΣwᵢYᵢ of noisy integers Yᵢ = y + Zᵢ, with weights near the inverse variances:
-X - y = ΣwᵢZᵢ, whose law public facts decide. A tail of it is bounded from above by sums over a
-lattice, each noise moved up to the next point of it (proof: docs/proofs/combining.md).
+From noisy integers Yᵢ = y + Zᵢ the combination is X = ΣwᵢYᵢ, with weights near the inverse
+variances. Its noise is ΣwᵢZᵢ, and public facts decide its law. A tail of that law is bounded from
+above by sums over a lattice, where each noise is moved up to the next lattice point (proof:
+docs/proofs/combining.md).
 """
 
 from __future__ import annotations
@@ -19,30 +20,33 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import QueryError
-from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace, chernoff
 
 Floats = npt.NDArray[np.float64]
 Additive = DiscreteLaplace | DiscreteGaussian
 
 CONFIDENCE = 0.95
-#: The heaviest release has this weight: others are rounded to whole numbers beside it.
+#: The weight of the heaviest release. The others are rounded to whole numbers in proportion.
 HEAVIEST = 2**16
-#: Points of the lattice on either side of 0: of one noise, and where several are added up first.
+#: Lattice points on either side of 0: where one noise is on the lattice, and where several are.
 FINE, COARSE = 2**13, 2**11
-#: Above this σ tails are bounded by integrals, which are then as good as sums.
+#: Above this σ tails are bounded by integrals, which are then as tight as sums.
 SUMMED = 1000
-#: Paid for rounding: more than all floating-point errors together, and than exp's underflow.
+#: Allowances for rounding: more than all floating-point errors together, and than exp's underflow.
 SLACK, TINY = 1e-6, 1e-280
 
 
 def is_additive(law: object) -> bool:
-    """Whether a law is that of noise on each integer, and of nothing else."""
+    """Whether a law is plain noise on each integer, and not one derived from it."""
     return type(law) in (DiscreteLaplace, DiscreteGaussian)
 
 
 def variance(law: Additive) -> float:
-    """Of one noise, to float precision: 2a/(1-a)² = 1/(2 sinh²(1/(2·scale))), a = exp(-1/scale);
-    of the discrete Gaussian σ², but for small σ its sum."""
+    """The variance of a noise, to float precision.
+
+    For Laplace noise 2a/(1-a)² = 1/(2 sinh²(1/(2·scale))) with a = exp(-1/scale). For the discrete
+    Gaussian σ², or the exact sum where σ is small.
+    """
     if not law.scale:
         return 0.0
     if isinstance(law, DiscreteLaplace):
@@ -57,9 +61,9 @@ def variance(law: Additive) -> float:
 
 @dataclass(frozen=True)
 class CombinedNoise:
-    """The law of what is joined: whole weights of independent noises, over their sum.
+    """The law of a weighted mean of independent noises, with whole weights.
 
-    With ``whole`` what is joined is rounded to whole numbers, as counts are.
+    With ``whole`` the mean is rounded to a whole number, as for counts.
     """
 
     laws: tuple[Additive, ...]
@@ -68,8 +72,8 @@ class CombinedNoise:
 
     @classmethod
     def of(cls, laws: Sequence[Additive], whole: bool, entries: int) -> CombinedNoise:
-        """By inverse variances; or the surest release alone, where its half-width for all entries
-        at 95 % is less than that. Public facts decide."""
+        """Weights by inverse variance; or the most accurate release alone, where its half-width for
+        all entries at 95 % is smaller. Public facts decide."""
         variances = [variance(law) for law in laws]
         least = min(variances)
         if not least:
@@ -88,17 +92,16 @@ class CombinedNoise:
 
     @property
     def name(self) -> str:
-        """What a record calls it."""
         return f"{len(self.laws)} releases combined"
 
     @property
     def scale(self) -> Fraction:
-        """The standard deviation of the joined noise, to look at: nothing is computed from it."""
+        """The standard deviation of the combined noise, for display."""
         return Fraction(math.sqrt(self.variance))
 
     @property
     def variance(self) -> float:
-        """Of the joined noise, to float precision, without rounding to whole numbers."""
+        """The variance of the combined noise before rounding to whole numbers, as a float."""
         pairs = zip(self.laws, self.weights, strict=True)
         total = sum(self.weights)
         return sum((weight / total) ** 2 * variance(law) for law, weight in pairs)
@@ -113,44 +116,42 @@ class CombinedNoise:
         return tuple(round(mean) if self.whole else mean for mean in means)
 
     def half_width(self, confidence: float, entries: int = 1) -> int:
-        """A w, nearly the least, with P[all of `entries` joined noises within ±w] ≥ confidence."""
+        """A w near the least with P[all of `entries` combined noises within ±w] ≥ confidence."""
         return _half_width(self, confidence, entries)
 
     def risk(self, risk: float) -> float:
-        """How much of a risk whoever reads this law may take."""
+        """How much of a risk may be spent on an interval by this law."""
         return risk
 
     @property
     def holds(self) -> str:
-        """On which condition errors and intervals hold: which releases these are and what each
-        cost, and so the weights, must not have been decided by the answers."""
+        """The condition for errors and intervals: answers must not have decided which releases are
+        combined or what each cost, and so the weights."""
         return "its interval holds if the releases and their losses were fixed beforehand"
 
     def half_width_of_sum(self, risk: float, terms: int) -> int:
-        """A w with P[the sum of so many joined noises is beyond ±w] ≤ risk, by Chernoff's bound
-        with the moments of each noise: exact for Laplace, and exp(t²σ²/2) at most for Gaussian.
-        Each rounding to a whole number moves the sum by a half at most."""
+        """A w with P[the sum of so many combined noises is beyond ±w] ≤ risk, by Chernoff's bound.
+        Each rounding to a whole number moves the sum by at most a half."""
         if not self.variance:
             return 0
         risk, total = self.risk(risk), sum(self.weights)
         parts = [(law, w / total) for law, w in zip(self.laws, self.weights, strict=True) if w]
-        fastest = min((1 / (float(law.scale) * w) for law, w in parts if _is_laplace(law)),
-                      default=10 * math.sqrt(2 * math.log(2 / risk) / self.variance))  # fmt: skip
-        best = math.inf
-        for power in range(240):
-            t = fastest * (1 - 0.5**8) * 0.93**power
-            log_moment = sum(_log_moment(law, t * w) for law, w in parts)
-            best = min(best, (terms * log_moment + math.log(2 / risk)) / t)
-        return math.ceil(best * (1 + 2.0**-30)) + (terms // 2 if self.whole else 0)
+        widths = [float(e.scale) * w for e, w in parts if isinstance(e, DiscreteLaplace)]
+        normal = 10 * math.sqrt(2 * math.log(2 / risk) / self.variance)
+        found = chernoff(
+            lambda t: sum(law.log_moment(t * w) for law, w in parts),
+            1 / max(widths) if widths else normal, terms, risk,
+        )  # fmt: skip
+        return found + (terms // 2 if self.whole else 0)
 
 
 @dataclass(frozen=True)
 class NoiseAtLook(CombinedNoise):
-    """The law of what the first `number` of some looks found, read at a level of its own.
+    """The law of the first `number` of some looks combined, read at a confidence of its own.
 
-    Of the risk that an interval misses, look j has the part 1/(j(j+1)), scaled so that the parts of
-    all looks add up to 1: half of it and more is the first's, which is expected to do. So all
-    intervals of all looks hold together, and with them that of the last, however it is chosen.
+    Look j gets a share of the risk proportional to 1/(j(j+1)). All shares add up to 1, and at least
+    half goes to the first look, which is expected to be enough. So the intervals of all looks hold
+    together, and with them that of the last look, however it is chosen.
     """
 
     number: int = 1
@@ -158,7 +159,7 @@ class NoiseAtLook(CombinedNoise):
 
     @classmethod
     def after(cls, laws: Sequence[Additive], whole: bool, entries: int, looks: int) -> NoiseAtLook:
-        """Of as many looks as there are laws, out of so many."""
+        """The law after as many looks as there are laws, out of ``looks``."""
         joint = CombinedNoise.of(laws, whole, entries)
         return cls(joint.laws, joint.weights, whole, len(laws), looks)
 
@@ -169,43 +170,32 @@ class NoiseAtLook(CombinedNoise):
     @property
     def holds(self) -> str:
         return (
-            "its interval holds at whichever look it ended: what each costs, and how surely it is "
-            "read, was fixed before the first"
+            "its interval holds whichever look was the last: the loss and the confidence of each "
+            "were fixed before the first"
         )
 
     @property
     def share(self) -> Fraction:
-        """Its part of the risk."""
+        """This look's share of the risk."""
         return Fraction(self.looks + 1, self.looks * self.number * (self.number + 1))
 
     def half_width(self, confidence: float, entries: int = 1) -> int:
         return super().half_width(self._surer(confidence), entries)
 
     def risk(self, risk: float) -> float:
-        """Rounded downwards."""
+        """This look's share of a risk, rounded down."""
         return risk * float(self.share) * (1 - 2.0**-50)
 
     def _surer(self, confidence: float) -> float:
-        """At which confidence this look alone is read; rounded upwards."""
+        """The confidence at which this look alone is read, rounded up."""
         if self.share == 1:
             return confidence
         found = math.nextafter(1 - self.risk(1 - confidence), 1.0)
         if found >= 1:
-            raise QueryError(f"confidence={confidence!r} is too near to 1 for {self.name}.")
+            raise QueryError(
+                f"confidence={confidence!r} is too close to 1 for {self.name}. Give a smaller one."
+            )
         return found
-
-
-def _is_laplace(law: Additive) -> bool:
-    return isinstance(law, DiscreteLaplace)
-
-
-def _log_moment(law: Additive, t: float) -> float:
-    """ln E exp(tZ), or more: Canonne, Kamath and Steinke (NeurIPS 2020) for the Gaussian."""
-    if isinstance(law, DiscreteGaussian):
-        return t * t * float(law.sigma2) / 2
-    rate = 1 / float(law.scale)
-    found = 2 * math.log(-math.expm1(-rate))
-    return found - math.log(-math.expm1(t - rate)) - math.log(-math.expm1(-t - rate))
 
 
 # --- tails ----------------------------------------------------------------------------------------
@@ -221,7 +211,7 @@ def _half_width(joint: CombinedNoise, confidence: float, entries: int) -> int:
     tail = _Tail(parts, math.sqrt(joint.variance) * total, beta)
 
     def enough(w: int) -> bool:
-        # |ΣwZ| from here on is too much; a half is rounded who knows where
+        # From here on |ΣwZ| is too large. Halves count as too large: they may be rounded up.
         first = -(-total * (2 * w + 1) // 2) if joint.whole else total * w + 1
         return 2 * tail.from_(first) * (1 + SLACK) + TINY <= beta
 
@@ -238,8 +228,8 @@ def _half_width(joint: CombinedNoise, confidence: float, entries: int) -> int:
 class _Tail:
     """Upper bounds of P[ΣWᵢZᵢ ≥ x], for whole weights and x > 0.
 
-    All but one noise are moved up to the next multiple of a step, and added up there; that one is
-    taken at its own tail. What lies beyond the lattice counts as beyond x.
+    All noises but the widest are moved up to the next multiple of a step and added up there. The
+    widest enters with its own tail. What lies beyond the lattice counts as beyond x.
     """
 
     def __init__(
@@ -248,7 +238,7 @@ class _Tail:
         order = sorted(parts, key=lambda part: variance(part[0]) * part[1] ** 2)
         self._last, self._weight = order.pop()
         self._points = FINE if len(order) == 1 else COARSE
-        reach = deviation * (8 - math.log(beta))  # beyond lies less than β/1000
+        reach = deviation * (8 - math.log(beta))  # less than β/1000 lies beyond
         self._step = max(1, math.ceil(reach / self._points))
         self._law: Floats = np.zeros(2 * self._points + 1)
         self._law[self._points] = 1.0
@@ -257,7 +247,7 @@ class _Tail:
             self._add(law, weight, times)
 
     def _add(self, law: Additive, weight: int, times: int) -> None:
-        """Of so many noises of one law: by doubling."""
+        """Add so many noises of one law, by repeated doubling."""
         power = self._moved(law, weight)
         while times:
             if times & 1:
@@ -267,17 +257,17 @@ class _Tail:
                 power = self._sum(power, power)
 
     def _moved(self, law: Additive, weight: int) -> tuple[Floats, float]:
-        """U = ⌈WZ/step⌉, for which P[U > k] = P[Z ≥ ⌊k·step/W⌋ + 1]; and what lies beyond."""
+        """The law of U = ⌈WZ/step⌉, P[U > k] = P[Z ≥ ⌊k·step/W⌋ + 1], and the mass beyond it."""
         n = self._points
         firsts = [k * self._step // weight + 1 for k in range(-n, n + 1)]
         above = np.minimum.accumulate(tails(law, firsts))
         return -np.diff(np.concatenate([[1.0], above])), float(above[-1])
 
     def _sum(self, one: tuple[Floats, float], other: tuple[Floats, float]) -> tuple[Floats, float]:
-        """Of two independent sums. Mass below the lattice is moved up to its end."""
+        """The law of two independent sums added. Mass below the lattice moves up to its end."""
         (a, beyond_a), (b, beyond_b) = one, other
         n = self._points
-        if np.count_nonzero(a) == 1 and a[n] == 1.0:  # nothing was added yet
+        if np.count_nonzero(a) == 1 and a[n] == 1.0:  # nothing has been added yet
             return other
         both = np.convolve(a, b)  # from -2n to 2n
         kept = both[n : 3 * n + 1].copy()
@@ -285,14 +275,14 @@ class _Tail:
         return kept, beyond_a + beyond_b + float(both[3 * n + 1 :].sum())
 
     def from_(self, x: int) -> float:
-        """P[ΣWᵢZᵢ ≥ x], or more."""
+        """At least P[ΣWᵢZᵢ ≥ x]."""
         n = self._points
         firsts = [-((k * self._step - x) // self._weight) for k in range(-n, n + 1)]
         return float(self._law @ tails(self._last, firsts)) + self._beyond
 
 
 def tails(law: Additive, firsts: Sequence[int]) -> Floats:
-    """P[Z ≥ m] for each m, to float precision or a little more: for m ≤ 0 it is 1 - P[Z ≥ 1-m]."""
+    """At least P[Z ≥ m] for each m, to float precision; for m ≤ 0 by 1 - P[Z ≥ 1-m]."""
     sizes = np.array([m if m > 0 else 1 - m for m in firsts], dtype=np.float64)
     low, high = _laplace(law, sizes) if isinstance(law, DiscreteLaplace) else _gaussian(law, sizes)
     positive = np.array([m > 0 for m in firsts])
@@ -300,15 +290,18 @@ def tails(law: Additive, firsts: Sequence[int]) -> Floats:
 
 
 def _laplace(law: DiscreteLaplace, sizes: Floats) -> tuple[Floats, Floats]:
-    """P[Z ≥ m] = a^m/(1+a)."""
+    """Lower and upper bounds of P[Z ≥ m] = a^m/(1+a)."""
     rate = 1 / float(law.scale)
     found = np.exp(-rate * sizes) / (1 + math.exp(-rate))
     return found * (1 - 1e-9), found * (1 + 1e-9)
 
 
 def _gaussian(law: DiscreteGaussian, sizes: Floats) -> tuple[Floats, Floats]:
-    """Sums of exp(-z²/2σ²); or where they are long ∫_m^∞ below and that and one term above, over
-    σ√(2π) ≤ Σ_z exp(-z²/2σ²), which is at most 1e-9 larger."""
+    """Lower and upper bounds of P[Z ≥ m]: sums of exp(-z²/2σ²).
+
+    Where these are long, ∫_m^∞ from below, and that and one term from above, both over
+    σ√(2π) ≤ Σ_z exp(-z²/2σ²), which is larger by a factor of at most 1 + 1e-9.
+    """
     sigma = math.sqrt(law.sigma2)
     if sigma > SUMMED:
         beyond = np.array([0.5 * math.erfc(m / (sigma * math.sqrt(2))) for m in sizes.tolist()])

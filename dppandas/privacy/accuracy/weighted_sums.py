@@ -1,8 +1,8 @@
-"""How large a weighted sum of independent noises may be: proven bounds from public weights.
+"""Proven bounds on weighted sums of independent noises, for public weights.
 
-For weights that nothing random decides, the sum is no larger but for a risk. The bounds are convex
-in the weights, or grow with the size of each, so that one holds for all weights between some
-corners (proof: docs/proofs/covariances.md).
+A bound fails with at most a given risk, for weights that don't depend on the noise. Bounds are
+convex in the weights or grow with the size of each, so one bound at some corners holds for all
+weights between them (proof: docs/proofs/covariances.md).
 """
 
 from __future__ import annotations
@@ -23,56 +23,52 @@ Floats = npt.NDArray[np.float64]
 
 #: More than all floating-point errors together.
 ABOVE = 1 + 1e-9
-#: Which exponents t are tried: shares of the largest that has a moment, and of what is best where
-#: the sum is nearly normal.
+#: The exponents t that are tried: multiples of the largest that has a moment, and of the best one
+#: for a nearly normal sum.
 OF_LARGEST: Floats = np.array([0.5, 0.6, 0.7, 0.8, 0.87, 0.93, 0.97])
 OF_NORMAL: Floats = np.array([0.6, 0.7, 0.8, 0.88, 0.95, 1.03])
-#: Where characteristic functions are looked at, in 1/(standard deviations).
+#: Where characteristic functions are evaluated, in 1/(standard deviations).
 FREQUENCIES: Floats = np.arange(25) / 4
 
 
 @dataclass(frozen=True)
 class Within:
-    """Noises of which each lies within ± half_width, for sure."""
+    """Noises that certainly lie within ± half_width."""
 
     half_width: int
 
 
 @dataclass(frozen=True)
 class _NoiseTerms:
-    """A noise as a weighted sum of Laplace noises, by their scales, and Gaussian ones, by σ; the
-    weight of the latter before their σ; and what rounding to whole numbers may add."""
+    """A noise as a weighted sum of Laplace and Gaussian noises."""
 
-    laplace: tuple[float, ...]
-    gaussian: tuple[float, ...]
-    weight: float
+    laplace: tuple[float, ...]  # weight times scale of each
+    gaussian: tuple[float, ...]  # weight times σ of each
+    weight: float  # of all Gaussian noises together
     excess: float  # Σ 1/(24σ²)
-    rounded: float
+    rounded: float  # what rounding to whole numbers may add
 
     @classmethod
     def of(cls, law: Any) -> _NoiseTerms:
-        laws, shares, whole = [law], [1.0], False
+        pairs, whole = [(law, 1.0)], False
         if isinstance(law, CombinedNoise):
-            total = sum(law.weights)
-            laws, shares, whole = list(law.laws), [w / total for w in law.weights], law.whole
-        pairs = [(each, share) for each, share in zip(laws, shares, strict=True) if share]
-        scales = [
-            float(e.scale) * s for e, s in pairs if isinstance(e, DiscreteLaplace) and e.scale
-        ]
-        normal = [(float(e.sigma2), s) for e, s in pairs if isinstance(e, DiscreteGaussian)]
-        normal = [(sigma2, share) for sigma2, share in normal if sigma2]
+            total, whole = sum(law.weights), law.whole
+            pairs = [(e, w / total) for e, w in zip(law.laws, law.weights, strict=True) if w]
+        laplace = [float(e.scale) * w for e, w in pairs if isinstance(e, DiscreteLaplace)]
+        normal = [(float(e.sigma2), w) for e, w in pairs if isinstance(e, DiscreteGaussian)]
+        normal = [(sigma2, weight) for sigma2, weight in normal if sigma2]
         return cls(
-            tuple(scales),
-            tuple(math.sqrt(sigma2) * share for sigma2, share in normal),
-            sum(share for _, share in normal),
+            tuple(filter(None, laplace)),
+            tuple(math.sqrt(sigma2) * weight for sigma2, weight in normal),
+            sum(weight for _, weight in normal),
             sum(1 / (24 * sigma2) for sigma2, _ in normal),
             0.5 if whole else 0.0,
         )
 
 
 def half_widths_of_weighted(law: Any, corners: Floats, terms: int, risk: float) -> Floats:
-    """For each cell a w with P[|Σ_k a_k·(sum of so many noises)| > w] ≤ risk, for whatever weights
-    a there are between its corners: by cells, corners and k."""
+    """For each cell a w with P[|Σ_k a_k·(sum of so many noises)| > w] ≤ risk, for all weights a
+    between the cell's corners. The axes of ``corners`` are cells, corners and k."""
     totals: Floats = terms * np.abs(corners).sum(axis=2).max(axis=1)
     if isinstance(law, Within):
         return totals * law.half_width * ABOVE
@@ -99,8 +95,8 @@ _noise_terms = lru_cache(maxsize=64)(_NoiseTerms.of)
 def _normal(
     parts: _NoiseTerms, deviations: Floats, totals: Floats, noises: int, risk: float
 ) -> Floats:
-    """By the tail of the normal law: a discrete Gaussian has at most exp(1/(24σ²)) times the
-    probabilities of a normal number that is rounded, which moves it by a half."""
+    """Bounds by the tail of the normal law. A discrete Gaussian has at most exp(1/(24σ²)) times the
+    probabilities of a rounded normal number, and rounding moves it by at most a half."""
     left = risk * math.exp(-min(parts.excess * noises, 600.0))
     if left < 1e-250:
         return np.full_like(totals, math.inf)
@@ -111,7 +107,7 @@ def _normal(
 def _by_moments(
     parts: _NoiseTerms, corners: Floats, terms: int, deviations: Floats, risk: float
 ) -> Floats:
-    """By Chernoff's inequality, with E exp(tZ) ≤ 1/(1 - (tb)²) for Laplace noise of scale b."""
+    """Bounds by Chernoff's inequality: E exp(tZ) ≤ 1/(1 - (tb)²) for Laplace noise of scale b."""
     target = math.log(2 / risk)
     if not parts.laplace:
         return deviations * math.sqrt(2 * target)
@@ -124,7 +120,7 @@ def _by_moments(
 def _log_moments(
     scales: Floats, terms: int, target: float, deviations: Floats
 ) -> tuple[Floats, Floats]:
-    """Exponents t for each cell, and the largest ln E exp(t·sum) at its corners."""
+    """Exponents t for each cell, and for each t the largest ln E exp(t·sum) at the corners."""
     largest = np.maximum(scales.max(axis=(1, 2)), 1e-300)
     variances = 2 * terms * np.square(scales).sum(axis=2).max(axis=1) + deviations**2
     normal = np.sqrt(2 * target / np.maximum(variances, 1e-300))
@@ -137,9 +133,9 @@ def _log_moments(
 
 
 def _by_densities(scale: float, corners: Floats, terms: int, risk: float) -> Floats:
-    """Chernoff's bound, times what is left of it where the tilted sum has a density of M at most:
-    P[S > w] ≤ exp(ln E exp(tS) - tw)·M/t. A discrete Laplace noise has at most exp(1/(4b)) times
-    the probabilities of a continuous one that is rounded, which moves it by a half."""
+    """Chernoff's bound, sharpened where the tilted sum has a density of at most M:
+    P[S > w] ≤ exp(ln E exp(tS) - tw)·M/t. Discrete Laplace noise has at most exp(1/(4b)) times the
+    probabilities of a rounded continuous one, and rounding moves it by at most a half."""
     scales = scale * np.abs(corners)
     target = math.log(2 / risk) + min(terms * corners.shape[2] / (4 * scale), 1e6)
     t, moments = _log_moments(scales, terms, target, np.zeros(len(scales)))
@@ -151,12 +147,13 @@ def _by_densities(scale: float, corners: Floats, terms: int, risk: float) -> Flo
 
 
 def _densities(t: Floats, scales: Floats, terms: int) -> Floats:
-    """For each cell and t a bound on the density of a sum of Laplace numbers of these scales,
+    """For each cell and t, a bound on the density of a sum of Laplace variables of these scales,
     tilted by exp(t·sum).
 
-    Of log-concave densities with variance v none exceeds 1/√v. And none exceeds the integral of
-    the size of its characteristic function over 2π: that falls, so a sum over the left ends of
-    steps is no less, and beyond the last step it falls at least like a known power.
+    A log-concave density with variance v is at most 1/√v. It is also at most 1/(2π) times the
+    integral of the size of its characteristic function. That size falls, so a sum over the left
+    ends of steps is no less than the integral, and beyond the last step it falls at least like a
+    known power.
     """
     b, tb = scales[:, None], t[:, :, None] * scales[:, None]
     variances = 2 * terms * (np.square(b) * (1 + tb**2) / (1 - tb**2) ** 2).sum(axis=2)

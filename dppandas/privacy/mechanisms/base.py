@@ -1,7 +1,7 @@
-"""What turns integers into a private answer.
+"""The interface of mechanisms, which turn exact integers into private answers.
 
-Each mechanism is calibrated from a sensitivity and a privacy loss, both exact, states the loss it
-really has, and knows its accuracy from public facts alone.
+Each mechanism is calibrated from an exact sensitivity and an exact privacy loss, states the loss
+that it really has, and knows its accuracy from public facts alone.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..accounting.measures import Measure
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The most that one unit, added or removed, moves a vector of integers: in ℓ1, in ℓ2 (its
-    square) and in ℓ∞; and whether all of them the same way."""
+    """The most that one unit, added or removed, moves a vector of integers: in ℓ1, in ℓ2 (squared)
+    and in ℓ∞; and whether it moves all of them the same way."""
 
     l1: int
     l2_squared: int
@@ -26,20 +26,20 @@ class Sensitivity:
 
 
 class Mechanism(Protocol):
-    """Turns what is exact into what may be told."""
+    """Turns something exact into something that may be released."""
 
     @property
     def name(self) -> str:
-        """What the ledger calls it."""
+        """Its name in the ledger."""
         ...
 
     @property
     def scale(self) -> Fraction:
-        """The width of its noise, for people."""
+        """The width of its noise, for display."""
         ...
 
     def release(self, exact: Any) -> list[int]:
-        """Something private made of something exact."""
+        """A private output for an exact input."""
         ...
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
@@ -47,5 +47,5 @@ class Mechanism(Protocol):
         ...
 
     def dummy_output(self, size: int) -> list[int]:
-        """What `release` could give, and made of nothing: for audits, which show nothing exact."""
+        """A possible output of `release` that no data went into: audits show it in place of one."""
         ...

@@ -1,11 +1,11 @@
-"""Intervals of counts that are read only if they are told.
+"""Intervals of counts that are shown only above a threshold.
 
-A label's noisy count x is told from a threshold T on. Whoever reads it knows that much already, so
-an interval has to hold among the draws in which the label is told: not noise that lies within ±w,
-but counts N under which x is neither too large nor too small for a noisy count that reached T.
+A label's noisy count x is released if it reaches a threshold T. A reader already knows that it did,
+so an interval has to hold among the draws in which the label is released. It is not x ± w, but all
+counts N under which x is neither too large nor too small for a noisy count that reached T.
 
-Floats decide here, on the safe side: every condition is asked for a risk that is 2^-30 of itself
-smaller, and rounding moves what is compared by less than 2^-40 (docs/proofs/thresholds.md).
+Floats decide on the safe side here: every condition is tested at a risk smaller by a factor of
+1 - 2^-30, and rounding moves what is compared by less than 2^-40 (docs/proofs/thresholds.md).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-#: Paid for rounding.
+#: The factor that pays for rounding.
 SAFE = 1 - 2.0**-30
 
 
@@ -22,10 +22,11 @@ SAFE = 1 - 2.0**-30
 class ThresholdedNoise:
     """Noisy counts N + Z ≥ least, N ≥ 1, for discrete Laplace noise Z of a scale.
 
-    With a = exp(-1/scale): for N ≤ least P[N+Z ≥ x | told] = a^(x-least), whatever N is. For larger
-    N it is P[Z ≥ x-N] / P[Z ≥ least-N]. Both it and P[N+Z > x | told] grow with N.
+    Let a = exp(-1/scale). For N ≤ least, P[N+Z ≥ x | released] = a^(x-least), whatever N is. For
+    larger N it is P[Z ≥ x-N] / P[Z ≥ least-N]. Both it and P[N+Z > x | released] grow with N.
 
-    >>> Passed(Fraction(1), 15).interval(15, 0.95), Passed(Fraction(1), 15).interval(40, 0.95)
+    >>> law = ThresholdedNoise(Fraction(1), 15)
+    >>> law.interval(15, 0.95), law.interval(40, 0.95)
     ((1, 17), (37, 43))
     """
 
@@ -37,33 +38,32 @@ class ThresholdedNoise:
         return 1 / float(self.scale)
 
     def interval(self, noisy: int, confidence: float) -> tuple[int, int]:
-        """The N ≥ 1 with P[N+Z ≥ noisy | told] and P[N+Z ≤ noisy | told] both above half of the
-        risk, and the noisy count itself where these end before it."""
+        """The N ≥ 1 for which P[N+Z ≥ noisy | released] and P[N+Z ≤ noisy | released] are both
+        above half of the risk; extended to the noisy count where they end before it."""
         risk, above = _half(confidence), noisy - self.least
         low = 1 if above <= self._reach(risk) else noisy - self._below(above, risk)
         return low, noisy + self._beyond(above, risk)
 
     def error(self, noisy: int, confidence: float) -> int:
-        """How far the further end of the interval is."""
+        """The distance to the further end of the interval."""
         low, high = self.interval(noisy, confidence)
         return max(high - noisy, noisy - low)
 
     def largest_error(self, confidence: float) -> int:
-        """The largest `error` of all noisy counts that are told: that of the largest whose interval
-        goes down to 1. No other end is further than `_reach`, and least is at least 2."""
+        """The largest `error` of any released count: that of the largest count whose interval goes
+        down to 1. No other end is further away than `_reach`, and least is at least 2."""
         return self.least - 1 + self._reach(_half(confidence))
 
     def _reach(self, chance: float) -> int:
-        """The largest m ≥ 0 with a^m > chance, or somewhat more; 0 where there is none."""
+        """The largest m ≥ 0 with a^m > chance, or slightly more; 0 if there is none."""
         return max(0, math.ceil(-math.log(chance) * float(self.scale)) - 1)
 
     def _below(self, above: int, risk: float) -> int:
-        """The largest d < above for which N = noisy - d is in: as N > least, for which
-        a^d / (1 + a - a^(above+1-d)) > risk. As the divisor is at least 1, none is beyond
-        `_reach`."""
+        """The largest d < above for which N = noisy - d is in the interval. As N > least, these are
+        the d with a^d / (1 + a - a^(above+1-d)) > risk. The divisor is at least 1, so no d is
+        beyond `_reach`."""
         rate = self._rate
         a = math.exp(-rate)
-
         low, high = 0, min(above, self._reach(risk) + 1)
         while high - low > 1:
             d = (low + high) // 2
@@ -72,13 +72,13 @@ class ThresholdedNoise:
         return low
 
     def _beyond(self, above: int, risk: float) -> int:
-        """The largest m for which N = noisy + m is in: with g = a^(above+1), those with
-        a^m (1 - g) / (1 + a - a^m g) > risk, which is a^m > risk (1+a) / (1 - g + risk g)."""
+        """The largest m for which N = noisy + m is in the interval. With g = a^(above+1), these are
+        the m with a^m (1 - g) / (1 + a - a^m g) > risk, or a^m > risk (1+a) / (1 - g + risk g)."""
         rate = self._rate
         g, rest = math.exp(-(above + 1) * rate), -math.expm1(-(above + 1) * rate)
         return self._reach(risk * (1 + math.exp(-rate)) / (rest + risk * g))
 
 
 def _half(confidence: float) -> float:
-    """Half of the risk, and a little less."""
+    """Half of the risk, or a little less."""
     return (1 - confidence) / 2 * SAFE

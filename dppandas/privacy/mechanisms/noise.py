@@ -1,14 +1,19 @@
-"""Noise for numbers: the discrete Laplace and the discrete Gaussian mechanism."""
+"""Additive noise for integers: the discrete Laplace and the discrete Gaussian mechanism."""
 
 from __future__ import annotations
 
 import math
 import operator
 import statistics
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ...errors import QueryError
 from ..accounting import conversions, gaussian
@@ -19,8 +24,23 @@ from ..sampling import samplers
 from .base import Mechanism, Sensitivity
 
 
+class AdditiveNoise(ABC):
+    """Independent noise of one law on each integer."""
+
+    @abstractmethod
+    def _noise(self, size: int) -> npt.NDArray[Any]:
+        """So many independent draws."""
+
+    def release(self, integers: Sequence[int]) -> list[int]:
+        """The integers, each with its own noise."""
+        return list(map(operator.add, integers, self._noise(len(integers)).tolist()))
+
+    def dummy_output(self, size: int) -> list[int]:
+        return [0] * size
+
+
 @dataclass(frozen=True)
-class DiscreteLaplace:
+class DiscreteLaplace(AdditiveNoise):
     """Adds independent integers Z, P[Z = z] = (1-a)/(1+a) a^|z|, a = exp(-1/scale), to each entry.
 
     *Guarantee*: pure ε = sensitivity / scale for a vector of integers of that ℓ1 sensitivity
@@ -44,25 +64,19 @@ class DiscreteLaplace:
         return Fraction(sensitivity) / self.scale if sensitivity else Fraction(0)
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
-        """ε, or where ρ is counted its own tight one, of fine integers that of less fine ones
-        (docs/proofs/discrete_laplace.md)."""
+        """ε; or where ρ is counted, the tight ρ of this noise, which for fine integers is bounded
+        by that of coarser ones (docs/proofs/discrete_laplace.md)."""
+        epsilon = self.loss(sensitivity.l1)
         if measure is not Measure.ZCDP:
-            return Loss(Epsilon(self.loss(sensitivity.l1)))
+            return Loss(Epsilon(epsilon))
         if sensitivity.l1 > conversions.FINE:
-            return Loss(rho=Rho(conversions.rho_of_fine_laplace(self.loss(sensitivity.l1))))
-        return Loss(
-            rho=Rho(conversions.rho_of_laplace(sensitivity.l1, self.scale) if sensitivity.l1 else 0)
-        )
+            return Loss(rho=Rho(conversions.rho_of_fine_laplace(epsilon)))
+        return Loss(rho=Rho(conversions.rho_of_laplace(sensitivity.l1, self.scale)))
 
-    def release(self, integers: Sequence[int]) -> list[int]:
-        """The integers, each with its own noise."""
+    def _noise(self, size: int) -> npt.NDArray[Any]:
         if not self.scale:
-            return list(integers)
-        noise = samplers.discrete_laplace_vector(self.scale, len(integers)).tolist()
-        return list(map(operator.add, integers, noise))
-
-    def dummy_output(self, size: int) -> list[int]:
-        return [0] * size
+            return np.zeros(size, dtype=np.int64)
+        return samplers.discrete_laplace_vector(self.scale, size)
 
     def half_width(self, confidence: float, entries: int = 1) -> int:
         """The least w with P[all of `entries` noises within ±w] ≥ confidence.
@@ -79,7 +93,7 @@ class DiscreteLaplace:
             return log_tail - rate * (w + 1) <= math.log(beta)
 
         w = max(0, math.ceil((log_tail - math.log(beta)) / rate - 1))
-        step = max(1, w >> 45)  # a float has no finer steps for much wider ones
+        step = max(1, w >> 45)  # floats of this size have no finer steps
         while w > 0 and enough(w - step):
             w -= step
         while not enough(w):
@@ -87,25 +101,30 @@ class DiscreteLaplace:
         return w
 
     def half_width_of_sum(self, risk: float, terms: int) -> int:
-        """A w with P[the sum of so many noises is beyond ±w] ≤ risk, of Chernoff's bound.
-
-        ln E[exp(tZ)] = 2 ln(1-a) - ln(1-a e^t) - ln(1-a e^-t) for 0 < t < 1/scale, and every such
-        t gives a bound: P[|sum| ≥ m] ≤ 2 exp(terms · ln E - tm).
-        """
+        """A w with P[the sum of so many noises is beyond ±w] ≤ risk, by Chernoff's bound."""
         if not self.scale:
             return 0
+        return chernoff(self.log_moment, 1 / float(self.scale), terms, risk) - 1
+
+    def log_moment(self, t: float) -> float:
+        """ln E[exp(tZ)] = 2 ln(1-a) - ln(1-a e^t) - ln(1-a e^-t) for 0 < t < 1/scale."""
         rate = 1 / float(self.scale)
-        best = math.inf
-        for power in range(1, 240):
-            t = rate * (1 - 0.5**8) * 0.93**power
-            log_moment = 2 * math.log(-math.expm1(-rate))
-            log_moment -= math.log(-math.expm1(t - rate)) + math.log(-math.expm1(-t - rate))
-            best = min(best, (terms * log_moment + math.log(2 / risk)) / t)
-        return math.ceil(best * (1 + 2.0**-30)) - 1
+        near, far = (math.log(-math.expm1(exponent - rate)) for exponent in (t, -t))
+        return 2 * math.log(-math.expm1(-rate)) - near - far
+
+
+def chernoff(log_moment: Callable[[float], float], fastest: float, terms: int, risk: float) -> int:
+    """An m with P[|sum of so many noises| ≥ m] ≤ risk.
+
+    Every t below ``fastest`` gives a bound: P[|sum| ≥ m] ≤ 2 exp(terms · ln E[exp(tZ)] - tm).
+    """
+    exponents = [fastest * (1 - 0.5**8) * 0.93**power for power in range(240)]
+    best = min((terms * log_moment(t) + math.log(2 / risk)) / t for t in exponents)
+    return math.ceil(best * (1 + 2.0**-30))
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian:
+class DiscreteGaussian(AdditiveNoise):
     """Adds independent integers Z, P[Z = z] ∝ exp(-z²/(2σ²)), to each entry.
 
     *Guarantee*: ρ-zCDP with ρ = s/(2σ²) for a vector of integers whose squared ℓ2 sensitivity is
@@ -117,8 +136,8 @@ class DiscreteGaussian:
     """
 
     sigma2: Fraction
-    epsilon: Fraction = Fraction(0)  # at which its δ is told, where (ε, δ) is counted
-    alone: bool = False  # whether neighbours differ in one number only
+    epsilon: Fraction = Fraction(0)  # at which its δ is stated, where (ε, δ) is counted
+    alone: bool = False  # whether neighbours differ in a single number
 
     name = "discrete Gaussian"
 
@@ -135,17 +154,17 @@ class DiscreteGaussian:
         delta: Fraction,
         one_dimensional: bool = False,
     ) -> DiscreteGaussian:
-        """The least noise proven to be (ε, δ)-DP: see `conversions.gaussian_sigma2_for`."""
+        """The least noise proven to be (ε, δ)-DP: see `gaussian.gaussian_sigma2_for`."""
         found = gaussian.gaussian_sigma2_for(epsilon, delta, sensitivity2, one_dimensional)
         return cls(found, epsilon, one_dimensional)
 
     @property
     def scale(self) -> Fraction:
-        """σ, to look at: nothing is computed from it."""
+        """σ to float precision, for display: nothing is computed from it."""
         return Fraction(math.sqrt(self.sigma2))
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
-        """ρ; or the δ that is proven at its ε."""
+        """ρ; or ε with the δ that is proven for it."""
         if measure is Measure.ZCDP:
             return Loss(rho=Rho(self.rho(sensitivity.l2_squared)))
         if not self.sigma2:
@@ -155,19 +174,14 @@ class DiscreteGaussian:
         )
         return Loss(Epsilon(self.epsilon), Delta(delta))
 
-    def dummy_output(self, size: int) -> list[int]:
-        return [0] * size
-
     def rho(self, sensitivity2: Fraction | int) -> Fraction:
         """The exact ρ of one release; integers that can't differ cost nothing."""
         return gaussian.gaussian_rho(self.sigma2, sensitivity2)
 
-    def release(self, integers: Sequence[int]) -> list[int]:
-        """The integers, each with its own noise."""
+    def _noise(self, size: int) -> npt.NDArray[Any]:
         if not self.sigma2:
-            return list(integers)
-        noise = samplers.discrete_gaussian_vector(self.sigma2, len(integers)).tolist()
-        return list(map(operator.add, integers, noise))
+            return np.zeros(size, dtype=np.int64)
+        return samplers.discrete_gaussian_vector(self.sigma2, size)
 
     def half_width(self, confidence: float, entries: int = 1) -> int:
         """The least w for which P[all of `entries` noises within ±w] ≥ confidence is proven.
@@ -177,12 +191,16 @@ class DiscreteGaussian:
         return _gaussian_half_width(self.sigma2, confidence, entries) if self.sigma2 else 0
 
     def half_width_of_sum(self, risk: float, terms: int) -> int:
-        """A w with P[the sum of so many noises is beyond ±w] ≤ risk, of Chernoff's bound.
+        """A w with P[the sum of so many noises is beyond ±w] ≤ risk, by Chernoff's bound.
 
         E[exp(tZ)] ≤ exp(t²σ²/2), so that P[|sum| ≥ m] ≤ 2 exp(-m²/(2σ² · terms)).
         """
         least = math.sqrt(self.sigma2 * 2 * terms) * math.sqrt(math.log(2 / risk))
         return max(0, math.ceil(least * (1 + 2.0**-30)) - 1)
+
+    def log_moment(self, t: float) -> float:
+        """At least ln E[exp(tZ)]: t²σ²/2 (Canonne, Kamath and Steinke, NeurIPS 2020)."""
+        return t * t * float(self.sigma2) / 2
 
 
 @lru_cache(maxsize=4096)
@@ -194,7 +212,7 @@ def _gaussian_half_width(sigma2: Fraction, confidence: float, entries: int) -> i
     def enough(w: int) -> bool:
         return (gaussian.discrete_gaussian_tail(sigma2, w + 1, digits) * 2).high <= beta
 
-    # The normal law says where to look: w + 1/2 is about so many σ.
+    # Start where the normal law has this tail: at w + 1/2.
     guess = -statistics.NormalDist().inv_cdf(max(float(beta), 1e-300) / 2) * math.sqrt(sigma2)
     high, step = max(0, round(guess - 0.5)), 1
     low = high - 1
@@ -210,11 +228,11 @@ def _gaussian_half_width(sigma2: Fraction, confidence: float, entries: int) -> i
 
 
 def additive(asked: LossRequest, sensitivity: Sensitivity, alone: bool) -> Mechanism:
-    """The least noise for numbers, of the kind that is asked for; ``alone``: for one number."""
+    """The least noise of the kind asked for; ``alone`` where the answer is a single number."""
     if asked.noise == "laplace":
         if asked.epsilon is None:
             raise QueryError(
-                "rho= is for Gaussian noise: leave mechanism= out, or give epsilon= for Laplace "
+                "rho= is for Gaussian noise. Leave mechanism= out, or give epsilon= for Laplace "
                 "noise, which is charged its own ρ."
             )
         return DiscreteLaplace.calibrate(sensitivity.l1, asked.epsilon)

@@ -1,8 +1,8 @@
-"""One quantile of each of many cells, chosen side by side and as exactly as one by one.
+"""One quantile of each of many cells, chosen together and as exactly as one by one.
 
-The points of each cell come in runs of equal loss: those that occur, and the gaps between them.
-Floats decide which run is taken where they surely can; where they can't, whole numbers of 90 digits
-do, from the same random bits. Within its run a point is uniform.
+The points of each cell form runs of equal loss: each point that occurs, and each gap between two.
+Floats choose the run wherever they certainly can. Elsewhere whole numbers of 90 digits do, from the
+same random bits. Within a run the point is uniform.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .ranks import Integers, RanksByCell, aimed
 
 Floats = npt.NDArray[np.float64]
 
-#: Losses up to here are exact floats, and what they are made of exact int64.
+#: Losses up to this are exact floats, and sums of them exact int64.
 LARGEST = 2**52
 
 #: From the counts and losses of a cell's runs to their exact weights.
@@ -28,8 +28,8 @@ Weigh = Callable[[Sequence[int], Sequence[int]], Sequence[int]]
 
 @dataclass(frozen=True)
 class Choice:
-    """What is chosen in each cell: a point of 0, …, top near the quantile ``share``, with
-    probability proportional to exp(-rate · loss), losses above the cap counting as the cap."""
+    """The choice in each cell: a point of 0, …, top near the quantile ``share``, with probability
+    proportional to exp(-rate · loss), where losses are capped."""
 
     share: Fraction
     top: int
@@ -37,7 +37,7 @@ class Choice:
     rate: Fraction
 
     def fits(self, ranks: RanksByCell) -> bool:
-        """Whether no loss is too large for floats: else cells are chosen one by one."""
+        """Whether floats hold all losses; if not, cells are chosen one by one."""
         rows = 1 + int(ranks.counts.sum())
         return self.share.denominator * rows < LARGEST and self.cap < LARGEST
 
@@ -56,7 +56,7 @@ class Choice:
         return first[chosen] + samplers.uniforms(counts[chosen])
 
     def _runs(self, ranks: RanksByCell, starts: Integers) -> tuple[Integers, Integers]:
-        """Where each run begins, and how many points it has; in each cell a gap first and last."""
+        """The start and the length of each run. In each cell the first and last run are gaps."""
         at = _places(ranks)
         ends = np.full(len(ranks.values) * 2 + len(ranks), self.top + 1, dtype=np.int64)
         ends[at] = ranks.values + 1
@@ -71,7 +71,9 @@ class Choice:
         added = np.zeros(int(sizes.sum()), dtype=np.int64)
         added[_places(ranks)] = ranks.counts
         total = np.cumsum(added)
-        up_to = total - np.repeat(total[starts], sizes)  # a cell begins with a gap, which adds none
+        up_to = total - np.repeat(
+            total[starts], sizes
+        )  # a cell begins with a gap, which has no rows
         rows = np.repeat(np.add.reduceat(added, starts), sizes)
         least, most = _aims(rows, self.share)
         b = self.share.denominator
@@ -80,12 +82,12 @@ class Choice:
 
 
 def _places(ranks: RanksByCell) -> Integers:
-    """Which of all runs the points that occur are."""
+    """The places, among all runs, of the points that occur."""
     cells: Integers = np.repeat(np.arange(len(ranks)), np.diff(ranks.edges))
     return 2 * np.arange(len(ranks.values)) + 1 + cells
 
 
 def _aims(rows: Integers, share: Fraction) -> tuple[Integers, Integers]:
-    """`aimed` at in each cell, which are whole numbers times the rows and a constant."""
+    """`aimed` for the rows of each cell: linear in the rows, so two calls suffice."""
     (least, most), none = aimed(1, share), aimed(0, share)
     return rows * (least - none[0]) + none[0], rows * (most - none[1]) + none[1]

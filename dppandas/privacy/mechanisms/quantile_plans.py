@@ -1,4 +1,4 @@
-"""The order in which several quantiles are chosen, and the slots they are chosen from."""
+"""The order in which quantiles are chosen, and the slots that each is chosen from."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 from ..sampling import samplers
 from .ranks import Ranks, aimed
 
-#: Digits of a weight before it is cut to a whole number, and the place where it is cut.
+#: The digits of a weight, and the decimal places at which it is cut to a whole number.
 DIGITS, PLACES = 110, 90
 
 
 @dataclass(frozen=True)
 class Node:
-    """One choice: which quantile, between which others, and of which share of what lies there."""
+    """One choice: which quantile, between which two others, and at which share of what lies between."""
 
     at: int
     low: int | None
@@ -30,7 +30,7 @@ class Node:
 
     @property
     def sensitivity(self) -> int:
-        """The most that one row moves the loss of a point: max(a, b - a) for the share a/b."""
+        """The most that one row moves a loss: max(a, b - a) for the share a/b."""
         a, b = self.share.numerator, self.share.denominator
         return max(a, b - a)
 
@@ -40,20 +40,23 @@ class Node:
 
     @property
     def spread(self) -> int:
-        """How far apart one row may move the losses of two points: an extreme's only up."""
+        """How far one row may move two losses apart; an extreme's losses only move up."""
         return self.sensitivity if self.is_extreme else 2 * self.sensitivity
 
 
 @lru_cache(maxsize=256)
 def plan(quantiles: tuple[Fraction, ...]) -> tuple[Node, ...]:
-    """The choices that find sorted quantiles, in order: the middle first, then both sides."""
+    """The choices for sorted quantiles in their order: the middle first, then both sides."""
     nodes = []
 
     def split(first: int, last: int, low: int | None, high: int | None, level: int) -> None:
         if first == last:
             return
         at = (first + last) // 2
-        if quantiles[at] in (0, 1):  # ends are uncertain: nothing else should hang on them
+        if quantiles[at] in (
+            0,
+            1,
+        ):  # extremes are the least certain: no other choice should depend on them
             at = (first + last - 1) // 2
         start = Fraction(0) if low is None else quantiles[low]
         end = Fraction(1) if high is None else quantiles[high]
@@ -68,7 +71,7 @@ def plan(quantiles: tuple[Fraction, ...]) -> tuple[Node, ...]:
 
 @dataclass(frozen=True)
 class Run:
-    """Neighbouring slots of the grid, from a first one on up or down; the loss grows by a step."""
+    """Consecutive slots of the grid, up or down from a first one; each adds a step to the loss."""
 
     slot: int
     sign: int
@@ -79,10 +82,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Slots:
-    """What one choice is made among: the slots of some width between two places of the grid.
+    """The slots of equal width between two places of the grid, of which one is chosen.
 
-    The loss of the slot from s to e is max(0, b·F(s) - T, S - b·F(e)), with F the mass above the
-    lower place, a/b the share that is asked for, and S to T the masses that are `aimed` at.
+    The slot from s to e has the loss max(0, b·F(s) - T, S - b·F(e)), where F is the mass above the
+    lower place, a/b the share asked for, and S to T the masses that are `aimed` at.
     """
 
     ranks: Ranks
@@ -94,7 +97,7 @@ class Slots:
     cap: int
 
     def runs(self) -> list[Run]:
-        """All slots, those of capped loss put together at both ends."""
+        """All slots in runs; those of capped loss form one run at each end."""
         parts, base = self.parts, self.ranks.mass(self.low, self.parts)
         b = self.share.denominator
         least, most = aimed(self.ranks.mass(self.high, parts) - base, self.share, parts)
@@ -102,7 +105,7 @@ class Slots:
         first, last = self.low // self.width, (self.high - 1) // self.width
         start = int(np.searchsorted(values, self.low // parts))
         stop = int(np.searchsorted(values, (self.high - 1) // parts, "right"))
-        # a point with so few rows up to its end, or so many below it, has a capped loss
+        # With so few rows up to its end, or so many below it, a point's loss is capped.
         under = ((least - self.cap) // b + base) // parts
         over = -((-(most + self.cap) // b - base) // parts)
         i = max(start, min(stop, int(np.searchsorted(below[1:], _int64(under), "right"))))
@@ -130,7 +133,7 @@ class Slots:
     def _point(
         self, own: int, first: int, last: int, short: int, beyond: int, density: int
     ) -> Iterator[Run]:
-        """The slots of a point with rows: the loss falls, is 0 in one slot or more, and rises."""
+        """The slots of a point with rows: the loss falls, is 0 in at least one slot, and rises."""
         step = density * self.width
         if self.width == self.parts:
             yield Run(first, 1, 1, min(max(0, beyond, short - step), self.cap))
@@ -153,7 +156,7 @@ class Slots:
 
 
 class Weights:
-    """exp(-rate · loss) in decimals, by few exponentials: losses come near one another."""
+    """exp(-rate · loss) in decimals, with few exponentials: successive losses are often close."""
 
     def __init__(self, rate: Fraction) -> None:
         self._rate = rate
@@ -161,14 +164,14 @@ class Weights:
         self._loss, self._weight = 0, Decimal(1)
 
     def exp(self, loss: int) -> Decimal:
-        """exp(-rate · loss), remembered."""
+        """exp(-rate · loss), cached."""
         if loss not in self._known:
             exponent = Decimal(-self._rate.numerator * loss) / Decimal(self._rate.denominator)
             self._known[loss] = exponent.exp()
         return self._known[loss]
 
     def of(self, loss: int) -> Decimal:
-        """The same by a step from the last."""
+        """The same, as a multiple of the last one asked for."""
         step = loss - self._loss
         self._loss = loss
         if step > 0:
@@ -178,18 +181,18 @@ class Weights:
         return self._weight
 
     def run(self, run: Run) -> int:
-        """The weights of all slots of a run together, as a whole number."""
+        """The total weight of a run's slots, as a whole number."""
         weight = self.of(run.loss)
         if not run.step:
             return _whole(weight * run.count)
         return _whole(weight * self._up_to(run.count, run.step) / self._up_to(1, run.step))
 
     def _up_to(self, count: int, step: int) -> Decimal:
-        """1 - r^count, by which 1 + r + … + r^(count-1) exceeds that of count 1."""
+        """1 - r^count, which is proportional to 1 + r + … + r^(count-1)."""
         return 1 - self.exp(step * count)
 
     def slot(self, run: Run) -> int:
-        """A slot of a run: by halves where weights differ."""
+        """A slot of a run: uniform, or by bisection where weights differ."""
         if not run.step:
             return run.slot + run.sign * samplers.uniform(run.count)
         first, count = 0, run.count

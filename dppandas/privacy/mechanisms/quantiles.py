@@ -6,12 +6,12 @@ everywhere, so points are drawn in runs. Several quantiles split the grid: the m
 then each side on its own rows (Kaplan, Schnapp and Stemmer, "Differentially Private Approximate
 Quantiles", ICML 2022; proof: docs/proofs/quantiles.md).
 
-The loss of an extreme quantile grows inwards only, from the second row on. More rows never lower
-it, so that it may weigh twice as much.
+The loss of an extreme quantile grows only inwards, from the second row on. More rows never lower
+it, so it may weigh twice as much.
 
-A row at the point where the grid is split lies on both sides, in parts: it is spread evenly over
-its point, which is divided into parts, and the split falls between two of them. So many equal
-values are split as precisely as different ones.
+A row at the point where the grid is split lies partly on both sides: points are divided into parts,
+a row is spread evenly over its point, and the split falls between two parts. So equal values are
+split as precisely as distinct ones.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from .quantile_plans import DIGITS, Node, Run, Slots, Weights, plan
 from .rank_errors import RankTarget, joint_errors
 from .ranks import INSIDE, Integers, Ranks, RanksByCell
 
-#: What rounding of weights may cost of ε: far more than it does.
+#: The factor of ε that pays for rounding weights, many times over.
 SLACK = 1 - Fraction(1, 2**40)
-#: All losses above the cap count as the cap: together they are chosen once in e^40 times.
+#: Losses are capped where all slots beyond are chosen with a probability of at most e^-40.
 TAIL = 40
-#: Parts of a row, where the grid is split: half a part is never more than half of 2^30 rows.
+#: Parts of a point where the grid is split: a part holds at most half a row of 2^30 rows.
 PARTS = 2**31
-#: From so many cells on one quantile of each is chosen side by side.
+#: From so many cells on, a single quantile is chosen in all of them together.
 MANY = 32
 
 
 def choose(slots: Slots, rate: Fraction) -> int:
-    """A slot, taken with probability proportional to exp(-rate · loss)."""
+    """A slot, chosen with probability proportional to exp(-rate · loss)."""
     with decimal.localcontext(decimal.Context(DIGITS, decimal.ROUND_HALF_EVEN)):
         runs, weights = slots.runs(), Weights(rate)
         chosen = samplers.weighted_choice([weights.run(run) for run in runs])
@@ -55,7 +55,7 @@ def choose(slots: Slots, rate: Fraction) -> int:
 
 
 def weigh(rate: Fraction, counts: Sequence[int], losses: Sequence[int]) -> list[int]:
-    """The whole weights of runs of so many slots, of equal loss each."""
+    """The whole-number weights of runs, given their numbers of slots and their losses."""
     with decimal.localcontext(decimal.Context(DIGITS, decimal.ROUND_HALF_EVEN)):
         weights = Weights(rate)
         return [weights.run(Run(0, 1, *run)) for run in zip(counts, losses, strict=True)]
@@ -65,15 +65,14 @@ def weigh(rate: Fraction, counts: Sequence[int], losses: Sequence[int]) -> list[
 class ExponentialQuantiles:
     """Selects grid points near the quantiles of each column and cell.
 
-    *Guarantee*: pure ε = per_unit · sensitivity. In a node of the plan a row that lies in it with
-    a part μ moves the loss of a slot by at most μ·max(a, b-a), so it costs its part of the node's
-    ε; the parts of a unit's rows on one level add up to no more than its rows (docs/proofs/
-    quantiles.md). Where ρ is counted each choice costs ε²/8, for its range is bounded (Dong,
-    Durfee and Rogers, "Optimal Differential Privacy Composition for Exponential Mechanisms", ICML
-    2020).
+    *Guarantee*: pure ε = per_unit · sensitivity. A row of which a share μ lies in a node of the plan
+    moves the loss of a slot there by at most μ·max(a, b-a), and so costs that share of the node's
+    ε. On one level the shares of a unit's rows add up to at most its rows (docs/proofs/
+    quantiles.md). Where ρ is counted each choice costs ε²/8, as its range is bounded (Dong, Durfee
+    and Rogers, "Optimal Differential Privacy Composition for Exponential Mechanisms", ICML 2020).
     """
 
-    quantiles: tuple[Fraction, ...]  # as asked, in any order
+    quantiles: tuple[Fraction, ...]  # as asked for, in any order
     tops: tuple[int, ...]  # the largest grid integer of each column
     cells: int
     per_unit: Fraction  # the ε of a movement by 1
@@ -89,9 +88,9 @@ class ExponentialQuantiles:
         tops: tuple[int, ...],
         cells: int,
     ) -> ExponentialQuantiles:
-        """The surest choices for what is asked."""
+        """The most accurate choices for the loss asked for."""
         if asked.misnames_noise or (asked.rho is None and asked.epsilon is None):
-            raise QueryError("a quantile is chosen, not noised: leave mechanism= out.")
+            raise QueryError("a quantile is selected, and gets no noise. Leave mechanism= out.")
         if asked.rho is not None:
             choices = len(tops) * (1 + max(node.level for node in plan(_sorted(quantiles))))
             epsilon = conversions.selection_epsilon_for(asked.rho / choices) * choices
@@ -120,8 +119,8 @@ class ExponentialQuantiles:
         return PARTS if len(self._found) > 1 else 1
 
     def _per_rank(self, node: Node) -> Fraction:
-        """By how much one rank lowers the logarithm of a chance. A row moves losses by max(a, b-a)
-        of b parts of a rank, some up and some down: twice that is their range, but an extreme's."""
+        """How much one rank lowers the logarithm of a probability. A row moves losses by up to
+        max(a, b-a) units of 1/b rank, up or down. Their range is twice that, except an extreme's."""
         unit = node.sensitivity if len(self._found) == 1 else 1
         rate = self.per_unit * unit / self._levels / node.spread
         return SLACK * rate * node.share.denominator
@@ -129,25 +128,22 @@ class ExponentialQuantiles:
     def _rate(self, node: Node) -> Fraction:
         return self._per_rank(node) / (node.share.denominator * self._parts)
 
-    def _log_slots(self, node: Node, top: int) -> float:
-        return math.log(top + 1) + (0.0 if node.is_leaf else math.log(PARTS // 2))
-
     def _cap(self, node: Node, top: int) -> int:
-        odds = self._log_slots(node, top) + TAIL
-        return math.ceil(odds / float(self._rate(node)))
+        log_slots = math.log(top + 1) + (0.0 if node.is_leaf else math.log(PARTS // 2))
+        return math.ceil((log_slots + TAIL) / float(self._rate(node)))
 
     def window(self, column: int) -> int | None:
-        """The cap of losses, if they are those of a single choice: it may be made without all of
-        the ranks."""
+        """The cap of losses for a single choice, which needs only the ranks below the cap; None for
+        several choices."""
         return None if len(self._nodes) > 1 else self._cap(self._nodes[0], self.tops[column])
 
     @property
     def scale(self) -> Fraction:
-        """Ranks by which a slot is worse that is taken e times less often."""
+        """A slot so many ranks further off is chosen e times less often."""
         return 1 / min(self._per_rank(node) for node in self._nodes) * SLACK
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
-        """ε, or where ρ is counted an eighth of the square of each choice's."""
+        """ε; or where ρ is counted, an eighth of the square of each choice's ε."""
         epsilon = self.per_unit * sensitivity.l1
         if measure is not Measure.ZCDP:
             return Loss(Epsilon(epsilon))
@@ -169,7 +165,7 @@ class ExponentialQuantiles:
         return [chosen[place] for row in found for place in places for chosen in row]
 
     def _side_by_side(self, cells: Sequence[Ranks], top: int) -> Integers:
-        """The points of one quantile of one column in all cells."""
+        """The points of a single quantile of one column, for all cells together."""
         (node,) = self._nodes
         ranks, rate = RanksByCell.of(cells), self._rate(node)
         choice = Choice(node.share, top, self._cap(node, top), rate)
@@ -186,9 +182,7 @@ class ExponentialQuantiles:
             low = 0 if node.low is None else cuts[node.low]
             high = end if node.high is None else cuts[node.high]
             width = parts if node.is_leaf else 2
-            slots = Slots(
-                ranks, low, high, node.share, width, parts, self._cap(node, top)
-            )  # fmt: skip
+            slots = Slots(ranks, low, high, node.share, width, parts, self._cap(node, top))
             slot = choose(slots, self._rate(node))
             points[node.at] = slot * width // parts
             cuts[node.at] = min(max(slot * width + 1, low), high)
@@ -197,10 +191,10 @@ class ExponentialQuantiles:
     def rank_errors(
         self, confidence: float, rows: Sequence[float] | float | None = None
     ) -> list[float]:
-        """How many ranks each answer may be off, in the order of the answers: all together.
+        """The error of each answer in ranks; with this confidence all hold together.
 
-        ``rows``: how many there are at most, in all or in each column of each cell; with them a
-        split is known to be nearer, and no answer is further off than they are many.
+        ``rows`` is an upper limit, in all or for each column of each cell. It narrows the errors of
+        splits, and no error exceeds it.
         """
         columns, places = len(self.tops), [self._place[q] for q in self.quantiles]
         entries = rows if rows is None or isinstance(rows, Sequence) else [float(rows)]
@@ -220,7 +214,7 @@ class ExponentialQuantiles:
         return [error_of(cell, *entry) for cell in range(self.cells) for entry in row]
 
     def _aims(self, top: int) -> list[RankTarget]:
-        """What the errors of all sorted quantiles of a column follow from."""
+        """All choices of a column, with what decides their errors."""
         return [
             RankTarget(
                 node.at, node.low, node.high, float(node.share), float(self._found[node.at]),

@@ -1,9 +1,9 @@
-"""How many ranks quantiles may be off, all together: an upper bound that public facts decide.
+"""Joint upper bounds on the rank errors of quantiles, from public facts.
 
-A choice errs by at most (ln A + X) / rate ranks, where X has the law of an exponential variable
-whatever was chosen before, and A counts what there is to choose from. One that aims between two
-others adds their errors in the shares in which it lies between them. So each error is at most a
-known number and a weighted sum of exponentials (proof: docs/proofs/quantiles.md, "Error").
+A choice among A slots is off by at most (ln A + X) / rate ranks, where X is at most an exponential
+variable, whatever was chosen before. A choice between two others adds their errors, each times its
+share. So each error is at most a constant plus a weighted sum of exponentials (proof:
+docs/proofs/quantiles.md, "Error").
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-#: Where a bound on a tail is tried, as shares of its fastest rate.
+#: The exponents at which tails are bounded, as shares of the largest possible.
 SLOPES = np.arange(1, 65) / 64
-#: So much of what may fail is dealt out evenly, so that no error pays all for the largest.
+#: The share of the failure probability that is divided evenly, so that no error gets too little.
 EVEN = 0.1
-#: The bounds of tails hold as far as losses aren't capped: beyond, with probability e^-40 a choice.
+#: Tails are bounded for uncapped losses. Capped ones are chosen with probability e^-40 a choice.
 CAPPED = math.exp(-40)
-#: What floats may cost.
+#: Pays for floating-point errors.
 ROOM = 1 + 2.0**-30
 #: No table has more rows.
 MOST_ROWS = 2.0**30
@@ -32,42 +32,41 @@ MOST_ROWS = 2.0**30
 
 @dataclass(frozen=True)
 class RankTarget:
-    """A choice: where in the order of the answers it stands, and between which others."""
+    """A choice of one quantile, and the two others between which it aims."""
 
-    at: int
+    at: int  # in the order of the answers
     low: int | None
     high: int | None
-    share: float  # of the way from one to the other
+    share: float  # of the way from low to high
     quantile: float
-    rate: float  # by which one rank lowers the logarithm of a chance
+    rate: float  # how much one rank lowers the logarithm of a probability
     log_points: float
-    log_parts: float  # into how many a point is divided, where rows are split
+    log_parts: float  # of the number of parts of a point, where rows are split
     is_leaf: bool
-    inside: int  # so many ranks off is as good as none
+    inside: int  # an error of so many ranks counts as none
 
     def log_odds(self, rows: float | None) -> float:
-        """ln A. Of n rows at one point those near the split take many slots, which are all good:
-        so that the parts of a point count for no more than rate·n."""
+        """ln A. Where n rows lie at one point, all of the many slots near the split are good, so
+        the parts of a point count for at most rate·n slots."""
         if self.is_leaf:
             return self.log_points
         slots = self.log_parts - math.log(2)
-        near = (
-            slots if rows is None else math.log(max(self.rate * rows, math.exp(-self.log_points)))
-        )
-        return self.log_points + min(slots, near)
+        if rows is not None:
+            slots = min(slots, math.log(max(self.rate * rows, math.exp(-self.log_points))))
+        return self.log_points + slots
 
     def half_slot(self, rows: float | None) -> float:
-        """Ranks between the ends of a slot and its middle, where rows are split."""
+        """Ranks between a slot's ends and its middle, where rows are split."""
         most = MOST_ROWS if rows is None else rows
         return 0.0 if self.is_leaf else most * math.exp(-self.log_parts)
 
 
 @dataclass(frozen=True, eq=False)
 class Tails:
-    """Errors, each at most a known number and a weighted sum of exponentials."""
+    """Errors, each at most a constant plus a weighted sum of exponentials."""
 
     known: Floats
-    weights: Floats  # of each error in a row, in any order, and zeros
+    weights: Floats  # a row for each error, in any order, filled up with zeros
 
     @cached_property
     def slopes(self) -> Floats:
@@ -76,7 +75,7 @@ class Tails:
 
     @cached_property
     def _moments(self) -> Floats:
-        """ln E exp(slope · all but the largest term), infinite where that is."""
+        """ln E exp(slope · sum of all terms but the largest), infinite where there is none."""
         others = np.sort(self.weights, axis=1)[:, :-1, None]
         left = np.maximum(1 - self.slopes[:, None, :] * others, 0.0)
         with np.errstate(divide="ignore"):
@@ -84,36 +83,36 @@ class Tails:
         return logs
 
     def beyond(self, error: float) -> Floats:
-        """What at most the probability of each is to exceed an error."""
+        """Upper bounds on the probability that each error exceeds a given one."""
         bounds = self._moments - self.slopes * (error - self.known)[:, None]
         chances: Floats = np.exp(np.minimum(bounds.min(axis=1), 0.0))
         return chances
 
     def errors(self, failures: Floats | float) -> Floats:
-        """Errors that are exceeded with no more than those probabilities."""
+        """Errors that are exceeded with at most these probabilities."""
         needed = np.reshape(-np.log(failures), (-1, 1))
         worst: Floats = ((self._moments + needed) / self.slopes).min(axis=1)
         return self.known + worst
 
 
 def joint_errors(aims: Sequence[RankTarget], failure: float, rows: float | None) -> list[float]:
-    """Errors of all answers that hold together but for a probability, whole ranks. The largest is
-    made small: most of the failure goes where it counts."""
+    """Errors of all answers, in whole ranks, that hold together except with this probability. Most
+    of it goes to the largest errors, to make them small."""
     left = failure - len(aims) * CAPPED
     tails = _tails(aims, rows)
-    if left <= 0:
-        errors = np.full(len(aims), math.inf)
-    else:
+    errors = np.full(len(aims), math.inf)
+    if left > 0:
         largest = _largest(tails, left * (1 - EVEN))
-        errors = tails.errors(left * EVEN / len(aims) + tails.beyond(largest))
-    return [
-        min(_whole(error * ROOM), _whole(_farthest(aim, rows)))
-        for error, aim in zip(errors.tolist(), sorted(aims, key=lambda aim: aim.at), strict=True)
-    ]
+        errors = tails.errors(left * EVEN / len(aims) + tails.beyond(largest)) * ROOM
+    if rows is not None:  # no answer is further off than all rows on its larger side
+        quantiles = np.array([aim.quantile for aim in sorted(aims, key=lambda aim: aim.at)])
+        errors = np.minimum(errors, np.maximum(quantiles, 1 - quantiles) * rows)
+    whole: list[float] = np.ceil(errors).tolist()
+    return whole
 
 
 def _tails(aims: Sequence[RankTarget], rows: float | None) -> Tails:
-    """In the order of the answers."""
+    """The tails of all errors, in the order of the answers."""
     known: dict[int | None, float] = {None: 0.0}
     weights: dict[int | None, dict[int, float]] = {None: {}}
     for aim in aims:
@@ -132,7 +131,7 @@ def _tails(aims: Sequence[RankTarget], rows: float | None) -> Tails:
 
 
 def _largest(tails: Tails, failure: float) -> float:
-    """An error that all keep, but for a probability: nearly the least."""
+    """An error, near the least, that all keep except with this probability."""
     low, high = 0.0, float(tails.errors(failure / len(tails.known)).max())
     for _ in range(40):
         middle = (low + high) / 2
@@ -141,12 +140,3 @@ def _largest(tails: Tails, failure: float) -> float:
         else:
             low = middle
     return high
-
-
-def _farthest(aim: RankTarget, rows: float | None) -> float:
-    """No answer lies further off than all rows on its larger side."""
-    return math.inf if rows is None else max(aim.quantile, 1 - aim.quantile) * rows
-
-
-def _whole(error: float) -> float:
-    return error if math.isinf(error) else float(math.ceil(error))

@@ -1,4 +1,4 @@
-"""How many rows lie where on a public grid, and how far a point is from a quantile of them."""
+"""The ranks of rows on a public grid, and how far a point is from a quantile of them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,20 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 
-#: An extreme quantile is as good as can be with so many rows beyond it: how far this may be from
-#: none is what its accuracy is proven for (docs/proofs/quantiles.md, "Extremes").
+#: With up to so many rows beyond it, an extreme quantile counts as exact (docs/proofs/quantiles.md,
+#: "Extremes").
 INSIDE = 1
 
 
 class Ranks:
-    """Grid integers that occur, and how many rows lie below each; with the losses' cap, if any.
+    """Grid integers that occur, how many rows have each, and the cap of losses, if there is one.
 
-    What is below and above the window in which losses are uncapped may be put together, beside it:
-    the capped losses of all points are the same.
+    Rows outside the window of uncapped losses may be gathered right beside it: that changes no
+    capped loss.
     """
 
-    def __init__(
-        self,
-        values: Integers,
-        counts: Integers,
-        cap: int | None = None,
-    ) -> None:
-        self.values = values
-        self.counts = counts
-        self.cap = cap
+    def __init__(self, values: Integers, counts: Integers, cap: int | None = None) -> None:
+        self.values, self.counts, self.cap = values, counts, cap
         self.below = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
     def __eq__(self, other: object) -> bool:
@@ -42,39 +35,35 @@ class Ranks:
     __hash__ = None  # type: ignore[assignment]
 
     def count(self, value: int) -> int:
-        """How many rows have a value."""
+        """The number of rows with this value."""
         i = int(np.searchsorted(self.values, value))
         is_there = i < len(self.values) and int(self.values[i]) == value
         return int(self.counts[i]) if is_there else 0
 
     def mass(self, place: int, parts: int) -> int:
-        """How much lies below a place, in parts of rows, each spread over its point."""
+        """The parts of rows below a place, where each row is spread over its point."""
         point, within = divmod(place, parts)
         i = int(np.searchsorted(self.values, point))
         return int(self.below[i]) * parts + within * self.count(point)
 
 
 class RanksByCell(Sequence[Ranks]):
-    """The same for each of many cells, one after the other."""
+    """The ranks of many cells, stored one after the other."""
 
     def __init__(
         self, values: Integers, counts: Integers, edges: Integers, cap: int | None = None
     ) -> None:
-        self.values = values
-        self.counts = counts
-        self.edges = edges  # where each cell's begin, and where the last one's end
-        self.cap = cap
+        self.values, self.counts, self.cap = values, counts, cap
+        self.edges = edges  # where each cell's values begin, and where the last cell's end
 
     @classmethod
     def of(cls, cells: Sequence[Ranks]) -> RanksByCell:
-        """Put together, if they aren't."""
+        """The cells stored together, if they aren't yet."""
         if isinstance(cells, RanksByCell):
             return cells
         sizes = [0, *(len(ranks.values) for ranks in cells)]
-        values, counts = (
-            np.concatenate([getattr(ranks, name) for ranks in cells])
-            for name in ("values", "counts")
-        )
+        values = np.concatenate([ranks.values for ranks in cells])
+        counts = np.concatenate([ranks.counts for ranks in cells])
         return cls(values, counts, np.cumsum(sizes, dtype=np.int64), cells[0].cap)
 
     def __len__(self) -> int:
@@ -100,11 +89,11 @@ class RanksByCell(Sequence[Ranks]):
 
 
 def aimed(mass: int, share: Fraction, row: int = 1) -> tuple[int, int]:
-    """From and to which mass the share a/b of some mass aims, b times: a·mass; an extreme share at
-    the outermost row too, where all of what lies between is as good. A row is so much mass.
+    """The range of masses, times b, that the share a/b of a mass aims at: a·mass to a·mass. An
+    extreme share also accepts anything up to the outermost row, whose mass is ``row``.
 
-    What lies outside of a part can't move its losses, though a slot at its edge may reach out: for
-    the first is never above b·mass, and the second never below 0.
+    Rows outside a branch of the plan don't move its losses, though a slot at its edge may reach out:
+    the first number is never above b·mass, and the second never below 0.
     """
     if share == 0:
         return 0, INSIDE * row
@@ -113,7 +102,7 @@ def aimed(mass: int, share: Fraction, row: int = 1) -> tuple[int, int]:
 
 
 def losses(ranks: Ranks, share: Fraction, points: Sequence[int]) -> list[int]:
-    """The loss of each point, in parts of ranks, capped if the ranks say so: for audits."""
+    """The loss of each point, in 1/b ranks, capped if the ranks have a cap: for audits."""
     b, (least, most) = share.denominator, aimed(int(ranks.below[-1]), share)
     found: list[Any] = []
     for point in points:

@@ -1,4 +1,4 @@
-"""Selection of the best of several candidates: permute-and-flip and the exponential mechanism."""
+"""Private selection of the best candidates: permute-and-flip and the exponential mechanism."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar, Self
 
 from ...errors import InternalError, QueryError
 from ..accounting import conversions
@@ -17,107 +18,28 @@ from .base import Mechanism, Sensitivity
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip:
-    """Selects the index of a large score, without telling any score.
+class _Peeling:
+    """Selects k > 1 candidates in k rounds, each without the ones already selected.
 
-    *Guarantee*: pure ε. Candidate i is taken with probability exp(-rate · (max - score[i])). With
-    Δ the most that one score can change, rate = ε/(2Δ), or ε/Δ where adding a unit moves all
-    scores the same way (McKenna and Sheldon, "Permute-and-Flip", NeurIPS 2020, Theorem 1 and its
-    monotone case; proof: docs/proofs/permute_and_flip.md).
-
-    Selecting k > 1 peels: k times with ε/k, without the ones already selected.
+    Each round selects by exp(rate · score) and is ε-DP with ε = 2Δ·rate, where Δ is the most that a
+    unit changes one score; or Δ·rate where it moves all scores the same way.
     """
 
     rate: Fraction
     rounds: int = 1
 
-    name = "permute-and-flip"
-
     @classmethod
     def calibrate(
         cls, sensitivity: int, epsilon: Fraction, monotone: bool, rounds: int = 1
-    ) -> PermuteAndFlip:
+    ) -> Self:
+        """The largest rate for a pure ε of all rounds together."""
         if sensitivity <= 0:
             raise InternalError(f"a selection needs a sensitivity above 0, not {sensitivity}.")
         return cls(epsilon / rounds / (sensitivity * (1 if monotone else 2)), rounds)
 
     @property
     def scale(self) -> Fraction:
-        """1/rate: scores this far below the largest are taken e times less often."""
-        return 1 / self.rate
-
-    def loss(self, sensitivity: int, monotone: bool) -> Fraction:
-        """The exact ε of one release."""
-        return self.rate * sensitivity * (1 if monotone else 2) * self.rounds
-
-    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
-        """ε, or where ρ is counted that of any pure ε in each round."""
-        epsilon = self.loss(sensitivity.linf, sensitivity.monotone)
-        if measure is not Measure.ZCDP:
-            return Loss(Epsilon(epsilon))
-        return Loss(rho=Rho(self.rounds * conversions.rho_of_pure(epsilon / self.rounds)))
-
-    def release(self, integers: Sequence[int]) -> list[int]:
-        """The indices selected, first the first."""
-        left = list(range(len(integers)))
-        chosen: list[int] = []
-        for _ in range(self.rounds):
-            scores = [int(integers[i]) for i in left]
-            top = max(scores)
-            gaps = [top - score for score in scores]
-            chosen.append(left.pop(samplers.permute_and_flip(gaps, self.rate)))
-        return chosen
-
-    def dummy_output(self, size: int) -> list[int]:
-        return list(range(self.rounds))
-
-    def utility_gap(self, confidence: float, candidates: int) -> int:
-        """With this confidence every selected score is at least the best left minus this.
-
-        P[max - score ≥ (ln m + t) / rate] ≤ exp(-t) in a round of m candidates; rounds by the
-        union bound.
-        """
-        t = math.log(self.rounds) - math.log1p(-confidence)
-        return math.floor((math.log(candidates) + t) / float(self.rate))
-
-
-@dataclass(frozen=True)
-class Exponential:
-    """Selects the index of a large score with probability ∝ exp(rate · score).
-
-    *Guarantee*: each round is ε-DP and ε²/8-zCDP, where ε = 2Δ·rate with Δ the most that one score
-    can change, or Δ·rate where adding a unit moves all scores the same way (McSherry and Talwar,
-    FOCS 2007; Cesar and Rogers, ALT 2021; proof: docs/proofs/exponential.md). Under ρ it costs
-    less than permute-and-flip, whose ρ is ε·tanh(ε/2) a round.
-
-    Selecting k > 1 peels: k rounds, each without the ones already selected.
-    """
-
-    rate: Fraction
-    rounds: int = 1
-
-    name = "exponential"
-
-    @classmethod
-    def calibrate(
-        cls, sensitivity: int, epsilon: Fraction, monotone: bool, rounds: int = 1
-    ) -> Exponential:
-        """The largest rate for a pure ε, all rounds together."""
-        if sensitivity <= 0:
-            raise InternalError(f"a selection needs a sensitivity above 0, not {sensitivity}.")
-        return cls(epsilon / rounds / (sensitivity * (1 if monotone else 2)), rounds)
-
-    @classmethod
-    def for_rho(
-        cls, sensitivity: int, rho: Fraction, monotone: bool, rounds: int = 1
-    ) -> Exponential:
-        """The largest rate for a ρ, all rounds together: ε = √(8ρ) a round, rounded down."""
-        each = conversions.selection_epsilon_for(rho / rounds)
-        return cls.calibrate(sensitivity, each * rounds, monotone, rounds)
-
-    @property
-    def scale(self) -> Fraction:
-        """1/rate: scores this far below the largest are taken e times less often."""
+        """1/rate: scores this far below the largest are selected e times less often."""
         return 1 / self.rate
 
     def loss(self, sensitivity: int, monotone: bool) -> Fraction:
@@ -125,40 +47,93 @@ class Exponential:
         return self.rate * sensitivity * (1 if monotone else 2) * self.rounds
 
     def rho(self, sensitivity: int, monotone: bool) -> Fraction:
-        """The exact ρ of one release."""
-        each = self.loss(sensitivity, monotone) / self.rounds
-        return conversions.rho_of_selection(each) * self.rounds
+        """The ρ of one release, rounded up where it is irrational."""
+        return self.rounds * self._rho_of_round(self.loss(sensitivity, monotone) / self.rounds)
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
-        """ε, or where ρ is counted ε²/8 a round."""
+        change = sensitivity.linf, sensitivity.monotone
         if measure is Measure.ZCDP:
-            return Loss(rho=Rho(self.rho(sensitivity.linf, sensitivity.monotone)))
-        return Loss(Epsilon(self.loss(sensitivity.linf, sensitivity.monotone)))
+            return Loss(rho=Rho(self.rho(*change)))
+        return Loss(Epsilon(self.loss(*change)))
+
+    def release(self, integers: Sequence[int]) -> list[int]:
+        """The indices selected, in the order of rounds."""
+        left = list(range(len(integers)))
+        return [
+            left.pop(self._selected([int(integers[i]) for i in left])) for _ in range(self.rounds)
+        ]
 
     def dummy_output(self, size: int) -> list[int]:
         return list(range(self.rounds))
 
-    def release(self, integers: Sequence[int]) -> list[int]:
-        """The indices selected, first the first."""
-        left = list(range(len(integers)))
-        chosen: list[int] = []
-        for _ in range(self.rounds):
-            weights = selection_weights([int(integers[i]) for i in left], self.rate)
-            chosen.append(left.pop(samplers.weighted_choice(weights)))
-        return chosen
-
     def utility_gap(self, confidence: float, candidates: int) -> int:
-        """With this confidence every selected score is at least the best left minus this.
+        """With this confidence every selected score is at least the best one left minus this.
 
         P[max - score ≥ (ln m + t) / rate] ≤ exp(-t) in a round of m candidates; rounds by the
-        union bound. The last factor pays for the rounding of rate and weights.
+        union bound. `_ROUNDING` pays for rounded weights.
         """
         t = math.log(self.rounds) - math.log1p(-confidence)
-        return math.floor((math.log(candidates) + t) / float(self.rate) * (1 + 2.0**-30))
+        return math.floor((math.log(candidates) + t) / float(self.rate) * self._ROUNDING)
+
+    _ROUNDING: ClassVar[float] = 1.0
+
+    def _rho_of_round(self, epsilon: Fraction) -> Fraction:
+        raise NotImplementedError
+
+    def _selected(self, scores: Sequence[int]) -> int:
+        """The index that one round selects."""
+        raise NotImplementedError
 
 
-#: Exponents beyond this, plus ln of the number of candidates, count as this: less than e^-80 of
-#: all weight is moved, and the least weight keeps 55 digits.
+class PermuteAndFlip(_Peeling):
+    """Selects the index of a large score, without releasing any score.
+
+    *Guarantee*: pure ε. Candidate i is taken with probability exp(-rate · (max - score[i])). With Δ
+    the most that a unit changes one score, rate = ε/(2Δ), or ε/Δ where a unit moves all scores the
+    same way (McKenna and Sheldon, "Permute-and-Flip", NeurIPS 2020, Theorem 1 and its monotone
+    case; proof: docs/proofs/permute_and_flip.md). Where ρ is counted, each round is charged the ρ
+    of any mechanism of its pure ε.
+    """
+
+    name = "permute-and-flip"
+
+    def _rho_of_round(self, epsilon: Fraction) -> Fraction:
+        return conversions.rho_of_pure(epsilon)
+
+    def _selected(self, scores: Sequence[int]) -> int:
+        top = max(scores)
+        return samplers.permute_and_flip([top - score for score in scores], self.rate)
+
+
+class Exponential(_Peeling):
+    """Selects the index of a large score with probability ∝ exp(rate · score).
+
+    *Guarantee*: each round is ε-DP and ε²/8-zCDP, where ε = 2Δ·rate with Δ the most that a unit
+    changes one score, or Δ·rate where it moves all scores the same way (McSherry and Talwar, FOCS
+    2007; Cesar and Rogers, ALT 2021; proof: docs/proofs/exponential.md). Where ρ is counted it
+    costs less than permute-and-flip, whose ρ is ε·tanh(ε/2) a round.
+    """
+
+    name = "exponential"
+    _ROUNDING = 1 + 2.0**-30
+
+    @classmethod
+    def for_rho(
+        cls, sensitivity: int, rho: Fraction, monotone: bool, rounds: int = 1
+    ) -> Exponential:
+        """The largest rate for a ρ of all rounds together: ε = √(8ρ) a round, rounded down."""
+        each = conversions.selection_epsilon_for(rho / rounds)
+        return cls.calibrate(sensitivity, each * rounds, monotone, rounds)
+
+    def _rho_of_round(self, epsilon: Fraction) -> Fraction:
+        return conversions.rho_of_selection(epsilon)
+
+    def _selected(self, scores: Sequence[int]) -> int:
+        return samplers.weighted_choice(selection_weights(scores, self.rate))
+
+
+#: Exponents are capped at this plus ln of the number of candidates. The cap moves less than e^-80
+#: of all weight, and leaves the least weight 55 digits.
 DEEPEST = 80
 WEIGHT = decimal.Context(prec=110, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[])
 
@@ -166,11 +141,10 @@ WEIGHT = decimal.Context(prec=110, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX,
 def selection_weights(
     scores: Sequence[int], rate: Fraction, counts: Sequence[int] | None = None
 ) -> list[int]:
-    """Integer weights ∝ count · exp(rate · score), of runs of `counts` candidates that tie.
+    """Integer weights ∝ count · exp(rate · score), for runs of `counts` candidates that tie.
 
-    The exponents are taken at rate · (1 - 2^-40): what is left pays for rounding the weights, whose
-    ratios it exceeds by far (docs/proofs/exponential.md). The cap on exponents depends on the
-    number of candidates alone.
+    Exponents use rate · (1 - 2^-40). The rest of the rate pays for rounding the weights, many times
+    over (docs/proofs/exponential.md). Their cap depends on the number of candidates only.
     """
     total = len(scores) if counts is None else sum(counts)
     deepest = DEEPEST + math.ceil(math.log(total))
@@ -188,17 +162,19 @@ def selection_weights(
     ]
 
 
-#: What selects labels, rather than making numbers private.
+#: The mechanisms that select labels rather than add noise to numbers.
 Selection = PermuteAndFlip | Exponential
 
 
 def selecting(asked: LossRequest, sensitivity: Sensitivity, rounds: int) -> Mechanism:
-    """The surest selection for what is asked: by permute-and-flip where ε is counted, and where ρ
-    is by the exponential mechanism, whose ρ is less."""
+    """The most accurate selection for a loss: permute-and-flip where ε is counted, and where ρ is
+    counted the exponential mechanism, whose ρ is smaller."""
     if not sensitivity.linf:
-        raise QueryError("with bounds of 0 every score is 0: there is nothing to select.")
+        raise QueryError(
+            "with bounds of 0 every score is 0, so there is nothing to select. Give wider bounds."
+        )
     if asked.misnames_noise:
-        raise QueryError("a label is selected, not noised: leave mechanism= out.")
+        raise QueryError("a label is selected, and gets no noise. Leave mechanism= out.")
     change = sensitivity.linf, sensitivity.monotone
     if asked.rho is not None:
         return Exponential.for_rho(change[0], asked.rho, change[1], rounds)

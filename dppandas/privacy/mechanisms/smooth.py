@@ -1,5 +1,4 @@
-"""Noise that follows how much the rows at hand can change, by smooth sensitivity: quantiles and
-trimmed means."""
+"""Noise scaled to the smooth sensitivity of the data, for quantiles and trimmed means."""
 
 from __future__ import annotations
 
@@ -20,30 +19,31 @@ from ..sampling import samplers
 from .base import Sensitivity
 from .ranks import Ranks
 
-#: γ is this part of ε: how fast the sensitivity may fall off with the distance.
+#: γ = ε/PARTS is the rate at which smooth sensitivity may fall with distance.
 PARTS = 5
-#: So many rows may change before wider bounds are used, which take less time.
+#: Beyond so many changed rows, wider bounds are used that take less time.
 NEAR = 1024
-#: e to the minus of more is 0 in floats: what lies further away adds nothing.
+#: exp(-x) is 0 in floats for larger x, so tables further away add nothing.
 FARTHEST = 746
 
 Integers = npt.NDArray[np.int64]
 
 
 class Target(Protocol):
-    """What noise is added to."""
+    """A number that gets noise by its smooth sensitivity."""
 
     def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
-        """Its value, as a grid integer that may have a fraction, and its smooth sensitivity where a
-        unit has so many rows. The grid ends at top."""
+        """The value in grid steps, which may have a fraction, and its smooth sensitivity for units
+        of so many rows. The grid ends at top."""
         ...
 
 
 @dataclass(frozen=True)
 class PolyPlace:
-    """Adds noise of density ∝ (1 + |z|/s)^-4 to one number, s = 5/ε of its smooth sensitivity.
+    """Adds noise of density ∝ (1 + |z|/s)^-4 to one number, where s is 5/ε times its smooth
+    sensitivity.
 
-    *Guarantee*: pure ε for real numbers. Experimental: nothing is proven of floats
+    *Guarantee*: pure ε for real numbers. Experimental: nothing is proven about floats
     (docs/proofs/smooth.md).
     """
 
@@ -58,18 +58,18 @@ class PolyPlace:
     def calibrate(cls, asked: LossRequest, rows: int, target: Target, top: int) -> PolyPlace:
         if asked.epsilon is None or asked.noise != "laplace":
             raise QueryError(
-                "smooth sensitivity has a noise of its own and a pure ε: give epsilon=, without "
-                "rho= or mechanism=."
+                "smooth sensitivity has its own noise and a pure ε. Give epsilon=, without rho= or "
+                "mechanism=."
             )
         return cls(asked.epsilon, rows, target, top)
 
     @property
     def scale(self) -> Fraction:
-        """In smooth sensitivities, which are private."""
+        """The width of the noise as a multiple of the smooth sensitivity, which is private."""
         return PARTS / self.epsilon
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
-        """ε, or where ρ is counted that of any pure ε."""
+        """ε; or where ρ is counted, the ρ of any mechanism of this pure ε."""
         if measure is not Measure.ZCDP:
             return Loss(Epsilon(self.epsilon))
         return Loss(rho=Rho(conversions.rho_of_pure(self.epsilon)))
@@ -84,7 +84,7 @@ class PolyPlace:
         return [round(min(max(noisy, 0.0), float(self.top)))]
 
     def smooth(self, ranks: Ranks) -> tuple[float, float]:
-        """What is exact: the number, and how wide its noise is."""
+        """The exact number and its smooth sensitivity."""
         return self.target.smooth(ranks, self.rows, self.top, float(self.epsilon / PARTS))
 
 
@@ -97,13 +97,13 @@ class AtRank:
     def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
         """The value, and max over j of e^(-γj) B_j.
 
-        B_j is the widest X[v] - X[u] with s = v - u ≤ k(j+1) and s + D ≤ k(j+2), where D is how
-        many rows must change until the target is on the other side of the gap that is left if
-        those between are removed. From some j on it is X[m+k(j+2)] - X[m-k(j+2)].
+        B_j is the widest X[v] - X[u] with s = v - u ≤ k(j+1) and s + D ≤ k(j+2). Removing the rows
+        between leaves a gap, and D is how many more rows must change until the target is on its
+        other side. From some j on, X[m+k(j+2)] - X[m-k(j+2)] is used.
         """
         n = int(ranks.below[-1])
         m = max(1, math.ceil(self.share * n))
-        last = max(m, n - m + 1) // rows  # from here on L and U
+        last = max(m, n - m + 1) // rows  # from here on it is U - L
         steps = NEAR // rows + np.arange(last + 1, dtype=np.int64)
         reach = (steps + 2) * rows
         wide = _at(ranks, top, m + reach) - _at(ranks, top, m - reach)
@@ -113,8 +113,7 @@ class AtRank:
         return value, max(float((wide * falls).max()), near)
 
     def _near(self, ranks: Ranks, rows: int, m: int, top: int, gamma: float) -> float:
-        """The maximum over the j before those: of the ranks that have a value the last is u, and
-        the first is v."""
+        """The maximum over the smaller j. Among equal values, u is the last rank and v the first."""
         most = NEAR // rows
         ends = (most + 1) * rows
         lows, highs = np.append(0, ranks.values), np.append(ranks.values, top)
@@ -126,15 +125,15 @@ class AtRank:
             first, stop = np.searchsorted(after, [u, u + most * rows], side="right").tolist()
             v = after[first:stop]
             away = self._away(u, int(ranks.below[-1]) + 1 - v)
-            # the smallest j + 1 with s ≤ k(j+1) and s + D ≤ k(j+2)
+            # the least j + 1 with s ≤ k(j+1) and s + D ≤ k(j+2)
             units = np.maximum(-((u - v) // rows), -((u - v - away) // rows) - 1)
             wide = (highs[first:stop] - low) * np.exp((1 - units) * gamma)
             widest = max(widest, float(wide[units <= most].max(initial=0.0)))
         return widest
 
     def _away(self, a: int, b: Integers) -> Integers:
-        """D: with a rows below a gap and b above, how many must change until the target lies on
-        the other side. It lies below if a ≥ 1 and (1 - q)a ≥ qb."""
+        """D, for a rows below a gap and b above: how many must change until the target is on its
+        other side. It is below if a ≥ 1 and (1 - q)a ≥ qb."""
         p, whole = self.share.numerator, self.share.denominator
         step = max(p, whole - p)
         above = b.astype(np.int64 if whole < 2**16 else object)
@@ -142,7 +141,7 @@ class AtRank:
         if a:
             below = np.minimum(excess // step + 1, a)
             away = np.where(excess >= 0, below, -(excess // step))
-        else:  # one row must come at least
+        else:  # at least one row must be added
             away = 1 + np.maximum(-((excess + whole - p) // step), 0)
         found: Integers = away.astype(np.int64)
         return found
@@ -155,34 +154,35 @@ def _between(values: Integers, places: Integers, low: int, high: int) -> tuple[I
 
 @dataclass(frozen=True)
 class Trimmed:
-    """The mean without the m smallest and the m largest values; without any left, mid-bounds."""
+    """The mean without the m smallest and the m largest values; the middle of the bounds where no
+    value is left."""
 
     trim: int
 
     def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
-        """The mean, and max over j of e^(-γj) (A[kj] + … + A[kj+k-1]), no sum above U - L.
+        """The mean, and max over j of e^(-γj) (A[kj] + … + A[kj+k-1]), where no sum exceeds U - L.
 
-        A[i] = max over a ≤ i of W[a] / (n-2m+2a-i) while n-2m-i is 2 or more, then (U - L)/2; W[a]
-        is the widest X[n-m+1+t] - X[m-a+t], 0 ≤ t ≤ a. From some i on it is
-        (X[n-m+1+i] - X[m-i]) / (n-2m-i).
+        A[i] = max over a ≤ i of W[a] / (n-2m+2a-i) while n-2m-i is 2 or more, then (U - L)/2. W[a]
+        is the widest X[n-m+1+t] - X[m-a+t], 0 ≤ t ≤ a. From some i on, the larger
+        (X[n-m+1+i] - X[m-i]) / (n-2m-i) is used.
         """
         n, m = int(ranks.below[-1]), self.trim
         left, most = n - 2 * m, min(rows * (top / 2), float(top))
-        if left < 0:  # the answer is the same until so many rows are added
+        if left < 0:  # the answer stays the same until enough rows are added
             return top / 2, math.exp(-gamma * min(-left // rows, FARTHEST / gamma)) * most
         places = np.arange(self._reach(left, rows, gamma), dtype=np.int64)
         wide = _at(ranks, top, n - m + 1 + places) - _at(ranks, top, m - places)
         moves = np.where(left - places >= 2, wide / np.maximum(left - places, 2), top / 2)
         near = self._near(ranks, n, top)
         moves[: len(near)] = near[: len(moves)]
-        whole = len(moves) // rows  # what follows is (U - L)/2
+        whole = len(moves) // rows  # all later A are (U - L)/2
         sums = moves[: whole * rows].reshape(whole, rows).sum(axis=1)
         units = np.minimum(np.append(sums, most), top)
         falls = np.exp(np.arange(len(units)) * -gamma)
         return self._mean(ranks, n, top), float((units * falls).max())
 
     def _near(self, ranks: Ranks, n: int, top: int) -> npt.NDArray[np.float64]:
-        """The first A, as long as they are fractions."""
+        """The first values of A, while n-2m-i is 2 or more."""
         m = self.trim
         left = n - 2 * m
         number = min(max(left - 1, 0), NEAR)
@@ -195,7 +195,7 @@ class Trimmed:
         return found
 
     def _reach(self, left: int, rows: int, gamma: float) -> int:
-        """How many A to look at: the last is (U - L)/2, or those beyond fell to 0."""
+        """How many values of A matter: later ones are (U - L)/2, or weigh 0."""
         return max(1, min(left, math.ceil(FARTHEST / gamma) * rows))
 
     def _mean(self, ranks: Ranks, n: int, top: int) -> float:
@@ -209,7 +209,7 @@ class Trimmed:
 
 
 def _at(ranks: Ranks, top: int, places: Integers) -> Integers:
-    """X at some ranks: the lower bound before the first, the upper one after the last."""
+    """X at some ranks: the lower bound before the first, the upper bound after the last."""
     values = np.append(ranks.values, top)
     found = values[np.searchsorted(ranks.below[1:], places, side="left")]
     found = np.where(places < 1, 0, np.where(places > ranks.below[-1], top, found))
@@ -217,6 +217,6 @@ def _at(ranks: Ranks, top: int, places: Integers) -> Integers:
 
 
 def noise() -> float:
-    """Of density 3/2 (1 + |z|)^-4: P[|Z| > t] = (1 + t)^-3."""
+    """A number of density 3/2 (1 + |z|)^-4, that is P[|Z| > t] = (1 + t)^-3."""
     sign, share = samplers.signed_share()
     return float(sign * (share ** (-1 / (PARTS - 2)) - 1))

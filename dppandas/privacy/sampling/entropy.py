@@ -1,4 +1,4 @@
-"""The operating system's entropy: read here and nowhere else."""
+"""The operating system's entropy, which no other module reads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SYSTEM: Bits = SystemBits()
 
 
 def identifier() -> str:
-    """A fresh random name, so that no other module has to read entropy."""
+    """A fresh random name."""
     return os.urandom(8).hex()
 
 

@@ -1,8 +1,8 @@
-"""Discrete Laplace noise by a look-up in tables of the inverse of its distribution.
+"""Discrete Laplace noise by look-ups in tables of its inverse distribution function.
 
-A table holds floor(t 2^64) for each exact cut t, from `decimal` with an interval that proves the
-floor. 64 random bits u stand for a real number in [u, u+1) 2^-64, which is on one side of t unless
-u equals that floor; only then more bits, and more digits of t, decide.
+A table holds floor(t 2^64) for each exact cut t, proven by an interval of decimals. 64 random bits
+u stand for a real number in [u, u+1) 2^-64. It is on one side of t unless u equals that floor; only
+then more bits, and more digits of t, decide.
 """
 
 from __future__ import annotations
@@ -18,14 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..accounting.enclosures import Interval, contexts, exp_interval
+from ..accounting.enclosures import Enclosure, Interval, contexts, exp_interval
 from .entropy import BASE, SYSTEM, WORD, Bits, Integers
 
-#: So many bits of a word leave few words to search for among 256 cuts (measured: 5 times as fast).
+#: A guide by so many leading bits leaves few words to search for (measured: 5 times as fast).
 LEADING = 12
-
-
-# --- many values --------------------------------------------------------------------------------
 
 
 class InverseCdf:
@@ -42,7 +39,7 @@ class InverseCdf:
         self._guide = self._by_leading_bits()
 
     def _by_leading_bits(self) -> Integers:
-        """What the leading bits of a word decide; -1 where a floor has the same leading bits."""
+        """The outcome by the leading bits of a word; -1 where a floor has the same leading bits."""
         low = np.arange(2 ** (self._word - self._rest), dtype=np.uint64) << np.uint64(self._rest)
         below = np.searchsorted(self.floors, low, side="left")
         within = np.searchsorted(self.floors, low + np.uint64(2**self._rest - 1), side="right")
@@ -53,7 +50,7 @@ class InverseCdf:
         index: Integers = self._guide[words >> np.uint64(self._rest)]
         near = np.flatnonzero(index < 0)
         index[near] = np.searchsorted(self.floors, words[near], side="right")
-        # words below every cut look at floors[-1], which they can't equal
+        # Words below every cut are compared with floors[-1], which they can't equal.
         for i in near[self.floors[index[near] - 1] == words[near]]:
             index[i] = self._decide(int(words[i]), bits)
         return index
@@ -87,8 +84,8 @@ def _proven_floors(cuts: Callable[[int], list[Interval]], length: int) -> list[i
 def _digit_cuts(rate: Fraction, base: int, closed: bool) -> Callable[[int], list[Interval]]:
     """Cuts of a geometric variable of ratio r = exp(-rate) on 0, …, base-1.
 
-    closed: the lowest digit of a larger number, P[digit < k] = (1 - r^k) / (1 - r^base).
-    Else the number itself, P[number < k] = 1 - r^k, with a last cut for "base or more".
+    If closed, it is the lowest digit of a larger number: P[digit < k] = (1 - r^k) / (1 - r^base).
+    Else it is the number itself: P[number < k] = 1 - r^k, with a last cut for "base or more".
     """
 
     def cuts(digits: int) -> list[Interval]:
@@ -108,18 +105,11 @@ def _digit_cuts(rate: Fraction, base: int, closed: bool) -> Callable[[int], list
 
 
 def _sign_cuts(rate: Fraction) -> Callable[[int], list[Interval]]:
-    """Cuts of zero, positive and negative: (1-a)/(1+a), then half of what is left, 1/(1+a)."""
+    """Cuts between zero, positive and negative: (1-a)/(1+a), and then halfway to 1: 1/(1+a)."""
 
     def cuts(digits: int) -> list[Interval]:
-        down, up = contexts(digits)
-        one = Decimal(1)
-        low, high = exp_interval(rate, digits)
-        zero = (
-            down.divide(down.subtract(one, high), up.add(one, high)),
-            up.divide(up.subtract(one, low), down.add(one, low)),
-        )
-        half = down.divide(one, up.add(one, high)), up.divide(one, down.add(one, low))
-        return [zero, half]
+        a = Enclosure.of(-rate, digits).exp()
+        return [((-a + 1) / (a + 1)).ends, (Enclosure.of(1, digits) / (a + 1)).ends]
 
     return cuts
 
@@ -129,11 +119,11 @@ class LaplaceTables:
 
     def __init__(self, scale: Fraction, base: int = BASE, word: int = WORD) -> None:
         rate = 1 / scale
-        # Cuts beyond 1 - e^-64 would take thousands of digits to tell from 1.
+        # Telling cuts beyond 1 - e^-64 from 1 would take thousands of digits.
         self._base = base = min(base, max(2, math.ceil(64 * scale)))
         self._sign = InverseCdf(_sign_cuts(rate), word)
         self._digits: list[InverseCdf] = []
-        while rate * base < 4:  # "base or more" in the open table would not be rare enough
+        while rate * base < 4:  # else "base or more" in the open table is too frequent
             self._digits.append(InverseCdf(_digit_cuts(rate, base, closed=True), word))
             rate *= base
         self._top = InverseCdf(_digit_cuts(rate, base, closed=False), word)
@@ -144,7 +134,7 @@ class LaplaceTables:
         return np.where(sign == 0, 0, np.where(sign == 1, magnitude, -magnitude))
 
     def _geometric(self, n: int, bits: Bits) -> npt.NDArray[Any]:
-        """P[G = k] = (1-a) a^k: independent digits below, and what is left above them."""
+        """P[G = k] = (1-a) a^k, from independent digits and the rest above them."""
         value: npt.NDArray[Any] = self._top.draw(n, bits)
         open_ended = np.flatnonzero(value == self._base)
         while open_ended.size:  # memoryless: base or more is base plus another
@@ -152,7 +142,7 @@ class LaplaceTables:
             value[open_ended] += more
             open_ended = open_ended[more == self._base]
         if value.max(initial=0) >= 2**62 // self._base ** len(self._digits):
-            value = value.astype(object)  # once in e^8000 draws at the largest scale
+            value = value.astype(object)  # one in e^8000 draws at the largest scale
         for digit in reversed(self._digits):
             value = value * self._base + digit.draw(n, bits)
         return value
@@ -160,5 +150,5 @@ class LaplaceTables:
 
 @lru_cache(maxsize=64)
 def laplace_tables(scale: Fraction) -> LaplaceTables:
-    """The tables of a scale, kept because they cost about a millisecond a digit."""
+    """The tables of a scale, cached because they take about a millisecond a digit."""
     return LaplaceTables(scale)

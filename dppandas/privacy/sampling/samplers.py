@@ -8,11 +8,11 @@ Two samplers draw the same law, P[Z = z] = (1-a)/(1+a) a^|z| with a = exp(-1/sca
   so that each is one look-up of 64 random bits in a table of its inverse distribution function
   (`inverse_cdf`).
 
-The discrete Gaussian, P[Z = z] ∝ exp(-z²/(2σ²)), is discrete Laplace noise of which some is
-rejected by an exact coin (their Algorithm 3): one by one, or for a vector at once.
+The discrete Gaussian, P[Z = z] ∝ exp(-z²/(2σ²)), comes from discrete Laplace proposals that exact
+coins accept or reject (their Algorithm 3): one by one, or for a vector at once.
 
 Nothing is approximate, and no seed reaches these modules: all bits come from `entropy`. Tests pass
-another source of bits to enumerate what the samplers decide.
+another source of bits to enumerate the outcomes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .inverse_cdf import InverseCdf, _proven_floors, laplace_tables
 LARGEST_VECTOR_SCALE = 2**50
 #: Below this σ² all but 0 is next to impossible, and 1/σ² could overflow a float.
 SMALLEST_VECTOR_SIGMA2 = Fraction(1, 2**20)
-#: From this length on, tables are worth their price (measured: about 1 ms a digit when cold).
+#: From this length on, tables are faster (measured: a new one takes about 1 ms a digit).
 VECTOR_FROM = 100
 
 
@@ -74,12 +74,12 @@ def discrete_laplace(scale: Fraction, bits: Bits = SYSTEM) -> int:
         magnitude = (u + t * v) // s
         negative = bits.below(2) == 1
         if negative and magnitude == 0:
-            continue  # or zero would come up twice as often
+            continue  # else zero would come up twice as often
         return -magnitude if negative else magnitude
 
 
 def discrete_laplace_vector(scale: Fraction, n: int, bits: Bits = SYSTEM) -> npt.NDArray[Any]:
-    """n independent exact discrete Laplace variables; int64 but where a value is too large.
+    """n independent exact discrete Laplace variables; int64 unless values can be too large.
 
     >>> len(discrete_laplace_vector(Fraction(10), 1000))
     1000
@@ -94,12 +94,12 @@ def discrete_laplace_vector(scale: Fraction, n: int, bits: Bits = SYSTEM) -> npt
 
 
 def _proposal_scale(sigma2: Fraction) -> int:
-    """floor(σ) + 1, the scale of the discrete Laplace noise that is thinned out."""
+    """floor(σ) + 1, the scale of the discrete Laplace proposals."""
     return math.isqrt(math.floor(sigma2)) + 1
 
 
 def _excess(z: int, sigma2: Fraction, scale: int) -> Fraction:
-    """A proposal z is kept with probability exp(-(|z| - σ²/t)²/(2σ²))."""
+    """g, for a proposal z that is accepted with probability exp(-g): (|z| - σ²/t)²/(2σ²)."""
     return (abs(z) - sigma2 / scale) ** 2 / (2 * sigma2)
 
 
@@ -113,10 +113,10 @@ def discrete_gaussian(sigma2: Fraction, bits: Bits = SYSTEM) -> int:
 
 
 def discrete_gaussian_vector(sigma2: Fraction, n: int, bits: Bits = SYSTEM) -> npt.NDArray[Any]:
-    """n independent exact discrete Gaussian variables; int64 but where a value is too large.
+    """n independent exact discrete Gaussian variables; int64 unless values can be too large.
 
-    The proposals are independent, and each is kept by a coin of its own: the first n kept are
-    independent, and have the law of one. About three in four are kept, fewer only for σ below 1.
+    The proposals are independent, and each has its own coin: so the first n accepted ones are
+    independent and have the right law. About three in four are accepted, fewer only for σ below 1.
 
     >>> len(discrete_gaussian_vector(Fraction(10), 1000))
     1000
@@ -139,10 +139,10 @@ def _kept(
     """For each proposal z, True with probability exp(-g), g = (|z| - c)² h, exactly.
 
     Float64 decides where it is sure. With c = σ²/t, h = 1/(2σ²) and s = |z| + c, the floats of
-    |z|, c, h and of each operation are off by a factor within 1 ± 2^-53, so that |z| - c is off by
-    less than 2^-51 s, and g by less than 2^-49 s² h: the cancellation in |z| - c is paid for by
-    s in the place of |z| - c. Where 2^-46 (s² h + 1), the room left, is below 2^-10, exp(-g) and
-    its float are within 1 ± that of each other; elsewhere, and within it, decimals decide.
+    |z|, c, h and of each operation are off by a factor within 1 ± 2^-53. So |z| - c is off by less
+    than 2^-51 s, and g by less than 2^-49 s² h: s in place of |z| - c pays for the cancellation.
+    Where 2^-46 (s² h + 1) is below 2^-10, exp(-g) and its float are within a factor 1 ± that of
+    each other. Elsewhere, and within that margin, decimals decide.
     """
     x, c, h = np.abs(proposals).astype(np.float64), float(sigma2 / scale), float(1 / (2 * sigma2))
     with np.errstate(all="ignore"):
@@ -159,9 +159,9 @@ def _kept(
 def _sure(
     words: npt.NDArray[np.uint64], p: npt.NDArray[np.float64], room: npt.NDArray[np.float64] | float
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which reals that begin with these words are certainly below p (1 ± room), and above.
+    """Which reals with these first bits are certainly below p (1 ± room), and which above.
 
-    A p that underflows stands for less than 2^-1000, which is below all reals whose word isn't 0.
+    A p that underflows is less than 2^-1000, and so below all reals whose first bits aren't all 0.
     """
     u = words.astype(np.float64) * 2.0**-64
     accept = u + 2.0**-64 <= p * (1 - room)
@@ -192,17 +192,14 @@ def bernoulli_exp_vector(
 
 
 def _below_exp(prefix: int, gamma: Fraction, bits: Bits) -> bool:
-    """Whether the real number whose first 64 bits are known lies below exp(-gamma)."""
+    """Whether a uniform real lies below exp(-gamma), given its first 64 bits."""
     if gamma == 0:
         return True
     length = WORD
     while True:
-        # exp(-gamma) < 2^-gamma: no need to compute what rounds down to 0
-        floor = (
-            0
-            if gamma >= length
-            else _proven_floors(lambda digits: [exp_interval(gamma, digits)], length)[0]
-        )
+        floor = 0
+        if gamma < length:  # else exp(-gamma) < 2^-gamma, whose floor is 0
+            (floor,) = _proven_floors(lambda digits: [exp_interval(gamma, digits)], length)
         if prefix != floor:
             return prefix < floor
         prefix = prefix << WORD | int(bits.words(1)[0])
@@ -212,44 +209,33 @@ def _below_exp(prefix: int, gamma: Fraction, bits: Bits) -> bool:
 def coins(
     around: Callable[[int], Interval], n: int, bits: Bits = SYSTEM, word: int = WORD
 ) -> npt.NDArray[np.bool_]:
-    """n independent coins, each True with probability p, exactly; 0 < p < 1 is told as in
+    """n independent coins, each True with probability p, exactly; 0 < p < 1 is given as in
     `bernoulli_of`.
 
     >>> half = Decimal("0.5"), Decimal("0.5")
     >>> len(coins(lambda digits: half, 1000))
     1000
     """
-    heads: npt.NDArray[np.bool_] = (
-        InverseCdf(lambda digits: [around(digits)], word).draw(n, bits) == 0
-    )
-    return heads
+    draws = InverseCdf(lambda digits: [around(digits)], word).draw(n, bits)
+    return np.asarray(draws == 0)
 
 
 def uniform_vector(k: int, n: int, bits: Bits = SYSTEM, word: int = WORD) -> Integers:
-    """n independent integers, each of 0, …, k-1 as likely as another.
-
-    The last words, which fill no whole k any more, are drawn again.
-    """
-    words, beyond = bits.words(n), 2**word % k
-    if beyond:
-        first = np.uint64(2**word - beyond)
-        again = np.flatnonzero(words >= first)
-        words = words.copy() if again.size else words
-        while again.size:
-            words[again] = bits.words(again.size)
-            again = again[words[again] >= first]
-    return (words % np.uint64(k)).astype(np.int64)
+    """n independent uniform integers of 0, …, k-1."""
+    return uniforms(np.full(n, k), bits, word)
 
 
-def uniforms(limits: Integers, bits: Bits = SYSTEM) -> Integers:
-    """For each limit k from 1 to 2^62 an integer of 0, …, k-1, each as likely as another.
+def uniforms(limits: Integers, bits: Bits = SYSTEM, word: int = WORD) -> Integers:
+    """A uniform integer of 0, …, k-1 for each limit k from 1 to 2^62.
+
+    The last words, too few to make all remainders equally likely, are drawn again.
 
     >>> uniforms(np.array([1, 1])).tolist()
     [0, 0]
     """
     k = limits.astype(np.uint64)
-    last = np.uint64(2**WORD - 1)
-    beyond = (last % k + np.uint64(1)) % k  # 2^64 mod k: so many words fill no whole k
+    last = np.uint64(2**word - 1)
+    beyond = (last % k + np.uint64(1)) % k  # 2^word mod k: so many words are too many
     words = bits.words(len(k)).copy()
     again = np.flatnonzero(words > last - beyond)
     while again.size:
@@ -263,27 +249,27 @@ def permute_and_flip(
 ) -> int:
     """The index that permute-and-flip selects (McKenna and Sheldon, NeurIPS 2020, Algorithm 1).
 
-    In random order, candidate i is taken with probability exp(-gap[i] · rate), the first taken
-    wins; some gap is 0. The coins don't depend on the order: flip them all, then the first taken
-    in a random order is a uniform choice among the taken.
+    In random order, candidate i is accepted with probability exp(-gap[i] · rate), and the first
+    accepted one wins; at least one gap is 0. The coins don't depend on the order. So all can be
+    flipped at once, and the winner is a uniform choice among the accepted.
     """
     taken = np.flatnonzero(bernoulli_exp_vector(gaps, rate, bits))
     return int(taken[bits.below(len(taken))])
 
 
 def uniform(n: int) -> int:
-    """One of 0, …, n-1, each as likely as another."""
+    """A uniform integer of 0, …, n-1."""
     return SYSTEM.below(n)
 
 
 def signed_share(bits: Bits = SYSTEM) -> tuple[int, float]:
-    """A sign, and the float nearest to a number between 0 and 1: all of 2^200 as likely."""
+    """A random sign, and the float nearest to a uniform choice among 2^200 points of (0, 1)."""
     sign = 1 if bits.below(2) else -1
     return sign, (2 * bits.below(2**200) + 1) / 2**201
 
 
 def weighted_choice(weights: Sequence[int], bits: Bits = SYSTEM) -> int:
-    """An index, chosen with probability weight / total, exactly; some weight is above 0.
+    """An index with probability weight / total, exactly; at least one weight is above 0.
 
     >>> weighted_choice([0, 5, 0])
     1
@@ -298,21 +284,21 @@ def weighted_choices(
     exactly: Callable[[int], Sequence[int]],
     bits: Bits = SYSTEM,
 ) -> Integers:
-    """For each group of weights, which begin at ``starts``, the place of one that is chosen with
-    probability proportional to its exact weight.
+    """One place in each group of weights, chosen with probability proportional to its exact weight.
+    Groups begin at ``starts``.
 
-    ``exactly(group)`` tells the exact weights of a group, whole numbers of which the floats are a
-    multiple but for a factor within 1 ± 2^-40. A uniform real U in [0, 1) decides: the weight
-    chosen is the first up to which their share of all exceeds U. Shares are floats in steps of
-    2^-52, cut. Of k weights the sum is off by a factor within 1 ± k 2^-53, so a share by one
-    within 1 ± (2^-39 + (k+2) 2^-52), and what several add up to by 2^13 + 2k + 3 steps, for each is
-    cut by less than one. Where U is nearer than `_steps_off` to such a sum its first bits don't
-    decide: the exact weights do, and more bits.
+    ``exactly(group)`` returns the exact weights of a group, as whole numbers. The floats are
+    proportional to these up to a factor within 1 ± 2^-40. A uniform real U in [0, 1) decides: the
+    first weight is chosen at which the cumulative share exceeds U. Shares are cut to 2^-52 steps.
+    The sum of k weights is off by a factor within 1 ± k 2^-53, so a share is off by one within
+    1 ± (2^-39 + (k+2) 2^-52), and a sum of shares by 2^13 + 2k + 3 steps, as each is cut by less
+    than one. Where U is nearer than `_steps_off` to such a sum, its first bits don't decide: then
+    the exact weights and more bits do.
     """
     sizes = np.diff(starts, append=len(weights))
     totals = np.repeat(np.add.reduceat(weights, starts), sizes)
     steps = (weights / totals * 2.0**52).astype(np.uint64)
-    running = np.cumsum(steps)  # modulo 2^64, which differences don't see
+    running = np.cumsum(steps)  # modulo 2^64, which cancels in differences
     up_to = (running - np.repeat(running[starts] - steps[starts], sizes)).astype(np.int64)
     words = bits.words(len(starts))
     place = np.repeat((words >> np.uint64(WORD - 52)).astype(np.int64), sizes)
@@ -325,12 +311,12 @@ def weighted_choices(
 
 
 def _steps_off(sizes: Integers) -> Integers:
-    """By how many steps of 2^-52 a sum of shares may be off, and one for the bits not drawn."""
+    """How many steps of 2^-52 a sum of shares may be off, with one for the bits not drawn."""
     return 2**13 + 2 * sizes + 8
 
 
 def _choice_from(prefix: int, weights: Sequence[int], bits: Bits) -> int:
-    """An index, chosen by the real number whose first 64 bits are known."""
+    """The index that a uniform real chooses, given its first 64 bits."""
     totals = list(itertools.accumulate(weights))
     whole, length = totals[-1], WORD
     while True:
@@ -343,11 +329,11 @@ def _choice_from(prefix: int, weights: Sequence[int], bits: Bits) -> int:
 
 
 def bernoulli_of(around: Callable[[int], Interval], bits: Bits = SYSTEM, word: int = WORD) -> bool:
-    """True with probability p, exactly: ``around(digits)`` gives an interval that holds p, the
+    """True with probability p, exactly. ``around(digits)`` returns an interval that holds p, the
     narrower the more digits it may use.
 
-    A uniform real number lies below p or not. Its leading bits decide, unless they and the
-    interval leave both open: then more bits and more digits do.
+    A uniform real number lies below p or not. Its leading bits decide unless both are possible
+    within the interval: then more bits and more digits do.
     """
     prefix, length = 0, 0
     while True:

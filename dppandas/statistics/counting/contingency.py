@@ -1,7 +1,7 @@
-"""Contingency tables with their margins and shares, and sorted popularity profiles.
+"""Contingency tables with margins and shares, and sorted counts without labels.
 
-Both count rows as `Count` does; what they add is post-processing, but for the sorting of a
-popularity, which is done on exact counts.
+Both count rows as `Count` does. All the rest is post-processing, apart from the sorting, which is
+done on exact counts.
 """
 
 from __future__ import annotations
@@ -18,55 +18,50 @@ import numpy.typing as npt
 from ...rows.facts.kinds import Schema
 from ..base import RowPass
 from ..layout import Interval, format_number
-from .counts import Count, clamped, rounded
+from .counts import Count, clamped, rounded, share_interval
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
 
 
 @dataclass(frozen=True)
 class Contingency(Count):
-    """A table of counts over row keys and column keys, with their sums and shares.
+    """A table of counts over row keys and column keys, with sums and shares.
 
     The integers are those of a `Count` over all pairs, row by row: ℓ1 sensitivity 1 a row. Margins
     are sums of noisy cells, and shares ratios of such sums (proof: docs/proofs/tables.md).
     """
 
-    width: int = 1  # how many columns
-    share: str = ""  # of "all", of each row of the "index", of each of the "columns"
+    width: int = 1  # the number of columns
+    share: str = ""  # of "all", of each row ("index"), or of each column ("columns")
     margins: bool = False
 
     @property
     def _sums_rows(self) -> bool:
-        """Whether a last column holds the sum of each row."""
+        """Whether the last column holds the sum of each row."""
         return self.margins and self.share != "index"
 
     @property
     def _sums_columns(self) -> bool:
-        """Whether a last row holds the sum of each column."""
+        """Whether the last row holds the sum of each column."""
         return self.margins and self.share != "columns"
 
     def _table(self, integers: Sequence[int]) -> Whole:
-        """Integers with their sums: the last row those of columns, the last column of rows."""
+        """Integers with their sums: the last row sums columns, the last column sums rows."""
         cells = np.array(list(integers), dtype=object).reshape(-1, self.width)
         wide = np.column_stack([cells, cells.sum(axis=1)])
         return np.vstack([wide, wide.sum(axis=0)])
 
     def _visible(self, table: Any) -> list[Any]:
-        """The entries that are shown, row by row."""
+        """The entries of the answer, row by row."""
         rows = None if self._sums_columns else -1
         columns = None if self._sums_rows else -1
         return list(table[:rows, :columns].reshape(-1))
 
     def _whole(self, table: Whole) -> Whole:
-        """For each entry what it is a share of."""
-        if self.share == "index":
-            table = table[:, -1:]
-        elif self.share == "columns":
-            table = table[-1:, :]
-        else:
-            table = table[-1:, -1:]
-        shape = len(self.cells) // self.width + 1, self.width + 1
-        return np.broadcast_to(table, shape)
+        """For each entry the total that it is a share of."""
+        rows = slice(None if self.share == "index" else -1, None)
+        columns = slice(None if self.share == "columns" else -1, None)
+        return np.broadcast_to(table[rows, columns], table.shape)
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         if not self.share:
@@ -83,7 +78,7 @@ class Contingency(Count):
         high = self._table([max(0, value + half_width) for value in noisy])
         all_low, all_high = (self._visible(self._whole(end)) for end in (low, high))
         ends = zip(self._visible(low), self._visible(high), all_low, all_high, strict=True)
-        return [_share(*each) for each in ends]
+        return [share_interval(*each) for each in ends]
 
     def _around(self, noisy: Sequence[int], wide: Sequence[int]) -> list[Interval]:
         values = self._visible(self._table(noisy))  # a count is never below 0
@@ -93,23 +88,20 @@ class Contingency(Count):
         ]
 
     def _terms(self) -> list[int]:
-        """How many noisy cells each shown entry adds up."""
+        """How many noisy cells each entry of the answer adds up."""
         return self._visible(self._table([1] * len(self.cells)))
 
     def _wide(self, law: Any, confidence: float) -> list[int]:
-        """Half-widths of all shown counts, which hold together: half the risk is the cells'."""
+        """Half-widths that hold for all counts together: half of the risk goes to the cells."""
         if not self.margins:
             return [law.half_width(confidence, self.size)] * self.size
         risk = (1 - confidence) / 2
         width = law.half_width(1 - risk, self.size)
-        shape = len(self.cells) // self.width, self.width
-        each = risk / (sum(shape) + 1)
-        known = {1: width}
-        for terms in {*self._terms()} - {1}:
-            narrow = getattr(law, "half_width_of_sum", None)
-            known[terms] = terms * width if narrow is None else min(
-                terms * width, narrow(each, terms)
-            )  # fmt: skip
+        each = risk / (len(self.cells) // self.width + self.width + 1)
+        narrow = getattr(law, "half_width_of_sum", None)
+        known = {terms: terms * width for terms in self._terms()}
+        if narrow is not None:
+            known = {n: w if n == 1 else min(w, narrow(each, n)) for n, w in known.items()}
         return [known[terms] for terms in self._terms()]
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
@@ -149,14 +141,6 @@ class Contingency(Count):
         return f"± {format_number(wide[0])}, sums to ± {format_number(max(wide))}"
 
 
-def _share(low: int, high: int, all_low: int, all_high: int) -> Interval:
-    """What a part's share may be: the least of it with the most of the rest, and the reverse."""
-    rest_low, rest_high = all_low - low, all_high - high
-    lowest = Fraction(low, low + rest_high) if low else Fraction(0)
-    highest = Fraction(high, high + rest_low) if high and rest_low else Fraction(1)
-    return rounded(lowest), rounded(highest)
-
-
 @dataclass(frozen=True)
 class Popularity(Count):
     """The counts of disjoint cells in descending order, without their labels.
@@ -179,7 +163,7 @@ class Popularity(Count):
         return [rounded(value) for value in self._descending(noisy)]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """Whole numbers, as counts are, within ±w of the estimate before it is rounded."""
+        """The whole numbers, as counts are, within ±w of the estimate before rounding."""
         w = half_width
         return [
             (float(max(0, math.ceil(value - w))), float(math.floor(value + w)))
@@ -188,8 +172,8 @@ class Popularity(Count):
 
 
 def descending(values: Sequence[int]) -> list[Fraction]:
-    """The descending vector nearest in ℓ2: neighbours that rise are pooled to their mean, exactly
-    (Ayer, Brunk, Ewing, Reid and Silverman, 1955)."""
+    """The descending vector nearest in ℓ2, exactly: neighbours in the wrong order are pooled to
+    their mean (Ayer, Brunk, Ewing, Reid and Silverman, 1955)."""
     pools: list[tuple[int, int]] = []  # sums and sizes
     for value in values:
         total, size = value, 1

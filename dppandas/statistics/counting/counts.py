@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from ...rows.expressions import EVERY, Chunk, Column, Expression
 from ...rows.facts.kinds import Schema
 from ...rows.values import hashing
 from ...rows.values.vectors import Mask
-from ..base import Partial, Statistic, count_by, masked
+from ..base import Partial, Statistic, count_by
 from ..layout import Interval
 
 #: Shares are rounded to this public grid.
@@ -26,13 +26,13 @@ _LARGEST_INT = 2**63 - 1
 
 @dataclass(frozen=True)
 class Count(Statistic):
-    """For each cell, how many rows make each test true.
+    """For each cell, how many rows pass each test.
 
     A row lies in at most one cell and adds at most 1 for each test: ℓ1 sensitivity = the number
     of tests, ℓ∞ = 1 (proof: docs/proofs/counts.md). With ``share_of`` the estimate is each
     cell's share among so many consecutive cells: post-processing of the same noisy counts. With
-    ``at_most`` a row counts for no more tests than that, and ℓ1 is no larger: of a row that passes
-    more, those of smallest keyed hash of its own contents, in the columns ``hashed``.
+    ``at_most`` a row counts for at most so many tests, which bounds ℓ1. If it passes more, a keyed
+    hash of its own contents in the columns ``hashed`` chooses among them.
     """
 
     tests: tuple[Expression, ...] = (EVERY,)
@@ -51,16 +51,13 @@ class Count(Statistic):
     def l1(self) -> int:
         return len(self.tests) if self.at_most is None else min(len(self.tests), self.at_most)
 
-    @property
-    def linf(self) -> int:
-        return 1
+    linf = 1
 
     def expressions(self) -> tuple[Expression, ...]:
         return (*self.cells.by, *self.tests, *map(Column, self.hashed))
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        cells = len(self.cells)
-        codes = masked(self.cells.codes(chunk), keep, cells)
+        cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         out = np.empty((cells, len(self.tests)), dtype=np.int64)
         for column, mask in enumerate(self._passed(chunk)):
             if codes is None and keep is not None:
@@ -69,7 +66,7 @@ class Count(Statistic):
         return out.reshape(-1)
 
     def _passed(self, chunk: Chunk) -> list[Mask | None]:
-        """Which rows count for each test; None for all."""
+        """For each test the rows that count for it; None for all rows."""
         if self.at_most is None or self.at_most >= len(self.tests):
             return [None if test == EVERY else test.truth(chunk) for test in self.tests]
         passed = np.stack([test.truth(chunk) for test in self.tests], axis=1)
@@ -94,9 +91,7 @@ class Count(Statistic):
             return [(max(0, value - w), max(0, value + w)) for value in noisy]
         return share_intervals(noisy, w, self.share_of)
 
-    def rows_at_most(
-        self, noisy: Sequence[int], law: Any, confidence: float
-    ) -> Sequence[float] | None:
+    def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
         if self.share_of or self.at_most is not None:
             return None
         return [high for _, high in self.intervals_at(noisy, law, confidence)]
@@ -114,38 +109,41 @@ class Count(Statistic):
         return (0, 1) if self.share_of else (0, math.inf)
 
 
-def _parts(noisy: Sequence[int], block: int) -> Iterator[tuple[int, Sequence[int]]]:
-    """Each entry with the consecutive entries that it is a share of."""
-    for start in range(0, len(noisy), block):
-        together = noisy[start : start + block]
-        for value in together:
-            yield value, together
+def _blocks(noisy: Sequence[int], block: int, shift: int = 0) -> list[list[int]]:
+    """Consecutive entries plus a shift, in blocks; negative ones count as 0."""
+    counts = [max(0, value + shift) for value in noisy]
+    return [counts[start : start + block] for start in range(0, len(counts), block)]
 
 
 def shares(noisy: Sequence[int], block: int) -> list[float]:
-    """Each entry's share of its block; below 0 counts as 0."""
-    parts = [(max(0, own), sum(max(0, v) for v in rest)) for own, rest in _parts(noisy, block)]
-    return [rounded(Fraction(own, all_)) if all_ else float("nan") for own, all_ in parts]
+    """Each entry's share of its block of consecutive entries."""
+    pairs = [(own, sum(counts)) for counts in _blocks(noisy, block) for own in counts]
+    return [rounded(Fraction(own, whole)) if whole else math.nan for own, whole in pairs]
 
 
 def share_intervals(noisy: Sequence[int], half_width: int, block: int) -> list[Interval]:
-    """What each share may be if every noise lies within ±half_width."""
-    w, intervals = half_width, []
-    for own, together in _parts(noisy, block):
-        low, high = max(0, own - w), max(0, own + w)
-        rest_high = sum(max(0, value + w) for value in together) - high
-        rest_low = sum(max(0, value - w) for value in together) - low
-        lowest = Fraction(low, low + rest_high) if low else Fraction(0)
-        highest = Fraction(high, high + rest_low) if high and rest_low else Fraction(1)
-        intervals.append((rounded(lowest), rounded(highest)))
-    return intervals
+    """An interval for each share that holds if every noise lies within ±half_width."""
+    pairs = zip(_blocks(noisy, block, -half_width), _blocks(noisy, block, half_width), strict=True)
+    return [
+        share_interval(*ends, sum(lows), sum(highs))
+        for lows, highs in pairs
+        for ends in zip(lows, highs, strict=True)
+    ]
+
+
+def share_interval(low: int, high: int, all_low: int, all_high: int) -> Interval:
+    """The range of a part's share: the least part with the most of the rest, and the reverse."""
+    rest_low, rest_high = all_low - low, all_high - high
+    lowest = Fraction(low, low + rest_high) if low else Fraction(0)
+    highest = Fraction(high, high + rest_low) if high and rest_low else Fraction(1)
+    return rounded(lowest), rounded(highest)
 
 
 def rounded(share: Fraction) -> float:
-    """A share on the public grid."""
+    """A share rounded to the public grid."""
     return float(round(share / SHARE_STEP) * SHARE_STEP)
 
 
 def clamped(value: int) -> int:
-    """A noisy integer as an int64; noise beyond it is never seen, but must not raise."""
+    """A noisy integer within int64: noise beyond is next to impossible, but must not raise."""
     return max(-_LARGEST_INT, min(_LARGEST_INT, value))

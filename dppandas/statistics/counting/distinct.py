@@ -1,19 +1,20 @@
-"""Counts of privacy units, and of what truncation drops."""
+"""Counts of privacy units, and of the rows that truncation drops."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ...errors import InternalError
 from ...rows.expressions import EVERY, Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask, as_numbers
-from ..base import Partial, Statistic
+from ..base import Partial, Statistic, with_kept
 from ..layout import Interval
 from .counts import Count, share_intervals, shares
 
@@ -39,23 +40,16 @@ class Distinct(Count):
         return 1
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        return self._counted([chunk], [keep])
+        return self._counted([(chunk, keep)])
 
     def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Partial:
-        return self._counted(
-            branches, [None if where is None else where.truth(chunk) for chunk in branches]
-        )
+        return self._counted(with_kept(branches, where))
 
-    def _counted(self, branches: Sequence[Chunk], keeps: Sequence[Mask | None]) -> Partial:
-        """Pairs of unit and cell, each once."""
-        cells = len(self.cells)
-        pairs = []
-        for chunk, keep in zip(branches, keeps, strict=True):
-            units = chunk.units
-            if units is None:
-                raise InternalError(
-                    "units are counted in chunks that don't tell whose rows are in."
-                )
+    def _counted(self, branches: Iterable[tuple[Chunk, Mask | None]]) -> Partial:
+        """Counts each pair of unit and cell once, over all branches."""
+        cells, pairs = len(self.cells), []
+        for chunk, keep in branches:
+            units = units_of(chunk)
             codes = self.cells.codes(chunk)
             inside = units >= 0 if keep is None else keep & (units >= 0)
             if codes is None:
@@ -67,12 +61,19 @@ class Distinct(Count):
         return np.bincount(found % cells, minlength=cells).astype(np.int64)
 
 
+def units_of(chunk: Chunk) -> npt.NDArray[np.int64]:
+    """The unit of each row, -1 for none."""
+    if chunk.units is None:
+        raise InternalError("units are counted in a chunk that doesn't know its rows' units.")
+    return chunk.units
+
+
 @dataclass(frozen=True)
 class Truncation(Statistic):
-    """How many rows the bound of max_rows keeps, and how many it drops: for a table of units.
+    """How many rows truncation to max_rows keeps, and how many it drops: for a table of units.
 
-    A unit's rows are counted up to a public number, of which it adds each to one of two integers:
-    ℓ1 is that number (proof: docs/proofs/units.md).
+    A unit's rows are counted up to a public number, and each adds 1 to one of two integers: ℓ1 is
+    that number (proof: docs/proofs/units.md).
     """
 
     rows: Expression = EVERY
@@ -81,9 +82,7 @@ class Truncation(Statistic):
 
     needs: ClassVar = {"rows": kinds.NUMBERS}
 
-    @property
-    def size(self) -> int:
-        return 2
+    size = 2
 
     @property
     def l1(self) -> int:

@@ -1,4 +1,4 @@
-"""How many of some declared keys occur at all."""
+"""How many declared keys occur at all."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .counts import Count
 
 @dataclass(frozen=True)
 class OccurringKeys(Count):
-    """How many of K declared keys have a row: one integer; or by group, one for each consecutive
+    """How many of K declared keys have a row: one integer, or for groups one for each consecutive
     K cells.
 
-    Adding a unit of m rows can bring at most m cells that had no row, of which K count for one
-    integer, and takes none away (proof: docs/proofs/presence.md).
+    A unit of m rows can fill at most m empty cells, at most K of which count for one integer, and
+    it empties none (proof: docs/proofs/presence.md).
     """
 
     canonical_name: ClassVar[str] = "Present"
@@ -34,7 +34,7 @@ class OccurringKeys(Count):
 
     @property
     def keys(self) -> int:
-        """How many there are in each group."""
+        """The number of keys in each group."""
         return len(self.cells) // self.groups
 
     def l1_sensitivity(self, rows: int) -> int:
@@ -44,7 +44,7 @@ class OccurringKeys(Count):
         return min(rows, self.keys)
 
     def read(self, row_pass: RowPass) -> list[int]:
-        """From how many rows each key has."""
+        """Counts the keys that have at least one row."""
         counts = row_pass(self.over_branches, lambda: SumAccumulator(len(self.cells)))
         starts = range(0, len(counts), self.keys)
         return [sum(count > 0 for count in counts[i : i + self.keys]) for i in starts]

@@ -1,4 +1,4 @@
-"""Labels that nobody declared: their counts, other statistics of their rows, and labels alone."""
+"""Undeclared keys: their counts, other statistics of their rows, and the keys alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...errors import InternalError, QueryError
 from ...privacy.accounting.losses import NO_DELTA, Delta
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.mechanisms.base import Mechanism, Sensitivity
-from ...privacy.mechanisms.noise import DiscreteLaplace, additive
+from ...privacy.mechanisms.noise import DiscreteLaplace
 from ...privacy.mechanisms.partition_selection import PartitionSelection
 from ...privacy.mechanisms.thresholds import KeyedNoise, Threshold, Told, loss_asked
 from ...rows.expressions import Chunk, Expression
@@ -21,18 +21,19 @@ from ...rows.facts import kinds
 from ...rows.facts.kinds import Schema
 from ...rows.values import labels
 from ...rows.values.vectors import Mask
-from ..base import Partial, RowPass, Statistic
+from ..base import Partial, RowPass, Statistic, with_kept
 from ..layout import Cells, Codes, Interval, Layout
 from ..moments.means import Mean
 from ..moments.norms import NormedSum
 from ..moments.sums import Sum
 from ..moments.variances import Variance
 from .counts import Count, clamped
+from .distinct import units_of
 
-#: What is exact, or a part of it: see `thresholds.Found`.
+#: The exact integers of labels, as in `thresholds.Found`.
 Entries = dict[str, tuple[tuple[Any, ...], tuple[int, ...]]]
 
-#: What can be asked by keys that nobody declared: sums over rows, label by label.
+#: Statistics that can be asked for undeclared keys: sums over the rows of each label.
 BY_LABEL = (Count, Sum, NormedSum, Mean, Variance)
 
 
@@ -43,7 +44,7 @@ class LabelAccumulator:
         self._found: Entries = {}
 
     def add(self, partial: Entries, rows: int) -> None:
-        """Add the labels of some rows."""
+        """Add the integers of the labels of some rows."""
         for name, (label, integers) in partial.items():
             before = self._found.get(name)
             if before is not None:
@@ -51,7 +52,7 @@ class LabelAccumulator:
             self._found[name] = label, integers
 
     def join(self, other: LabelAccumulator) -> None:
-        """Add another tally."""
+        """Add the integers of another accumulator."""
         self.add(other.result(), 0)
 
     def result(self) -> Entries:
@@ -61,7 +62,7 @@ class LabelAccumulator:
 
 @dataclass(frozen=True)
 class Numbered(Cells):
-    """Cells of the labels of one chunk, or of those told, by number."""
+    """Numbered cells, for the labels of one chunk or for the released ones."""
 
     count: int = 0
     of_rows: Codes | None = field(default=None, compare=False, repr=False)
@@ -69,73 +70,57 @@ class Numbered(Cells):
     def __len__(self) -> int:
         return self.count
 
-    def codes(self, chunk: Chunk) -> Codes | None:
-        """The number of each row's label, len(self) for none."""
+    def _codes(self, chunk: Chunk) -> Codes | None:
         return self.of_rows
 
 
 @dataclass(frozen=True)
 class Sparse(Statistic, registered=False):
-    """What is exact is integers for each label that occurs; what is told, some of the labels."""
+    """Integers for each label that occurs, of which some labels are released."""
 
     by: tuple[Expression, ...] = ()
     names: tuple[Any, ...] = ()
-    delta: Delta = NO_DELTA  # for a release that doesn't say its own
+    delta: Delta = NO_DELTA  # for a release that doesn't name its own
 
     needs: ClassVar = {"by": kinds.LABELS}
     each: ClassVar[bool] = True
-
-    @property
-    def size(self) -> int:
-        """How many integers a label has."""
-        return 1
-
-    @property
-    def l1(self) -> int:
-        return 1
 
     def expressions(self) -> tuple[Expression, ...]:
         return self.by
 
     def read(self, row_pass: RowPass) -> Entries:
-        """The integers of each label, by the label's name, in the order of `labels.rank`: that of
-        the rows would be told by what is released."""
+        """The integers of each label by its name, in the order of `labels.rank`: the order of the
+        rows would show in the released labels."""
         found = cast(Entries, row_pass(self.over_branches, LabelAccumulator))
         return dict(sorted(found.items(), key=_place))
 
     def exact_distance(self, one: Entries, other: Entries, selecting: bool) -> int:
-        """Over the labels of either; a label that isn't there has zeros."""
+        """The distance over the labels of either; an absent label counts as zeros."""
         moves = [abs(b - a) for a, b in self.side_by_side(one, other)]
         return max(moves, default=0) if selecting else sum(moves)
 
     def side_by_side(self, one: Entries, other: Entries) -> list[tuple[int, int]]:
         """The integers of both, label by label."""
-        none = (0,) * self.size
-        names = one.keys() | other.keys()
-        pairs = ((_integers(one, name, none), _integers(other, name, none)) for name in names)
+        none: tuple[Any, tuple[int, ...]] = (), (0,) * self.size
+        pairs = ((one.get(n, none)[1], other.get(n, none)[1]) for n in one.keys() | other.keys())
         return [pair for a, b in pairs for pair in zip(a, b, strict=True)]
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        raise InternalError("labels are read by `over`.")
-
-    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Any:
-        raise NotImplementedError
+        raise InternalError("labels are read by `over_branches`.")
 
     def released_layout(self, noisy: Sequence[Any]) -> Layout:
-        """The labels told, as objects: whatever they are, the type of the index is the same."""
+        """Indexed by the released labels, always as objects, so that the dtype tells nothing."""
         columns = list(zip(*(label for label, _ in noisy), strict=True))
-        columns = columns or [() for _ in self.names]
+        columns = columns or [()] * len(self.names)
         levels = [_objects(c, name) for c, name in zip(columns, self.names, strict=True)]
         index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
         return replace(self.layout, index=index)
 
     def _codes(self, chunk: Chunk, keep: Mask | None) -> tuple[Codes, list[Any]]:
-        """A number for the label of each row, as many as there are for none; names and labels."""
-        columns, found = [], []
-        for expression in self.by:
-            numbers, known = labels.coded(expression.vector(chunk))
-            columns.append(numbers)
-            found.append(known)
+        """The number of each row's label, and the names and labels by number. Rows without a label
+        and rows that aren't kept have the number of labels."""
+        coded = (labels.coded(expression.vector(chunk)) for expression in self.by)
+        columns, found = zip(*coded, strict=True)
         there = np.logical_and.reduce([numbers >= 0 for numbers in columns])
         if keep is not None:
             there &= keep
@@ -152,15 +137,16 @@ class Sparse(Statistic, registered=False):
 
 @dataclass(frozen=True)
 class UndeclaredKeys(Sparse):
-    """For each label that occurs, how many rows have it; with `inner`, its statistic as well.
+    """For each label that occurs, how many rows have it; with `inner`, also that statistic of them.
 
     A row has one label, and adds 1 to its count and at most `inner.l1` to its other integers
-    (proof: docs/proofs/thresholds.md). Half of ε is spent on counts, which decide what labels are
-    told, and half on the inner statistic; without one all is spent on counts.
+    (proof: docs/proofs/thresholds.md). Half of ε is spent on the counts, which decide which labels
+    are released, and half on the inner statistic; without one all goes to the counts.
 
-    Intervals and errors are of each label by itself, given that it is told: how many labels are is
-    private. Of a count they follow from the law of what passed (`conditional`); the noise of the
-    inner statistic has no part in what is told, so that its own do.
+    Intervals and errors hold for each label by itself, given that it is released: the number of
+    labels is private. Those of a count follow from the law of counts above the threshold
+    (`conditional`). The noise of the inner statistic doesn't decide which labels are released, so
+    its own intervals hold.
     """
 
     canonical_name: ClassVar[str] = "Unknown"
@@ -198,17 +184,14 @@ class UndeclaredKeys(Sparse):
         keys = Threshold.calibrate(rows, epsilon / 2, delta)
         counts = Sensitivity(rows, rows * rows, rows, True)
         values = self.inner.sensitivity(rows)
-        half = replace(asked, epsilon=type(asked.epsilon)(epsilon / 2), delta=NO_DELTA)  # type: ignore[misc]
-        return KeyedNoise(
-            keys, cast(DiscreteLaplace, additive(half, values, alone=False)), (counts, values)
-        )
+        noise = DiscreteLaplace.calibrate(values.l1, epsilon / 2)
+        return KeyedNoise(keys, noise, (counts, values))
 
     def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Entries:
         tally = LabelAccumulator()
-        for chunk in branches:
-            codes, found = self._codes(chunk, None if where is None else where.truth(chunk))
-            counts = np.bincount(codes, minlength=len(found) + 1)[: len(found), None]
-            parts = [counts]
+        for chunk, keep in with_kept(branches, where):
+            codes, found = self._codes(chunk, keep)
+            parts = [np.bincount(codes, minlength=len(found) + 1)[: len(found), None]]
             if self.inner is not None and found:
                 cells = Numbered(count=len(found), of_rows=codes)
                 flat = replace(self.inner, cells=cells).kernel(chunk, None)
@@ -219,12 +202,10 @@ class UndeclaredKeys(Sparse):
         return tally.result()
 
     def _inner_integers(self, noisy: Sequence[Told]) -> tuple[Statistic, list[int]]:
-        """The inner statistic of the labels told, and its noisy integers."""
+        """The inner statistic of all released labels, and its noisy integers."""
         inner = cast(Statistic, self.inner)
-        rows = np.empty((len(noisy), inner.size), dtype=object)
-        for i, (_, integers) in enumerate(noisy):
-            rows[i] = integers[1:]
         width = _width(inner)
+        rows = np.array([integers[1:] for _, integers in noisy], dtype=object)
         flat = rows.reshape(len(noisy), inner.size // width, width).transpose(1, 0, 2).reshape(-1)
         return replace(inner, cells=Numbered(count=len(noisy))), flat.tolist()
 
@@ -241,12 +222,13 @@ class UndeclaredKeys(Sparse):
 
     @property
     def asked_columns(self) -> list[Any]:
-        """Those of the inner statistic, whose layout is that of all labels."""
-        known = self if self.inner is None else replace(self.inner, layout=self.layout)
-        return super().asked_columns if known is self else known.asked_columns
+        """The columns of the inner statistic, in the layout of all labels."""
+        if self.inner is None:
+            return super().asked_columns
+        return replace(self.inner, layout=self.layout).asked_columns
 
     def possible(self, entry: int) -> Interval | None:
-        """A label that is told has a row."""
+        """A released label has at least one row."""
         return (1, np.inf) if self.inner is None else self.inner.possible(entry)
 
     def estimate(self, noisy: Sequence[Any]) -> list[float]:
@@ -256,7 +238,7 @@ class UndeclaredKeys(Sparse):
         return inner.estimate(flat)
 
     def intervals(self, noisy: Sequence[Any], half_width: int) -> list[Interval]:
-        raise InternalError("labels told have intervals by the law of what is told.")
+        raise InternalError("undeclared keys have intervals by `intervals_at`.")
 
     def intervals_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[Interval]:
         if self.inner is None:
@@ -277,12 +259,12 @@ class UndeclaredKeys(Sparse):
         ]
 
     def _one_by_one(self, noisy: Sequence[Told]) -> Iterator[tuple[Statistic, Sequence[int]]]:
-        """The inner statistic of each label told, with its noisy integers."""
+        """The inner statistic of each released label, with its noisy integers."""
         one = replace(cast(Statistic, self.inner), cells=Numbered(count=1))
         return ((one, integers[1:]) for _, integers in noisy)
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        """The largest that a label may have that is told."""
+        """The largest error that a released label can have."""
         if self.inner is None:
             return cast(int, law.passed.largest_error(confidence))
         return self.inner.error_before(law.values, confidence, rows)
@@ -299,12 +281,14 @@ class UndeclaredKeys(Sparse):
 
 @dataclass(frozen=True)
 class Unique(Sparse):
-    """For each label that occurs, how many units have it: for telling labels alone.
+    """For each label that occurs, how many units have it: to release labels alone.
 
     A unit of m rows has at most m labels, and adds 1 to each (docs/proofs/partition_selection.md).
     """
 
     whole_units: ClassVar[bool] = True
+    size = 1
+    l1 = 1
 
     def linf_sensitivity(self, rows: int) -> int:
         return 1
@@ -314,34 +298,29 @@ class Unique(Sparse):
         return PartitionSelection.calibrate(sensitivity.l1, epsilon, delta)
 
     def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Entries:
-        """Pairs of unit and label, each once."""
-        known: dict[str, int] = {}
-        found: list[Any] = []
+        """Counts each pair of unit and label once, over all branches."""
+        found: dict[str, Any] = {}
         pairs = []
-        for chunk in branches:
-            if chunk.units is None:
-                raise InternalError(
-                    "units are counted in chunks that don't tell whose rows are in."
-                )
-            codes, named = self._codes(chunk, None if where is None else where.truth(chunk))
+        for chunk, keep in with_kept(branches, where):
+            units = units_of(chunk)
+            codes, named = self._codes(chunk, keep)
             for name, label in named:
-                if name not in known:
-                    known[name] = len(known)
-                    found.append((name, label))
-            table = np.array([*(known[name] for name, _ in named), -1], dtype=np.intp)
+                found.setdefault(name, label)
+            places = {name: place for place, name in enumerate(found)}
+            table = np.array([*(places[name] for name, _ in named), -1], dtype=np.intp)
             label_of_row = table[codes]
-            inside = (label_of_row >= 0) & (chunk.units >= 0)
-            pairs.append(np.stack([chunk.units[inside], label_of_row[inside]], axis=1))
+            inside = (label_of_row >= 0) & (units >= 0)
+            pairs.append(np.stack([units[inside], label_of_row[inside]], axis=1))
         distinct = np.unique(np.concatenate(pairs), axis=0)
-        units = np.bincount(distinct[:, 1], minlength=len(found)).tolist()
-        rows = zip(found, units, strict=True)
+        counts = np.bincount(distinct[:, 1], minlength=len(found)).tolist()
+        rows = zip(found.items(), counts, strict=True)
         return {name: (label, (count,)) for (name, label), count in rows if count}
 
     def estimate(self, noisy: Sequence[Any]) -> list[float]:
         return [1] * len(noisy)
 
     def intervals(self, noisy: Sequence[Any], half_width: int) -> list[Interval]:
-        """A label that is told does occur."""
+        """A released label certainly occurs."""
         return [(1, 1)] * len(noisy)
 
     def intervals_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[Interval]:
@@ -354,25 +333,21 @@ class Unique(Sparse):
         return before
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        raise QueryError("labels told without numbers have no error.")
+        raise QueryError("labels without numbers have no error. Give epsilon= and delta=.")
 
     def expected_at(self, law: Any, confidence: float) -> str:
-        """From how many units on a label is told."""
+        """The number of units from which on a label is released."""
         return f"told from {law.released_from(confidence):,} units"
 
 
 def _place(entry: tuple[str, tuple[tuple[Any, ...], tuple[int, ...]]]) -> Any:
-    """Where a label stands among others."""
+    """The sort key of a label: its values, then its name."""
     name, (label, _) = entry
     return [labels.rank(part) for part in label], name
 
 
-def _integers(found: Entries, name: str, none: tuple[int, ...]) -> tuple[int, ...]:
-    return found[name][1] if name in found else none
-
-
 def _joined(parts: Sequence[tuple[str, Any]]) -> tuple[str, tuple[Any, ...]]:
-    """One name and label of those of each column."""
+    """One name and one label from those of each column. Lengths keep different names apart."""
     name = "".join(f"{len(name)}:{name}" for name, _ in parts)
     return name, tuple(label for _, label in parts)
 
@@ -386,12 +361,12 @@ def _objects(values: Sequence[Any], name: Any) -> pd.Index:
 
 
 def _width(inner: Statistic) -> int:
-    """How many consecutive integers of a vector belong to one cell."""
+    """How many consecutive integers of the vector belong to one cell."""
     return len(inner.tests) if isinstance(inner, Count) else len(inner.operands)  # type: ignore[attr-defined]
 
 
 def _by_label(flat: Partial, count: int, inner: Statistic) -> Partial:
-    """A vector of (parts, labels, columns) as one row for each label."""
+    """A vector of (parts, labels, columns) with one row for each label."""
     width = _width(inner)
     parts = flat.reshape(inner.size // width, count, width)
     return parts.transpose(1, 0, 2).reshape(count, inner.size)

@@ -1,4 +1,4 @@
-"""Covariances and correlations of bounded numbers, by noisy counts of blocks of columns."""
+"""Covariances and correlations of bounded numbers, from noisy masses over blocks of columns."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from .second_moments import SecondMoments, complete
 from .sums import on_grid
 
 Integers = npt.NDArray[np.int64]
-#: For each entry of a table of masses the places of the integers that add up to it.
+#: For each entry of a table of masses, the places of the integers that add up to it.
 Places = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
 class Covariance(CovarianceTable):
-    """Of what one row shares out over the combinations of values of a few columns.
+    """Covariances from the mass that rows distribute over combinations of values of a few columns.
 
-    A column's value u in [0, 1] lies at nodes 0, ½, 1 with shares (1-u)², 2u(1-u), u² (at 0 and 1
-    with 1-u and u, where no variance is asked for), or in a gap where it is missing. For each block
-    of columns a row shares out 2^30 over all combinations of these, by the products of the shares:
-    ℓ1 is 2^30 a block, and from the sums follow count, means, variances and covariances of all
-    pairs in the block, among the rows that have both values; with ``complete`` among the rows that
-    have all, so that there are no gaps (proof: docs/proofs/covariances.md).
+    A value u in [0, 1] is split over the nodes 0, ½, 1 with shares (1-u)², 2u(1-u), u² (or over 0
+    and 1 with 1-u and u, where no variance is asked for). A missing value lies in a gap. For each
+    block of columns a row distributes 2^30 over all combinations of nodes and gaps, by the products
+    of the shares: ℓ1 is 2^30 a block. The sums give the count, means, variances and covariances of
+    all pairs in the block, over the rows that have both values. With ``complete`` they are over the
+    rows that have all values, and there are no gaps (proof: docs/proofs/covariances.md).
     """
 
     complete: bool = False
 
     def adapted_to(self, asked: LossRequest) -> CovarianceTable:
-        """For Gaussian noise, complete rows and three columns or more, sums of all products in one
-        vector: they have less noise than blocks. Public facts decide."""
+        """One vector of all products for Gaussian noise, complete rows and three columns or more,
+        where it has less noise than blocks. Public facts decide."""
         if not self.complete or asked.noise != "gaussian" or len(self.operands) < 3:
             return self
         said = self.operands, self.bounds, self.ddof, self.correlation
@@ -49,7 +49,7 @@ class Covariance(CovarianceTable):
 
     @property
     def blocks(self) -> tuple[tuple[int, ...], ...]:
-        """Columns that are looked at together: each two of them somewhere."""
+        """The blocks of columns: each pair of columns is in at least one."""
         return cover(len(self.operands))
 
     @property
@@ -58,7 +58,7 @@ class Covariance(CovarianceTable):
 
     @property
     def gaps(self) -> bool:
-        """Whether a row counts where another value of its block is missing."""
+        """Whether a row counts for a pair if another value of the block is missing."""
         width = len(self.blocks[0])
         is_partial = width > 2 or (width == 2 and not self.pair and not self.correlation)
         return is_partial and not self.complete
@@ -79,10 +79,6 @@ class Covariance(CovarianceTable):
     def l1(self) -> int:
         return WHOLE * len(self.blocks)
 
-    @property
-    def linf(self) -> int:
-        return WHOLE
-
     # from rows to integers
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
@@ -96,7 +92,7 @@ class Covariance(CovarianceTable):
             for (steps, there), grid in zip(values, grids, strict=True)
         ]
         cells = len(self.cells)
-        codes = self.cells.codes(chunk)  # what isn't kept has no share anywhere
+        codes = self.cells.codes(chunk)  # rows that aren't kept have no mass anywhere
         found = np.zeros((cells, self.states_of_all), dtype=np.int64)
         for first in range(0, chunk.rows, ROWS):
             these = slice(first, first + ROWS)
@@ -112,11 +108,11 @@ class Covariance(CovarianceTable):
         for column in block[1:]:
             parts = [piece for part in parts for piece in _split(part, shares[column])]
         if self.gaps:
-            parts[-1] = np.zeros_like(parts[-1])  # all in gaps: such a row adds nothing
+            parts[-1] = np.zeros_like(parts[-1])  # a row with all values missing adds nothing
         return parts
 
     def _shares(self, steps: npt.NDArray[np.float64], there: Mask, whole: int) -> list[Integers]:
-        """How much of 2^30 lies at each node, and in the gap."""
+        """The share of 2^30 at each node, and in the gap."""
         t = steps.astype(np.int64)
         t = (t * WHOLE + whole // 2) // whole if whole else t
         if self.nodes == 2:
@@ -131,7 +127,7 @@ class Covariance(CovarianceTable):
     # from noisy integers to numbers
 
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
-        """The masses at the nodes, averaged over the blocks that tell."""
+        """The masses at the nodes, averaged over the blocks that hold these columns."""
         who = (i,) if i == j else (min(i, j), max(i, j))
         blocks = sum({*who} <= {*block} for block in self.blocks)
         places = _places(self.blocks, who, self.nodes, self.states)
@@ -144,8 +140,8 @@ class Covariance(CovarianceTable):
 def _places(
     blocks: tuple[tuple[int, ...], ...], who: tuple[int, ...], nodes: int, states: int
 ) -> Places:
-    """Where the integers of one column or two stand, for each combination of nodes; each has as
-    many as the others. What lies in a gap is not among them."""
+    """For each combination of nodes of one column or two, the places of its integers, gaps left
+    out. All combinations have equally many."""
     found: dict[tuple[int, ...], list[int]] = {
         at: [] for at in itertools.product(range(nodes), repeat=len(who))
     }
@@ -162,8 +158,8 @@ def _places(
 
 @lru_cache(maxsize=8)
 def _design(nodes: int, columns: int) -> Design:
-    """How much of 1, u, v, u², uv, v² lies at each combination of nodes: u is the mean of the nodes
-    where u lies, and of three nodes the share of the last is u², by Bernstein's identity."""
+    """The values of 1, u, v, u², uv, v² at each combination of nodes. u is the mean of its nodes;
+    of three nodes, the share of the last is u², by Bernstein's identity."""
     last = nodes - 1
     places = [(Fraction(a, last), Fraction(a == last and nodes == 3)) for a in range(nodes)]
     if columns == 1:
@@ -179,8 +175,8 @@ def _rounded(value: Integers) -> Integers:
 
 
 def _split(part: Integers, shares: Sequence[Integers]) -> Sequence[Integers]:
-    """A part shared out: differences of rounded running sums are whole, never negative, and add up
-    to the part where the shares add up to 2^30."""
+    """A part divided by shares. Differences of rounded running sums are whole and never negative,
+    and add up to the part where the shares add up to 2^30."""
     if not part.any():
         return [part] * len(shares)
     pieces, before, cumulated = [], np.zeros_like(part), np.zeros_like(part)
@@ -194,11 +190,11 @@ def _split(part: Integers, shares: Sequence[Integers]) -> Sequence[Integers]:
 
 @lru_cache(maxsize=128)
 def cover(columns: int) -> tuple[tuple[int, ...], ...]:
-    """Blocks in which each two columns meet.
+    """Blocks of columns such that each pair is in at least one.
 
-    A pair's covariance is a sum over the states of all others in its block, of which there are
-    four: it doubles the noise for each. So few large blocks, or many small ones, whichever
-    number of blocks times 2^(their size) is least.
+    A pair's covariance sums over the four states of each other column in its block, and each such
+    sum doubles the noise. So blocks are few and large or many and small, whichever makes the number
+    of blocks times 2^(their size) least.
     """
     everything = range(columns)
     if columns <= 2:
@@ -211,7 +207,7 @@ def cover(columns: int) -> tuple[tuple[int, ...], ...]:
 
 
 def _triples(columns: int) -> tuple[tuple[int, ...], ...]:
-    """Triples in which each two of some columns meet, chosen greedily."""
+    """Triples such that each pair of columns is in at least one, chosen greedily."""
     left = set(itertools.combinations(range(columns), 2))
     every = {
         triple: set(itertools.combinations(triple, 2))

@@ -1,4 +1,4 @@
-"""Tables of covariances and correlations: what noisy sums say of each two columns."""
+"""Tables of covariances and correlations, estimated pair by pair from noisy sums."""
 
 from __future__ import annotations
 
@@ -18,23 +18,16 @@ from ...rows.facts.bounds import Bounds
 from ...rows.facts.kinds import Schema
 from ..base import Statistic
 from ..layout import Interval
-from .fieller import (
-    NoisySums,
-    Side,
-    V,
-    correlation_range,
-    covariance_range,
-    side_of,
-    variance_range,
-)
+from . import fieller
+from .fieller import NoisySums, Side, V
 
-#: What one row shares out, or the most that it adds to a sum: a power of two, so that products are
-#: rounded by a shift.
+#: What one row distributes over its integers, or the most that it adds to a sum. A power of two, so
+#: that a shift rounds products.
 BITS = 30
 WHOLE: int = 2**BITS
-#: Rows whose parts fit a processor's cache.
+#: Rows at a time, so that intermediate arrays fit the cache.
 ROWS = 2**13
-#: Answers, as shares of the product of two widths, are rounded to this.
+#: Answers, as shares of the product of both widths, are rounded to multiples of this.
 STEP = Fraction(1, 2**36)
 QUARTER = Fraction(1, 4)
 
@@ -43,8 +36,8 @@ QUARTER = Fraction(1, 4)
 class CovarianceTable(Statistic, registered=False):
     """For each cell and pair of columns, the covariance or correlation of values clipped to bounds.
 
-    How rows become integers the statistics below say; what they have in common is that these add up
-    to `Sums` for each pair of columns (proof: docs/proofs/covariances.md).
+    Subclasses decide how rows become integers. In all of them these add up to `NoisySums` for each
+    pair of columns (proof: docs/proofs/covariances.md).
     """
 
     operands: tuple[Expression, ...] = ()
@@ -62,12 +55,12 @@ class CovarianceTable(Statistic, registered=False):
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
-        """A row shares out 2^30, or adds as much to a sum."""
+        """A row distributes 2^30, or adds as much to a sum."""
         return (1 / WHOLE,)
 
     def possible(self, entry: int) -> Interval | None:
-        """A variance is never below 0, a covariance within a quarter of the product of widths; of
-        values that are all one point, neither says anything."""
+        """A variance is never negative, and a covariance is at most a quarter of the product of the
+        widths. None where that is 0."""
         if self.correlation:
             return -1, 1
         i, j = self._entries()[entry % len(self._entries())]
@@ -79,37 +72,34 @@ class CovarianceTable(Statistic, registered=False):
     @property
     @abstractmethod
     def states_of_all(self) -> int:
-        """How many integers a cell has."""
+        """The number of integers of a cell."""
 
     @abstractmethod
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
-        """What a cell's integers say of two columns, where both have a value; or of one."""
+        """The noisy sums of two columns over the rows that have both values; or those of one."""
 
     @property
     def same_rows(self) -> bool:
-        """Whether the sums of single columns are about the rows of each pair, and know as much."""
+        """Whether single columns are summed over the same rows as each pair."""
         return False
+
+    linf = WHOLE
 
     @property
     def size(self) -> int:
         return len(self.cells) * self.states_of_all
 
-    def expressions(self) -> tuple[Expression, ...]:
-        return (*self.cells.by, *self.operands)
-
     def _by_cell(self, noisy: Sequence[int]) -> list[Sequence[int]]:
-        return [
-            noisy[start : start + self.states_of_all]
-            for start in range(0, len(noisy), self.states_of_all)
-        ]
+        size = self.states_of_all
+        return [noisy[start : start + size] for start in range(0, len(noisy), size)]
 
     def _entries(self) -> list[tuple[int, int]]:
         columns = range(len(self.operands))
         return [(0, 1)] if self.pair else [(i, j) for i in columns for j in columns]
 
     def means(self, noisy: Sequence[int]) -> list[float]:
-        """Of a single cell, the mean of each column, as a share of its width: from the same
-        integers, at no cost. Where there is not even one row, ½."""
+        """The mean of each column of a single cell, as a share of its width, from the same integers
+        and at no further cost; ½ where there is less than one row."""
         found = [self.sums(noisy, i, i) for i in range(len(self.operands))]
         means = (each.mean() if each.rows >= 1 else Fraction(1, 2) for each in found)
         return [float(round(min(max(m, Fraction(0)), Fraction(1)) / STEP) * STEP) for m in means]
@@ -118,20 +108,15 @@ class CovarianceTable(Statistic, registered=False):
         return [value for cell in self._by_cell(noisy) for value in self._estimate(cell)]
 
     def _estimate(self, noisy: Sequence[int]) -> list[float]:
-        found = {
-            (i, j): self._share(self.sums(noisy, i, j), i == j)
-            for i, j in self._entries()
-            if i <= j
-        }
-        shares = [found[min(i, j), max(i, j)] for i, j in self._entries()]
+        entries = self._entries()
+        found = {(i, j): self._share(self.sums(noisy, i, j), i == j) for i, j in entries if i <= j}
+        shares = [found[min(i, j), max(i, j)] for i, j in entries]
         if not self.pair:
             shares = semidefinite(shares, self.correlation)
-        return [
-            self._shown(share, i, j) for share, (i, j) in zip(shares, self._entries(), strict=True)
-        ]
+        return [self._shown(share, *at) for share, at in zip(shares, entries, strict=True)]
 
     def _share(self, sums: NoisySums, is_one: bool) -> Fraction:
-        """The covariance as a share of both widths, or the correlation."""
+        """The covariance as a share of the product of both widths, or the correlation."""
         if self.correlation and is_one:
             return Fraction(1)
         if sums.rows < 1:  # not even one row: the middle of what is possible
@@ -147,7 +132,7 @@ class CovarianceTable(Statistic, registered=False):
         return Fraction(max(-1.0, min(1.0, float(both) / math.sqrt(float(spread[0] * spread[1])))))
 
     def _freed(self, share: Fraction, rows: Fraction) -> Fraction:
-        """With n/(n - ddof) for n values."""
+        """A share over n turned into one over n - ddof, for n values."""
         count = max(rows, Fraction(self.ddof + 1))
         return share * count / (count - self.ddof)
 
@@ -161,24 +146,21 @@ class CovarianceTable(Statistic, registered=False):
     # intervals
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """What each can be if no noise is larger, and what is released."""
-        return [
-            ends
-            for cell in self._by_cell(noisy)
-            for ends in self._ranges(cell, Within(half_width), 1.0)
-        ]
+        """The range of each number if no noise is larger, widened to hold the estimate."""
+        law = Within(half_width)
+        return [ends for cell in self._by_cell(noisy) for ends in self._ranges(cell, law, 1.0)]
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
-        """The tables of all cells share the risk, and so do the numbers of a table."""
+        """The tables of all cells share the risk, and so do the numbers within a table."""
         risk = (1 - confidence) / len(self.cells)
         return [ends for cell in self._by_cell(noisy) for ends in self._ranges(cell, law, risk)]
 
     def _ranges(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
-        """An interval for each entry, which holds what is released as well."""
+        """An interval for each entry, widened to hold its estimate."""
         asked = [(i, j) for i, j in self._entries() if i < j or (i == j and not self.correlation)]
         each = risk / max(1, len(asked))
         columns = range(len(self.operands)) if self.same_rows else ()
-        sides = [side_of(self.sums(noisy, i, i), law, each) for i in columns]
+        sides = [fieller.side_of(self.sums(noisy, i, i), law, each) for i in columns]
         found = {
             (i, j): self._range(
                 self.sums(noisy, i, j), law, each, i == j, [sides[k] for k in (i, j) if sides]
@@ -196,14 +178,14 @@ class CovarianceTable(Statistic, registered=False):
         self, sums: NoisySums, law: Any, risk: float, is_one: bool, sides: Sequence[Side]
     ) -> tuple[float, float]:
         if is_one:
-            return variance_range(sums, law, risk, self.ddof)
+            return fieller.variance_range(sums, law, risk, self.ddof)
         if self.correlation:
-            return correlation_range(sums, law, risk, sides)
-        return covariance_range(sums, law, risk, self.ddof, sides)
+            return fieller.correlation_range(sums, law, risk, sides)
+        return fieller.covariance_range(sums, law, risk, self.ddof, sides)
 
 
 def semidefinite(entries: Sequence[Fraction], correlation: bool) -> list[Fraction]:
-    """The nearest table with no negative eigenvalue; of correlations, with 1 on the diagonal."""
+    """The nearest table without negative eigenvalues; for correlations with 1 on the diagonal."""
     columns = math.isqrt(len(entries))
     table = np.array([float(x) for x in entries]).reshape(columns, columns)
     values, vectors = np.linalg.eigh(table)
@@ -211,7 +193,7 @@ def semidefinite(entries: Sequence[Fraction], correlation: bool) -> list[Fractio
         return list(entries)
     table = (vectors * np.maximum(values, 0.0)) @ vectors.T
     table = (table + table.T) / 2
-    if correlation:  # the trace was the number of columns, so no diagonal is 0 by clipping alone
+    if correlation:  # the trace was the number of columns, so clipping alone leaves no diagonal 0
         scale = np.sqrt(np.maximum(np.diag(table), 2.0**-60))
         table = table / scale[:, None] / scale[None, :]
         np.fill_diagonal(table, 1.0)

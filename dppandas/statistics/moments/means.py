@@ -1,4 +1,4 @@
-"""Sums and means of bounded numbers."""
+"""Means of bounded numbers, with and without weights."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
-from ..base import Partial, masked, sum_by
+from ..base import Partial, sum_by
 from ..layout import Interval
 from .sums import TRUTHS, Clipped, _are_truths, _sum_and_count, on_grid
 
 
 @dataclass(frozen=True)
 class Mean(Clipped):
-    """For each cell and column, the mean of values clipped to bounds, by two sums.
+    """For each cell and column, the mean of values clipped to bounds, from two sums.
 
     With t = rint((clip(x)-L)/step) in 0, …, T, a row adds t to one sum and T-t to the other: ℓ1
     is exactly T a column, however the value changes, and the mean is L + (U-L)·S₊/(S₊+S₋). No
     part of the loss is spent on a count of its own (Kulesza, Suresh and Wang, "Mean estimation in
     the add-remove model of differential privacy", ICML 2024; proof: docs/proofs/means.md).
-    Of nothing but truth values the sums are the counts of True and False, T = 1.
+    If all values are truth values, T = 1 and the sums count True and False.
     """
 
     noise_in_columns: ClassVar[bool] = True
@@ -50,8 +50,7 @@ class Mean(Clipped):
         return 2 * len(self.cells) * len(self.operands)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        cells = len(self.cells)
-        codes = masked(self.cells.codes(chunk), keep, cells)
+        cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         out = np.empty((2, cells, len(self.operands)), dtype=np.int64)
         for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
             above, count = _sum_and_count(operand, grid, chunk, codes, keep, cells)
@@ -70,11 +69,10 @@ class Mean(Clipped):
         ]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """The extremes of S₊/(S₊+S₋) over the box, sums below 0 taken as 0."""
+        """The extremes of S₊/(S₊+S₋) over the box of sums."""
         intervals = []
         for above, below, bounds in self._sums(noisy):
-            a, b = (max(above + s * half_width, 0) for s in (-1, 1))
-            c, d = (max(below + s * half_width, 0) for s in (-1, 1))
+            (a, c), (b, d) = box((above, below), half_width)
             low = _mean(a, d, bounds) if a + d else bounds.lower
             high = _mean(b, c, bounds) if b + c else bounds.upper
             intervals.append((low, high))
@@ -84,13 +82,13 @@ class Mean(Clipped):
         return max(self.ratios_by_column(half_width))
 
     def ratios_by_column(self, half_width: int) -> list[float]:
-        """For n values: noise w in a sum of n·T moves the mean by width·w/(nT)."""
+        """Noise w in a sum of n·T, for n values, moves the mean by width·w/(nT)."""
         widths = zip(self.bounds, self.grids, strict=True)
         return [(b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths]
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
-        """Of the sum of what values have above the lower bound."""
+        """The noise is that of a sum of values above their lower bound."""
         return tuple(grid.step for grid in self.grids)
 
     def possible(self, entry: int) -> Interval | None:
@@ -100,7 +98,7 @@ class Mean(Clipped):
 
 @dataclass(frozen=True)
 class WeightedMean(Mean):
-    """For each cell and column, the mean of values clipped to bounds, each counted by its weight.
+    """For each cell and column, the weighted mean of values clipped to bounds.
 
     A row of weight u steps, 0 ≤ u ≤ W, adds a = rint(u·t/T) to one sum and u - a to the other: ℓ1
     is at most W a column, and the mean is L + (U-L)·S₊/(S₊+S₋) (proof: docs/proofs/weights.md).
@@ -123,8 +121,7 @@ class WeightedMean(Mean):
         return (*super().expressions(), self.weight)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        cells = len(self.cells)
-        codes = masked(self.cells.codes(chunk), keep, cells)
+        cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         out = np.zeros((2, cells, len(self.operands)), dtype=np.int64)
         weights, weighed = on_grid(self.weight, self.weight_grid, chunk, keep)
         for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
@@ -138,12 +135,12 @@ class WeightedMean(Mean):
         return out.reshape(-1)
 
     def ratios_by_column(self, half_width: int) -> list[float]:
-        """For weights of V in all, in the place of n: noise w moves the mean by width·w/V."""
+        """Noise w moves the mean by width·w/V, where V is the sum of weights in place of n."""
         return [(b.upper - b.lower) * half_width * self.weight_grid.step for b in self.bounds]
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
-        """Of the sum of what values have above the lower bound, times their weights."""
+        """The noise is that of a weighted sum of values above their lower bound."""
         return tuple((b.upper - b.lower) * self.weight_grid.step for b in self.bounds)
 
     def expected(self, half_width: int) -> str:
@@ -151,9 +148,15 @@ class WeightedMean(Mean):
 
 
 def _around(answers: Sequence[float], intervals: Sequence[Interval]) -> list[Interval]:
-    """Intervals that hold their answers: of sums far below 0 an answer is cut off elsewhere."""
+    """Intervals widened to hold their answers, which are clipped where sums are far below 0."""
     pairs = zip(answers, intervals, strict=True)
     return [(min(low, answer), max(high, answer)) for answer, (low, high) in pairs]
+
+
+def box(sums: Sequence[int], half_width: int) -> tuple[list[int], list[int]]:
+    """The least and the most that sums, none negative, can be within ±half_width."""
+    low, high = ([max(value + w, 0) for value in sums] for w in (-half_width, half_width))
+    return low, high
 
 
 def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[np.int64]:
@@ -161,7 +164,7 @@ def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[
 
 
 def _mean(above: int, below: int, bounds: Bounds) -> float:
-    """L + (U-L)·above/(above+below) on a grid; the middle where nothing is known."""
+    """L + (U-L)·above/(above+below) on a grid; the middle where both sums are 0."""
     share = Fraction(above, above + below) if above + below else Fraction(1, 2)
     width = Fraction(bounds.upper) - Fraction(bounds.lower)
     return bounds.grid.number(Fraction(bounds.lower) + width * share)

@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import QueryError, quoted
+from ...errors import QueryError, is_one_of, quoted
 from ...rows.expressions import Chunk
 from ...rows.facts.bounds import Bounds, Grid, sum_step
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
-from ..base import Partial, masked, sum_by
+from ..base import Partial, sum_by
 from .sums import Sum, on_grid
 
 Integers = npt.NDArray[np.int64]
@@ -37,8 +36,6 @@ class NormedSum(Sum):
     norm: int = 0
     order: int = 1  # ℓ1, or ℓ2
 
-    selectable: ClassVar[bool] = True
-
     @property
     def l1(self) -> int:
         most = len(self.operands) * self.norm**2
@@ -53,16 +50,15 @@ class NormedSum(Sum):
         return known if self.order == 1 else min(known, (rows * self.norm) ** 2)
 
     def is_count(self, schema: Schema) -> bool:
-        """Rows are scaled down."""
+        """False: scaled rows don't count by ones."""
         return False
 
     def comparable(self) -> NormedSum:
-        """All are on one grid."""
+        """The same: all columns are on one grid already."""
         return self
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        cells = len(self.cells)
-        codes = masked(self.cells.codes(chunk), keep, cells)
+        cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         pairs = zip(self.operands, self.grids, strict=True)
         steps = [on_grid(operand, grid, chunk, keep)[0].astype(np.int32) for operand, grid in pairs]
         norms = self._norms(steps)
@@ -76,22 +72,22 @@ class NormedSum(Sum):
         return out.reshape(-1)
 
     def _norms(self, steps: Sequence[npt.NDArray[np.int32]]) -> Integers:
-        """The norm of each row: of ℓ2 a whole number that is no smaller, and above C only if the
-        norm itself is."""
+        """The norm of each row; for ℓ2 rounded up to a whole number, or 0 if it is at most C."""
         sizes = np.zeros(len(steps[0]), dtype=np.int64)
         for t in steps:
             sizes += np.abs(t) if self.order == 1 else t.astype(np.int64) ** 2
         if self.order == 1:
             return sizes
-        # a float's square root may be short by a part of a step: two more are never short
+        # The float square root may be too small by less than a step: adding two is always enough.
         above = np.sqrt(sizes.astype(np.float64)).astype(np.int64) + 2
         return np.where(sizes > self.norm**2, above, 0)
 
 
 def grids_of_norm(bounds: Sequence[Bounds], norm: object) -> tuple[tuple[Grid, ...], int, int]:
-    """One grid for all columns, the norm in its steps, and its order: c, ("l1", c) or ("l2", c)."""
+    """One grid for all columns, the norm in its steps, and its order: of a norm given as c,
+    ("l1", c) or ("l2", c)."""
     order, size = _parsed(norm)
-    # so coarse that a row's integers add up to about 2^30: their products stay in int64
+    # So coarse that a row's integers add up to about 2^30, and their products fit an int64.
     wider = 2.0 ** math.ceil(math.log2(max(len(bounds), 1)))
     step = max((sum_step(each) for each in bounds if each.lower or each.upper), default=1.0) * wider
     grids = tuple(Grid.centred(each, step) for each in bounds)
@@ -99,22 +95,21 @@ def grids_of_norm(bounds: Sequence[Bounds], norm: object) -> tuple[tuple[Grid, .
     most = sum(grid.reach for grid in grids)
     if steps < min(FEWEST_STEPS, most):
         raise QueryError(
-            f"norm={quoted(norm)} is far smaller than what the bounds allow, a millionth: give "
-            "narrower bounds."
+            f"norm={quoted(norm)} is less than a millionth of what the bounds allow, too small to "
+            "scale rows precisely. Give narrower bounds."
         )
     return grids, min(steps, most), order
 
 
 def _parsed(norm: object) -> tuple[int, float]:
-    orders = {"l1": 1, "l2": 2}
     name, size = "l1", norm
     if isinstance(norm, tuple | list) and len(norm) == 2:
         name, size = norm
     is_number = isinstance(size, int | float | np.integer | np.floating)
-    good = is_number and not isinstance(size, bool) and name in ("l1", "l2")
+    good = is_number and not isinstance(size, bool) and is_one_of(name, ("l1", "l2"))
     if not good or not 0 < float(size) < math.inf:  # type: ignore[arg-type]
         raise QueryError(
-            f"norm={quoted(norm)} must be a number above 0, the most that the sizes of a row's "
-            'values add up to, or ("l2", number) for the root of their squares.'
+            f"norm={quoted(norm)} must be a number above 0, the most that the absolute values of a "
+            'row add up to; or ("l2", number) for the root of the sum of their squares.'
         )
-    return orders[name], float(size)  # type: ignore[arg-type]
+    return (1 if name == "l1" else 2), float(size)  # type: ignore[arg-type]

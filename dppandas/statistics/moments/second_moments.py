@@ -23,7 +23,7 @@ Values = tuple[npt.NDArray[np.float64], Mask]
 
 @dataclass(frozen=True)
 class SecondMoments(CovarianceTable):
-    """Of the rows that have all values, the sums of 1, of each x and of each product of two.
+    """The sums of 1, of each x and of each product of two, over the rows that have all values.
 
     x in [-1, 1] is a value's place between its bounds, in steps of 2^-30; products are rounded to
     such steps. So a row adds at most 2^30 to each of 1 + d + d(d+1)/2 sums: squared ℓ2 is 2^60
@@ -35,28 +35,19 @@ class SecondMoments(CovarianceTable):
         columns = len(self.operands)
         return (columns + 1) * (columns + 2) // 2
 
-    @property
-    def same_rows(self) -> bool:
-        return True
+    same_rows = True
+    monotone = False
 
     @property
     def l1(self) -> int:
         return WHOLE * self.states_of_all
-
-    @property
-    def linf(self) -> int:
-        return WHOLE
-
-    @property
-    def monotone(self) -> bool:
-        return False
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         grids = [bounds.grid for bounds in self.bounds]
         pairs = zip(self.operands, grids, strict=True)
         values = complete([on_grid(operand, grid, chunk, keep) for operand, grid in pairs])
         cells = len(self.cells)
-        codes = self.cells.codes(chunk)  # what isn't kept adds nothing anywhere
+        codes = self.cells.codes(chunk)  # rows that aren't kept add nothing
         found = np.zeros((cells, self.states_of_all), dtype=np.int64)
         for first in range(0, chunk.rows, ROWS):
             these = slice(first, first + ROWS)
@@ -73,7 +64,7 @@ class SecondMoments(CovarianceTable):
         return found.reshape(-1)
 
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
-        """Of 1, x, y, x², xy and y²; for one column of 1, x and x²."""
+        """The sums of 1, x, y, x², xy and y²; for one column of 1, x and x²."""
         one, two = min(i, j) + 1, max(i, j) + 1
         wanted = [(0, 0), (0, one), (one, one)]
         if i != j:
@@ -84,13 +75,13 @@ class SecondMoments(CovarianceTable):
 
 
 def complete(columns: Sequence[Values]) -> list[Values]:
-    """The values of rows in which none is missing."""
+    """The values of the rows in which none is missing."""
     there = np.logical_and.reduce([each for _, each in columns])
     return [(np.where(there, steps, 0.0), there) for steps, _ in columns]
 
 
 def _centred(steps: npt.NDArray[np.float64], there: Mask, most: int) -> Integers:
-    """Grid integers from 0 to ``most`` as x from -2^30 to 2^30; of a single point in the middle."""
+    """Grid integers from 0 to ``most`` as x from -2^30 to 2^30; 0 if there is a single point."""
     t = steps.astype(np.int64)
     x = 2 * ((t * WHOLE + most // 2) // most) - WHOLE if most else t
     x[~there] = 0
@@ -99,25 +90,17 @@ def _centred(steps: npt.NDArray[np.float64], there: Mask, most: int) -> Integers
 
 @lru_cache(maxsize=128)
 def _pairs(columns: int) -> tuple[tuple[int, int], ...]:
-    """The factors of each sum: 0 stands for 1, and a column for itself."""
+    """The factors of each sum: 0 stands for the constant 1, and i for column i."""
     return tuple((i, j) for i in range(columns + 1) for j in range(i, columns + 1))
 
 
 @lru_cache(maxsize=2)
 def _design(is_one: bool) -> Design:
-    """1, u, v, u², uv, v² of u = (1+x)/2 and v = (1+y)/2, in each of 1, x, y, x², xy, y²."""
-    half, quarter, none = Fraction(1, 2), Fraction(1, 4), Fraction(0)
-    if is_one:
-        return (
-            (Fraction(1), half, none, quarter, none, none),
-            (none, half, none, half, none, none),
-            (none, none, none, quarter, none, none),
-        )
-    return (
-        (Fraction(1), half, half, quarter, quarter, quarter),
-        (none, half, none, half, quarter, none),
-        (none, none, half, none, quarter, half),
-        (none, none, none, quarter, none, none),
-        (none, none, none, none, quarter, none),
-        (none, none, none, none, none, quarter),
-    )
+    """The coefficients of 1, u, v, u², uv, v² in 1, x, y, x², xy, y²: u = (1+x)/2, v = (1+y)/2."""
+    quarters = (
+        [(4, 2, 0, 1, 0, 0), (0, 2, 0, 2, 0, 0), (0, 0, 0, 1, 0, 0)]
+        if is_one
+        else [(4, 2, 2, 1, 1, 1), (0, 2, 0, 2, 1, 0), (0, 0, 2, 0, 1, 2),
+              (0, 0, 0, 1, 0, 0), (0, 0, 0, 0, 1, 0), (0, 0, 0, 0, 0, 1)]
+    )  # fmt: skip
+    return tuple(tuple(Fraction(x, 4) for x in row) for row in quarters)

@@ -16,12 +16,12 @@ from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask, as_numbers
-from ..base import Partial, Statistic, count_by, masked, sum_by
+from ..base import Partial, Statistic, count_by, sum_by
 from ..layout import Codes, Interval
 
 T = TypeVar("T")
 
-#: Of values that are True or False, which no finer step tells apart.
+#: The grid of truth values, which need no finer steps.
 TRUTHS = Grid(0.0, 1.0, 0, 1)
 
 
@@ -58,16 +58,10 @@ class Sum(Statistic):
     def monotone(self) -> bool:
         return all(grid.low >= 0 for grid in self.grids)
 
-    def expressions(self) -> tuple[Expression, ...]:
-        return (*self.cells.by, *self.operands)
-
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        cells = len(self.cells)
-        codes = masked(self.cells.codes(chunk), keep, cells)
-        out = np.empty((cells, len(self.operands)), dtype=np.int64)
-        for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
-            out[:, column] = _sum_and_count(operand, grid, chunk, codes, keep, cells)[0]
-        return out.reshape(-1)
+        codes, pairs = self.cells.codes(chunk, keep), zip(self.operands, self.grids, strict=True)
+        sums = [_sum_and_count(*pair, chunk, codes, keep, len(self.cells))[0] for pair in pairs]
+        return np.stack(sums, axis=1).reshape(-1)
 
     def comparable(self) -> Sum:
         """All sums on the coarsest of their grids."""
@@ -97,12 +91,12 @@ class Sum(Statistic):
         return tuple(grid.step for grid in self.grids)
 
     def possible(self, entry: int) -> Interval | None:
-        """On one side of 0 where all values are."""
+        """On one side of 0 if all values are."""
         grid = self._grid(entry)
         return (0, math.inf) if grid.low >= 0 else (-math.inf, 0) if grid.high <= 0 else None
 
     def is_count(self, schema: Schema) -> bool:
-        """Of what is True or False, unless clipped to less."""
+        """A sum of truth values is a count, unless they are clipped to less than 1."""
         ones = all(grid.reach * grid.step == 1 for grid in self.grids)
         return ones and _are_truths(self.operands, schema)
 
@@ -116,8 +110,8 @@ def _are_truths(operands: Sequence[Expression], schema: Schema) -> bool:
 
 @dataclass(frozen=True)
 class Clipped(Statistic, registered=False):
-    """For each cell and column, parts that a row's clipped value is split into: never negative,
-    and T together, whatever the value is. So ℓ1 is T a column."""
+    """For each cell and column, parts that a clipped value is split into. None is negative, and
+    together they are T, whatever the value is: ℓ1 is T a column."""
 
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
@@ -137,9 +131,6 @@ class Clipped(Statistic, registered=False):
     def linf(self) -> int:
         return max(grid.high for grid in self.grids)
 
-    def expressions(self) -> tuple[Expression, ...]:
-        return (*self.cells.by, *self.operands)
-
 
 def _sum_and_count(
     operand: Expression,
@@ -149,7 +140,7 @@ def _sum_and_count(
     keep: Mask | None,
     cells: int,
 ) -> tuple[Partial, Partial]:
-    """For each cell the sum of grid integers and the number of values that have one."""
+    """For each cell the sum of grid integers and the number of values that are not missing."""
     values = as_numbers(operand.vector(chunk))
     integers: npt.NDArray[np.float64] = np.empty_like(values)
     grid.integers(values, out=integers)
@@ -166,7 +157,8 @@ def _sum_and_count(
 def on_grid(
     operand: Expression, grid: Grid, chunk: Chunk, keep: Mask | None
 ) -> tuple[npt.NDArray[np.float64], Mask]:
-    """Grid integers of a chunk's values, 0 where there is none, and where there is one."""
+    """The grid integers of a chunk's values, 0 where one is missing or its row not kept; and where
+    one is there."""
     values = as_numbers(operand.vector(chunk))
     integers: npt.NDArray[np.float64] = np.empty_like(values)
     grid.integers(values, out=integers)

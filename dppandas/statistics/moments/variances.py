@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +15,9 @@ from ...rows.expressions import Chunk
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
-from ..base import Partial, masked, sum_by
+from ..base import Partial, sum_by
 from ..layout import LISTED, Interval, spread
-from .means import _around, _half_up, _mean
+from .means import _around, _half_up, _mean, box
 from .sums import Clipped, T, on_grid
 
 
@@ -46,15 +47,14 @@ class Variance(Clipped):
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
-        """A row is shared out in T parts, which differ a little by column."""
+        """A row is split into T parts, and T differs slightly by column."""
         return (max(1 / (grid.high or 1) for grid in self.grids),)
 
     def possible(self, entry: int) -> Interval | None:
         return 0, math.inf
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        cells = len(self.cells)
-        codes = masked(self.cells.codes(chunk), keep, cells)
+        cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         out = np.zeros((3, cells, len(self.operands)), dtype=np.int64)
         for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
             steps, there = on_grid(operand, grid, chunk, keep if codes is None else None)
@@ -69,49 +69,38 @@ class Variance(Clipped):
         return out.reshape(-1)
 
     def _sums(self, noisy: Sequence[int]) -> list[tuple[tuple[int, int, int], Bounds, Grid]]:
-        third, columns = len(noisy) // 3, len(self.operands)
-        return [
-            (
-                (noisy[i], noisy[third + i], noisy[2 * third + i]),
-                self.bounds[i % columns],
-                self.grids[i % columns],
-            )
-            for i in range(third)
-        ]
+        third, pairs = len(noisy) // 3, itertools.cycle(zip(self.bounds, self.grids, strict=True))
+        three = zip(noisy[:third], noisy[third : 2 * third], noisy[2 * third :], strict=True)
+        return [(sums, bounds, grid) for sums, (bounds, grid) in zip(three, pairs, strict=False)]
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         answers = []
         for sums, bounds, grid in self._sums(noisy):
-            b0, b1, b2 = (max(value, 0) for value in sums)
-            total = b0 + b1 + b2
-            # Nothing is known where there is nothing: the middle of what is possible.
-            share = _spread(b0, b1, b2) if total else Fraction(1, 8)
+            b, _ = box(sums, 0)
+            total = sum(b)
+            # Where all sums are 0 nothing is known: take the middle of what is possible.
+            share = _spread(*b) if total else Fraction(1, 8)
             answers.append(self._shown(share, Fraction(total, grid.high or 1), bounds, grid))
         return answers
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         intervals = []
         for sums, bounds, grid in self._sums(noisy):
-            low = [max(value - half_width, 0) for value in sums]
-            high = [max(value + half_width, 0) for value in sums]
-            least, most = _spreads(low, high)
-            fewest, all_ = (Fraction(sum(ends), grid.high or 1) for ends in (low, high))
-            intervals.append(
-                (
-                    self._shown(least, all_, bounds, grid),
-                    self._shown(most, fewest, bounds, grid),
-                )
-            )
+            ends = box(sums, half_width)
+            counts = reversed([Fraction(sum(end), grid.high or 1) for end in ends])
+            pairs = zip(_spreads(*ends), counts, strict=True)
+            low, high = (self._shown(share, count, bounds, grid) for share, count in pairs)
+            intervals.append((low, high))
         return _around(Variance.estimate(self, noisy), intervals)
 
     def _shown(self, share: Fraction, values: Fraction, bounds: Bounds, grid: Grid) -> float:
-        """A share of (U-L)² as a variance or deviation of so many values, on the grid."""
+        """A share of (U-L)² as the variance or deviation of so many values, on the grid."""
         width = Fraction(bounds.upper) - Fraction(bounds.lower)
         variance = max(share, Fraction(0)) * width**2
-        if self.ddof:  # of fewer than ddof + 1 values pandas gives NaN; here how many is private
+        if self.ddof:  # pandas gives NaN below ddof + 1 values; here their number is private
             count = max(values, Fraction(self.ddof + 1))
             variance *= count / (count - self.ddof)
-        step = Fraction(grid.step) / 2**10  # finer than values, for a small part of their square
+        step = Fraction(grid.step) / 2**10  # finer than the grid: squares of deviations are small
         if self.root:
             return float(step * math.isqrt(math.floor(variance / step**2)))
         step *= _power_of_two(width)
@@ -122,7 +111,7 @@ class Variance(Clipped):
         return None if known is None else max(known)
 
     def ratios_by_column(self, half_width: int) -> list[float] | None:
-        """For n values, at most; a deviation's depends on the deviation."""
+        """An upper bound for n values; None for a deviation, where it depends on the deviation."""
         if self.root:
             return None
         widths = zip(self.bounds, self.grids, strict=True)
@@ -133,14 +122,14 @@ class Variance(Clipped):
 class Moments(Variance):
     """For each cell and column, the number of values, their mean and their standard deviation.
 
-    All three are told by the sums of a variance, and cost no more than it alone (proof:
-    docs/proofs/variances.md). Cell by cell there is a row for each of the three.
+    All three follow from the sums of a variance, at no further cost (proof:
+    docs/proofs/variances.md). Each cell has three rows in the answer.
     """
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         counts, means = [], []
         for sums, bounds, grid in self._sums(noisy):
-            b0, b1, b2 = (max(value, 0) for value in sums)
+            (b0, b1, b2), _ = box(sums, 0)
             counts.append(float(max(round(Fraction(sum(sums), grid.high)), 0)))
             means.append(_mean(2 * b2 + b1, 2 * b0 + b1, bounds))
         return self._by_cell(counts, means, super().estimate(noisy))
@@ -149,11 +138,10 @@ class Moments(Variance):
         counts: list[Interval] = []
         means: list[Interval] = []
         for sums, bounds, grid in self._sums(noisy):
-            low = [max(value - half_width, 0) for value in sums]
-            high = [max(value + half_width, 0) for value in sums]
+            low, high = box(sums, half_width)
             ends = Fraction(sum(low), grid.high), Fraction(sum(high), grid.high)
             counts.append((float(math.ceil(ends[0])), float(math.floor(ends[1]))))
-            # u lies at 0, ½ and 1: what lies at ½ draws the mean towards it
+            # Mass lies at 0, ½ and 1. Mass at ½ draws the mean towards ½.
             least = [_mean(2 * low[2] + b, 2 * high[0] + b, bounds) for b in (low[1], high[1])]
             most = [_mean(2 * high[2] + b, 2 * low[0] + b, bounds) for b in (low[1], high[1])]
             known = sum(high) > 0
@@ -164,9 +152,7 @@ class Moments(Variance):
     def says(self, entry: int) -> str:
         return ("number", "value", "spread")[entry // len(self.operands) % 3]
 
-    def rows_at_most(
-        self, noisy: Sequence[int], law: Any, confidence: float
-    ) -> Sequence[float] | None:
+    def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
         intervals, columns = self.intervals_at(noisy, law, confidence), len(self.operands)
         return [high for i, (_, high) in enumerate(intervals) if i // columns % 3 == 0]
 
@@ -178,7 +164,7 @@ class Moments(Variance):
         return (bounds.lower, bounds.upper) if self.says(entry) == "value" else (0, math.inf)
 
     def in_words(self, errors: Sequence[float]) -> str:
-        """Of each of the three, in each column."""
+        """The errors of count, mean and deviation for each column."""
         names = self.asked_columns
         pairs = list(zip(errors, self.typed_errors(errors), strict=True))
         width, said = len(names), []
@@ -193,7 +179,7 @@ class Moments(Variance):
         return "; ".join(f"{name}: {each}" for name, each in pairs_of) + more
 
     def _by_cell(self, *three: Sequence[T]) -> list[T]:
-        """The rows of the answer, of which a cell has three."""
+        """The numbers of the answer in order: cell by cell, one row for each of the three."""
         columns = len(self.operands)
         starts = range(0, len(three[0]), columns)
         return [x for start in starts for each in three for x in each[start : start + columns]]
@@ -203,7 +189,7 @@ class Moments(Variance):
 
 
 def _power_of_two(width: Fraction) -> Fraction:
-    """The least power of two that is no smaller."""
+    """The least power of two above a width; 1 for no width."""
     return Fraction(2) ** math.frexp(float(width))[1] if width else Fraction(1)
 
 
@@ -214,11 +200,11 @@ def _spread(b0: int, b1: int, b2: int) -> Fraction:
 
 
 def _spreads(low: Sequence[int], high: Sequence[int]) -> tuple[Fraction, Fraction]:
-    """The least and the most of `_spread` over a box, and within what a variance can be.
+    """The least and the most of `_spread` over a box, clipped to what a variance can be.
 
     It falls in b1. In b0 alone it first rises and then falls, with its top at b1 + b2 + b1²/(2·b2),
-    and likewise in b2: so it is least at a corner, and most at a corner or at the top of an edge;
-    or all over the inside where b1 is 0 and b0 can be b2.
+    and likewise in b2. So it is least at a corner, and most at a corner or at the top of an edge;
+    or it is 1/4 inside, where b1 can be 0 and b0 can equal b2.
     """
     if not sum(high):
         return Fraction(0), Fraction(1, 4)
@@ -229,9 +215,7 @@ def _spreads(low: Sequence[int], high: Sequence[int]) -> tuple[Fraction, Fractio
     for side, other in ((0, 2), (2, 0)):
         for fixed in (low[other], high[other]):
             top = b1 + fixed + (Fraction(b1 * b1, 2 * fixed) if fixed else Fraction(0))
-            at = min(max(top, Fraction(low[side])), Fraction(high[side]))
-            edge = (at, Fraction(fixed))
-            tops.append(edge if side == 0 else (edge[1], edge[0]))
+            tops.append((min(max(top, Fraction(low[side])), Fraction(high[side])), Fraction(fixed)))
     if not b1 and max(low[0], low[2], 1) <= min(high[0], high[2]):
         return max(least, Fraction(0)), Fraction(1, 4)
     most = max(
