@@ -30,7 +30,7 @@ import pytest
 from refusals import chain, refusal
 
 import dppandas as dp
-from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, RowTable
+from dppandas.engines.pandas import BLOCK, Block, PandasEngine, PerUnitEngine
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon, Loss
@@ -69,7 +69,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     for kind, name in (
         (PandasEngine, "accumulate_rows"), (PandasEngine, "_rows"), (PerUnitEngine, "made"),
-        (RowTable, "__getitem__"),
+        (Block, "column"),
     ):  # fmt: skip
         watch(monkeypatch, kind, name, lambda *call, name=name: seen.append(name))
     return seen

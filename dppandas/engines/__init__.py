@@ -1,1 +1,1 @@
-"""Where rows come from, and how the partial results of their chunks are put together."""
+"""Where rows come from, and how they are read in chunks."""

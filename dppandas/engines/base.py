@@ -1,7 +1,7 @@
-"""Where rows come from, and how the partials of their chunks are put together.
+"""Where rows come from.
 
-An engine has one method that reads rows for an answer. Its result is the same whatever the size
-and order of the chunks, so that the privacy argument is made once.
+An engine has one method that reads rows for an answer. Its result doesn't depend on the size or
+order of the chunks, so one privacy argument covers them all.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from typing import Any, Protocol
 from ..rows.accumulators import Accumulator
 from ..rows.expressions import Chunk, Expression
 
-#: From the rows of one chunk to a partial answer, such as integers that are added over chunks.
+#: From the rows of one chunk to a partial answer, such as integers to be added over chunks.
 Kernel = Callable[[Chunk], Any]
 
-#: What makes one value from a unit's rows.
+#: Makes an accumulator without anything in it.
+Empty = Callable[[], Accumulator]
+
+#: How a unit's rows are aggregated to one value.
 AGGREGATES = (
     "sum", "mean", "median", "min", "max", "first", "count", "nunique", "any", "all", "size",
 )  # fmt: skip
+
+#: By new column: what is aggregated (None for rows), and how.
+Asked = Mapping[Any, tuple[Expression | None, str]]
 
 
 class Engine(Protocol):
@@ -33,15 +39,10 @@ class Engine(Protocol):
         label: str,
         whole_units: bool = False,
     ) -> Any:
-        """The kernel's partials over all rows, at most 2^22 in a chunk, put together. With
-        ``whole_units`` all rows of a unit come in one chunk, which tells whose they are."""
+        """The kernel's partial answers over all rows, accumulated; a chunk has at most 2^22 rows.
+        With ``whole_units``, all rows of a unit come in one chunk, which knows their units."""
         ...
 
-    def per_unit(
-        self,
-        where: Expression | None,
-        branches: int,
-        asked: Mapping[Any, tuple[Expression | None, str]],
-    ) -> Engine:
-        """A table of one row a unit, made from all its rows by aggregates."""
+    def per_unit(self, where: Expression | None, branches: int, asked: Asked) -> Engine:
+        """A table with one row per unit, aggregated from all its rows."""
         ...

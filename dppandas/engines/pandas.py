@@ -1,8 +1,8 @@
-"""pandas in memory: chunks in blocks that fit a processor's cache."""
+"""The engine for DataFrames in memory, which reads blocks that fit a processor's cache."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -20,22 +20,22 @@ from ..rows.values import hashing
 from ..rows.values.forms import Vector
 from . import parallel, truncation
 from . import per_unit as aggregates
-from .base import Kernel
+from .base import Asked, Empty, Kernel
 from .readers import Columns, ComputedColumns
 
-#: Rows of a block: enough for numpy, few enough for the cache (measured: 2^17 or 2^18).
+#: Rows per block: enough for numpy, few enough for the cache (2^17 and 2^18 measured best).
 BLOCK = 2**17
 
 
 @dataclass
 class Block:
-    """Some consecutive rows. Columns are read when a kernel asks for them, and not before."""
+    """Some consecutive rows. A column is read when a kernel asks for it, and not before."""
 
     table: RowTable
     where: slice
     rows: int
     branch: int = 0
-    #: What expressions said of these rows, that are asked more than once.
+    #: Values of expressions on these rows that are asked for more than once.
     memo: dict[Any, Any] = field(default_factory=dict)
 
     @property
@@ -44,7 +44,7 @@ class Block:
         return None if codes is None else codes[self.where]
 
     def column(self, name: Any) -> Vector:
-        return self.table[name].take(self.where)
+        return self.table.column(name).take(self.where)
 
     def hashed(self, names: Sequence[Any], salt: bytes) -> hashing.Hashes:
         columns = ((name, self.column(name)) for name in names)
@@ -52,10 +52,9 @@ class Block:
 
     @property
     def hashes(self) -> hashing.Hashes:
-        """A keyed hash of all that each row holds: the same for equal ones."""
+        """A keyed hash of each whole row, the same for equal rows."""
         if "hashes" not in self.memo:
-            columns = ((name, self.column(name)) for name in self.table.names)
-            self.memo["hashes"] = hashing.of_rows(columns, self.rows, self.table.key, equal=True)
+            self.memo["hashes"] = self.hashed(self.table.names, b"")
         found: hashing.Hashes = self.memo["hashes"]
         return found
 
@@ -64,7 +63,7 @@ class Block:
 
 
 class RowTable:
-    """Some rows of columns in memory, in an order of their own, read a slice at a time."""
+    """Some rows of columns in memory, in any order, read a slice at a time."""
 
     def __init__(
         self,
@@ -77,23 +76,17 @@ class RowTable:
         self.key = key
         self.picked = picked  # None: all rows, in their order
         self.codes = codes  # of the units of all rows
-        self._taken = lru_cache(maxsize=None)(self._take)
-
-    @property
-    def names(self) -> tuple[Any, ...]:
-        return tuple(self._columns)
+        self.names = tuple(columns)
+        #: Straight to the columns; picked elements are gathered once.
+        self.column: Callable[[Any], Vector] = columns.__getitem__
+        if picked is not None:
+            self.column = lru_cache(maxsize=None)(lambda name: columns[name].take(picked))
 
     def __len__(self) -> int:
         return self._columns.rows if self.picked is None else len(self.picked)
 
-    def __getitem__(self, name: Any) -> Vector:
-        return self._columns[name] if self.picked is None else self._taken(name)
-
-    def _take(self, name: Any) -> Vector:
-        return self._columns[name].take(self.picked)  # type: ignore[arg-type]
-
     def plain(self, names: Sequence[Any], rows: slice) -> pd.DataFrame:
-        """Rows as they were given, for a caller's own function."""
+        """Rows as they were given, for a function that the caller wrote."""
         return self._columns.plain(names, rows if self.picked is None else self.picked[rows])
 
     def block(self, first: int, last: int) -> Block:
@@ -101,7 +94,7 @@ class RowTable:
 
 
 class PandasEngine:
-    """A DataFrame, its rows bounded to the unit's max_rows before anything is asked of them."""
+    """A DataFrame, its rows truncated to the unit's max_rows before any other use."""
 
     def __init__(
         self,
@@ -133,7 +126,7 @@ class PandasEngine:
         return self._kept
 
     def _rows_by_unit(self) -> RowTable:
-        """The same, those of one unit side by side."""
+        """The rows that count, with those of a unit side by side."""
         if self._by_unit is None:
             kept = self._rows()
             codes = np.arange(len(kept))
@@ -151,63 +144,55 @@ class PandasEngine:
         label: str,
         whole_units: bool = False,
     ) -> Any:
-        table = self._rows_by_unit() if whole_units else self._rows()
-        edges = [*range(0, len(table), self.block), len(table)]
+        engine = self.made()
+        table = engine._rows_by_unit() if whole_units else engine._rows()
+        edges = [*range(0, len(table), engine.block), len(table)]
         if table.codes is not None:
             edges = _between_units(edges, table.codes)
         if len(edges) <= 5:
-            return self._part(table, kernel, empty, edges, lambda share: None).result()
-        parts = parallel.workers()
-        cuts = [(len(edges) - 1) * i // parts for i in range(parts + 1)]
+            return _accumulated(table, kernel, empty, edges, lambda share: None).result()
+        workers = parallel.workers()
+        cuts = [(len(edges) - 1) * i // workers for i in range(workers + 1)]
         tasks = [
-            partial(self._part, table, kernel, empty, edges[a : b + 1]) for a, b in pairwise(cuts)
+            partial(_accumulated, table, kernel, empty, edges[a : b + 1]) for a, b in pairwise(cuts)
         ]
         first, *others = parallel.run(tasks, label)
         for other in others:
             first.join(other)
         return first.result()
 
-    def per_unit(
-        self,
-        where: Expression | None,
-        branches: int,
-        asked: Mapping[Any, tuple[Expression | None, str]],
-    ) -> PerUnitEngine:
+    def per_unit(self, where: Expression | None, branches: int, asked: Asked) -> PerUnitEngine:
         return PerUnitEngine(self, where, branches, asked)
 
-    def _part(
-        self,
-        table: RowTable,
-        kernel: Kernel,
-        empty: Callable[[], Accumulator],
-        edges: Sequence[int],
-        tell: Callable[[float], None],
-    ) -> Accumulator:
-        total = empty()
-        with np.errstate(all="ignore"):
-            for done, (first, last) in enumerate(pairwise(edges), 1):
-                total.add(kernel(table.block(first, last)), last - first)
-                tell(done / (len(edges) - 1))
-        return total
+
+def _accumulated(
+    table: RowTable,
+    kernel: Kernel,
+    empty: Empty,
+    edges: Sequence[int],
+    tell: Callable[[float], None],
+) -> Accumulator:
+    total = empty()
+    with np.errstate(all="ignore"):
+        for done, (first, last) in enumerate(pairwise(edges), 1):
+            total.add(kernel(table.block(first, last)), last - first)
+            tell(done / (len(edges) - 1))
+    return total
 
 
 def _between_units(edges: Sequence[int], codes: npt.NDArray[np.intp]) -> list[int]:
-    """Each edge moved up to the end of the unit that it would cut."""
+    """The edges, each moved up to the end of the unit that it would cut."""
     return sorted({int(np.searchsorted(codes, codes[e - 1], "right")) if e else 0 for e in edges})
 
 
-class PerUnitEngine:
-    """One row a unit, made from all its rows by aggregates: 1-stable, however many they were."""
+class PerUnitEngine(PandasEngine):
+    """One row per unit, aggregated from all its rows: 1-stable, however many they were."""
 
     def __init__(
-        self,
-        base: PandasEngine | PerUnitEngine,
-        where: Expression | None,
-        branches: int,
-        asked: Mapping[Any, tuple[Expression | None, str]],
+        self, base: PandasEngine, where: Expression | None, branches: int, asked: Asked
     ) -> None:
-        self.unit: Unit = Unit(base.unit.column, 1)
-        self.columns: tuple[Any, ...] = (base.unit.column, *asked)
+        self.unit = Unit(base.unit.column, 1)
+        self.columns = (base.unit.column, *asked)
         self._base = base
         self._where = where
         self._branches = branches
@@ -232,23 +217,6 @@ class PerUnitEngine:
         return self._made
 
     def _key(self, key: bytes) -> bytes:
-        """Another for what was sampled before, so that a sample of a sample is another choice."""
+        """Another key after sampling, so that a sample of a sample chooses anew."""
         times = samples(self._where)
         return bytes.fromhex(hashing.digest(f"{times} samples", key)) if times else key
-
-    def per_unit(
-        self,
-        where: Expression | None,
-        branches: int,
-        asked: Mapping[Any, tuple[Expression | None, str]],
-    ) -> PerUnitEngine:
-        return PerUnitEngine(self, where, branches, asked)
-
-    def accumulate_rows(
-        self,
-        kernel: Kernel,
-        empty: Callable[[], Accumulator],
-        label: str,
-        whole_units: bool = False,
-    ) -> Any:
-        return self.made().accumulate_rows(kernel, empty, label, whole_units)

@@ -1,4 +1,4 @@
-"""Work in blocks, on all cores, with a word to the person who waits for it."""
+"""Runs work on all cores, and reports progress to the person who waits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-#: Nobody is told about work shorter than this.
+#: Seconds before progress is reported.
 PATIENCE = 2.0
 
 Reporter = Callable[[str, float | None], None]
 
 
 def to_terminal(label: str, share: float | None) -> None:
-    """A line on standard error that is rewritten in place, and wiped at the end (share None)."""
+    """Rewrites one line on standard error, and wipes it at the end (share None)."""
     if sys.stderr.isatty():
         text = f"dppandas: {label} {share:4.0%}" if share is not None else ""
         sys.stderr.write(f"\r{text:<60}\r")
@@ -30,22 +30,21 @@ _reporter: Reporter = to_terminal
 
 
 def report_to(reporter: Reporter | None) -> None:
-    """Who is told ``(label, share done)``: the notebook extension, or the terminal (None)."""
+    """Sets who is told ``(label, share done)``: the notebook extension, or the terminal (None)."""
     global _reporter
     _reporter = reporter or to_terminal
 
 
 def workers() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return min(8, len(os.sched_getaffinity(0)))
-    return min(8, os.cpu_count() or 1)
+    """How many of the cores that this process may use are used."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    return min(8, len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1)
 
 
 def run(tasks: Sequence[Callable[[Callable[[float], None]], T]], label: str) -> list[T]:
-    """Run tasks side by side; each is handed a function to call with the share it has done.
+    """Run tasks side by side; each gets a function to call with the share that it has done.
 
-    An exception or an interrupt stops the others at their next word.
+    If one raises or is interrupted, the others stop at their next report.
     """
     done = [0.0] * len(tasks)
     stopped = threading.Event()
@@ -54,7 +53,7 @@ def run(tasks: Sequence[Callable[[Callable[[float], None]], T]], label: str) -> 
         def heard(share: float) -> None:
             done[position] = share
             if stopped.is_set():
-                raise InterruptedError("another part of this work was stopped")
+                raise InterruptedError("another task of this work was stopped")
 
         return heard
 
@@ -82,7 +81,7 @@ def _watch(futures: Sequence[Future[T]], done: Sequence[float], label: str) -> N
 
 
 def rounds(number: int, label: str) -> Iterator[int]:
-    """Public rounds one after the other; who waits for long is told which one runs."""
+    """The numbers of public rounds; after a while, the one that runs is reported."""
     start, told = time.monotonic(), False
     try:
         for i in range(number):

@@ -1,4 +1,4 @@
-"""The columns of a table in their closed forms, each made once, when it is first asked for."""
+"""The columns of a table in their closed forms, each read when it is first asked for."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from ..rows.values.forms import Vector
 
 
 class Columns:
-    """A DataFrame's columns; the frame itself is read for a caller's own function, and for nothing
-    else."""
+    """A DataFrame's columns. The frame itself is only shown to a function that the caller wrote."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
@@ -40,8 +39,7 @@ class Columns:
         return self._made[name]
 
     def detach(self) -> None:
-        """Keep lists of our own for a caller's function, too, where they can be copied: a copy of
-        an object column shares them."""
+        """Copy mutable cells where possible, for a copied object column still shares them."""
         for position, dtype in enumerate(self._frame.dtypes):
             if not (isinstance(dtype, np.dtype) and dtype.kind == "O"):
                 continue
@@ -52,7 +50,7 @@ class Columns:
                 for i, cell in enumerate(cells):
                     array[i] = _own(cell) if issubclass(type(cell), _MUTABLE) else cell
                 column: Any = pd.Series(array, index=self._frame.index, dtype=object)
-                self._frame.isetitem(position, column)  # a Series: of an array pandas infers types
+                self._frame.isetitem(position, column)  # of an array, pandas would infer a dtype
 
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
         """Some rows as they were given."""
@@ -66,22 +64,16 @@ _MUTABLE = (list, set, dict, bytearray, np.ndarray)
 def _own(cell: Any) -> Any:
     try:
         return deepcopy(cell)
-    except Exception:  # too deep, or holding what can't be copied
+    except Exception:  # too deep, or can't be copied
         return cell
 
 
-class ComputedColumns:
-    """Columns that were made, and never were a DataFrame's."""
+class ComputedColumns(dict[Any, Vector]):
+    """Computed columns, which never were a DataFrame's."""
 
     def __init__(self, columns: Mapping[Any, Vector], rows: int) -> None:
-        self._columns: dict[Any, Vector] = dict(columns)
+        super().__init__(columns)
         self.rows = rows
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._columns)
-
-    def __getitem__(self, name: Any) -> Vector:
-        return self._columns[name]
 
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
         """Some rows as plain objects."""

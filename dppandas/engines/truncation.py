@@ -1,8 +1,7 @@
-"""What is decided by the contents of rows: which rows of a unit are kept, and whether a frame still
-holds the same data.
+"""Which rows of a unit are kept, and whether a frame still holds the same data: by row hashes.
 
-Hashes depend on one row's values alone (`hashing`), so that removing one unit can't change which
-rows of another are kept.
+A hash depends on one row's values alone (`hashing`), so removing one unit can't change which rows
+of another are kept.
 """
 
 from __future__ import annotations
@@ -15,22 +14,21 @@ from ..rows.facts.units import Unit
 from ..rows.values import canonical, hashing, name, vectors
 from .readers import Columns, ComputedColumns
 
-#: What makes two sums of one hash of each row: numbers without meaning.
+#: Two arbitrary numbers, to derive two sums from one hash per row.
 _MARKS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
 
 def row_hashes(
     columns: Columns | ComputedColumns, key: bytes, equal: bool = False
 ) -> hashing.Hashes:
-    """A 64-bit keyed hash of the cells of each row: the same for identical ones, or for equal ones
-    too."""
+    """A 64-bit keyed hash of each row, the same for rows of identical cells, or of equal ones."""
     read = ((name, columns[name]) for name in columns)
     return hashing.of_rows(read, columns.rows, key, equal)
 
 
 def fingerprint(columns: Columns | ComputedColumns, key: bytes) -> str:
-    """Equal for rows of identical cells, which no verb tells apart, in whatever order of rows. It
-    is compared, and no answer depends on it."""
+    """The same for the same rows in any order, if their cells are identical, so that no method can
+    distinguish them. It is only compared; no answer depends on it."""
     with np.errstate(all="ignore"):
         hashes = row_hashes(columns, key)
         sums = [int(hashing.mixed(hashes + np.uint64(m)).sum(dtype=np.uint64)) for m in _MARKS]
@@ -39,13 +37,13 @@ def fingerprint(columns: Columns | ComputedColumns, key: bytes) -> str:
 
 
 def kept_rows(columns: Columns | ComputedColumns, unit: Unit, key: bytes) -> npt.NDArray[np.bool_]:
-    """The max_rows rows of smallest hash of each unit; rows without a unit are dropped. Rows that
-    are equal and not identical are told apart by a second hash."""
+    """The max_rows rows of smallest hash of each unit; rows without a unit are dropped. A second
+    hash orders rows that are equal but not identical."""
     units = vectors.codes_of(columns[unit.column])
     kept = units >= 0
     if len(units) == 0 or np.bincount(units[kept], minlength=1).max() <= unit.max_rows:
         return kept
-    # by what rows equal first: a Categorical makes 1 and True one, the first of them that it meets
+    # equality first, for a Categorical merges 1 and True into whichever it meets first
     hashes = row_hashes(columns, key), row_hashes(columns, key, equal=True)
     order = np.lexsort((*hashes, units))
     ordered = units[order]
@@ -56,5 +54,5 @@ def kept_rows(columns: Columns | ComputedColumns, unit: Unit, key: bytes) -> npt
 
 
 def unit_codes(chunk: Chunk, unit: Unit) -> npt.NDArray[np.intp]:
-    """A number for the unit of each row, -1 where it is missing."""
+    """The unit of each row, as a number; -1 if it is missing."""
     return vectors.codes_of(chunk.column(unit.column))

@@ -1,4 +1,4 @@
-"""How the partials of chunks are put together: to the same whatever their size and order."""
+"""Accumulators of chunks' partial answers; the result doesn't depend on their size or order."""
 
 from __future__ import annotations
 
@@ -7,30 +7,29 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-#: A row adds at most 2^30 to an entry, and comes in at most 2^10 branches: so many rows can't
-#: overflow an int64.
+#: So many rows can't overflow an int64: in each of at most 2^10 branches, a row adds at most 2^30.
 ROWS_PER_FOLD = 2**22
 MOST_BRANCHES = 2**10
 
 
 class Accumulator(Protocol):
-    """Puts partials together."""
+    """Combines partial answers."""
 
     def add(self, partial: Any, rows: int) -> None:
-        """Add the partial of some rows."""
+        """Add the partial answer of some rows."""
         ...
 
     def join(self, other: Any) -> None:
-        """Add what another one of its kind has gathered."""
+        """Add all that another accumulator of the same class holds."""
         ...
 
     def result(self) -> Any:
-        """What all partials come to."""
+        """The combined answer."""
         ...
 
 
 class SumAccumulator:
-    """Adds int64 partials without wrapping around, whatever their number."""
+    """Adds int64 arrays of any number without wrapping around."""
 
     def __init__(self, size: int) -> None:
         self._exact = [0] * size
@@ -38,25 +37,17 @@ class SumAccumulator:
         self._rows = 0
 
     def add(self, partial: npt.NDArray[np.int64], rows: int) -> None:
-        """Add the partial of some rows, none of which adds more than 2^40 to an entry."""
+        """Add the sums of some rows, none of which adds more than 2^40 to an entry."""
         if self._rows + rows > ROWS_PER_FOLD:
-            self._fold()
+            self._exact = self.result()
+            self._partial = np.zeros_like(self._partial)
+            self._rows = 0
         self._partial += partial
         self._rows += rows
 
-    def _fold(self) -> None:
-        self._exact = self._with(self._partial)
-        self._partial = np.zeros_like(self._partial)
-        self._rows = 0
-
-    def _with(self, partial: npt.NDArray[np.int64]) -> list[int]:
-        return [exact + more for exact, more in zip(self._exact, partial.tolist(), strict=True)]
-
     def join(self, other: SumAccumulator) -> None:
-        """Add another total, in Python's integers."""
-        self._fold()
         self._exact = [a + b for a, b in zip(self._exact, other.result(), strict=True)]
 
     def result(self) -> list[int]:
-        """Exact, in Python's integers."""
-        return self._with(self._partial)
+        """The sums, exact in Python's integers."""
+        return [a + b for a, b in zip(self._exact, self._partial.tolist(), strict=True)]

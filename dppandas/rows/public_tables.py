@@ -1,4 +1,4 @@
-"""Public tables: plain frames that a caller states to hold nothing private."""
+"""Public tables: plain frames of which the caller states that they hold nothing private."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PublicTable:
 
 
 def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> PublicTable:
-    """What `merge` takes on its right: checked, and read as plain values."""
+    """The right table of a `merge`, checked and read as plain values."""
     if isinstance(right, pd.Series) and right.name is not None:
         right = right.to_frame().reset_index()
     if not isinstance(right, pd.DataFrame):
@@ -33,27 +33,24 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
     refuse_private(right, "this table")
     if not is_one_of(how, ("left", "inner")):
         raise QueryError(
-            f"how={quoted(how)}: a private frame is merged by 'left' or 'inner'; the others would "
-            "make rows that nobody owns."
+            f"how={quoted(how)} would make rows that belong to nobody. Write how='left' or "
+            "how='inner'."
         )
-    left, names = (
-        _names(on if left_on is None else left_on),
-        _names(on if right_on is None else right_on),
-    )
+    left, names = (_names(on if given is None else given) for given in (left_on, right_on))
     if not left or len(left) != len(names):
         raise QueryError("merge needs on=, or left_on= and right_on= of the same length.")
     for name in names:
         if name not in right.columns:
             raise query_string.unknown(name, list(right.columns))
     if not right.columns.is_unique:
-        raise QueryError("the public table names a column twice.")
+        raise QueryError("the public table has two columns of one name. Rename one.")
     rows = right[names].itertuples(index=False, name=None)
     labels = [row[0] if len(names) == 1 else row for row in rows]
     try:
         keys = Keys.parse(labels, names)
     except QueryError as error:
         raise QueryError(
-            f"the key {', '.join(map(str, names))} of the public table must be unique and not "
+            f"the key {', '.join(map(str, names))} of the public table must be unique and never "
             f"missing: {error.reason}"
         ) from None
     same = [name for name, own in zip(names, left, strict=True) if name == own]
@@ -64,9 +61,9 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
 
 
 def refuse_private(given: Any, what: str) -> None:
-    """Refuse what carries the token of a protected source where something public is wanted."""
+    """Refuse what comes from a protected source where something public is needed."""
     if SOURCE_ATTR in getattr(given, "attrs", ()):
-        raise LineageError(f"{what} carries the token of a protected source: it is not public.")
+        raise LineageError(f"{what} comes from a protected source, so it is not public.")
 
 
 def _names(given: Any) -> list[Any]:
@@ -76,9 +73,9 @@ def _names(given: Any) -> list[Any]:
 
 
 def _values(column: pd.Series[Any], name: Any) -> tuple[Any, ...]:
-    values = [plain_or_missing(value) for value in column.tolist()]
-    literals = (
-        None if value is None else query_string.literal(value, f"{name} of the table")
-        for value in values
-    )
-    return tuple(None if each is None else query_string.operand(each).value for each in literals)
+    def public(value: Any) -> Any:
+        literal = query_string.literal(value, f"{name} of the table")
+        return query_string.operand(literal).value
+
+    values = map(plain_or_missing, column.tolist())
+    return tuple(None if value is None else public(value) for value in values)

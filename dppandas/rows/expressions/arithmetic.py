@@ -1,13 +1,13 @@
-"""Numbers from numbers, in float64: missing where an element can't be read as one.
+"""Arithmetic on numbers, in float64; what can't be read as a number is missing.
 
-Where cells are times and durations, arithmetic is that of `elapsed`.
+Times and durations are computed by `elapsed`.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,22 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ..facts import kinds
-from ..facts.bounds import Bounds
+from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration
-from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.vectors import Numbers, Vector
 from . import elapsed
-from .base import Chunk, Domain, Expression, Literal, finite, inner, remembered
+from .base import Chunk, Domain, Expression, Labelled, Literal, Needs, Unary, remembered
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Arithmetic(Expression):
-    """left operation right: of numbers in float64, of times and durations as `elapsed` says. No
-    wrap-around, and missing where either side is.
+    """``left operation right``, which never wraps around, and is missing if either side is.
 
     There is one zero: dividing by an integer 0, by 0.0 or by -0.0 gives the same.
     """
@@ -38,6 +36,8 @@ class Arithmetic(Expression):
     operation: str
     left: Expression
     right: Expression
+
+    is_atom = False
 
     def vector(self, chunk: Chunk) -> Vector:
         left, right = self.left.vector(chunk), self.right.vector(chunk)
@@ -49,14 +49,14 @@ class Arithmetic(Expression):
         return numbers
 
     def _computed(self, a: Floats, b: Floats) -> Floats:
-        """As pandas: numpy's ** has ways of its own to powers that are one number, as squares."""
+        """As pandas does: numpy rounds a power by a scalar, such as a square, in its own way."""
         if self.operation == "**" and isinstance(self.right, Literal) and len(b):
             return a ** float(b[0])
         numbers: Floats = ARITHMETIC[self.operation](a, b)
         return numbers
 
     def declared(self, domain: Domain) -> Declaration | None:
-        """Interval arithmetic: float64 rounds to the nearest, which keeps order."""
+        """By interval arithmetic: rounding to the nearest float64 keeps order."""
         a, b = self.left.bounds(domain), self.right.bounds(domain)
         if a is None or b is None:
             return None
@@ -80,32 +80,26 @@ class Arithmetic(Expression):
     def _kind(self, schema: Schema) -> Kind:
         return elapsed.kind_of(self.operation, self.left.kind(schema), self.right.kind(schema))
 
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+    def needs(self, schema: Schema) -> Needs:
         left, right = self.left.kind(schema), self.right.kind(schema)
         yield self.left, elapsed.wanted(self.operation, right, is_left=True)
         yield self.right, elapsed.wanted(self.operation, left, is_left=False)
 
     def __str__(self) -> str:
-        return f"{inner(self.left)} {self.operation} {inner(self.right)}"
+        return f"{self.left.inner} {self.operation} {self.right.inner}"
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "//": np.floor_divide,
-    "%": np.mod,
-    "**": np.power,
-}
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide,
+    "%": np.mod, "**": np.power,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Negative(Expression):
-    """A number or a duration, the other way round."""
+class Negative(Unary):
+    """Minus a number, or minus a duration."""
 
-    operand: Expression
-
+    is_atom = False
     takes = elapsed.SIGNED
 
     def vector(self, chunk: Chunk) -> Vector:
@@ -123,19 +117,17 @@ class Negative(Expression):
         return elapsed.signed(self.operand.kind(schema))
 
     def __str__(self) -> str:
-        return f"-{inner(self.operand)}"
+        return f"-{self.operand.inner}"
 
 
 @dataclass(frozen=True)
 class Function(Expression):
-    """A function of one number, by the name that numpy or pandas gives it. Durations have a size,
-    too: "absolute" and "positive"."""
+    """A function of one number, named as in numpy or pandas. "absolute" and "positive" take
+    durations, too."""
 
     name: str
     operand: Expression
     places: int = 0  # of round
-
-    is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         return remembered(chunk, self, lambda: self._made(chunk))
@@ -147,10 +139,9 @@ class Function(Expression):
             if self.name == "round":
                 return Numbers(np.round(numbers, self.places))
             found = Numbers(np.asarray(FUNCTIONS[self.name](numbers), dtype=np.float64))
-        of_durations = _OF_DURATIONS.get(self.name)
-        if of_durations is None or not elapsed.may_hold_times(operand):
+        if self.name not in _OF_DURATIONS or not elapsed.may_hold_times(operand):
             return found
-        return elapsed.together([of_durations(operand)], found)
+        return elapsed.together([_OF_DURATIONS[self.name](operand)], found)
 
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
@@ -163,13 +154,13 @@ class Function(Expression):
             ends = np.array([b.lower, b.upper])
             rounded = np.round(ends, self.places) if self.name == "round" else None
             low, high = (FUNCTIONS[self.name](ends) if rounded is None else rounded).tolist()
-        return finite(low, high)  # all the others rise
+        return finite(low, high)  # all other functions increase
 
     def _kind(self, schema: Schema) -> Kind:
         of_signed = self.name in _OF_DURATIONS
         return elapsed.signed(self.operand.kind(schema)) if of_signed else kinds.NUMBER
 
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+    def needs(self, schema: Schema) -> Needs:
         yield self.operand, elapsed.SIGNED if self.name in _OF_DURATIONS else kinds.NUMBERS
 
     def __str__(self) -> str:
@@ -181,13 +172,14 @@ def _largest(b: Bounds) -> float:
     return max(abs(b.lower), abs(b.upper))
 
 
-def _one_by_one(function: Callable[[float], float], pole: float) -> Callable[[Floats], Floats]:
-    """Not numpy's, whose last bit may depend on an element's place in its array."""
+def _one_by_one(name: str, pole: float) -> Callable[[Floats], Floats]:
+    """From `math`: the last bit of numpy's may depend on an element's place in its array."""
+    function: Callable[[float], float] = getattr(math, name)
 
     def one(x: float) -> float:
         try:
             return function(x)
-        except ValueError:  # outside the domain; at its end
+        except ValueError:  # outside the domain, or at its end
             return -math.inf if x == pole else math.nan
         except OverflowError:
             return math.inf
@@ -196,36 +188,29 @@ def _one_by_one(function: Callable[[float], float], pole: float) -> Callable[[Fl
 
 
 _OF_DURATIONS = {"absolute": elapsed.without_sign, "positive": elapsed.same}
+#: Where a function falls to -inf, if it does.
+_POLES = {
+    "exp": math.nan, "expm1": math.nan, "log": 0.0, "log2": 0.0, "log10": 0.0, "log1p": -1.0,
+    "tanh": math.nan,
+}  # fmt: skip
+_OF_NUMPY = ("absolute", "positive", "floor", "ceil", "trunc", "rint", "sqrt")
 
 FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
-    "absolute": np.abs,
-    "positive": np.positive,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "trunc": np.trunc,
-    "rint": np.rint,
+    **{name: getattr(np, name) for name in _OF_NUMPY},
+    **{name: _one_by_one(name, pole) for name, pole in _POLES.items()},
     "round": np.rint,
-    "sqrt": np.sqrt,
-    "exp": _one_by_one(math.exp, math.nan),
-    "expm1": _one_by_one(math.expm1, math.nan),
-    "log": _one_by_one(math.log, 0.0),
-    "log2": _one_by_one(math.log2, 0.0),
-    "log10": _one_by_one(math.log10, 0.0),
-    "log1p": _one_by_one(math.log1p, -1.0),
-    "tanh": _one_by_one(math.tanh, math.nan),
 }
 
 
 @dataclass(frozen=True)
-class Clip(Expression):
-    """A number no lower than one bound and no higher than another; missing ones stay missing."""
+class Clip(Unary):
+    """A number clipped to bounds; missing ones stay missing."""
 
-    operand: Expression
     lower: float
     upper: float
 
-    is_atom = True
     takes = kinds.NUMBERS
+    makes = kinds.NUMBER
 
     def vector(self, chunk: Chunk) -> Vector:
         return remembered(chunk, self, lambda: self._made(chunk))
@@ -239,21 +224,16 @@ class Clip(Expression):
         ends = (min(max(end, self.lower), self.upper) for end in (known.lower, known.upper))
         return finite(*ends)
 
-    def _kind(self, schema: Schema) -> Kind:
-        return kinds.NUMBER
-
     def __str__(self) -> str:
         return f"clip({self.operand}, {self.lower:g}, {self.upper:g})"
 
 
 @dataclass(frozen=True)
-class Outside(Expression):
-    """Where a number lies: below bounds, inside them, or above."""
+class Outside(Unary, Labelled):
+    """Whether a number lies below bounds, inside them, or above."""
 
-    operand: Expression
     within: Bounds
 
-    is_atom = True
     takes = kinds.NUMBERS
     labels = ("below", "inside", "above")
 
@@ -263,28 +243,20 @@ class Outside(Expression):
         codes[np.isnan(numbers)] = -1
         return vectors.coded(self.labels, codes)
 
-    def declared(self, domain: Domain) -> Declaration | None:
-        return Keys(self.labels)
-
-    def _kind(self, schema: Schema) -> Kind:
-        return kinds.TEXT
-
     def __str__(self) -> str:
-        return f"where {inner(self.operand)} lies of {self.within}"
+        return f"where {self.operand.inner} lies of {self.within}"
 
 
 @dataclass(frozen=True)
-class Cut(Expression):
-    """Which of some public intervals a number lies in; missing in none."""
+class Cut(Unary, Labelled):
+    """The public interval that a number lies in; missing if it lies in none."""
 
-    operand: Expression
     edges: tuple[float, ...]
     labels: tuple[Any, ...]
     right: bool = True
     include_lowest: bool = False
     include_highest: bool = False
 
-    is_atom = True
     takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
@@ -297,12 +269,6 @@ class Cut(Expression):
             codes[numbers == self.edges[-1]] = len(self.labels) - 1
         codes[np.isnan(numbers) | (codes >= len(self.labels))] = -1
         return vectors.coded(self.labels, codes)
-
-    def declared(self, domain: Domain) -> Declaration | None:
-        return Keys(self.labels)
-
-    def _kind(self, schema: Schema) -> Kind:
-        return kinds.joined(map(kinds.of_value, self.labels))
 
     def __str__(self) -> str:
         edges = ", ".join(f"{edge:g}" for edge in self.edges[:8])

@@ -1,4 +1,4 @@
-"""The tree of row-wise expressions: its contract, its leaves, and its branches."""
+"""The tree of row-wise expressions: what every node must do, the leaves, and branches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..facts import kinds
-from ..facts.bounds import Bounds
+from ..facts.bounds import Bounds, covering, finite
 from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
@@ -25,11 +25,11 @@ class Chunk(Protocol):
     """Some rows of a source."""
 
     rows: int
-    branch: int  # which of the rows that one source row becomes: see ByBranch
+    branch: int  # which of the rows made from one source row: see ByBranch
 
     @property
     def units(self) -> npt.NDArray[np.intp] | None:
-        """A number for the unit of each row, where the engine was asked for whole units."""
+        """The unit of each row, as a number, if the engine was asked for whole units."""
         ...
 
     def column(self, name: Any) -> Vector: ...
@@ -39,13 +39,13 @@ class Chunk(Protocol):
         ...
 
     def plain(self, names: Sequence[Any]) -> pd.DataFrame:
-        """The rows as they were given, for the caller's own function, and for nothing else."""
+        """The rows as they were given: only for a function that the caller wrote."""
         ...
 
 
 def remembered(chunk: Chunk, expression: Expression, made: Callable[[], Vector]) -> Vector:
-    """What an expression says of a chunk, made once where many others are made from it, as a
-    weighted sum is in each entry of a gradient. Nothing may write into it: others read it."""
+    """The value of an expression on a chunk, computed once. Many expressions may share one part, as
+    the entries of a gradient share a weighted sum; so nothing may write into the array."""
     memo = getattr(chunk, "memo", None)
     if memo is None:
         return made()
@@ -54,29 +54,36 @@ def remembered(chunk: Chunk, expression: Expression, made: Callable[[], Vector])
         vector = made()
         if isinstance(vector, Numbers):
             vector.values.flags.writeable = False
-        memo[key] = expression, vector  # with the expression, so that no other gets its id
+        memo[key] = expression, vector  # keeping the expression keeps its id from being reused
     found: Vector = memo[key][1]
     return found
 
 
 E_ = TypeVar("E_", bound="Expression")
+#: Operands, and the kinds that each may have.
+Needs = Iterator[tuple["Expression", frozenset[Kind]]]
+#: Operands that are compared with plain values, and these values.
+Meets = Iterator[tuple["Expression", Sequence[Any]]]
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A row-wise expression: one value a row, made from that row alone."""
+    """A row-wise expression: one value per row, computed from that row alone."""
 
-    #: Whether its text can stand in another's without brackets.
-    is_atom: ClassVar[bool] = False
+    #: Whether its text needs no brackets inside another.
+    is_atom: ClassVar[bool] = True
 
-    #: Of which kinds its operands have to be, for it to make something of them.
+    #: The kinds that its operands may have.
     takes: ClassVar[frozenset[Kind]] = kinds.ANY
+
+    #: The kind of its values, where it is always the same.
+    makes: ClassVar[Kind] = kinds.UNKNOWN
 
     def vector(self, chunk: Chunk) -> Vector:
         raise NotImplementedError
 
     def truth(self, chunk: Chunk) -> Mask:
-        """Which rows hold True (or a number that equals it)."""
+        """Which rows hold True, or a number equal to it."""
         return vectors.compare_scalar("==", self.vector(chunk), True)
 
     def children(self) -> Iterator[Expression]:
@@ -91,14 +98,14 @@ class Expression:
         return frozenset().union(*(child.columns() for child in self.children()))
 
     def declared(self, domain: Domain) -> Declaration | None:
-        """The public facts about the values that follow from those declared for the columns."""
+        """What the columns' declared facts imply about the values."""
         return None
 
     def bounds(self, domain: Domain) -> Bounds | None:
-        """The range that is declared, or spanned by declared numbers.
+        """The declared range, or the range of declared numbers.
 
-        Remembered for the domain last asked about: a gradient has a sum for each feature, all of
-        them of one residual, which is made of all features."""
+        Remembered for the last domain: a gradient has a sum per feature, and each asks for the
+        bounds of the one residual that is computed from all features."""
         known = self.__dict__.get("_bounds")
         if known is None or known[0] is not domain:
             declared = self.declared(domain)
@@ -110,9 +117,7 @@ class Expression:
         return found
 
     def kind(self, schema: Schema) -> Kind:
-        """What its values are, by the kinds of the columns; unknown where that can't be said.
-
-        Remembered for the schema last asked about, as bounds are."""
+        """The kind of its values, from the kinds of the columns. Remembered, as bounds are."""
         known = self.__dict__.get("_known_kind")
         if known is None or known[0] is not schema:
             known = schema, self._kind(schema)
@@ -121,18 +126,16 @@ class Expression:
         return found
 
     def _kind(self, schema: Schema) -> Kind:
-        return kinds.UNKNOWN
+        return self.makes
 
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
-        """Its operands, and of which kinds each has to be."""
+    def needs(self, schema: Schema) -> Needs:
         return ((child, self.takes) for child in self.children())
 
-    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
-        """Operands that are compared with plain values, and these."""
+    def meets(self) -> Meets:
         return iter(())
 
     def at(self: E_, branch: int) -> E_:
-        """What this says in one branch of its rows."""
+        """The expression that holds in one branch of the rows."""
         changed: dict[str, Any] = {}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -147,9 +150,14 @@ class Expression:
         """Whether every value is True or False."""
         return isinstance(self, Truth)
 
+    @property
+    def inner(self) -> str:
+        """Its text inside another expression, in brackets if it needs them."""
+        return str(self) if self.is_atom else f"({self})"
+
 
 def spanned(keys: Keys) -> Bounds | None:
-    """The range of keys that are numbers, where it has one."""
+    """The range of keys that are all numbers and fit float64."""
     if not all(isinstance(label, vectors.NUMBERS) for label in keys.labels):
         return None
     try:
@@ -159,16 +167,10 @@ def spanned(keys: Keys) -> Bounds | None:
     return finite(min(numbers), max(numbers))
 
 
-def finite(lower: float, upper: float) -> Bounds | None:
-    """Bounds, where both ends are finite and in order, and not too far apart (`Bounds.parse`)."""
-    low, high = float(lower), float(upper)
-    if not (low <= high and max(-low, high) <= 2.0**900):
-        return None
-    return Bounds(low + 0.0, high + 0.0)
-
-
 class Truth(Expression):
-    """An expression whose values are True and False, and never missing."""
+    """An expression whose values are True or False, and never missing."""
+
+    makes = kinds.TRUTH
 
     def vector(self, chunk: Chunk) -> Vector:
         return Truths(self.truth(chunk))
@@ -176,8 +178,24 @@ class Truth(Expression):
     def declared(self, domain: Domain) -> Declaration | None:
         return Keys((False, True))
 
+
+class Labelled(Expression):
+    """An expression whose values are some of its public ``labels``."""
+
+    labels: Any
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        return Keys(self.labels)
+
     def _kind(self, schema: Schema) -> Kind:
-        return kinds.TRUTH
+        return kinds.joined(map(kinds.of_value, self.labels))
+
+
+@dataclass(frozen=True)
+class Unary(Expression):
+    """An expression of one operand."""
+
+    operand: Expression
 
 
 @dataclass(frozen=True)
@@ -185,8 +203,6 @@ class Column(Expression):
     """A column of the source."""
 
     name: Any
-
-    is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         return chunk.column(self.name)
@@ -207,11 +223,9 @@ class Column(Expression):
 
 @dataclass(frozen=True)
 class Literal(Expression):
-    """A plain value that the caller wrote down: the same in each row. None is a missing one."""
+    """A plain value that the caller wrote, the same in every row. None is missing."""
 
     value: Any
-
-    is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         return vectors.constant(self.value, chunk.rows)
@@ -228,15 +242,13 @@ class Literal(Expression):
 
 @dataclass(frozen=True)
 class ByBranch(Expression):
-    """What differs between the rows that one source row becomes: in branch i it is parts[i].
+    """An expression that differs between the rows made from one source row: one per branch.
 
-    A frame made by explode or concat reads each source row several times, once a branch; so its
-    stability is the number of its branches, and each branch is row-wise.
+    A frame made by explode or concat reads each source row once per branch. Each branch is
+    row-wise, so the stability is the number of branches.
     """
 
     branches: tuple[Expression, ...]
-
-    is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         return self.branches[chunk.branch].vector(chunk)
@@ -245,15 +257,11 @@ class ByBranch(Expression):
         return self.branches[chunk.branch].truth(chunk)
 
     def declared(self, domain: Domain) -> Declaration | None:
-        """What all branches declare alike; else the range of all, if they are numbers."""
+        """What all branches declare alike, or else the range that covers all of them."""
         declared = [part.declared(domain) for part in self.branches]
         if all(repr(each) == repr(declared[0]) for each in declared):
             return declared[0]
-        ranges = [part.bounds(domain) for part in self.branches]
-        known = [each for each in ranges if each is not None]
-        if len(known) < len(ranges):
-            return None
-        return Bounds(min(b.lower for b in known), max(b.upper for b in known))
+        return covering([part.bounds(domain) for part in self.branches])
 
     def _kind(self, schema: Schema) -> Kind:
         return one_of(self.branches, schema)
@@ -270,17 +278,15 @@ class ByBranch(Expression):
 
 
 def by_branch(parts: Sequence[Expression]) -> Expression:
-    """Expressions side by side; one alone where they are all the same."""
-    alike = all(repr(part) == repr(parts[0]) for part in parts)  # 1 and True are equal, not alike
+    """One expression per branch, or a single one if all are the same."""
+    alike = all(repr(part) == repr(parts[0]) for part in parts)  # 1 == True, but they differ
     return parts[0] if alike else ByBranch(tuple(parts))
 
 
 def one_of(parts: Sequence[Expression], schema: Schema) -> Kind:
-    """The kind of a value that is one of several; a missing one is of any kind."""
-    there = [part for part in parts if not (isinstance(part, Literal) and part.value is None)]
-    return kinds.joined(part.kind(schema) for part in there)
+    """The kind of a value that is one of several; a missing value fits any kind."""
+    return kinds.joined(part.kind(schema) for part in parts if not is_none(part))
 
 
-def inner(expression: Expression) -> str:
-    """An expression as a part of another: in brackets, unless it can't be misread."""
-    return str(expression) if expression.is_atom else f"({expression})"
+def is_none(expression: Expression) -> bool:
+    return isinstance(expression, Literal) and expression.value is None

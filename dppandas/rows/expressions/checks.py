@@ -1,8 +1,8 @@
-"""What public facts show to be a slip: it would answer about nothing, and be charged.
+"""Refuses queries that, by public facts, would be charged for an answer about nothing.
 
-Facts are the declared domain and the kinds of columns. What a node needs of its operands it says
-itself (`Expression.needs`, `Expression.meets`), and a statistic likewise; here is what follows.
-Of an unknown kind nothing is refused.
+The facts are the declared domain and the kinds of columns. A node says itself what its operands
+must be (`Expression.needs`, `Expression.meets`), and so does a statistic. Nothing is refused of
+operands whose kind is unknown.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .logic import And, Compare, Not, Or
 
 @dataclass(frozen=True)
 class Facts:
-    """What is public about the columns of a table."""
+    """The public facts about a table's columns."""
 
     domain: Domain = field(default_factory=dict)
     schema: Schema = field(default_factory=dict)
 
 
 def family(declared: Declaration | None) -> str:
-    """What a declared domain says that values are: "number", "text", or "" where it can't say."""
+    """What declared values are: "number", "text", or "" if neither or mixed."""
     if isinstance(declared, Bounds):
         return "number"
     if not isinstance(declared, Keys):
@@ -50,9 +50,15 @@ def _family(value: Any) -> str:
 
 
 def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
-    """Refuse plain values that can't equal what is declared, or none of which is of the kind that
-    is there: they would count nothing."""
-    _agree_declared(expression, family(expression.declared(facts.domain)), values)
+    """Refuse plain values if one contradicts the declared domain, or all are of another kind than
+    the expression: they would match nothing."""
+    declared = family(expression.declared(facts.domain))
+    for value in values if declared else ():
+        if _family(value) not in ("", declared):
+            raise QueryError(
+                f"{expression} is declared as {declared}, and {quoted(value)} is not: they are "
+                "never equal."
+            )
     kind = expression.kind(facts.schema)
     if values and not any(kinds.can_hold(kind, value) for value in values):
         raise QueryError(
@@ -61,23 +67,14 @@ def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
         )
 
 
-def _agree_declared(expression: Expression, declared: str, values: Sequence[Any]) -> None:
-    for value in values if declared else ():
-        if _family(value) not in ("", declared):
-            raise QueryError(
-                f"{expression} is declared as {declared}, and {quoted(value)} is not: they are "
-                "never equal."
-            )
-
-
 def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
     meant = kinds.of_value(value)
     if kind == kinds.TIME and meant == kinds.ZONED:
         return "Give a time without a zone, for the column has none."
     if kind == kinds.ZONED and meant == kinds.TIME:
         return (
-            'Give a time with a zone, such as pd.Timestamp("2020-01-31", tz="UTC"); or a text, as '
-            '"2020-01-31", which means what the clock on the wall of each time shows.'
+            'Give a time with a zone, such as pd.Timestamp("2020-01-31", tz="UTC"); or a text such '
+            'as "2020-01-31", which means the local clock of each time.'
         )
     if frequency := kinds.frequency(kind):
         return f"Give a pd.Period of the same frequency, such as {_period(frequency)}."
@@ -93,7 +90,7 @@ def _period(frequency: str) -> str:
 
 
 def _advice(expression: Expression, kind: Kind, wanted: Collection[Kind]) -> str:
-    """What to do about a kind; where the column is one as it was given, how to declare another."""
+    """How to get a wanted kind, or to declare it if the expression is a column."""
     target = kinds.target(wanted)
     said = kinds.advice(kind, target)
     can_declare = kinds.TEXT in (kind, target) and target in kinds.KINDS and target != kinds.TRUTH
@@ -103,19 +100,19 @@ def _advice(expression: Expression, kind: Kind, wanted: Collection[Kind]) -> str
 
 
 def need(expression: Expression, wanted: Collection[Kind], facts: Facts, of: object) -> None:
-    """Refuse an operand of a kind of which what is asked (``of``) can make nothing."""
+    """Refuse an operand of a kind that the operation ``of`` can't use."""
     kind = expression.kind(facts.schema)
     if kind == kinds.NUMBER and wanted == kinds.TRUTHS and _says_truth(expression, facts):
         return
     if not kinds.is_in(kind, wanted):
         raise QueryError(
-            f"{of}: {expression} is of kind {kind}, of which this can make nothing. "
+            f"{of}: {expression} is of kind {kind}, which can't be used here. "
             f"{_advice(expression, kind, wanted)}"
         )
 
 
 def _says_truth(expression: Expression, facts: Facts) -> bool:
-    """Whether the domain says of numbers that they are 0 and 1."""
+    """Whether the domain declares numbers that are 0 or 1."""
     declared = expression.declared(facts.domain)
     if isinstance(declared, Keys):
         return all(label in (0, 1) for label in declared.labels)
@@ -128,16 +125,18 @@ def check(
     truth: bool = False,
     seen: dict[tuple[int, bool], Expression] | None = None,
 ) -> None:
-    """Refuse what public facts show to be a slip: text beside numbers, a number as a mask.
+    """Refuse what can't be meant, by public facts: text beside numbers, a number as a condition.
 
-    ``seen`` has what was checked before: what several expressions share is checked once.
+    ``seen`` holds what was checked before, so that a shared operand is checked once.
     """
     seen = {} if seen is None else seen
     if (id(expression), truth) in seen:
         return
-    seen[id(expression), truth] = expression  # kept, so that no other gets its id
+    seen[id(expression), truth] = expression  # keeping it keeps its id from being reused
     if truth and not expression.is_truth:
-        _check_truth(expression, facts)
+        if expression.declared(facts.domain) is not None and not _says_truth(expression, facts):
+            raise QueryError(f"{expression} is not declared as true or false. Compare it.")
+        need(expression, kinds.TRUTHS, facts, "a condition")
     for operand, values in expression.meets():
         if not isinstance(operand, Literal):
             agree(operand, facts, values)
@@ -151,18 +150,12 @@ def check(
         check(child, facts, isinstance(expression, And | Or | Not), seen)
 
 
-def _check_truth(expression: Expression, facts: Facts) -> None:
-    if expression.declared(facts.domain) is not None and not _says_truth(expression, facts):
-        raise QueryError(f"{expression} is declared as no truth value: compare it.")
-    need(expression, kinds.TRUTHS, facts, "a condition")
-
-
 def _check_sides(expression: Compare, facts: Facts) -> None:
     left, right = (each.kind(facts.schema) for each in (expression.left, expression.right))
     is_plain = isinstance(expression.left, Literal) or isinstance(expression.right, Literal)
     if not (is_plain or kinds.can_equal(left, right)):
         raise QueryError(
-            f"{expression}: the one is of kind {left}, the other of kind {right}, and they are "
+            f"{expression}: one side is of kind {left}, the other of kind {right}, and they are "
             f"never equal nor in order. {_advice(expression.right, right, {left})}"
         )
 

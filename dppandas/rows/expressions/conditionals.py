@@ -1,9 +1,9 @@
-"""Values chosen among values: where, maps of plain values, casts."""
+"""Values chosen from others: where, map and replace, casts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..facts import kinds
-from ..facts.bounds import Bounds
+from ..facts.bounds import Bounds, covering
 from ..facts.domain import Declaration
 from ..facts.keys import Keys, is_missing, plain
 from ..facts.kinds import Kind, Schema
@@ -19,18 +19,16 @@ from ..values import MISSING, Cell, canonical, vectors
 from ..values.forms import Array
 from ..values.objects import value_of
 from ..values.vectors import Numbers, Truths, Vector
-from .base import Chunk, Column, Domain, Expression, Literal, inner, one_of
+from .base import Chunk, Column, Domain, Expression, Literal, Meets, Needs, Unary, is_none, one_of
 
 
 @dataclass(frozen=True)
 class Where(Expression):
-    """One value where a condition holds, another where not. Numbers become float64."""
+    """One value where a condition holds, another where it doesn't."""
 
     condition: Expression
     yes: Expression
     no: Expression
-
-    is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         keep = self.condition.truth(chunk)
@@ -42,7 +40,7 @@ class Where(Expression):
     def _kind(self, schema: Schema) -> Kind:
         return one_of((self.yes, self.no), schema)
 
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+    def needs(self, schema: Schema) -> Needs:
         yield self.condition, kinds.TRUTHS
 
     def __str__(self) -> str:
@@ -50,29 +48,22 @@ class Where(Expression):
 
 
 def either(a: Expression, b: Expression, domain: Domain) -> Declaration | None:
-    """What is known of a value that is one or the other; a missing one is neither."""
-    missing = [isinstance(each, Literal) and each.value is None for each in (a, b)]
-    if missing[0] or missing[1]:
-        return (b if missing[0] else a).declared(domain)
+    """What is declared of a value that is one or the other; a missing one adds nothing."""
+    if is_none(a) or is_none(b):
+        return (b if is_none(a) else a).declared(domain)
     one, other = a.declared(domain), b.declared(domain)
     if isinstance(one, Keys) and isinstance(other, Keys):
         return Keys(vectors.distinct((*one.labels, *other.labels)))
-    x, y = a.bounds(domain), b.bounds(domain)
-    if x is None or y is None:
-        return None
-    return Bounds(min(x.lower, y.lower), max(x.upper, y.upper))
+    return covering([a.bounds(domain), b.bounds(domain)])
 
 
 @dataclass(frozen=True)
-class Mapped(Expression):
-    """A plain value for each of some plain values; missing (or the value itself) for others."""
+class Mapped(Unary):
+    """Plain values for plain keys. What is no key becomes missing, or stays as it is."""
 
-    operand: Expression
     keys: tuple[Any, ...]
     values: tuple[Any, ...]
     others_stay: bool = False
-
-    is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
@@ -92,11 +83,11 @@ class Mapped(Expression):
         others = (self.operand,) if self.others_stay else ()
         return one_of((*map(Literal, self.values), *others), schema)
 
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+    def needs(self, schema: Schema) -> Needs:
         yield self.operand, kinds.ANY if self.others_stay else kinds.LABELS
 
-    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
-        if not self.others_stay:  # replace leaves what it doesn't find, as pandas does
+    def meets(self) -> Meets:
+        if not self.others_stay:  # replace may find nothing, as in pandas
             yield self.operand, self.keys
 
     def __str__(self) -> str:
@@ -107,29 +98,25 @@ class Mapped(Expression):
 
 
 def taken(values: tuple[Any, ...], codes: Array) -> Vector:
-    """The value of each code, missing for the code len(values); None is missing."""
+    """The value of each code; the code len(values), and the value None, are missing."""
     return vectors.coded(values, np.where(codes == len(values), -1, codes))
 
 
-_SAYABLE = kinds.ANY - {kinds.LIST}
-#: Of what kinds a cast makes something, and what.
+#: The kinds that a cast takes, and the one that it makes.
 _CASTS: dict[str, tuple[frozenset[Kind], Kind]] = {
     "int": (kinds.NUMBERS | kinds.TEXTS, kinds.NUMBER),
     "float": (kinds.NUMBERS | kinds.TEXTS, kinds.NUMBER),
     "bool": (kinds.NUMBERS | kinds.TEXTS, kinds.TRUTH),
-    "str": (_SAYABLE, kinds.TEXT),
+    "str": (kinds.LABELS, kinds.TEXT),
     "datetime": (kinds.TIMES | kinds.TEXTS, kinds.TIME),
 }
 
 
 @dataclass(frozen=True)
-class Cast(Expression):
-    """A value as another type: int, float, bool, str or datetime; missing where it has none."""
+class Cast(Unary):
+    """A value as int, float, bool, str or datetime; missing if it can't be converted."""
 
-    operand: Expression
     to: str
-
-    is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
@@ -159,21 +146,21 @@ class Cast(Expression):
         is_time = self.to == "datetime" and operand == kinds.ZONED  # keeps its zone
         return operand if is_time else _CASTS[self.to][1]
 
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+    def needs(self, schema: Schema) -> Needs:
         yield self.operand, _CASTS[self.to][0]
 
     def __str__(self) -> str:
-        return f"{inner(self.operand)} as {self.to}"
+        return f"{self.operand.inner} as {self.to}"
 
 
 def as_text(value: Any) -> str | None:
-    """A public value as text, as `_as_text` writes cells."""
+    """A public value as text, written as `_as_text` writes cells."""
     cell = _as_text(canonical(value))
     return None if cell == MISSING else cell[1]
 
 
 def _as_text(cell: Cell) -> Cell:
-    """By what it is and not by its dtype: 1.0 in a column of floats is "1"."""
+    """By the value and not by the dtype: 1.0 in a column of floats is "1"."""
     family = cell[0]
     if family == "text":
         return cell
@@ -186,7 +173,7 @@ def _as_text(cell: Cell) -> Cell:
     return MISSING
 
 
-#: Of other texts pandas warns, or makes a time today; both would tell of the data.
+#: Of other texts, pandas warns or fills in today's date: both depend on private cells.
 _DATE = re.compile(
     r"(\d{4}([-/]?)\d{2}\2\d{2}|\d{1,2}/\d{1,2}/\d{4})"
     r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d{1,9})?)?(\s?(Z|[-+]\d{2}:?\d{2}))?)?"
@@ -211,9 +198,8 @@ CASTS = {"str": _as_text, "bool": _as_bool, "datetime": _as_time}
 
 @dataclass(frozen=True)
 class Declared(Column):
-    """A column whose kind is declared: each cell as `astype` would make it of that kind, and
-    missing where it can't. Who the units are, and which of their rows count, is read from the
-    cells as they were given."""
+    """A column of a declared kind: each cell is converted as by `astype`, and missing if that
+    fails. Units, and which of their rows are kept, go by the cells as they were given."""
 
     held: Kind
 
@@ -228,27 +214,22 @@ class Declared(Column):
         return self.held
 
 
-#: Texts that pandas' readers take for truths.
-_TRUTHS = {**dict.fromkeys(("True", "TRUE", "true"), True),
-           **dict.fromkeys(("False", "FALSE", "false"), False)}  # fmt: skip
-
-
 def _as_truth(cell: Cell) -> Cell:
-    """`astype` would take any text for True, "False" and "no" too: that is about nothing."""
+    """Texts as pandas' readers take them; `astype` would take any text for True, even "False"."""
     if cell[0] != "text":
         return _as_bool(cell)
-    truth = _TRUTHS.get(cell[1])
-    return MISSING if truth is None else ("truth", truth)
+    is_truth = cell[1] in ("True", "TRUE", "true", "False", "FALSE", "false")
+    return ("truth", cell[1].lower() == "true") if is_truth else MISSING
 
 
 def _as_number(cell: Cell) -> Cell:
-    """Numbers stay exactly what they are; texts are read, in float64."""
+    """Numbers stay exact; texts are read as float64."""
     return cell if cell[0] == "number" else canonical(vectors.as_number(cell))
 
 
 def _of_family(family: str, convert: Callable[[Cell], Cell]) -> Callable[[Cell], Cell]:
-    """What is of one family once it is converted. So a time with a zone is none without one, and
-    the other way round: its clock would be anybody's guess."""
+    """Converted cells of one family; others are missing. So a zoned time never becomes one without
+    a zone, nor the other way round: which clock is meant would be a guess."""
 
     def converted(cell: Cell) -> Cell:
         found = convert(cell)
@@ -266,10 +247,10 @@ def _as_duration(cell: Cell) -> Cell:
     return canonical(pd.Timedelta(exact.strip())) if is_said else cell
 
 
-#: Families whose values have elements; those of a set are in an order of their own.
+#: Families whose values have elements; a set's are in canonical order.
 LISTS = ("list", "set")
 
-#: What makes a cell one of a declared kind.
+#: How a cell is converted to a declared kind.
 DECLARED: dict[Kind, Callable[[Cell], Cell]] = {
     kinds.NUMBER: _as_number,
     kinds.TRUTH: _as_truth,
@@ -279,10 +260,10 @@ DECLARED: dict[Kind, Callable[[Cell], Cell]] = {
     kinds.DURATION: _of_family("duration", _as_duration),
     kinds.LIST: lambda cell: cell if cell[0] in LISTS else MISSING,
 }
-#: What needs no conversion, whatever its cells are.
+#: Forms that need no conversion.
 _ALREADY: dict[Kind, type[Vector]] = {kinds.NUMBER: Numbers, kinds.TRUTH: Truths}
 
 
 def plain_or_missing(value: Any) -> Any:
-    """A caller's plain value as Python has it; None for a missing one."""
+    """A caller's value as a plain Python one; None if it is missing."""
     return None if is_missing(value) else plain(value)

@@ -1,8 +1,8 @@
-"""Arithmetic on times and durations, cell by cell: a difference of two times is a duration.
+"""Arithmetic on times and durations, cell by cell: the difference of two times is a duration.
 
-What a cell is decides, not its column: times without a zone go with such times, zoned ones with
-zoned ones, durations with both. Anything else, and what leaves the years that 64 bits of
-microseconds reach, is missing. A zoned time is moved by its instant and stays in its zone.
+The cell decides, not its column: times without a zone combine with each other, zoned times with
+each other, durations with both. Anything else is missing, and so is what 64 bits of microseconds
+can't hold. A zoned time is moved by its instant and keeps its zone.
 """
 
 from __future__ import annotations
@@ -20,28 +20,24 @@ from ..facts import kinds
 from ..facts.domain import Declaration
 from ..facts.kinds import Kind, Schema
 from ..facts.spans import Ruler, Span
-from ..values import vectors
-from ..values.cells import canonical
-from ..values.families import Cell
+from ..values import MISSING, Cell, vectors
 from ..values.forms import Levels, of_cells, wall, wall_nanos
 from ..values.instants import instant
-from ..values.vectors import Coded, Durations, Instants, Integers, Mask, Numbers, Vector
-from .base import Chunk, Domain, Expression
+from ..values.vectors import Coded, Durations, Instants, Mask, Moments, Numbers, Vector
+from .base import Chunk, Domain, Needs, Unary
 
-#: Whole microseconds, the nanoseconds beyond them, and which elements are none.
-Ticks = tuple[Integers, Integers, Mask]
 Floats = npt.NDArray[np.float64]
-#: Cells that a rule makes something of, and what.
+#: The elements that a rule applies to, and its results.
 Piece = tuple[Mask, Vector]
 
-#: Beyond, 64 bits of microseconds may not suffice.
+#: From here on, 64 bits of microseconds may not suffice.
 _FAR = 2.0**63 * (1 - 2.0**-50)
-#: Whole numbers below are multiplied exactly.
+#: Whole numbers below this are multiplied exactly.
 _EXACT = 2.0**50
 
 
 class Side:
-    """One operand, as all that it may be."""
+    """One operand, read as each type that it may hold."""
 
     def __init__(self, vector: Vector) -> None:
         self.vector = vector
@@ -51,64 +47,57 @@ class Side:
         return vectors.as_numbers(self.vector) + 0.0
 
     @cached_property
-    def naive(self) -> Ticks:
+    def naive(self) -> Moments:
         return vectors.instants(self.vector, zoned=False)
 
     @cached_property
-    def zoned(self) -> Ticks:
+    def zoned(self) -> Moments:
         return vectors.instants(self.vector, zoned=True)
 
     @cached_property
-    def length(self) -> Ticks:
+    def length(self) -> Moments:
         return vectors.durations(self.vector)
 
 
-_TIMES = ("time", "zoned", "duration")
-
-
 def may_hold_times(v: Vector) -> bool:
-    """Whether any element may be a time or a duration; most columns show by their form that none
-    is."""
+    """Whether any element may be a time or a duration; the form of most columns rules it out."""
     if not isinstance(v, Coded):
         return isinstance(v, Instants | Durations)
     return bool(v.levels.said("holds times", _times_among, False)[:1])
 
 
 def _times_among(levels: Levels) -> Mask:
-    any_is = levels.texts is None and any(cell[0] in _TIMES for cell in levels.cells)
-    return np.array([any_is])
+    families = () if levels.texts is not None else {family for family, _ in levels.cells}
+    return np.array([any(family in KINDS for family in families)])
 
 
 def computed(operation: str, left: Vector, right: Vector, numbers: Numbers) -> Vector:
-    """What an operation makes of each pair of cells; ``numbers`` is what it makes of numbers."""
+    """The results for each pair of elements; ``numbers`` are those of numbers."""
     a, b = Side(left), Side(right)
     rules = _RULES.get(operation, ())
-    return together([part for rule in rules for part in rule(a, b)], numbers)
+    return together([piece for rule in rules for piece in rule(a, b)], numbers)
 
 
-def together(parts: list[Piece], numbers: Numbers) -> Vector:
-    """One column of cells of several sorts, which are numbers where no part has a cell."""
-    parts = [(there, part) for there, part in parts if there.any()]
-    if not numbers.null().all() or not parts:
-        parts.append((~numbers.null(), numbers))
-    *others, (_, whole) = parts
-    for there, part in others:
-        whole = vectors.choose(there, part, whole)
+def together(pieces: list[Piece], numbers: Numbers) -> Vector:
+    """One column from pieces of several types, with numbers for elements in no piece."""
+    pieces = [(there, piece) for there, piece in pieces if there.any()]
+    if not numbers.null().all() or not pieces:
+        pieces.append((~numbers.null(), numbers))
+    *others, (_, whole) = pieces
+    for there, piece in others:
+        whole = vectors.choose(there, piece, whole)
     return whole
 
 
 def negated(operand: Vector) -> Piece:
-    """Durations, the other way round."""
-    micros, nanos, none = vectors.durations(operand)
-    zero = np.zeros_like(micros)
-    return _duration(_added((zero, zero, none), (micros, nanos, none), -1))
+    """Durations with the opposite sign."""
+    return _duration(_turned(vectors.durations(operand)))
 
 
 def without_sign(operand: Vector) -> Piece:
-    """Durations, none below zero."""
+    """The absolute values of durations."""
     micros, nanos, none = vectors.durations(operand)
-    zero = np.zeros_like(micros)
-    turned = _added((zero, zero, none), (micros, nanos, none), -1)
+    turned = _turned((micros, nanos, none))
     sides = zip(turned[:2], (micros, nanos), strict=True)
     micros, nanos = (np.where(micros < 0, new, old) for new, old in sides)
     return _duration((micros, nanos, turned[2]))
@@ -119,18 +108,23 @@ def same(operand: Vector) -> Piece:
     return _duration(vectors.durations(operand))
 
 
-def _added(a: Ticks, b: Ticks, sign: int) -> Ticks:
+def _added(a: Moments, b: Moments, sign: int) -> Moments:
     carry, nanos = np.divmod(a[1] + sign * b[1], 1000)
     far = np.abs(a[0].astype(np.float64) + sign * b[0].astype(np.float64)) >= _FAR
     return a[0] + sign * b[0] + carry, nanos, a[2] | b[2] | far
 
 
-def _duration(ticks: Ticks) -> Piece:
-    return ~ticks[2], vectors.durations_from(*ticks)
+def _turned(length: Moments) -> Moments:
+    zero = np.zeros_like(length[0])
+    return _added((zero, zero, length[2]), length, -1)
+
+
+def _duration(length: Moments) -> Piece:
+    return ~length[2], vectors.durations_from(*length)
 
 
 def _moved(sign: int) -> Callable[[Side, Side], Iterator[Piece]]:
-    """A time and how far it is moved."""
+    """A time moved by a duration."""
 
     def rule(time: Side, length: Side) -> Iterator[Piece]:
         if length.length[2].all():
@@ -145,13 +139,13 @@ def _moved(sign: int) -> Callable[[Side, Side], Iterator[Piece]]:
     return rule
 
 
-def _in_zones(ticks: Ticks, v: Vector) -> Vector:
+def _in_zones(ticks: Moments, v: Vector) -> Vector:
     """Instants, each in the zone of its element."""
     if isinstance(v, Instants):
         return vectors.times_from(*ticks, v.zone)
     levels = v.coded().levels.cells
     zones = [cell[1][1] if cell[0] == "zoned" else None for cell in levels]
-    zones.append(None)  # of what is missing: its code is -1, and there may be no levels at all
+    zones.append(None)  # for missing elements: their code is -1, and there may be no levels
     if len({zone for zone in zones if zone is not None}) == 1:
         return vectors.times_from(*ticks, next(filter(None, zones)))
     micros, nanos, none = (each.tolist() for each in ticks)
@@ -161,8 +155,8 @@ def _in_zones(ticks: Ticks, v: Vector) -> Vector:
     return of_cells(cells, np.array(none))
 
 
-def clocks(v: Vector) -> Ticks:
-    """What the clock on the wall shows at each time, with a zone or without one."""
+def clocks(v: Vector) -> Moments:
+    """What the local clock shows at each time, with a zone or without one."""
     if isinstance(v, Instants):
         local, none = wall(v)
         return local, v.beyond, none
@@ -173,9 +167,9 @@ def clocks(v: Vector) -> Ticks:
 
 def _on_the_wall(cell: Cell) -> Cell:
     if cell[0] != "zoned":
-        return cell if cell[0] == "time" else canonical(None)
+        return cell if cell[0] == "time" else MISSING
     nanos = wall_nanos(cell)
-    return canonical(None) if nanos is None else instant(nanos, None)
+    return MISSING if nanos is None else instant(nanos, None)
 
 
 def _difference(a: Side, b: Side) -> Iterator[Piece]:
@@ -195,7 +189,7 @@ def _flipped(rule: Callable[[Side, Side], Iterator[Piece]]) -> Callable[[Side, S
 
 
 def _times(length: Side, number: Side) -> Iterator[Piece]:
-    """A multiple, exact for whole numbers, else to the nearest microsecond."""
+    """A multiple: exact for whole numbers, else rounded to a microsecond."""
     yield _duration(_scaled(length.length, number.number))
 
 
@@ -203,7 +197,7 @@ def _by_number(length: Side, number: Side) -> Iterator[Piece]:
     yield _duration(_divided(length.length, number.number))
 
 
-def _scaled(ticks: Ticks, factor: Floats) -> Ticks:
+def _scaled(ticks: Moments, factor: Floats) -> Moments:
     micros, nanos, none = ticks
     whole = (np.rint(factor) == factor) & (np.abs(factor) < _EXACT)
     with np.errstate(all="ignore"):
@@ -216,7 +210,7 @@ def _scaled(ticks: Ticks, factor: Floats) -> Ticks:
     return np.where(whole, exact, rounded), np.where(whole, exact_nanos, 0), none
 
 
-def _divided(ticks: Ticks, divisor: Floats) -> Ticks:
+def _divided(ticks: Moments, divisor: Floats) -> Moments:
     micros, nanos, none = ticks
     with np.errstate(all="ignore"):
         size = (micros + nanos / 1000) / divisor
@@ -228,7 +222,7 @@ def _divided(ticks: Ticks, divisor: Floats) -> Ticks:
 
 
 def _ratio(function: Callable[[Floats, Floats], Floats]) -> Callable[[Side, Side], Iterator[Piece]]:
-    """A number from two durations; the same division by zero as of numbers."""
+    """The quotient of two durations, a number; division by zero is that of numbers."""
 
     def rule(a: Side, b: Side) -> Iterator[Piece]:
         none = a.length[2] | b.length[2]
@@ -241,7 +235,7 @@ def _ratio(function: Callable[[Floats, Floats], Floats]) -> Callable[[Side, Side
 
 
 def _remainder(a: Side, b: Side) -> Iterator[Piece]:
-    """What is left of a duration; a divisor below a microsecond, or of zero, leaves nothing."""
+    """The remainder of durations of whole microseconds; missing if the divisor is zero."""
     none = a.length[2] | b.length[2] | (b.length[0] == 0) | (a.length[1] != 0) | (b.length[1] != 0)
     micros = np.mod(a.length[0], np.where(none, 1, b.length[0]))
     yield _duration((micros, np.zeros_like(micros), none))
@@ -263,7 +257,7 @@ _EACH: tuple[Kind, ...] = (kinds.TIME, kinds.ZONED, kinds.DURATION, kinds.NUMBER
 
 
 def _of_times() -> dict[tuple[str, Kind, Kind], Kind]:
-    """What an operation makes of two kinds, one of them of times or durations."""
+    """The kinds of results, by operation and operands of which one is a time or duration."""
     length, number = kinds.DURATION, kinds.NUMBER
     found = {("-", time, time): length for time in kinds.TIMES}
     for time in (*kinds.TIMES, length):
@@ -288,34 +282,33 @@ def _may_be(kind: Kind) -> tuple[Kind, ...]:
 
 
 def kind_of(operation: str, left: Kind, right: Kind) -> Kind:
-    """The kind of what an operation makes; unknown where several are possible, or none."""
+    """The kind of an operation's results; unknown if several are possible, or none."""
     pairs = itertools.product(_may_be(left), _may_be(right))
     made = {_made_of(operation, one, other) for one, other in pairs} - {None}
     return found if len(made) == 1 and (found := made.pop()) else kinds.UNKNOWN
 
 
-#: What has another side of zero.
+#: Kinds whose values have a sign.
 SIGNED = kinds.NUMBERS | {kinds.DURATION}
 
 
 def signed(kind: Kind) -> Kind:
-    """The kind of what has such a side."""
+    """The kind of a value of ``kind`` with its sign changed."""
     return kind if kind in (kinds.DURATION, kinds.UNKNOWN) else kinds.NUMBER
 
 
 def wanted(operation: str, other: Kind, is_left: bool) -> frozenset[Kind]:
-    """Of which kinds one operand has to be, beside another."""
+    """The kinds that one operand may have beside the other."""
     sides = itertools.product((*_EACH, kinds.TRUTH), _may_be(other))
-    pairs = [(one, each) if is_left else (each, one) for one, each in sides]
-    fits = (p[0 if is_left else 1] for p in pairs if _made_of(operation, *p) is not None)
-    return frozenset(fits)
+    pairs = ((one, (one, each) if is_left else (each, one)) for one, each in sides)
+    return frozenset(one for one, pair in pairs if _made_of(operation, *pair) is not None)
 
 
 # --- along a public span --------------------------------------------------------------------------
 
 
-def along(v: Vector, span: Span) -> Ticks:
-    """The elements that are of a span's family."""
+def along(v: Vector, span: Span) -> Moments:
+    """The elements of a span's family."""
     if span.family == "duration":
         return vectors.durations(v)
     if span.family == "clock":
@@ -323,7 +316,7 @@ def along(v: Vector, span: Span) -> Ticks:
     return vectors.instants(v, zoned=span.family == "zoned")
 
 
-#: The kinds of what is of a span's family.
+#: The kinds that values of a span's family have.
 KINDS: dict[str, frozenset[Kind]] = {
     "time": frozenset({kinds.TIME}),
     "zoned": frozenset({kinds.ZONED}),
@@ -333,13 +326,12 @@ KINDS: dict[str, frozenset[Kind]] = {
 
 
 @dataclass(frozen=True)
-class Measured(Expression):
-    """The number of ticks after the start of a ruler; missing for what is of another family."""
+class Measured(Unary):
+    """The number of ticks after a ruler's start; missing for values of another family."""
 
-    operand: Expression
     ruler: Ruler
 
-    is_atom = True
+    makes = kinds.NUMBER
 
     def vector(self, chunk: Chunk) -> Vector:
         micros, nanos, none = along(self.operand.vector(chunk), self.ruler.span)
@@ -350,10 +342,7 @@ class Measured(Expression):
         ticks = whole * 1000.0 + beyond if tick == 1 else whole / (tick // 1000) + beyond / tick
         return Numbers(np.where(none, np.nan, ticks))
 
-    def _kind(self, schema: Schema) -> Kind:
-        return kinds.NUMBER
-
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+    def needs(self, schema: Schema) -> Needs:
         yield self.operand, KINDS[self.ruler.span.family]
 
     def __str__(self) -> str:
@@ -361,14 +350,11 @@ class Measured(Expression):
 
 
 @dataclass(frozen=True)
-class ClipSpan(Expression):
-    """A time or duration no lower than one end of a span and no higher than the other, in its own
-    zone; missing for what is of another family."""
+class ClipSpan(Unary):
+    """A time or duration clipped to a span, in its own zone; values of another family are
+    missing."""
 
-    operand: Expression
     span: Span
-
-    is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
@@ -391,7 +377,7 @@ class ClipSpan(Expression):
         of_family = {"zoned": kinds.ZONED, "duration": kinds.DURATION}
         return of_family.get(self.span.family, kinds.TIME)
 
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+    def needs(self, schema: Schema) -> Needs:
         yield self.operand, KINDS[self.span.family]
 
     def __str__(self) -> str:

@@ -1,8 +1,8 @@
-"""Times as text: what `strftime` writes, the same on every machine.
+"""Times as text, by a `strftime` that writes the same on every machine.
 
-Python asks the machine's C library, whose answers differ: by its locale, by the system, for years
-before 1000. So each directive that Python names for all systems is written here, names of days and
-months in English; those that mean the locale's own way of writing are refused.
+Python's asks the C library, which differs by locale, by system, and for years before 1000. So each
+portable directive is written here, with English names of days and months; directives that follow
+the locale are refused.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import Any
 import pandas as pd
 
 from ..facts import kinds
-from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.vectors import Vector
-from .base import Chunk, Expression, inner
+from .base import Chunk, Unary
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -27,7 +26,7 @@ MONTHS = (
     "October", "November", "December",
 )  # fmt: skip
 
-#: The longest format.
+#: Of a format, in characters.
 LONGEST = 1000
 _DIRECTIVE = re.compile("%(.?)", re.DOTALL)
 
@@ -42,7 +41,7 @@ def _offset(time: datetime.datetime) -> str:
 
 
 def _week(time: datetime.datetime, first: int) -> int:
-    """The week of the year, of which the first begins with its first Sunday (6) or Monday (0)."""
+    """The week of the year; week 1 starts on the year's first Sunday (6) or Monday (0)."""
     day_of_year, day_of_week = time.timetuple().tm_yday, (time.weekday() - first) % 7
     return (day_of_year + 6 - day_of_week) // 7
 
@@ -76,19 +75,18 @@ DIRECTIVES: dict[str, Callable[[Any], str]] = {
 
 
 def unknown(form: str) -> list[str]:
-    """The directives of a format that aren't written here."""
+    """The directives of a format that have no function here."""
     return [f"%{letter}" for letter in _DIRECTIVE.findall(form) if letter not in DIRECTIVES]
 
 
 @dataclass(frozen=True)
-class TimeText(Expression):
-    """A time as text in a public format, by the clock on its wall; a part is no text."""
+class TimeText(Unary):
+    """A time as text in a public format, by the local clock of its zone."""
 
-    operand: Expression
     form: str
 
-    is_atom = True
     takes = kinds.TIMES
+    makes = kinds.TEXT
 
     def vector(self, chunk: Chunk) -> Vector:
         return vectors.each(self.operand.vector(chunk), self._of, ("text of", self.form))
@@ -97,12 +95,9 @@ class TimeText(Expression):
         if not isinstance(value, datetime.datetime):
             return None
         time = pd.Timestamp(value)
-        if not 1 <= time.year <= 9999:  # of which Python knows no calendar
+        if not 1 <= time.year <= 9999:  # beyond Python's calendar
             return None
         return _DIRECTIVE.sub(lambda match: DIRECTIVES[match[1]](time), self.form)
 
-    def _kind(self, schema: Schema) -> Kind:
-        return kinds.TEXT
-
     def __str__(self) -> str:
-        return f"{inner(self.operand)}.dt.strftime({self.form!r})"
+        return f"{self.operand.inner}.dt.strftime({self.form!r})"

@@ -1,4 +1,4 @@
-"""One value of several numbers of a row: their weighted sum, and which of them is the least."""
+"""Several numbers of a row in one value: their weighted sum, or the label of the extreme one."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ from typing import Any
 import numpy as np
 
 from ..facts import kinds
+from ..facts.bounds import finite
 from ..facts.domain import Declaration
-from ..facts.keys import Keys
-from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.vectors import Numbers, Vector
-from .base import Chunk, Domain, Expression, finite, remembered
+from .base import Chunk, Domain, Expression, Labelled, remembered
 
 
 @dataclass(frozen=True)
 class Dot(Expression):
-    """A constant and a weighted sum, added from left to right; missing where any number is.
+    """A constant plus a weighted sum, added from left to right; missing if any number is.
 
-    Never by a matrix product, whose order of addition may depend on an element's place.
+    Not a matrix product: its order of addition may depend on an element's place.
     """
 
     operands: tuple[Expression, ...]
     weights: tuple[float, ...]
     constant: float = 0.0
 
-    is_atom = True
     takes = kinds.NUMBERS
+    makes = kinds.NUMBER
 
     def vector(self, chunk: Chunk) -> Vector:
         return remembered(chunk, self, lambda: self._made(chunk))
@@ -42,7 +41,7 @@ class Dot(Expression):
         return Numbers(total)
 
     def declared(self, domain: Domain) -> Declaration | None:
-        """Interval arithmetic in the same order, for rounding to the nearest keeps order."""
+        """By interval arithmetic in the same order: rounding to the nearest keeps order."""
         low = high = self.constant
         for weight, operand in zip(self.weights, self.operands, strict=True):
             bounds = operand.bounds(domain)
@@ -52,9 +51,6 @@ class Dot(Expression):
             low, high = low + min(ends), high + max(ends)
         return finite(low, high)
 
-    def _kind(self, schema: Schema) -> Kind:
-        return kinds.NUMBER
-
     def __str__(self) -> str:
         terms = [f"{w:g} {o}" for w, o in zip(self.weights[:8], self.operands, strict=False)]
         terms += ["…"] if len(self.weights) > 8 else []
@@ -63,15 +59,14 @@ class Dot(Expression):
 
 
 @dataclass(frozen=True)
-class Extreme(Expression):
-    """The label of the least (or largest) of several numbers: the first of equal ones. Missing
-    numbers are passed over; where all are missing, so is the label."""
+class Extreme(Labelled):
+    """The label of the least (or largest) of several numbers, the first if several are equal.
+    Missing numbers are skipped; if all are missing, so is the label."""
 
     operands: tuple[Expression, ...]
     labels: tuple[Any, ...]
     largest: bool
 
-    is_atom = True
     takes = kinds.NUMBERS
 
     def vector(self, chunk: Chunk) -> Vector:
@@ -84,12 +79,6 @@ class Extreme(Expression):
             codes[better] = i
             best[better] = numbers[better]
         return vectors.coded(self.labels, codes)
-
-    def declared(self, domain: Domain) -> Declaration | None:
-        return Keys(self.labels)
-
-    def _kind(self, schema: Schema) -> Kind:
-        return kinds.joined(map(kinds.of_value, self.labels))
 
     def __str__(self) -> str:
         named = ", ".join(str(label) for label in self.labels[:8])

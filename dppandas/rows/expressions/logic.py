@@ -1,23 +1,24 @@
-"""Truth values: comparisons, and what combines them."""
+"""Truth values: comparisons and tests, and the logic that combines them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..facts import kinds
-from ..facts.kinds import Kind, Schema
+from ..facts.kinds import Schema
 from ..values import vectors
 from ..values.vectors import Mask
-from .base import Chunk, Expression, Literal, Truth, inner
+from .base import Chunk, Expression, Literal, Meets, Needs, Truth, Unary
 
 
 @dataclass(frozen=True)
 class Every(Truth):
-    """True in each row."""
+    """True in every row."""
+
+    is_atom = False
 
     def truth(self, chunk: Chunk) -> Mask:
         return np.ones(chunk.rows, dtype=bool)
@@ -31,11 +32,13 @@ EVERY = Every()
 
 @dataclass(frozen=True)
 class Compare(Truth):
-    """left operation right, with one of == != < <= > >=."""
+    """``left operation right``, with one of ``== != < <= > >=``."""
 
     operation: str
     left: Expression
     right: Expression
+
+    is_atom = False
 
     def truth(self, chunk: Chunk) -> Mask:
         if isinstance(self.right, Literal):
@@ -46,17 +49,17 @@ class Compare(Truth):
         left, right = self.left.vector(chunk), self.right.vector(chunk)
         return vectors.compare_vectors(self.operation, left, right)
 
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+    def needs(self, schema: Schema) -> Needs:
         wanted = kinds.ANY if self.operation in ("==", "!=") else kinds.LABELS  # lists: no order
         return ((side, wanted) for side in self.children())
 
-    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+    def meets(self) -> Meets:
         for one, other in ((self.left, self.right), (self.right, self.left)):
             if isinstance(other, Literal):
                 yield one, (other.value,)
 
     def __str__(self) -> str:
-        return f"{inner(self.left)} {self.operation} {inner(self.right)}"
+        return f"{self.left.inner} {self.operation} {self.right.inner}"
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,14 @@ class And(Truth):
     left: Expression
     right: Expression
 
+    is_atom = False
     commutes = True
 
     def truth(self, chunk: Chunk) -> Mask:
         return self.left.truth(chunk) & self.right.truth(chunk)
 
     def __str__(self) -> str:
-        return f"{inner(self.left)} and {inner(self.right)}"
+        return f"{self.left.inner} and {self.right.inner}"
 
 
 @dataclass(frozen=True)
@@ -78,67 +82,64 @@ class Or(Truth):
     left: Expression
     right: Expression
 
+    is_atom = False
     commutes = True
 
     def truth(self, chunk: Chunk) -> Mask:
         return self.left.truth(chunk) | self.right.truth(chunk)
 
     def __str__(self) -> str:
-        return f"{inner(self.left)} or {inner(self.right)}"
+        return f"{self.left.inner} or {self.right.inner}"
 
 
 @dataclass(frozen=True)
-class Not(Truth):
-    operand: Expression
+class Not(Unary, Truth):
+    is_atom = False
 
     def truth(self, chunk: Chunk) -> Mask:
         return ~self.operand.truth(chunk)
 
     def __str__(self) -> str:
-        return f"not {inner(self.operand)}"
+        return f"not {self.operand.inner}"
 
 
 @dataclass(frozen=True)
-class IsMissing(Truth):
-    """Missing: None, NaN, NA or NaT."""
-
-    operand: Expression
-    is_atom = True
+class IsMissing(Unary, Truth):
+    """Whether a value is missing: None, NaN, NA or NaT."""
 
     def truth(self, chunk: Chunk) -> Mask:
-        return vectors.is_null(self.operand.vector(chunk))
+        return self.operand.vector(chunk).null()
 
     def __str__(self) -> str:
-        return f"{inner(self.operand)}.isna()"
+        return f"{self.operand.inner}.isna()"
 
 
 @dataclass(frozen=True)
-class IsIn(Truth):
-    """Equal to one of some plain values."""
+class IsIn(Unary, Truth):
+    """Whether a value equals one of some plain values."""
 
-    operand: Expression
     labels: tuple[Any, ...]
+
+    is_atom = False
 
     def truth(self, chunk: Chunk) -> Mask:
         codes = vectors.prepared(self.labels).codes(self.operand.vector(chunk))
         return np.asarray(codes < len(self.labels), dtype=bool)
 
-    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
+    def meets(self) -> Meets:
         yield self.operand, self.labels
 
     def __str__(self) -> str:
-        return f"{inner(self.operand)} in [{', '.join(map(repr, self.labels))}]"
+        return f"{self.operand.inner} in [{', '.join(map(repr, self.labels))}]"
 
 
 @dataclass(frozen=True)
 class Sampled(Truth):
-    """In a share of all units, chosen by a keyed hash of their names (or of a whole row)."""
+    """Whether a unit (or a whole row) is in a sample, chosen by a keyed hash of its name."""
 
     share: float
     names: tuple[Any, ...]
-    times: int = 0  # how often was sampled before, so that a sample of a sample is another
-
-    is_atom = True
+    times: int = 0  # of earlier samples: a sample of a sample chooses anew
 
     def truth(self, chunk: Chunk) -> Mask:
         hashes = chunk.hashed(self.names, b"sample %d" % self.times)
@@ -152,19 +153,19 @@ class Sampled(Truth):
 
 
 def samples(expression: Expression | None) -> int:
-    """How often an expression samples."""
+    """How many samples an expression takes."""
     if expression is None:
         return 0
     return isinstance(expression, Sampled) + sum(map(samples, expression.children()))
 
 
 def both(left: Expression | None, right: Expression) -> Expression:
-    """The rows of a filter that another keeps too."""
+    """The rows that pass both filters."""
     return right if left is None else And(left, right)
 
 
 def between(operand: Expression, low: Expression, high: Expression, inclusive: str) -> Expression:
-    """pandas' between: inclusive is "both", "neither", "left" or "right"."""
+    """As pandas' ``between``, with ``inclusive`` "both", "neither", "left" or "right"."""
     above = ">=" if inclusive in ("both", "left") else ">"
     below = "<=" if inclusive in ("both", "right") else "<"
     return And(Compare(above, operand, low), Compare(below, operand, high))

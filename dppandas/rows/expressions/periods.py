@@ -1,10 +1,9 @@
-"""The period of the calendar that a time lies in, one time at a time."""
+"""The calendar period that a time lies in, for one time at a time."""
 
 from __future__ import annotations
 
 import calendar
 import datetime
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +15,16 @@ from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.forms import clock
 from ..values.vectors import Vector
-from .base import Chunk, Expression, inner
+from .base import Chunk, Needs, Unary
 from .elapsed import clocks
 from .times import DAY
 
 
 @dataclass(frozen=True)
 class Calendar:
-    """A public division of time, by the clock on the wall of a zone (None: times without one).
+    """A public division of time, by the local clock of a zone (None: of times without one).
 
-    kind : D, W, MS, ME, QS, QE, YS, YE, or "tick" for equal parts of a day.
+    kind : D, W, MS, ME, QS, QE, YS, YE, or "tick" for equal intervals of a day.
     anchor : the weekday that ends a week, or a month that starts (ends) a quarter or year.
     """
 
@@ -34,11 +33,11 @@ class Calendar:
     anchor: int = 0
     seconds: int = DAY
     zone: Any = None
-    by_clock: bool = False  # of times with a zone, too, what the clock on their wall shows
+    by_clock: bool = False  # times with and without a zone alike, by the local clock
 
     def label(self, time: datetime.datetime) -> pd.Timestamp:
-        """pandas' name for the period of a time without a zone: its start, or its last day for
-        those that pandas calls by their end."""
+        """pandas' name for the period of a time without a zone: its start, or its last day if
+        pandas names it by its end."""
         if self.kind == "tick":
             passed = time.hour * 3600 + time.minute * 60 + time.second
             start = pd.Timestamp(time.year, time.month, time.day)
@@ -53,48 +52,37 @@ class Calendar:
         length = {"M": 1, "Q": 3, "Y": 12}[self.kind[0]]
         months = day.year * 12 + day.month - 1
         if self.kind[1] == "S":
-            return _month(months - (day.month - self.anchor) % length)
+            months -= (day.month - self.anchor) % length
+            return datetime.date(months // 12, months % 12 + 1, 1)
         months += (self.anchor - day.month) % length
-        year, month = divmod(months, 12)
-        last = calendar.monthrange(year, month + 1)[1]
-        return datetime.date(year, month + 1, last)
+        year, month = months // 12, months % 12 + 1
+        return datetime.date(year, month, calendar.monthrange(year, month)[1])
 
     def placed(self, label: pd.Timestamp) -> pd.Timestamp:
-        """A label on the wall of the zone as an instant; what the clock skips is moved forward,
-        and of what it repeats the first is meant."""
+        """A label of the zone's local clock as an instant. What the clock skips is moved forward;
+        of what it repeats, the first is meant."""
         if self.zone is None:
             return label
-        placed: pd.Timestamp = label.tz_localize(
-            self.zone, ambiguous=True, nonexistent="shift_forward"
-        )
-        return placed
-
-
-def _month(months: int) -> datetime.date:
-    return datetime.date(months // 12, months % 12 + 1, 1)
+        return label.tz_localize(self.zone, ambiguous=True, nonexistent="shift_forward")
 
 
 @dataclass(frozen=True)
-class Period(Expression):
-    """The period that a time lies in, by its label. A function of one time and public facts: where
-    pandas would start to count at the first row, nothing is asked of any row here."""
+class Period(Unary):
+    """The label of the period that a time lies in, by that time and public facts alone: pandas
+    would start to count at the first row."""
 
-    operand: Expression
     division: Calendar
-
-    is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         local, none = self._clock(self.operand.vector(chunk))
-        is_part = self.division.kind == "tick"
-        step = self.division.seconds if is_part else DAY
+        step = self.division.seconds if self.division.kind == "tick" else DAY
         starts = np.where(none, 0, local // 10**6 // step * step)
         found, codes = np.unique(starts.astype("M8[s]"), return_inverse=True)
         labels = [self._label(start) for start in found.tolist()]
         return vectors.coded(labels, np.where(none, -1, codes.reshape(-1)))
 
     def _clock(self, operand: Vector) -> tuple[vectors.Integers, vectors.Mask]:
-        """What the clock on the wall shows at each time, in microseconds, and which are none."""
+        """What the local clock shows at each time, in microseconds, and which elements are none."""
         if self.division.by_clock:
             local, _, none = clocks(operand)
             return local, none
@@ -106,17 +94,15 @@ class Period(Expression):
         try:
             time = datetime.datetime(*start.timetuple()[:6])
             return self.division.placed(self.division.label(time))
-        except Exception:  # no time, or one in no year that pandas knows
+        except Exception:  # no time, or a year that pandas doesn't know
             return None
 
     def _kind(self, schema: Schema) -> Kind:
         return kinds.TIME if self.division.zone is None else kinds.ZONED
 
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
-        yield (
-            self.operand,
-            kinds.TIMES if self.division.by_clock else frozenset({self._kind(schema)}),
-        )
+    def needs(self, schema: Schema) -> Needs:
+        own = frozenset({self._kind(schema)})
+        yield self.operand, kinds.TIMES if self.division.by_clock else own
 
     def __str__(self) -> str:
-        return f"{inner(self.operand)} by {self.division.frequency}"
+        return f"{self.operand.inner} by {self.division.frequency}"

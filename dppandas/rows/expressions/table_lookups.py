@@ -1,8 +1,8 @@
-"""What one source row becomes beside others: elements of a list, values of a public table."""
+"""Elements of lists, and look-ups in public keys and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,20 +16,17 @@ from ..facts.kinds import Kind, Schema
 from ..values import MISSING, Cell, vectors
 from ..values.lookups import Recent
 from ..values.vectors import Mask, Vector
-from .base import Chunk, Domain, Expression, Literal, Truth, inner, one_of
+from .base import Chunk, Domain, Expression, Literal, Meets, Truth, Unary, one_of
 from .conditionals import LISTS, taken
 
 Codes = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Element(Expression):
-    """Element number i of a list; a value that is no list is its own only element."""
+class Element(Unary):
+    """An element of a list, by position; a value that is no list is its own only element."""
 
-    operand: Expression
     position: int
-
-    is_atom = True
 
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
@@ -46,17 +43,14 @@ class Element(Expression):
         return kinds.UNKNOWN if operand == kinds.LIST else operand
 
     def __str__(self) -> str:
-        return f"{inner(self.operand)}[{self.position}]"
+        return f"{self.operand.inner}[{self.position}]"
 
 
 @dataclass(frozen=True)
-class HasElement(Truth):
-    """Whether a list has an element number i. An empty one has a first, which is missing."""
+class HasElement(Unary, Truth):
+    """Whether a list has an element at a position. An empty list has one, which is missing."""
 
-    operand: Expression
     position: int
-
-    is_atom = True
 
     def truth(self, chunk: Chunk) -> Mask:
         operand = self.operand.vector(chunk)
@@ -68,14 +62,14 @@ class HasElement(Truth):
         return "truth", self.position < max(1, size)
 
     def __str__(self) -> str:
-        return f"{inner(self.operand)} has [{self.position}]"
+        return f"{self.operand.inner} has [{self.position}]"
 
 
 class _Tuples:
-    """Finds declared tuples column by column: the number of a prefix, and the next label.
+    """Finds declared tuples column by column, by the number of a prefix and the next label.
 
-    Declared prefixes are numbered anew at each column, so that many columns don't overflow. Where
-    few numbers are possible a table tells the new one; else a search. One more is for "outside".
+    Prefixes are renumbered at each column, so that many columns don't overflow. A table maps old
+    numbers to new ones if few are possible, else a search. One number more stands for "outside".
     """
 
     def __init__(self, keys: Keys) -> None:
@@ -110,7 +104,7 @@ class _Tuples:
 
 
 def _table(prefixes: Codes, before: int, levels: int) -> Codes | None:
-    """The new number of (old number, label) at old · (levels + 1) + label; both may be outside."""
+    """The new number at old number · (levels + 1) + label; either may be outside."""
     size = (before + 1) * (levels + 1)
     if size > max(2**16, 16 * len(prefixes)):
         return None
@@ -123,7 +117,7 @@ _tuples = Recent(_Tuples)
 
 
 def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
-    """The position of each row's values among declared keys; len(keys) for none."""
+    """The position of each row's values among declared keys; len(keys) if they are none."""
     columns = [expression.vector(chunk) for expression in by]
     if keys.width == 1:
         return vectors.prepared(keys.labels).codes(columns[0])
@@ -131,32 +125,36 @@ def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
     return codes
 
 
-def _columns(by: Sequence[Expression], keys: Keys) -> Iterator[tuple[Expression, Sequence[Any]]]:
-    """Expressions, each with the keys that it is looked up among."""
-    return ((expression, keys.column(i)) for i, expression in enumerate(by))
+class _Found(Expression):
+    """What is looked up among public keys."""
+
+    by: Any
+    keys: Any
+
+    takes = kinds.LABELS
+
+    def meets(self) -> Meets:
+        return ((expression, self.keys.column(i)) for i, expression in enumerate(self.by))
 
 
 @dataclass(frozen=True)
-class InPart(Truth):
-    """Whether a row lies in one part of a partition by declared keys, and so in no other.
+class InPart(_Found, Truth):
+    """Whether a row lies in one piece of a partition by declared keys, and so in no other.
 
-    The key of a row is found among all of them, and not compared with one: what equals a key may
-    depend on what else there is to equal, as for 2**53 and 2**53 + 1 beside floats.
+    A row's key is looked up among all keys, not compared with one: which key a value equals may
+    depend on the others, as for 2**53 and 2**53 + 1 beside floats.
     """
 
     by: tuple[Expression, ...]
     keys: Keys = field(repr=False)
-    partition: str  # a name made of its keys, too
+    partition: str  # a name that includes the keys
     position: int
 
+    is_atom = False
     not_asked = ("keys",)
-    takes = kinds.LABELS
 
     def truth(self, chunk: Chunk) -> Mask:
         return np.asarray(places(self.by, self.keys, chunk) == self.position)
-
-    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
-        return _columns(self.by, self.keys)
 
     def __str__(self) -> str:
         columns = ", ".join(map(str, self.by))
@@ -165,38 +163,29 @@ class InPart(Truth):
 
 
 @dataclass(frozen=True)
-class InTable(Truth):
+class InTable(_Found, Truth):
     """Whether a public table has a row for these values."""
 
     by: tuple[Expression, ...]
     keys: Keys = field(repr=False)
     table: str  # as in Lookup
 
-    is_atom = True
-    takes = kinds.LABELS
-
     def truth(self, chunk: Chunk) -> Mask:
         return places(self.by, self.keys, chunk) < len(self.keys)
-
-    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
-        return _columns(self.by, self.keys)
 
     def __str__(self) -> str:
         return f"{', '.join(map(str, self.by))} in a public table"
 
 
 @dataclass(frozen=True)
-class Lookup(Expression):
-    """A column of a public table, in the row for these values; missing where there is none."""
+class Lookup(_Found):
+    """A value of a public table, from the row for these values; missing if there is none."""
 
     by: tuple[Expression, ...]
     keys: Keys = field(repr=False)
     column: Any
     values: tuple[Any, ...] = field(repr=False)
-    table: str  # a digest of the table: tells two apart
-
-    is_atom = True
-    takes = kinds.LABELS
+    table: str  # a digest that tells tables apart
 
     def vector(self, chunk: Chunk) -> Vector:
         return taken(self.values, places(self.by, self.keys, chunk))
@@ -208,9 +197,6 @@ class Lookup(Expression):
 
     def _kind(self, schema: Schema) -> Kind:
         return one_of(tuple(map(Literal, self.values)), schema)
-
-    def meets(self) -> Iterator[tuple[Expression, Sequence[Any]]]:
-        return _columns(self.by, self.keys)
 
     def __str__(self) -> str:
         return f"{self.column} of a public table by {', '.join(map(str, self.by))}"

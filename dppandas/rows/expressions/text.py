@@ -1,9 +1,10 @@
-"""Texts, one at a time: what `.str` offers. What is no text is missing, and passes no test."""
+"""The methods of `.str`, on one text at a time. What is no text is missing, and passes no test."""
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,18 +13,14 @@ from ..facts import kinds
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.vectors import Mask, Vector
-from .base import Chunk, Expression, Truth, inner
+from .base import Chunk, Expression, Needs, Truth, Unary
 
-#: From the arguments of a method to a function of one text.
+#: Makes a function of one text from the arguments of a method.
 Maker = Callable[..., Callable[[str], Any]]
 
 
 def _method(name: str) -> Maker:
-    return lambda *args: lambda text: getattr(text, name)(*args)
-
-
-def _sliced(start: Any, stop: Any, step: Any) -> Callable[[str], Any]:
-    return lambda text: text[start:stop:step]
+    return lambda *args: operator.methodcaller(name, *args)
 
 
 def _got(i: int) -> Callable[[Any], Any]:
@@ -69,36 +66,34 @@ def _split(separator: str | None, most: int, is_regex: bool) -> Callable[[str], 
     return lambda text: split(text, max(0, most))
 
 
+def _methods(names: str) -> dict[str, Maker]:
+    return {name: _method(name) for name in names.split()}
+
+
 TESTS: dict[str, Maker] = {
-    **{
-        name: _method(name)
-        for name in (
-            "startswith", "endswith", "isalpha", "isalnum", "isdigit", "isdecimal", "isnumeric",
-            "isspace", "islower", "isupper", "istitle", "isascii",
-        )
-    },
+    **_methods(
+        "startswith endswith isalpha isalnum isdigit isdecimal isnumeric isspace islower isupper "
+        "istitle isascii"
+    ),
     "contains": _searched("search"),
     "match": _searched("match"),
     "fullmatch": _searched("fullmatch"),
-}  # fmt: skip
+}
 MAPS: dict[str, Maker] = {
-    **{
-        name: _method(name)
-        for name in (
-            "lower", "upper", "title", "capitalize", "swapcase", "casefold", "strip", "lstrip",
-            "rstrip", "removeprefix", "removesuffix", "zfill", "center", "ljust", "rjust", "find",
-        )
-    },
-    "slice": _sliced,
+    **_methods(
+        "lower upper title capitalize swapcase casefold strip lstrip rstrip removeprefix "
+        "removesuffix zfill center ljust rjust find"
+    ),
+    "slice": lambda *ends: operator.itemgetter(slice(*ends)),
     "get": _got,
     "extract": _extracted,
     "replace": _replaced,
     "split": _split,
     "len": lambda: len,
     "count": _counted,
-}  # fmt: skip
+}
 
-#: What lists have, too.
+#: Methods that lists have, too.
 OF_LISTS = ("get", "slice", "len")
 _NUMBERS = ("len", "count", "find")
 
@@ -108,23 +103,21 @@ def _made(makers: str, method: str, args: tuple[Any, ...]) -> Callable[[str], An
     return (TESTS if makers == "tests" else MAPS)[method](*args)
 
 
-def _of_text(function: Callable[[Any], Any], kinds: Any = str) -> Callable[[Any], Any]:
+def _only(kinds: Any, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: function(value) if isinstance(value, kinds) else None
 
 
 @dataclass(frozen=True)
-class TextTest(Truth):
+class TextTest(Unary, Truth):
     """Whether a text passes a test."""
 
-    operand: Expression
     method: str
     args: tuple[Any, ...] = ()
 
-    is_atom = True
     takes = kinds.TEXTS
 
     def truth(self, chunk: Chunk) -> Mask:
-        function = _of_text(_made("tests", self.method, self.args))
+        function = _only(str, _made("tests", self.method, self.args))
         key = ("test", self.method, self.args)
         found = vectors.each(self.operand.vector(chunk), function, key)
         return vectors.compare_scalar("==", found, True)
@@ -134,18 +127,15 @@ class TextTest(Truth):
 
 
 @dataclass(frozen=True)
-class TextMap(Expression):
+class TextMap(Unary):
     """A text, a number or a list made from a text."""
 
-    operand: Expression
     method: str
     args: tuple[Any, ...] = ()
 
-    is_atom = True
-
     def vector(self, chunk: Chunk) -> Vector:
         of = (str, list, tuple) if self.method in OF_LISTS else str
-        function = _of_text(_made("maps", self.method, self.args), of)
+        function = _only(of, _made("maps", self.method, self.args))
         return vectors.each(self.operand.vector(chunk), function, ("map", self.method, self.args))
 
     def _kind(self, schema: Schema) -> Kind:
@@ -156,13 +146,13 @@ class TextMap(Expression):
         operand = self.operand.kind(schema) if self.method in OF_LISTS else kinds.TEXT
         return kinds.UNKNOWN if (operand, self.method) == (kinds.LIST, "get") else operand
 
-    def needs(self, schema: Schema) -> Iterator[tuple[Expression, frozenset[Kind]]]:
-        has_it = self.method in OF_LISTS
-        yield self.operand, kinds.TEXTS | {kinds.LIST} if has_it else kinds.TEXTS
+    def needs(self, schema: Schema) -> Needs:
+        lists = {kinds.LIST} if self.method in OF_LISTS else set()
+        yield self.operand, kinds.TEXTS | lists
 
     def __str__(self) -> str:
         return _said(self.operand, self.method, self.args)
 
 
 def _said(operand: Expression, method: str, args: tuple[Any, ...]) -> str:
-    return f"{inner(operand)}.str.{method}({', '.join(map(repr, args))})"
+    return f"{operand.inner}.str.{method}({', '.join(map(repr, args))})"

@@ -1,4 +1,4 @@
-"""Bounds of numbers, and the fixed-point grid that values are rounded to."""
+"""Bounds of numbers, and the fixed-point grid to which values are rounded."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from ...errors import QueryError, quoted
 from .keys import SOURCE_ATTR
 from .spans import Ruler
 
-#: One exponent serves all: 2^30 steps keep squares in int64 and sums of a block exact in float64.
+#: With 2^30 steps, squares fit int64, and sums over a block are exact in float64.
 GRID_BITS = 30
+#: No end lies further from zero.
+MOST_BOUND = 2.0**900
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The interval into which values are clipped; finite, lower ≤ upper."""
+    """The finite interval to which values are clipped."""
 
     lower: float
     upper: float
@@ -35,28 +37,30 @@ class Bounds:
     @classmethod
     def parse(cls, value: object, column: str) -> Bounds:
         """Bounds from a (lower, upper) pair of numbers."""
-        hint = f"bounds of {column!r} must be two finite numbers, lower first, such as (0, 60)"
         if isinstance(value, Bounds):
             return value
         if cls.is_named(value):
             value = (value["lower"], value["upper"])  # type: ignore[index]
-        if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
-            raise QueryError(f"{hint}; not {quoted(value)}.")
         try:
+            if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
+                raise TypeError
             if len(value) != 2 or any(isinstance(v, str | bytes | bool | np.bool_) for v in value):
                 raise TypeError
             lower, upper = (float(v) for v in value)
+            if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
+                raise ValueError
         except (TypeError, ValueError, OverflowError):
-            raise QueryError(f"{hint}; not {quoted(value)}.") from None
-        if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
-            raise QueryError(f"{hint}; not {quoted(value)}.")
-        if not math.isfinite(upper - lower) or max(abs(lower), abs(upper)) > 2.0**900:
+            raise QueryError(
+                f"bounds of {column!r} must be two finite numbers, the lower first, not "
+                f"{quoted(value)}. Write such as (0, 60)."
+            ) from None
+        if max(-lower, upper) > MOST_BOUND:
             raise QueryError(f"bounds {quoted(value)} of {column!r} are too far apart.")
-        return cls(lower + 0.0, upper + 0.0)  # + 0.0: one zero, not two
+        return cls(lower + 0.0, upper + 0.0)  # turns -0.0 into 0.0
 
     @staticmethod
     def is_named(value: object) -> bool:
-        """Whether these are two numbers called lower and upper, as `suggest_bounds` tells them."""
+        """Whether these are two numbers labelled lower and upper, as from `suggest_bounds`."""
         if isinstance(value, pd.Series):
             found = value.index.tolist()
             is_suggested = found in (["lower", "upper"], ["lower", "upper", "clipped"])
@@ -71,7 +75,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Ticks(Bounds):
-    """Bounds of times or durations, in ticks of their ruler."""
+    """Bounds of times or durations, in ticks of a ruler."""
 
     ruler: Ruler
 
@@ -85,10 +89,10 @@ class Ticks(Bounds):
 
 @dataclass(frozen=True)
 class Grid:
-    """Numbers as integers: the number ``origin + t·step`` is the integer t, low ≤ t ≤ high.
+    """Numbers as integers: ``origin + t·step`` is the integer t, with low ≤ t ≤ high.
 
-    The step is a public power of two. Clipping and rounding onto the grid is a function of one
-    row alone, so it changes no stability, and sums of its integers are exact in any order.
+    The step is a public power of two. Clipping and rounding depend on one row alone, so stability
+    doesn't change, and sums of the integers are exact in any order.
     """
 
     origin: float
@@ -110,7 +114,7 @@ class Grid:
 
     @property
     def reach(self) -> int:
-        """The most that one row can add, in steps."""
+        """The most that one row can add to a sum, in steps."""
         return max(abs(self.low), abs(self.high))
 
     def integers(self, values: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> None:
@@ -126,6 +130,22 @@ class Grid:
         """A rational number rounded to a multiple of the step."""
         step = Fraction(self.step)
         return float(round(value / step) * step)
+
+
+def finite(lower: float, upper: float) -> Bounds | None:
+    """Bounds, if both ends are finite, in order, and not too far apart (`Bounds.parse`)."""
+    low, high = float(lower), float(upper)
+    if not (low <= high and max(-low, high) <= MOST_BOUND):
+        return None
+    return Bounds(low + 0.0, high + 0.0)
+
+
+def covering(ranges: Sequence[Bounds | None]) -> Bounds | None:
+    """The range that covers several ranges, if all are known."""
+    known = [each for each in ranges if each is not None]
+    if len(known) < len(ranges):
+        return None
+    return Bounds(min(b.lower for b in known), max(b.upper for b in known))
 
 
 def sum_step(bounds: Bounds) -> float:

@@ -1,10 +1,10 @@
-"""What was declared of one table: more can be, but nothing that contradicts it."""
+"""What was declared of one table. More can be declared, but nothing that contradicts it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 from ...errors import SourceError
 from .domain import Declaration
@@ -15,11 +15,10 @@ Declared = Iterable[tuple[Any, Declaration]]
 
 
 class Facts:
-    """All that was ever declared of a table, by whichever frame: each frame knows some of it.
+    """All that was ever declared of a table, by any frame of it.
 
-    Facts are the caller's assertions about one table, so two that differ can't both hold, whatever
-    the order they are said in; and a frame's own never change, so that what it was asked keeps its
-    key when a cell is run again.
+    The caller asserts facts about one table, so two that differ can't both hold. The facts of one
+    frame never change, so its queries keep their keys when a notebook cell is run again.
     """
 
     def __init__(self) -> None:
@@ -28,12 +27,12 @@ class Facts:
 
     @property
     def known(self) -> dict[Any, Declaration]:
-        """By column, in the order in which they were declared first."""
+        """By column, in the order of their first declaration."""
         return dict(self._known)
 
     def add(self, declared: Declared, source: str) -> None:
-        """Note facts about a source of that name: all of them, or none where one contradicts
-        another, which raises `SourceError`."""
+        """Note all of these facts, or raise `SourceError` and note none if one contradicts what was
+        declared before."""
         # One line, or an interrupt could leave the lock behind: see `store`.
         with self._lock: self._known = self._with(declared, source)  # noqa: E701  # fmt: skip
 
@@ -41,16 +40,16 @@ class Facts:
         known = self.known
         for column, fact in declared:
             before = known.setdefault(column, fact)
-            if repr(before) != repr(fact):  # equal keys may be of other types, 1 or True
-                _refuse(column, before, fact, source)
+            if repr(before) != repr(fact):  # equal keys may be of different types, 1 or True
+                raise _refused(column, before, fact, source)
         return known
 
 
-def _refuse(column: Any, before: Declaration, fact: Declaration, source: str) -> NoReturn:
+def _refused(column: Any, before: Declaration, fact: Declaration, source: str) -> SourceError:
     then, now = _told(before), _told(fact)
     if then == now:
         now = "others" if isinstance(fact, Keys) else repr(fact)
-    raise SourceError(
+    return SourceError(
         f"source {source!r} was declared before with other terms (domain of {column!r} was {then}, "
         f"is {now}), and both can't hold. Keep to the first; or give bounds= or keys= in the call, "
         "where they may differ each time; or end the session with dp.reset()."
@@ -58,7 +57,7 @@ def _refuse(column: Any, before: Declaration, fact: Declaration, source: str) ->
 
 
 def _told(fact: Declaration) -> str:
-    """Not the labels themselves, which may have been read from a column."""
+    """The number of labels, not the labels, which may have been read from a column."""
     if isinstance(fact, Keys):
         return "1 key" if len(fact) == 1 else f"{len(fact)} keys"
     return str(fact)

@@ -16,26 +16,31 @@ Declaration = Bounds | Keys | Span
 def parse_domain(
     domain: object, columns: Sequence[Any], said: str = "domain="
 ) -> dict[Any, Declaration]:
-    """A declared domain: for each column a (lower, upper) tuple, or a list of keys. The ends may be
-    times, durations, or texts that read as times."""
+    """A declared domain: for each column, a (lower, upper) tuple or a list of keys. The ends may be
+    numbers, times, durations, or texts that read as times."""
     if domain is None:
         return {}
     if not isinstance(domain, Mapping):
-        raise QueryError(f"{said} must be a dict such as {{'age': (17, 60), 'educ': [9, 12, 14]}}.")
+        raise QueryError(
+            f"{said} must be a dict, not {quoted(domain)}. Write such as {{'age': (17, 60), "
+            "'educ': [9, 12, 14]}."
+        )
     parsed: dict[Any, Declaration] = {}
     for column, declared in domain.items():
         if column not in columns:
             raise QueryError(
-                f"{said} names {quoted(column)}, which is no column: {some_names(columns)}."
+                f"{said} names {quoted(column)}, which is no column. The columns: "
+                f"{some_names(columns)}."
             )
-        is_named = Bounds.is_named(declared)
-        is_pair = isinstance(declared, tuple) and len(declared) == 2
-        span = Span.parse(declared, str(column)) if is_pair or is_named else None
-        is_pair = is_pair and not any(isinstance(v, str | bool) for v in declared)
-        if span is not None:
-            parsed[column] = span
-        elif is_pair or is_named:
-            parsed[column] = Bounds.parse(declared, column)
-        else:
-            parsed[column] = Keys.parse(declared, [column])
+        parsed[column] = _declaration(declared, column)
     return parsed
+
+
+def _declaration(declared: Any, column: Any) -> Declaration:
+    is_named = Bounds.is_named(declared)
+    is_pair = isinstance(declared, tuple) and len(declared) == 2
+    if (is_pair or is_named) and (span := Span.parse(declared, str(column))) is not None:
+        return span
+    if is_named or (is_pair and not any(isinstance(end, str | bool) for end in declared)):
+        return Bounds.parse(declared, column)
+    return Keys.parse(declared, [column])

@@ -1,15 +1,13 @@
-"""Public facts about a source, declared and never read from the data.
-
-Bounds, keys, the privacy unit, and the fixed-point grid on which bounded numbers become integers.
-"""
+"""Public labels and plain public values: given by the caller, never read from the data."""
 
 from __future__ import annotations
 
 import datetime
 import decimal
+import difflib
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -22,23 +20,29 @@ import pandas as pd
 from ...errors import MissingArgument, QueryError, quoted
 from ..values import are_small, canonical, key
 
-#: Where a frame's attrs hold the token of its source.
+#: The entry of a frame's attrs that holds the token of its source.
 SOURCE_ATTR = "dppandas.source"
-#: So many labels, or combinations of them, are asked for at once.
+#: Labels, or combinations of them, in one query.
 MOST_KEYS = 10**6
 
 
 def some_names(columns: Iterable[Any]) -> str:
-    """Columns as an error names them: not all of hundreds."""
+    """The names of columns for an error message, of hundreds only some."""
     names = [str(column) for column in columns]
     return ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
 
 
+def did_you_mean(name: object, known: Iterable[Any], most: int = 1) -> str:
+    """A sentence for an error message that suggests known names."""
+    near = difflib.get_close_matches(str(name), list(map(str, known)), n=most)
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
 @dataclass(frozen=True)
 class Keys:
-    """Public labels: the cells of a histogram, in declared order.
+    """Public labels in declared order: the cells of a histogram.
 
-    One column has scalar labels; several have tuples. Equality is Python's (9 is 9.0).
+    Labels of one column are scalars, of several columns tuples. Equality is Python's (9 is 9.0).
     """
 
     labels: tuple[Any, ...]
@@ -53,33 +57,26 @@ class Keys:
 
     @classmethod
     def parse(cls, value: object, columns: Sequence[str]) -> Keys:
-        """Keys from a list, range, Index or array; for several columns tuples or a dict."""
+        """Keys from a list, range, Index or array; for several columns, from tuples or a dict."""
         named = ", ".join(map(repr, columns))
-        if len(columns) == 1:
-            if isinstance(value, Mapping):
-                value = _pick(value, columns[0])
-            return cls(_labels(value, named))
-        if isinstance(value, Mapping):
-            extra = set(value) - set(columns)
-            if extra:
-                raise QueryError(f"keys= names {sorted(map(str, extra))}, not among {named}.")
-            parts = [_labels(_pick(value, column), repr(column)) for column in columns]
-            _check_product(parts)
-            return cls(tuple(itertools.product(*parts)), len(columns))
-        labels = _labels(value, named, depth=len(columns))
-        return cls(labels, len(columns))
+        if not isinstance(value, Mapping):
+            return cls(_labels(value, named, depth=len(columns)), len(columns))
+        extra = set(value) - set(columns) if len(columns) > 1 else None
+        if extra:
+            raise QueryError(f"keys= names {sorted(map(str, extra))}, not among {named}.")
+        for column in columns:
+            if column not in value:
+                raise MissingArgument(f"keys= has no entry for {column!r}.")
+        parts = [_labels(value[column], repr(column)) for column in columns]
+        return cls(parts[0] if len(parts) == 1 else _product(parts), len(columns))
 
     def then(self, other: Keys) -> Keys:
-        """The product of two sets of keys, this one varying slowest."""
-        _check_product([self.labels, other.labels])
-        return Keys(
-            tuple(
-                _as_tuple(a, self.width) + _as_tuple(b, other.width)
-                for a in self.labels
-                for b in other.labels
-            ),
-            self.width + other.width,
-        )
+        """The product of two sets of keys, in which this one varies slowest."""
+        pairs = _product([self._tuples(), other._tuples()])
+        return Keys(tuple(a + b for a, b in pairs), self.width + other.width)
+
+    def _tuples(self) -> tuple[tuple[Any, ...], ...]:
+        return self.labels if self.width > 1 else tuple((label,) for label in self.labels)
 
     def column(self, position: int) -> tuple[Any, ...]:
         """The label of one column in each cell."""
@@ -91,31 +88,21 @@ class Keys:
         """The labels as a pandas index."""
         if self.width > 1:
             return pd.MultiIndex.from_tuples(list(self.labels), names=list(names))
-        labels = list(self.labels)
-        flat: pd.Index = pd.Index(labels, name=names[0], tupleize_cols=False)
+        flat: pd.Index = pd.Index(list(self.labels), name=names[0], tupleize_cols=False)
         return flat
 
 
-def _check_product(parts: Sequence[Sequence[Any]]) -> None:
+def _product(parts: Sequence[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
     cells = math.prod(map(len, parts))
     if cells > MOST_KEYS:
         raise QueryError(
-            f"these keys make {cells:,} combinations, more than {MOST_KEYS:,}; give a list of the "
+            f"these keys make {cells:,} combinations, more than {MOST_KEYS:,}. Give a list of the "
             "tuples that you need."
         )
+    return tuple(itertools.product(*parts))
 
 
-def _as_tuple(label: Any, width: int) -> tuple[Any, ...]:
-    return (label,) if width == 1 else label
-
-
-def _pick(keys: Mapping[Any, Any], column: str) -> Any:
-    if column not in keys:
-        raise MissingArgument(f"keys= has no entry for {column!r}.")
-    return keys[column]
-
-
-#: What has no labels in order; a frame would list its columns.
+#: Types without labels in an order; a frame would list its columns.
 _UNLISTED = (str, bytes, set, frozenset, Mapping, pd.DataFrame)
 
 
@@ -127,8 +114,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         raise QueryError(f"{example}; not {type(value).__name__}.")
     if SOURCE_ATTR in getattr(value, "attrs", ()):
         raise QueryError(
-            f"{example}; this is a column of a protected source, and which labels it holds is "
-            "private."
+            f"{example}; this is a column of a protected source, and its labels are private."
         )
     try:
         labels = tuple(islice((public(label) for label in value), MOST_KEYS + 1))
@@ -141,19 +127,19 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     if len(labels) > MOST_KEYS:
         raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}.")
     if depth == 1 and are_small(labels) and len(set(labels)) == len(labels):
-        return labels  # what is checked below holds for whole numbers, and takes long for many
+        return labels  # the checks below hold for whole numbers, and are slow for many
     for label in labels:
         _check_label(label, example, depth)
     seen: dict[Any, int] = {}
     for position, label in enumerate(labels):
         parts = label if isinstance(label, tuple) and depth > 1 else (label,)
-        # as cells are equal, and as Python's own dicts find them
+        # equal as cells, or in Python's dicts
         same = seen.setdefault(tuple(key(canonical(part)) for part in parts), position)
         first = min(same, seen.setdefault(label, position))
-        if first != position:  # not the label itself, which may have been read from a column
+        if first != position:  # don't quote the label: it may have been read from a column
             raise QueryError(
-                f"keys= of {named} names one label twice, at {first} and {position}: give each "
-                "once."
+                f"keys= of {named} names one label twice, at {first} and {position}. Give each "
+                "label once."
             )
     return labels
 
@@ -165,8 +151,8 @@ def _check_label(label: Any, example: str, depth: int) -> None:
     for part in parts:
         if _holds_missing(part):
             raise QueryError(
-                f"{example}; missing values are no label: pass dropna=False to value_counts "
-                "to count them in a cell of their own."
+                f"{example}; a missing value is no label. To count missing values in a cell of "
+                "their own, pass dropna=False to value_counts."
             )
         if isinstance(part, complex | np.complexfloating):
             raise QueryError(f"{example}; a complex number can't be a label.")
@@ -175,33 +161,32 @@ def _check_label(label: Any, example: str, depth: int) -> None:
 
 
 def _holds_missing(part: Any) -> bool:
-    if isinstance(part, tuple):  # NaN within equals itself in pandas, and not in Python
+    if isinstance(part, tuple):  # NaN in a tuple equals itself in pandas, but not in Python
         return any(map(_holds_missing, part))
     return is_missing(part)
 
 
 def is_hashable(part: Any) -> bool:
-    """Whether a value can be looked up."""
     try:
-        hash(part)  # a tuple claims that it can be, whatever it holds
+        hash(part)  # a tuple is always an instance of Hashable, whatever it holds
     except TypeError:
         return False
     return True
 
 
 def plain(label: Any) -> Any:
-    """numpy scalars as Python ones, so that labels compare and print as people expect."""
+    """numpy scalars as Python ones, which compare and print as people expect."""
     if isinstance(label, tuple):
         return tuple(plain(part) for part in label)
     if isinstance(label, np.datetime64 | np.timedelta64):
         try:
             return pd.Timestamp(label) if isinstance(label, np.datetime64) else pd.Timedelta(label)
-        except ValueError:  # further away than pandas counts
+        except ValueError:  # out of pandas' range
             return label
     return label.item() if isinstance(label, np.generic) else label
 
 
-#: Types of plain values whose comparisons are Python's own, or pandas'.
+#: Types of plain values, whose comparisons are Python's or pandas' own.
 _KNOWN = {
     type(None), bool, int, float, complex, str, bytes, decimal.Decimal, Fraction, UUID,
     datetime.date, datetime.datetime, datetime.time, datetime.timedelta, pd.Timestamp, pd.Timedelta,
@@ -209,13 +194,21 @@ _KNOWN = {
 }  # fmt: skip
 
 
-def public(value: Any) -> Any:
-    """A caller's plain value, as one of a known type or of none that could spy.
+#: How a subclass becomes its base.
+_BASES: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__, int: int.__int__, float: float.__float__,
+}  # fmt: skip
 
-    An object of any other class is handed private values by its own ``==``; so a subclass of a
-    number or text becomes its base, and the rest is refused.
+
+def public(value: Any) -> Any:
+    """A caller's plain value, as an object of a known type.
+
+    The ``==`` of any other class would be handed private values; so a subclass of a number or text
+    becomes its base, and the rest is refused.
     """
     value = plain(value)
+    if isinstance(value, datetime.datetime) and type(value) not in _KNOWN:
+        value = pd.Timestamp(value)
     kind = type(value)
     if kind in _KNOWN:
         return value
@@ -223,24 +216,16 @@ def public(value: Any) -> Any:
         return tuple(public(part) for part in value)
     if kind is frozenset:
         return frozenset(public(part) for part in value)
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__int__(value)
-    if isinstance(value, float):
-        return float.__float__(value)
-    if isinstance(value, datetime.datetime):
-        value = pd.Timestamp(value)
-        kind = type(value)
-        if kind is pd.Timestamp:
-            return value
+    for base, own in _BASES.items():
+        if isinstance(value, base):
+            return own(value)
     raise QueryError(
-        f"a {kind.__name__} is no plain value: give numbers, text, truth values or times."
+        f"a {kind.__name__} is no plain value. Give numbers, text, truth values or times."
     )
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, NA and NaT, and nothing else: what pandas.isna says of one element."""
+    """Whether a value is None, NaN, NA or NaT, as `pandas.isna` says of one element."""
     return (
         value is None
         or value is pd.NA

@@ -1,14 +1,13 @@
 """Kinds of values: what a column holds, as a public fact.
 
-A kind is declared (`kinds=`), or it is that of the column's dtype, which is the caller's assertion.
-It refuses what could answer about nothing, and describes; a declared one also converts, cell by
-cell. What a cell means follows from the cell alone, whatever the kind of its column.
+A kind is declared (`kinds=`), or follows from the column's dtype, which the caller asserts. Kinds
+describe columns, and refuse queries that could only answer about nothing; a declared kind also
+converts each cell. What a cell means depends on the cell alone, not on the kind of its column.
 """
 
 from __future__ import annotations
 
 import datetime
-import difflib
 import numbers
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
@@ -18,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from ...errors import QueryError, UnknownColumn, quoted
-from .keys import is_missing, some_names
+from ..values import time_of
+from .keys import did_you_mean, is_missing, some_names
 
 Kind = str
 #: The kind of each column of a table, by name.
@@ -26,21 +26,21 @@ Schema = Mapping[Any, Kind]
 
 NUMBER, TRUTH, TEXT, TIME, ZONED = "number", "truth", "text", "time", "zoned time"
 DURATION, LIST, UNKNOWN = "duration", "list", "unknown"
-#: What can be declared.
+#: The kinds that can be declared.
 KINDS: tuple[Kind, ...] = (NUMBER, TRUTH, TEXT, TIME, ZONED, DURATION, LIST, UNKNOWN)
-#: What `.dt.to_period` makes, each with its frequency: "period[M]".
+#: The kind of `.dt.to_period`, with its frequency: "period[M]".
 PERIOD = "period"
 
 ANY = frozenset(KINDS) | {PERIOD}
-#: What can be computed with; True is 1.
+#: Kinds to compute with; True is 1.
 NUMBERS = frozenset({NUMBER, TRUTH})
 TRUTHS = frozenset({TRUTH})
 TEXTS = frozenset({TEXT})
 TIMES = frozenset({TIME, ZONED})
-#: What can be a label: lists are none.
+#: Kinds that can be labels: lists can't.
 LABELS = ANY - {LIST}
 
-#: What makes a column one of some kinds.
+#: How to get a column of a kind.
 _ADVICE: dict[Kind, str] = {
     NUMBER: '.astype(float), where "1,200" stands .str.replace(",", "").astype(float)',
     TRUTH: "a comparison, such as column == value",
@@ -63,12 +63,13 @@ _BETWEEN_KINDS: dict[tuple[Kind, Kind], str] = {
 
 # --- what has which kind --------------------------------------------------------------------------
 
-_BY_LETTER = {"b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "M": TIME, "m": DURATION}
-_BY_LETTER |= {"U": TEXT}
+_BY_LETTER = {
+    "b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "M": TIME, "m": DURATION, "U": TEXT,
+}  # fmt: skip
 
 
 def of_dtype(dtype: Any) -> Kind:
-    """The kind of a dtype. Objects are unknown in every pandas, whatever they are."""
+    """The kind of a dtype. Objects are always unknown."""
     if isinstance(dtype, pd.CategoricalDtype):
         return UNKNOWN if dtype.categories is None else of_dtype(dtype.categories.dtype)
     if isinstance(dtype, pd.SparseDtype):
@@ -127,17 +128,17 @@ def of_value(value: Any) -> Kind:
 
 
 def periods(frequency: str) -> Kind:
-    """The kind of periods of a frequency; those of another are never equal."""
+    """The kind of periods of a frequency; periods of different frequencies are never equal."""
     return f"{PERIOD}[{frequency}]"
 
 
 def frequency(kind: Kind) -> str:
-    """The frequency of a kind of periods; "" of every other kind."""
+    """The frequency of a kind of periods, "" for other kinds."""
     return kind.removeprefix(f"{PERIOD}[").removesuffix("]") if kind.startswith(PERIOD) else ""
 
 
 def joined(kinds: Iterable[Kind]) -> Kind:
-    """The kind of what is one of several: unknown where these differ."""
+    """The kind of a value that is one of several; unknown if they differ."""
     found = set(kinds)
     if len(found) == 1:
         return found.pop()
@@ -148,7 +149,7 @@ def joined(kinds: Iterable[Kind]) -> Kind:
 
 
 def is_in(kind: Kind, wanted: Collection[Kind]) -> bool:
-    """Whether values of a kind may be what is wanted: of an unknown one they always may."""
+    """Whether values of a kind may be of a wanted one; unknown ones always may."""
     return kind == UNKNOWN or kind in wanted or (PERIOD in wanted and bool(frequency(kind)))
 
 
@@ -158,35 +159,24 @@ def can_equal(one: Kind, other: Kind) -> bool:
 
 
 def can_hold(kind: Kind, value: Any) -> bool:
-    """Whether a plain value may equal one of a kind. A text that reads as a time means that time
-    to times; without a zone it means what the clock on their wall shows."""
+    """Whether a plain value may equal one of a kind. Compared with times, a text that reads as a
+    time means that time; without a zone, it means the local clock of any."""
     if kind == UNKNOWN or is_missing(value):
         return True
     meant = of_value(value)
     if kind not in TIMES or meant != TEXT:
         return can_equal(kind, meant)
-    meant = _of_time(value)
-    return meant == kind or (kind == ZONED and meant == TIME)
-
-
-def _of_time(text: str) -> Kind:
-    """The kind of the time that a text says; text if it says none."""
-    if text in ("now", "today"):
-        return TEXT
-    try:
-        time: Any = pd.Timestamp(text)
-    except (ValueError, OverflowError):
-        return TEXT
-    return TEXT if is_missing(time) else of_value(time)
+    time = time_of(value)
+    return time is not None and (kind == ZONED or of_value(time) == kind)
 
 
 def target(wanted: Collection[Kind]) -> Kind:
-    """The first of some kinds, as they are listed."""
+    """The first of the wanted kinds, in the order of `KINDS`."""
     return next((kind for kind in KINDS if kind in wanted), UNKNOWN)
 
 
 def advice(kind: Kind, wanted: Kind) -> str:
-    """What makes of a column of one kind one of another."""
+    """How to turn a column of one kind into one of another."""
     if frequency(kind):
         return "Use the time, or a part of it, such as .dt.month"
     return f"Use {_BETWEEN_KINDS.get((kind, wanted), _ADVICE[wanted])}"
@@ -204,29 +194,26 @@ def parse(kinds: object, columns: Collection[Any]) -> dict[Any, Kind]:
             "kinds= must be a dict such as {'when': 'time', 'price': 'number'}, not "
             f"{quoted(kinds)}."
         )
-    return {_column(name, columns): _kind(name, kind) for name, kind in kinds.items()}
-
-
-def _column(name: Any, columns: Collection[Any]) -> Any:
-    if name in columns:
-        return name
-    raise UnknownColumn(
-        f"kinds= names {quoted(name)}, which is no column.{_near(name, map(str, columns))} The "
-        f"columns: {some_names(columns)}."
-    )
+    for name in kinds:
+        if name not in columns:
+            raise UnknownColumn(
+                f"kinds= names {quoted(name)}, which is no column.{did_you_mean(name, columns)} "
+                f"The columns: {some_names(columns)}."
+            )
+    return {name: _kind(name, kind) for name, kind in kinds.items()}
 
 
 def _kind(name: Any, kind: object) -> Kind:
     if isinstance(kind, str) and kind in KINDS:
         return str(kind)
     named = kind.__name__ if isinstance(kind, type) else str(kind)
+    hint = did_you_mean(_ALIASES.get(named, named), KINDS)
     raise QueryError(
-        f"{quoted(kind)} of {quoted(name)} is no kind.{_near(_ALIASES.get(named, named), KINDS)} "
-        f"Kinds are {', '.join(KINDS)}."
+        f"{quoted(kind)} of {quoted(name)} is no kind.{hint} Kinds are {', '.join(KINDS)}."
     )
 
 
-#: What people call kinds who know dtypes.
+#: The kinds of well-known dtypes.
 _ALIASES: dict[str, Kind] = {
     **dict.fromkeys(("int", "int64", "Int64", "float", "float64"), NUMBER),
     **dict.fromkeys(("bool", "boolean"), TRUTH),
@@ -235,8 +222,3 @@ _ALIASES: dict[str, Kind] = {
     **dict.fromkeys(("timedelta", "timedelta64[ns]"), DURATION),
     "object": UNKNOWN,
 }  # fmt: skip
-
-
-def _near(name: object, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(str(name), list(known), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""

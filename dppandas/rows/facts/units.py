@@ -1,4 +1,4 @@
-"""The privacy unit: who is protected."""
+"""The privacy unit: whose rows are protected together."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from ...errors import MissingArgument, QueryError, quoted
 from .keys import some_names
 
-#: The most rows of one unit that can be promised protection.
+#: The most rows of one unit that can be protected.
 MOST_ROWS = 2**31
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Whom the promise protects: a row, or at most max_rows rows that share a column's value."""
+    """Who is protected: each row, or each value of a column with at most max_rows rows."""
 
     column: Any = None
     max_rows: int = 1
@@ -26,12 +26,15 @@ class Unit:
     def parse(cls, column: object, max_rows: object, columns: Sequence[str]) -> Unit:
         rows = None if max_rows is None else whole_number(max_rows, "max_rows", 1, MOST_ROWS)
         if not isinstance(column, Hashable):
-            raise QueryError(f"unit={quoted(column)}: name the column that says whose row it is.")
+            raise QueryError(
+                f"unit={quoted(column)} is no name of a column. Name the column that says whose "
+                "row it is."
+            )
         if column is None or (column == "row" and "row" not in columns):
             if rows not in (None, 1):
                 raise QueryError(
-                    f"max_rows={rows} needs unit=, the column that says whose row it is; "
-                    "without one every row is one person."
+                    f"max_rows={rows} needs unit=, the column that says whose row it is; without "
+                    "it, every row is one person."
                 )
             return cls()
         if column not in columns:
@@ -41,8 +44,8 @@ class Unit:
         if rows is None:
             raise MissingArgument(
                 f"max_rows= is needed with unit={quoted(column)}: at most so many rows of each "
-                "unit are used, and the noise grows with their number. 1 would keep one row of "
-                "each unit, and drop the others; dppandas never counts rows to choose it."
+                "unit are used, and the noise grows with it. 1 would keep one row of each unit and "
+                "drop its others. dppandas never counts rows to choose it."
             )
         return cls(column, rows)
 
@@ -56,10 +59,10 @@ class Unit:
 def whole_number(
     value: object, name: str, least: int, most: int | None = None, why: str = ""
 ) -> int:
-    """A public whole number within limits; ``why`` is said with the refusal."""
-    number = int(value) if isinstance(value, int | np.integer) else None
-    good = number is not None and not isinstance(value, bool) and least <= number
-    if number is None or not good or (most is not None and number > most):
-        limits = f" from {least:,} to {most:,}" if most is not None else f", {least:,} or more"
-        raise QueryError(f"{name}={quoted(value)} must be a whole number{limits}{why}.")
-    return number
+    """A public whole number within limits; ``why`` ends the error message."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    number = int(value) if is_whole else least - 1  # type: ignore[call-overload]
+    if least <= number and (most is None or number <= most):
+        return number
+    limits = f" from {least:,} to {most:,}" if most is not None else f", {least:,} or more"
+    raise QueryError(f"{name}={quoted(value)} must be a whole number{limits}{why}.")

@@ -1,9 +1,9 @@
 """What one cell means: `canonical`, a function of that cell alone.
 
-A cell is what a column holds in one row, whatever pandas, numpy or Arrow keep it in. Its meaning is
-a pair of a family and an exact value, made of Python's own immutable types; so two cells mean the
-same exactly if their pairs are equal in Python, and nothing that a caller's class overrides is ever
-called. This is the public table:
+A cell is what a column holds in one row, whether pandas, numpy or Arrow stores it. It means a pair
+of a family and an exact value, made of Python's own immutable types. Two cells mean the same if and
+only if their pairs are equal in Python, and nothing that a caller's class overrides is ever called.
+This is the public table:
 
 ==============================================  ==========  ======================================
 a cell                                          family      exact value
@@ -27,17 +27,17 @@ complex                                         complex     (real, imaginary)
 anything else                                   opaque      None
 ==============================================  ==========  ======================================
 
-Limits, beyond which a cell is missing: numbers whose numerator or denominator has more than 4,096
-bits; text and bytes of more than 2^20 characters; lists deeper than 16, or of more than 2^16
-elements in all; instants and durations of more than 2^63 microseconds, or of a fraction of a
-nanosecond. So each cell costs bounded time and memory, and none raises.
+A cell beyond these limits is missing: numerators and denominators of 4,096 bits; text and bytes of
+2^20 characters; lists 16 deep, or of 2^16 elements in all; instants and durations of 2^63
+microseconds, in whole nanoseconds. So each cell costs bounded time and memory, and none raises.
 """
 
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from fractions import Fraction
+from functools import reduce
 from math import inf
 from typing import Any
 from uuid import UUID
@@ -45,23 +45,13 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 
-from . import instants
-from .families import (
-    MISSING,
-    MOST_BITS,
-    MOST_CHARACTERS,
-    MOST_DEPTH,
-    MOST_ELEMENTS,
-    OPAQUE,
-    Cell,
-    order,
-    own,
-)
+from . import families, instants
+from .families import MISSING, MOST_BITS, MOST_CHARACTERS, MOST_ELEMENTS, OPAQUE, Cell, order, own
 
 
 def canonical(cell: Any) -> Cell:
-    """The meaning of a cell: its family and exact value. Never raises, and asks nothing of a
-    caller's class: a subclass is read by the methods of its base.
+    """What a cell means: its family and exact value. Never raises, and calls nothing of a caller's
+    class: a subclass is read by the methods of its base.
 
     >>> canonical(1) == canonical(1.0) == canonical(np.int8(1)) == ("number", 1)
     True
@@ -70,25 +60,24 @@ def canonical(cell: Any) -> Cell:
     """
     try:
         return _canonical(cell, _Room())
-    except Exception:  # a broken zone, a number that is none: what can't be read is missing
+    except Exception:  # such as a broken zone: what can't be read is missing
         return MISSING
 
 
 class _Room:
     """How many elements and levels of lists are left."""
 
-    def __init__(self) -> None:
-        self.elements = MOST_ELEMENTS
-        self.depth = MOST_DEPTH
+    elements = MOST_ELEMENTS
+    depth = families.MOST_DEPTH
 
 
 class _NoRoom(Exception):
-    """A list with too many elements, or too deep: the whole cell is missing."""
+    """A list has too many elements, or is too deep: the whole cell is missing."""
 
 
 def _canonical(cell: Any, room: _Room) -> Cell:
     kind = type(cell)
-    read = _BY_ID.get(id(kind))  # by its id, for a class can have a hash of its own
+    read = _BY_ID.get(id(kind))  # by id, since a class may override its hash
     if read is None:
         found = (_BY_ID[id(base)] for base in _MRO(kind) if id(base) in _BY_ID)
         read = next(found, None)
@@ -104,7 +93,7 @@ _MRO: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 
 
 def number(exact: int | float | Fraction) -> Cell:
-    """The meaning of a finite exact number: int where it is whole, else float where it is one."""
+    """What an exact number means: an int if it is whole, else a float if it equals one."""
     if isinstance(exact, float):
         if exact != exact:
             return MISSING
@@ -116,28 +105,22 @@ def number(exact: int | float | Fraction) -> Cell:
         return MISSING
     if bottom == 1:
         return "number", top
-    if bottom.bit_length() <= 1075 and bottom & (bottom - 1) == 0:
-        near = _nearest(exact)
-        if near is not None and Fraction(near) == exact:
-            return "number", near
+    if bottom & (bottom - 1) == 0 and (near := nearest(exact)) == exact:
+        return "number", near
     return "number", exact
 
 
-def _nearest(exact: int | Fraction) -> float | None:
+def nearest(exact: int | float | Fraction) -> float:
+    """The float64 nearest to an exact number; ±inf if it is too large."""
     try:
         return float(exact)
     except OverflowError:
-        return None
+        return inf if exact > 0 else -inf
 
 
 def are_small(values: Collection[Any]) -> bool:
-    """Whether all are plain whole numbers of 63 bits, which are equal as Python says, and mean
-    themselves."""
+    """Whether all are ints of 64 bits, which mean themselves and are equal as in Python."""
     return set(map(type, values)) == {int} and min(values) >= -(2**63) and max(values) < 2**63
-
-
-def _int(cell: int, room: _Room) -> Cell:
-    return number(int.__int__(cell))
 
 
 def _float(cell: float, room: _Room) -> Cell:
@@ -169,18 +152,10 @@ def _decimal(cell: decimal.Decimal, room: _Room) -> Cell:
     if digits[0] == 0 and size == 1:
         return "number", 0
     if size > MOST_BITS + 1 or abs(exponent) > MOST_BITS + 1:
-        return MISSING  # as a fraction it might fill all memory
-    whole = _whole(digits[:size])
+        return MISSING  # as a fraction, it might fill the memory
+    whole = reduce(lambda found, digit: 10 * found + digit, digits[:size])  # int() limits texts
     exact = Fraction(whole * 10**exponent) if exponent >= 0 else Fraction(whole, 10**-exponent)
     return number(-exact if sign else exact)
-
-
-def _whole(digits: Iterable[int]) -> int:
-    """A number by its digits: not through a text, whose length Python limits."""
-    found = 0
-    for digit in digits:
-        found = found * 10 + digit
-    return found
 
 
 def _fraction(cell: Fraction, room: _Room) -> Cell:
@@ -209,20 +184,15 @@ def _text(cell: str, room: _Room) -> Cell:
 
 
 def _bytes(cell: bytes, room: _Room) -> Cell:
-    return (
-        ("bytes", bytes.__add__(b"", cell)) if bytes.__len__(cell) <= MOST_CHARACTERS else MISSING
-    )
+    is_long = bytes.__len__(cell) > MOST_CHARACTERS
+    return MISSING if is_long else ("bytes", bytes.__add__(b"", cell))
 
 
-def _bytearray(cell: bytearray, room: _Room) -> Cell:
-    return _bytes(bytes(memoryview(cell)), room)
-
-
-# --- what holds others ----------------------------------------------------------------------------
+# --- cells that hold others -----------------------------------------------------------------------
 
 
 def _elements(cells: Any, room: _Room) -> tuple[Cell, ...]:
-    """The meanings of elements; those that can't be read are missing."""
+    """What elements mean; those that can't be read are missing."""
     room.elements -= len(cells)
     room.depth -= 1
     if room.elements < 0 or room.depth < 0:
@@ -243,16 +213,18 @@ def _element(cell: Any, room: _Room) -> Cell:
         return MISSING
 
 
-def _list(cell: list[Any], room: _Room) -> Cell:
-    return _held("list", list.__getitem__(cell, slice(0, MOST_ELEMENTS + 1)), room)
+def _listed(kind: Any) -> Callable[[Any, _Room], Cell]:
+    some = slice(0, MOST_ELEMENTS + 1)
+    return lambda cell, room: ("list", _elements(kind.__getitem__(cell, some), room))
 
 
-def _tuple(cell: tuple[Any, ...], room: _Room) -> Cell:
-    return _held("list", tuple.__getitem__(cell, slice(0, MOST_ELEMENTS + 1)), room)
+def _unordered(family: str, kind: Any, each: Any) -> Callable[[Any, _Room], Cell]:
+    def read(cell: Any, room: _Room) -> Cell:
+        if kind.__len__(cell) > MOST_ELEMENTS:
+            return MISSING
+        return family, tuple(sorted(_elements(list(each(cell)), room), key=order))
 
-
-def _held(family: str, cells: Any, room: _Room) -> Cell:
-    return family, _elements(cells, room)
+    return read
 
 
 def _array(cell: Any, room: _Room) -> Cell:
@@ -261,7 +233,7 @@ def _array(cell: Any, room: _Room) -> Cell:
     if _SIZE(cell) > MOST_ELEMENTS:
         return MISSING
     plain = np.asarray(cell)
-    if plain.ndim == 0:  # one in another has no other end
+    if plain.ndim == 0:  # one may hold itself
         room.depth -= 1
         if room.depth < 0:
             raise _NoRoom
@@ -273,22 +245,6 @@ def _array(cell: Any, room: _Room) -> Cell:
     return _canonical(np.ndarray.tolist(plain), room)
 
 
-def _set(kind: Any) -> Callable[[Any, _Room], Cell]:
-    def read(cell: Any, room: _Room) -> Cell:
-        if kind.__len__(cell) > MOST_ELEMENTS:
-            return MISSING
-        found = _elements(list(kind.__iter__(cell)), room)
-        return "set", tuple(sorted(found, key=order))
-
-    return read
-
-
-def _dict(cell: dict[Any, Any], room: _Room) -> Cell:
-    if dict.__len__(cell) > MOST_ELEMENTS:
-        return MISSING
-    return "mapping", tuple(sorted(_elements(list(dict.items(cell)), room), key=order))
-
-
 def _period(cell: Any, room: _Room) -> Cell:
     return "period", (str(_FREQUENCY(cell)), int(_ORDINAL(cell)))
 
@@ -298,22 +254,16 @@ def _interval(cell: Any, room: _Room) -> Cell:
     return "interval", (str(_CLOSED(cell)), *ends)
 
 
-def _missing(cell: Any, room: _Room) -> Cell:
-    return MISSING
-
-
 _UUID_INT = own(UUID, "int")
 _SIZE = own(np.ndarray, "size")
 _FREQUENCY, _ORDINAL = own(pd.Period, "freqstr"), own(pd.Period, "ordinal")
 _LEFT, _RIGHT, _CLOSED = (own(pd.Interval, name) for name in ("left", "right", "closed"))
 
 _READ: dict[type, Callable[[Any, _Room], Cell]] = {
-    type(None): _missing,
-    type(pd.NA): _missing,
-    type(pd.NaT): _missing,
+    **dict.fromkeys((type(None), type(pd.NA), type(pd.NaT)), lambda cell, room: MISSING),
     bool: lambda cell, room: ("truth", cell),
     np.bool_: lambda cell, room: ("truth", bool(np.generic.item(cell))),
-    int: _int,
+    int: lambda cell, room: number(int.__int__(cell)),
     float: _float,
     np.float64: _float,
     np.integer: _numpy_number,
@@ -325,17 +275,17 @@ _READ: dict[type, Callable[[Any, _Room], Cell]] = {
     np.complexfloating: lambda cell, room: _complex(np.complex128(np.asarray(cell)).item(), room),
     str: _text,
     bytes: _bytes,
-    bytearray: _bytearray,
+    bytearray: lambda cell, room: _bytes(bytes(memoryview(cell)), room),
     **instants.READERS,
     UUID: lambda cell, room: ("uuid", int.__int__(_UUID_INT(cell))),
     pd.Period: _period,
     pd.Interval: _interval,
-    list: _list,
-    tuple: _tuple,
+    list: _listed(list),
+    tuple: _listed(tuple),
     np.ndarray: _array,
-    set: _set(set),
-    frozenset: _set(frozenset),
-    dict: _dict,
+    set: _unordered("set", set, set.__iter__),
+    frozenset: _unordered("set", frozenset, frozenset.__iter__),
+    dict: _unordered("mapping", dict, dict.items),
 }
-#: By the identity of a class, which lives as long as this table.
+#: By the id of a class, which lives as long as the table above.
 _BY_ID = {id(kind): read for kind, read in _READ.items()}

@@ -1,8 +1,8 @@
-"""Comparisons, exact: of each element with a public value, or with that of another column.
+"""Exact comparisons of each element with a public value, or with another column's element.
 
-Numbers compare with numbers (True is 1), text with text, times with times; naive with zoned never,
-but for a public text without a zone, which is the clock on the wall. Across families, and for what
-is missing, ``==`` and order are False and ``!=`` is True.
+Numbers compare with numbers (True is 1), text with text, times with times. Times without a zone
+never compare with zoned ones; but a public text without a zone means the local clock of any. Across
+families, and for missing elements, ``==`` and order are False and ``!=`` is True.
 """
 
 from __future__ import annotations
@@ -14,34 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .cells import canonical
+from . import forms
+from .cells import canonical, nearest
 from .equality import key, time_of
 from .families import Cell
-from .forms import (
-    Array,
-    Coded,
-    Durations,
-    Instants,
-    Levels,
-    Mask,
-    Numbers,
-    Truths,
-    Vector,
-    wall,
-    wall_nanos,
-)
+from .forms import Coded, Durations, Instants, Levels, Mask, Numbers, Truths, Vector
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge,
-}
+}  # fmt: skip
 FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-#: Families with an order of their own; of the others only equality is asked.
+#: Families with an order; the others have only equality.
 _ORDERED = ("number", "text", "time", "zoned", "duration")
 
 
@@ -63,7 +48,7 @@ def _cell_with_text(operation: str, a: Cell, text: Cell, time: Cell) -> bool:
     if a[0] == "time" and time[0] == "time":
         return bool(COMPARE[operation](a[1], time[1]))
     if a[0] == "zoned":
-        local = wall_nanos(a) if time[0] == "time" else a[1][0]
+        local = forms.wall_nanos(a) if time[0] == "time" else a[1][0]
         exact = time[1] if time[0] == "time" else time[1][0]
         return operation == "!=" if local is None else bool(COMPARE[operation](local, exact))
     return cells(operation, a, text)
@@ -74,8 +59,7 @@ def with_scalar(operation: str, v: Vector, scalar: Any) -> Mask:
     cell = canonical(scalar)
     time = None if cell[0] != "text" else time_of(cell[1])
     read = None if time is None else canonical(time)
-    if isinstance(v, Truths):
-        v = Numbers(v.values.astype(np.int64), v.missing)
+    v = _without_truths(v)
     if isinstance(v, Coded):
         return v.by_level(
             ("compare", operation, cell),
@@ -93,6 +77,10 @@ def with_scalar(operation: str, v: Vector, scalar: Any) -> Mask:
     return np.where(v.null(), operation == "!=", found)
 
 
+def _without_truths(v: Vector) -> Vector:
+    return Numbers(v.values.astype(np.int64), v.missing) if isinstance(v, Truths) else v
+
+
 def _absent(operation: str, v: Vector) -> Mask:
     return np.full(len(v), operation == "!=")
 
@@ -108,31 +96,24 @@ def _levels(operation: str, levels: Levels, cell: Cell, read: Cell | None) -> Ma
     return np.fromiter(found, dtype=bool, count=len(levels))
 
 
-def _number(operation: str, values: Array, exact: Any) -> Mask:
-    """Rounding to float64 keeps order, so only ties can mislead."""
+def _number(operation: str, values: npt.NDArray[Any], exact: Any) -> Mask:
+    """Rounding to float64 keeps order, so only ties need an exact comparison."""
+    compare = COMPARE[operation]
     if values.dtype.kind == "i" and type(exact) is int:
         if -(2**63) <= exact < 2**63:
-            return np.asarray(COMPARE[operation](values, np.int64(exact)), dtype=bool)
-        return np.full(len(values), bool(COMPARE[operation](0, exact)))
-    near = _nearest(exact)
+            return np.asarray(compare(values, np.int64(exact)), dtype=bool)
+        return np.full(len(values), bool(compare(0, exact)))
+    near = nearest(exact)
     floats = values.astype(np.float64, copy=False)
-    found = np.asarray(COMPARE[operation](floats, near), dtype=bool)
+    found = np.asarray(compare(floats, near), dtype=bool)
     if near != exact or (values.dtype.kind == "i" and abs(near) >= 2.0**53):
         ties = np.flatnonzero(floats == near)
-        compare = COMPARE[operation]
         found[ties] = [bool(compare(value, exact)) for value in values[ties].tolist()]
     return found
 
 
-def _nearest(exact: Any) -> float:
-    try:
-        return float(exact)
-    except OverflowError:
-        return float("inf") if exact > 0 else float("-inf")
-
-
 def _moments(operation: str, v: Vector, cell: Cell, is_text: bool) -> Mask:
-    """Times and durations; ``is_text`` says that the cell was read from a public text."""
+    """Times and durations; ``is_text`` if the cell was read from a public text."""
     if isinstance(v, Durations) and cell[0] == "duration":
         return _pairs(operation, v.micros, v.nanos, cell[1])
     if isinstance(v, Instants):
@@ -142,64 +123,56 @@ def _moments(operation: str, v: Vector, cell: Cell, is_text: bool) -> Mask:
         if cell[0] == "time" and not zoned:
             return _pairs(operation, v.micros, v.nanos, cell[1])
         if cell[0] == "time" and is_text:
-            local, none = wall(v)
+            local, none = forms.wall(v)
             return np.where(none, operation == "!=", _pairs(operation, local, v.nanos, cell[1]))
     return _absent(operation, v)
 
 
-def _pairs(
-    operation: str, micros: npt.NDArray[np.int64], nanos: npt.NDArray[np.int64] | None, exact: Any
-) -> Mask:
-    whole, rest = (exact // 1000, exact % 1000) if isinstance(exact, int) else exact
-    beyond: Any = 0 if nanos is None else nanos
-    return lexical(operation, micros, beyond, whole, rest)
+def _pairs(operation: str, micros: Any, nanos: Any, exact: int) -> Mask:
+    return lexical(operation, micros, 0 if nanos is None else nanos, *divmod(exact, 1000))
 
 
 def lexical(operation: str, a: Any, a_rest: Any, b: Any, b_rest: Any) -> Mask:
-    """Compare pairs: the first parts, and where these are equal the second."""
-    strict = operation if operation in ("<", ">") else {"<=": "<", ">=": ">"}.get(operation, "")
+    """Compare pairs by their first members, and by the second where these are equal."""
     equal = (a == b) & (a_rest == b_rest)
     if operation in ("==", "!="):
         return np.asarray(equal if operation == "==" else ~equal, dtype=bool)
-    compare = COMPARE[strict]
+    compare = COMPARE[operation[0]]
     before = compare(a, b) | ((a == b) & compare(a_rest, b_rest))
-    return np.asarray(before if operation == strict else before | equal, dtype=bool)
+    return np.asarray(before | equal if operation in ("<=", ">=") else before, dtype=bool)
 
 
 def vectors(operation: str, a: Vector, b: Vector) -> Mask:
     """Compare two columns element by element."""
-    a, b = (Numbers(v.values.astype(np.int64), v.missing) if isinstance(v, Truths) else v
-            for v in (a, b))  # fmt: skip
-    null = a.null() | b.null()
-    found: Mask | None = None
+    a, b = _without_truths(a), _without_truths(b)
     if isinstance(a, Numbers) and isinstance(b, Numbers):
         with np.errstate(all="ignore"):
             found = _numbers(operation, a.values, b.values)
     elif isinstance(a, Instants | Durations) and isinstance(b, Instants | Durations):
-        zones = [None if isinstance(v, Durations) else v.zone for v in (a, b)]
+        zones = [getattr(v, "zone", None) for v in (a, b)]
         if type(a) is not type(b) or (zones[0] is None) != (zones[1] is None):
             return _absent(operation, a)
         beyond: list[Any] = [0 if v.nanos is None else v.nanos for v in (a, b)]
         found = lexical(operation, a.micros, beyond[0], b.micros, beyond[1])
-    if found is None:
+    else:
         found = _by_pair(operation, a.coded(), b.coded())
-    return np.where(null, operation == "!=", found)
+    return np.where(a.null() | b.null(), operation == "!=", found)
 
 
-def _numbers(operation: str, a: Array, b: Array) -> Mask:
-    """numpy compares integers with floats in float64, which 2^53 + 1 does not fit."""
-    found = np.asarray(COMPARE[operation](a, b), dtype=bool)
+def _numbers(operation: str, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Mask:
+    """numpy compares integers with floats in float64, which can't hold 2^53 + 1."""
+    compare = COMPARE[operation]
+    found = np.asarray(compare(a, b), dtype=bool)
     if a.dtype.kind != b.dtype.kind:
         whole = b if a.dtype.kind == "f" else a
         large = np.flatnonzero(np.abs(whole.astype(np.float64)) >= 2.0**53)
         pairs = zip(a[large].tolist(), b[large].tolist(), strict=True)
-        compare = COMPARE[operation]
         found[large] = [bool(compare(x, y)) for x, y in pairs]
     return found
 
 
 def _by_pair(operation: str, a: Coded, b: Coded) -> Mask:
-    """Each pair of levels once."""
+    """Each pair of levels is compared once."""
     width = len(b.levels) + 1
     pairs, at = np.unique((a.codes + 1) * width + b.codes + 1, return_inverse=True)
     found = np.zeros(len(pairs), dtype=bool)

@@ -1,10 +1,10 @@
 """Which cells are equal, and what names them.
 
-Two relations. *Identity* is equality of canonical cells: it tells True from 1 and the zones of one
-instant apart; fingerprints, row hashes and the order of labels rest on it. *Equality* is coarser,
-and is what look-ups by key, comparisons, units and partitions use: True = 1 = 1.0 = Decimal(1),
-instants are equal across zones, naive and zoned times never; lists are equal element by element,
-with True apart from 1.
+There are two relations. *Identity* is equality of canonical cells: it distinguishes True from 1,
+and zones of one instant; fingerprints, row hashes and the order of labels use it. *Equality* is
+coarser; key look-ups, comparisons, units and partitions use it: True = 1 = 1.0 = Decimal(1),
+instants are equal across zones, and never equal to times without a zone; lists are equal element
+by element, but in them True is not 1.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .families import Cell
 
 T = TypeVar("T")
 
-#: What a cell equals: the same for equal ones, None for what equals nothing.
+#: The same for equal cells; None for cells that equal nothing.
 Key = Cell | None
 
 
 def key(cell: Cell) -> Key:
-    """What a cell equals, None for missing ones and for what is not known by its value."""
+    """What a cell equals; None if it is missing, or not known by its value."""
     family, exact = cell
     if family == "truth":
         return "number", int(exact)
@@ -47,7 +47,7 @@ def _of_element(cell: Cell) -> Key:
 
 
 def distinct(values: Iterable[T]) -> tuple[T, ...]:
-    """Public values, the first of equal ones."""
+    """Public values, keeping the first of equal ones."""
     found: dict[Hashable, T] = {}
     for value in values:
         cell = canonical(value)
@@ -56,15 +56,15 @@ def distinct(values: Iterable[T]) -> tuple[T, ...]:
 
 
 def name(key: Cell) -> str:
-    """A text for a cell or a key, that no other has: by its value, and never by how it prints."""
+    """A text that no other cell or key has, made from its value and not from how it prints."""
     family, exact = key
-    letter = _LETTERS.get(family, "")
+    letter = _LETTERS[family]
     if family == "number":
         return f"{letter}{_number(exact)}"
     if family in ("list", "set", "mapping"):
         return letter + "".join(_sized(name(each)) for each in exact)
     if family == "interval":
-        return letter + "".join(map(_sized, (exact[0], name(exact[1]), name(exact[2]))))
+        exact = exact[0], name(exact[1]), name(exact[2])
     if family == "bytes":
         return f"{letter}{exact.hex()}"
     if family == "complex":
@@ -94,16 +94,16 @@ def _sized(part: str) -> str:
 
 # --- public texts that read as times --------------------------------------------------------------
 
-#: A year, or a year and a month; then what tells a whole day.
+#: A year, or a year and a month.
 _SHORT = re.compile(r"\d{4}(-\d{2})?")
 
 
 @lru_cache(maxsize=4096)
 def time_of(text: str) -> pd.Timestamp | None:
-    """The time that a public text reads as; None where it is no time, or not a whole one.
+    """The time that a public text reads as; None if it is no time, or an incomplete one.
 
-    What pandas would fill up from the clock, as in "10:00" or "May", is no time: it would be
-    another at another reading.
+    A text such as "10:00" or "May", which pandas completes from today's date, is no time: it would
+    mean another tomorrow.
     """
     text = text.strip()
     if not _SHORT.fullmatch(text) and not _is_whole(text):
@@ -116,7 +116,7 @@ def time_of(text: str) -> pd.Timestamp | None:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text says its year, month and day."""
+    """Whether a text gives the year, month and day."""
     from dateutil import parser  # type: ignore[import-untyped]
 
     if not any(letter.isdigit() for letter in text):
@@ -131,18 +131,17 @@ def _is_whole(text: str) -> bool:
 
 
 def readings(value: Any) -> list[tuple[str, Any]]:
-    """What cells a public value equals: (family, value) pairs, of times their nanoseconds.
+    """The cells that a public value equals: (family, value) pairs, with times in nanoseconds.
 
-    A text is itself; where it reads as a time, it is also that time to cells that are times: one
-    without a zone is the clock on the wall to cells in any zone ("wall").
+    A text that reads as a time also equals that time; without a zone it means the local clock of
+    any zone ("wall").
     """
     cell = canonical(value)
-    found = [] if key(cell) is None else [key(cell)]
-    time = time_of(cell[1]) if cell[0] == "text" else None
-    if time is not None:
-        family, exact = canonical(time)
-        if family == "time":
-            found += [("time", exact), ("wall", exact)]
-        elif family == "zoned":
-            found += [("zoned", exact[0])]
-    return [each for each in found if each is not None]
+    own = key(cell)
+    found = [] if own is None else [own]
+    time = canonical(time_of(cell[1])) if cell[0] == "text" else cell
+    if time != cell and (of_time := key(time)) is not None:
+        found.append(of_time)
+        if time[0] == "time":
+            found.append(("wall", time[1]))
+    return found

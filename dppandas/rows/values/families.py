@@ -1,4 +1,4 @@
-"""The families of what cells mean, their limits and their order: the table is that of `cells`."""
+"""The families of cells, their limits and their order; `cells` has the table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_BITS = 4096
 MOST_CHARACTERS = 2**20
 MOST_DEPTH = 16
 MOST_ELEMENTS = 2**16
-#: Of microseconds: instants are kept as these.
+#: Instants and durations count microseconds in 64 bits.
 MOST_MICROS = 2**63 - 1
 
 FAMILIES = (
@@ -25,14 +25,14 @@ FAMILIES = (
 
 
 def own(kind: type, name: str) -> Callable[[Any], Any]:
-    """What reads an attribute by the type's own descriptor, whatever a subclass says."""
+    """Reads an attribute by the type's own descriptor, whatever a subclass overrides."""
     holder = next(base for base in kind.__mro__ if name in base.__dict__)
     read: Callable[[Any], Any] = holder.__dict__[name].__get__
     return read
 
 
 def order(cell: Cell) -> tuple[Any, ...]:
-    """A total order of cells: by family, then by size, text, or the order of their elements."""
+    """A sort key for cells: by family, then by size, text, or the order of elements."""
     family, exact = cell
     at = FAMILIES.index(family)
     if family in ("list", "set", "mapping"):

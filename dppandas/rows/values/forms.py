@@ -1,15 +1,15 @@
-"""The closed forms in which a column of cells is kept. Storage never changes a cell's meaning.
+"""The closed forms that hold a column of cells. The form never changes what a cell means.
 
 ==============  =================================================  ===========================
 `Numbers`       int64 or float64                                   family number
 `Truths`        True and False                                     family truth
 `Instants`      microseconds, nanoseconds beyond, one zone or none  family time, or zoned
 `Durations`     microseconds, nanoseconds beyond                   family duration
-`Coded`         codes and levels, each level a cell                any: a tagged union
+`Coded`         codes and levels, each level a cell                any family
 ==============  =================================================  ===========================
 
-Each has a mask of missing elements, or -1 for a code. A function of cells is computed once for each
-level of a coded column (`Vector.by_level`), and for the others by numpy, where that is exact.
+Each has a mask of missing elements, or the code -1 for them. A function of cells is computed once
+per level of a coded column (`Coded.by_level`), and by numpy in the other forms, where it is exact.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.intp]
 Rows = slice | Array
 
-#: So many bytes of what was said of levels are remembered.
+#: Bytes of results that levels remember.
 _MOST_REMEMBERED = 2**28
 
 
@@ -50,28 +50,25 @@ class Vector:
 
     def null(self) -> Mask:
         """Which elements are missing."""
-        raise NotImplementedError
+        missing: Mask | None = self.missing  # type: ignore[attr-defined]
+        return np.zeros(len(self), dtype=bool) if missing is None else missing
 
     def coded(self) -> Coded:
-        """The same as codes and levels."""
+        """The same elements as codes and levels."""
         raise NotImplementedError
 
     def without(self, mask: Mask) -> Vector:
-        """The same, but that some elements more are missing."""
+        """The same elements, but those of the mask missing."""
         return replace(self, missing=self.null() | mask)  # type: ignore[type-var]
 
 
-def _rows(mask: Mask | None, rows: Rows) -> Mask | None:
-    return None if mask is None else mask[rows]
-
-
-def _none(mask: Mask | None, size: int) -> Mask:
-    return np.zeros(size, dtype=bool) if mask is None else mask
+def _rows(array: Array | None, rows: Rows) -> Array | None:
+    return None if array is None else array[rows]
 
 
 @dataclass(frozen=True)
-class Numbers(Vector):
-    """Whole numbers as int64, or reals as float64, in which NaN is missing."""
+class _Values(Vector):
+    """Elements as numpy holds them."""
 
     values: Array
     missing: Mask | None = None
@@ -79,23 +76,25 @@ class Numbers(Vector):
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: Rows) -> Numbers:
-        return Numbers(self.values[rows], _rows(self.missing, rows))
+    def take(self, rows: Rows) -> Vector:
+        return type(self)(self.values[rows], _rows(self.missing, rows))
+
+    def floats(self) -> npt.NDArray[np.float64]:
+        """As float64 (True is 1), NaN where missing."""
+        found = self.values.astype(np.float64, copy=False)
+        return found if self.missing is None else np.where(self.missing, np.nan, found)
+
+
+@dataclass(frozen=True)
+class Numbers(_Values):
+    """Whole numbers as int64, or reals as float64, of which NaN is missing."""
 
     @property
     def is_whole(self) -> bool:
         return self.values.dtype.kind == "i"
 
     def null(self) -> Mask:
-        if self.is_whole:
-            return _none(self.missing, len(self))
-        nan = np.isnan(self.values)
-        return nan if self.missing is None else nan | self.missing
-
-    def floats(self) -> npt.NDArray[np.float64]:
-        """As float64, NaN where missing."""
-        found = self.values.astype(np.float64, copy=False)
-        return found if self.missing is None else np.where(self.missing, np.nan, found)
+        return super().null() if self.is_whole else np.isnan(self.floats())
 
     def coded(self) -> Coded:
         found, codes = np.unique(self.values, return_inverse=True)
@@ -104,25 +103,8 @@ class Numbers(Vector):
 
 
 @dataclass(frozen=True)
-class Truths(Vector):
+class Truths(_Values):
     """True and False."""
-
-    values: Mask
-    missing: Mask | None = None
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def take(self, rows: Rows) -> Truths:
-        return Truths(self.values[rows], _rows(self.missing, rows))
-
-    def null(self) -> Mask:
-        return _none(self.missing, len(self))
-
-    def floats(self) -> npt.NDArray[np.float64]:
-        """1 and 0, NaN where missing."""
-        found = self.values.astype(np.float64)
-        return found if self.missing is None else np.where(self.missing, np.nan, found)
 
     def coded(self) -> Coded:
         return Coded(_with_missing(self.values.astype(np.intp), self.null()), _TRUTHS)
@@ -130,7 +112,7 @@ class Truths(Vector):
 
 @dataclass(frozen=True)
 class _Micros(Vector):
-    """What is counted in microseconds and nanoseconds beyond (None: none has any)."""
+    """Counts of microseconds, and of nanoseconds beyond them (None if there are none)."""
 
     micros: Integers
     nanos: Integers | None = None
@@ -139,17 +121,14 @@ class _Micros(Vector):
     def __len__(self) -> int:
         return len(self.micros)
 
-    def null(self) -> Mask:
-        return _none(self.missing, len(self))
+    def take(self, rows: Rows) -> Vector:
+        nanos, missing = _rows(self.nanos, rows), _rows(self.missing, rows)
+        return replace(self, micros=self.micros[rows], nanos=nanos, missing=missing)
 
     @property
     def beyond(self) -> Integers:
-        """Nanoseconds beyond the microseconds: 0 to 999."""
+        """Nanoseconds beyond the microseconds, from 0 to 999."""
         return np.zeros(len(self), dtype=np.int64) if self.nanos is None else self.nanos
-
-    def _taken(self, rows: Rows) -> tuple[Any, ...]:
-        nanos = None if self.nanos is None else self.nanos[rows]
-        return self.micros[rows], nanos, _rows(self.missing, rows)
 
     def _cells(self, cell: Callable[[int], Cell]) -> Coded:
         if self.nanos is None:
@@ -164,13 +143,9 @@ class _Micros(Vector):
 
 @dataclass(frozen=True)
 class Instants(_Micros):
-    """Times of one zone (in UTC here), or of none: then by the clock."""
+    """Times in one zone, counted in UTC; or without a zone, counted by their own clock."""
 
     zone: str | None = None
-
-    def take(self, rows: Rows) -> Instants:
-        micros, nanos, missing = self._taken(rows)
-        return Instants(micros, nanos, missing, self.zone)
 
     def coded(self) -> Coded:
         return self._cells(lambda nanos: instant(nanos, self.zone))
@@ -178,24 +153,19 @@ class Instants(_Micros):
 
 @dataclass(frozen=True)
 class Durations(_Micros):
-    """Spans of time."""
-
-    def take(self, rows: Rows) -> Durations:
-        return Durations(*self._taken(rows))
+    """Lengths of time."""
 
     def coded(self) -> Coded:
         return self._cells(duration)
 
 
 class Levels:
-    """The cells that codes point to, not all of them different, and what was said of them."""
+    """The cells that codes point to (some may be equal), and results of functions of them."""
 
     def __init__(self, cells: Sequence[Cell] | None = None, texts: Array | None = None) -> None:
         self._cells = cells
-        self.texts = texts  # where all of them are texts
-        self._said: dict[Any, Array] = {}
-        self._made: dict[Any, tuple[Array, Levels]] = {}
-        self._names: Any = None
+        self.texts = texts  # if all of them are texts
+        self._made: dict[Any, tuple[Array, Any]] = {}
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -209,38 +179,24 @@ class Levels:
         return self._cells
 
     def said(self, key: Any, function: Callable[[Levels], Array], absent: Any) -> Array:
-        """A function of levels, computed once a key; one more entry for what is missing."""
-        found = self._said.get(key)
-        if found is None:
-            on_levels = function(self)
-            found = np.append(on_levels, np.array([absent], dtype=on_levels.dtype))
-            self._remembering(found)
-            self._said[key] = found
-        return found
+        """A function of each level, computed once per key; the last entry is for missing cells."""
 
-    def _remembering(self, array: Array) -> None:
-        """Forget all where it grows too much. Other threads may write at the same time, so nothing
-        here goes through what is remembered."""
-        self._bytes += array.nbytes
-        if self._bytes > _MOST_REMEMBERED:
-            self._said, self._made, self._bytes = {}, {}, 0
+        def with_absent(levels: Levels) -> tuple[Array, None]:
+            found = function(levels)
+            return np.append(found, np.array([absent], dtype=found.dtype)), None
 
-    def made(
-        self, key: Any, function: Callable[[Levels], tuple[Array, Levels]]
-    ) -> tuple[Array, Levels]:
-        """Other levels made of these, and the code of each; once a key."""
+        return self.made(key, with_absent)[0]
+
+    def made(self, key: Any, function: Callable[[Levels], tuple[Array, Any]]) -> tuple[Array, Any]:
+        """New codes of these levels and what they point to, computed once per key."""
         found = self._made.get(key)
         if found is None:
             found = function(self)
-            self._remembering(found[0])
+            self._bytes += found[0].nbytes
+            if self._bytes > _MOST_REMEMBERED:  # other threads may write now, so never iterate
+                self._made, self._bytes = {}, 0
             self._made[key] = found
         return found
-
-    def named(self, function: Callable[[Levels], Any]) -> Any:
-        """What names these levels; once."""
-        if self._names is None:
-            self._names = function(self)
-        return self._names
 
 
 _TRUTHS = Levels([("truth", False), ("truth", True)])
@@ -248,7 +204,7 @@ _TRUTHS = Levels([("truth", False), ("truth", True)])
 
 @dataclass(frozen=True)
 class Coded(Vector):
-    """Elements by their place among levels; -1 is missing."""
+    """Elements by their position among levels; -1 is missing."""
 
     codes: Codes
     levels: Levels = field(compare=False)
@@ -269,7 +225,7 @@ class Coded(Vector):
         return Coded(np.where(mask, -1, self.codes), self.levels)
 
     def by_level(self, key: Any, function: Callable[[Levels], Array], absent: Any) -> Array:
-        """A function of cells, by element; ``key`` names it, ``absent`` is for missing ones."""
+        """A function of cells, by element; ``key`` names it, missing ones get ``absent``."""
         return self.levels.said(key, function, absent).take(self.codes)  # -1 takes the last
 
 
@@ -293,7 +249,7 @@ def of_array(values: Array, missing: Mask | None = None) -> Vector:
 
 
 def of_cells(cells: Any, missing: Mask | None = None) -> Coded:
-    """A vector of cells, equal ones of one code."""
+    """A vector of cells; identical ones share a code."""
     places: dict[Cell, int] = {MISSING: -1}
     codes = np.fromiter((places.setdefault(c, len(places) - 1) for c in cells), dtype=np.intp)
     del places[MISSING]
@@ -303,26 +259,26 @@ def of_cells(cells: Any, missing: Mask | None = None) -> Coded:
 
 
 def of_objects(values: Sequence[Any]) -> Coded:
-    """A vector of any objects, one by one."""
+    """A vector of any objects, read one by one."""
     return of_cells(map(canonical, values))
 
 
 def of_levels(values: Sequence[Any], codes: Codes) -> Coded:
-    """Elements by their place among a few public values, whatever these are; -1 is missing."""
+    """Elements by their position among any public values; -1 is missing."""
     cells = [canonical(value) for value in values]
     gone = np.array([cell == MISSING for cell in cells] + [True])
     return Coded(np.where(gone[codes], -1, codes), Levels(cells))
 
 
 def of_texts(texts: Array, codes: Codes) -> Coded:
-    """Texts by their place among levels that are exactly str; too long ones are missing."""
+    """Elements by their position among texts of exact type str; too long ones are missing."""
     if any(len(text) > MOST_CHARACTERS for text in texts):
         return of_levels(texts.tolist(), codes)
     return Coded(codes, Levels(texts=texts))
 
 
 def joined(parts: Sequence[Vector]) -> Vector:
-    """Vectors one below the other."""
+    """The elements of several vectors, in order."""
     if len(parts) == 1:
         return parts[0]
     coded = [part.coded() for part in parts]
@@ -333,13 +289,13 @@ def joined(parts: Sequence[Vector]) -> Vector:
 
 
 def constant(value: Any, size: int) -> Vector:
-    """One public value in each row."""
+    """One public value in every row."""
     return of_levels([value], np.zeros(size, dtype=np.intp))
 
 
 def micros(counts: Integers, unit: str, gone: Mask) -> tuple[Integers, Integers | None, Mask]:
-    """Counts of a unit (s, ms, us, ns) as microseconds and nanoseconds beyond; what doesn't fit is
-    missing."""
+    """Counts of a unit (s, ms, us, ns) as microseconds and the nanoseconds beyond; what doesn't fit
+    is missing."""
     if unit == "ns":
         whole, rest = np.divmod(np.where(gone, 0, counts), 1000)
         return whole, rest if rest.any() else None, gone
@@ -348,7 +304,7 @@ def micros(counts: Integers, unit: str, gone: Mask) -> tuple[Integers, Integers 
     return np.where(gone, 0, counts) * step, None, gone
 
 
-#: Years in which zones say what their clocks show; beyond these, they show what they did there.
+#: The years that Python's zones know; beyond these, a zone keeps its first or last offset.
 _KNOWN_FROM, _KNOWN_TO = (
     (datetime.datetime(*day) - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
     for day in ((1, 1, 3), (9999, 12, 29))
@@ -356,14 +312,14 @@ _KNOWN_FROM, _KNOWN_TO = (
 
 
 def wall(v: Instants) -> tuple[Integers, Mask]:
-    """Microseconds by the clock on the wall of the zone, and which elements have none."""
+    """Microseconds by the zone's local clock, and which elements have none."""
     return (v.micros, v.null()) if v.zone is None else clock(v.micros, v.null(), tzinfo(v.zone))
 
 
 @lru_cache(maxsize=2**16)
 def wall_nanos(cell: Cell) -> int | None:
-    """What the clock on the wall shows at a zoned instant, as nanoseconds since 1970: as `wall`
-    says of a whole column of them."""
+    """What the local clock shows at a zoned instant, in nanoseconds since 1970: as `wall`, for
+    one cell."""
     nanos, zone = cell[1]
     micros, rest = divmod(nanos, 1000)
     local, null = clock(np.array([micros]), np.zeros(1, dtype=bool), tzinfo(zone))
@@ -371,7 +327,7 @@ def wall_nanos(cell: Cell) -> int | None:
 
 
 def clock(micros: Integers, null: Mask, zone: Any) -> tuple[Integers, Mask]:
-    """The same of microseconds in UTC, in a zone as pandas takes it."""
+    """The local clock in microseconds, from microseconds in UTC and a zone as pandas takes it."""
     null = null | (np.abs(micros.astype(np.float64)) > MOST_MICROS - 2.0**50)
     known = np.clip(np.where(null, 0, micros), _KNOWN_FROM, _KNOWN_TO)
     times = pd.DatetimeIndex(known.view("M8[us]")).tz_localize("UTC").tz_convert(zone)
@@ -380,7 +336,7 @@ def clock(micros: Integers, null: Mask, zone: Any) -> tuple[Integers, Mask]:
 
 
 def tzinfo(zone: str) -> Any:
-    """A zone by the name that `cells.zone_name` gave it."""
+    """A zone as pandas takes it, from its name by `instants.zone_name`."""
     if zone[0] not in "+-":
         return zone
     sign = -1 if zone[0] == "-" else 1

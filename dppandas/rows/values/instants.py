@@ -1,4 +1,4 @@
-"""What one time means: instants, with a zone or without, spans, and times of day."""
+"""What one time means: an instant with a zone or without, a duration, or a time of day."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pandas as pd
 from .families import MISSING, MOST_MICROS, Cell, own
 
 _FIRST = datetime.date(1970, 1, 1).toordinal()
-#: Of every unit that datetime64 counts in, as a fraction of nanoseconds.
+#: The nanoseconds in each unit of datetime64 that is a fixed time.
 UNITS: dict[str, Fraction] = {
     "W": Fraction(7 * 86_400 * 10**9), "D": Fraction(86_400 * 10**9),
     "h": Fraction(3_600 * 10**9), "m": Fraction(60 * 10**9), "s": Fraction(10**9),
@@ -24,22 +24,24 @@ UNITS: dict[str, Fraction] = {
 }  # fmt: skip
 
 
-def instant(nanos: int | Fraction, zone: str | None) -> Cell:
-    """The meaning of an instant, by its nanoseconds since 1970: of its own clock without a zone."""
-    if nanos.denominator != 1 or not -MOST_MICROS <= nanos // 1000 <= MOST_MICROS:
+def instant(nanos: int | Fraction | None, zone: str | None) -> Cell:
+    """The cell of an instant, from nanoseconds since 1970: in UTC, or by its own clock."""
+    if nanos is None or not _is_held(nanos):
         return MISSING
     return ("time", int(nanos)) if zone is None else ("zoned", (int(nanos), zone))
 
 
-def duration(nanos: int | Fraction) -> Cell:
-    """The meaning of a span of time."""
-    if nanos.denominator != 1 or not -MOST_MICROS <= nanos // 1000 <= MOST_MICROS:
-        return MISSING
-    return "duration", int(nanos)
+def duration(nanos: int | Fraction | None) -> Cell:
+    """The cell of a duration."""
+    return MISSING if nanos is None or not _is_held(nanos) else ("duration", int(nanos))
+
+
+def _is_held(nanos: int | Fraction) -> bool:
+    return nanos.denominator == 1 and -MOST_MICROS <= nanos // 1000 <= MOST_MICROS
 
 
 def _of(kind: type, *names: str) -> Callable[[Any], tuple[int, ...]]:
-    """What reads some attributes by a type's own descriptors."""
+    """Reads some attributes by a type's own descriptors."""
     read = [own(kind, name) for name in names]
     return lambda cell: tuple(get(cell) for get in read)
 
@@ -67,24 +69,21 @@ def _micros_of(hour: int, minute: int, second: int, micro: int) -> int:
 def _datetime(cell: datetime.datetime, room: object) -> Cell:
     wall = _days(*_DAY(cell)) * 86_400 * 10**6 + _micros_of(*_CLOCK(cell))
     zone = _ZONE(cell)
-    if zone is None:
-        return instant(wall * 1000, None)
-    offset = _offset_micros(datetime.datetime.utcoffset(cell))
+    offset = None if zone is None else _micros(datetime.datetime.utcoffset(cell))
     if offset is None:
         return instant(wall * 1000, None)
     return instant((wall - offset) * 1000, zone_name(zone, offset))
 
 
-def _offset_micros(offset: datetime.timedelta | None) -> int | None:
-    """An offset from UTC in microseconds."""
-    if offset is None:
+def _micros(length: datetime.timedelta | None) -> int | None:
+    if length is None:
         return None
-    days, seconds, micros = _SPAN(offset)
+    days, seconds, micros = _SPAN(length)
     return (days * 86_400 + seconds) * 10**6 + micros
 
 
 def zone_name(zone: datetime.tzinfo | None, offset: int = 0) -> str:
-    """A zone by its name, where it has one that anybody knows; else the offset that it has now."""
+    """The well-known name of a zone, or else its present offset in microseconds as ±hh:mm."""
     name = None
     if type(zone) is zoneinfo.ZoneInfo:
         name = zone.key
@@ -101,7 +100,7 @@ def zone_name(zone: datetime.tzinfo | None, offset: int = 0) -> str:
 
 @lru_cache(maxsize=1024)
 def _is_known(name: str) -> bool:
-    """Whether a name is that of a zone: one from a file may have any."""
+    """Whether a zone has this name; a zone read from a file may claim any."""
     try:
         zoneinfo.ZoneInfo(name)
     except Exception:
@@ -110,12 +109,12 @@ def _is_known(name: str) -> bool:
 
 
 def zone_of(zone: datetime.tzinfo) -> str | None:
-    """The name of a zone for all times; None for one that has neither a name nor one offset."""
+    """A zone's name at all times; None if it has neither a name nor a fixed offset."""
     name = zone_name(zone, 1)
     if name[0] not in "+-":
         return name
     try:
-        offset = _offset_micros(zone.utcoffset(None))
+        offset = _micros(zone.utcoffset(None))
     except Exception:
         return None
     return None if offset is None else zone_name(zone, offset)
@@ -125,15 +124,11 @@ _UTC = ("UTC", "Etc/UTC", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT", "Universal", "Et
 
 
 def _timestamp(cell: pd.Timestamp, room: object) -> Cell:
-    nanos = _counted(_ASM8_OF_TIME(cell))
     zone = _ZONE(cell)
-    if nanos is None or zone is None:
-        return MISSING if nanos is None else instant(nanos, None)
-    offset = _offset_micros(_OFFSET_OF_TIME(cell)) or 0
-    return instant(nanos, zone_name(zone, offset))
+    name = None if zone is None else zone_name(zone, _micros(pd.Timestamp.utcoffset(cell)) or 0)
+    return instant(_counted(_ASM8_OF_TIME(cell)), name)
 
 
-_OFFSET_OF_TIME = pd.Timestamp.utcoffset
 _ASM8_OF_TIME = own(pd.Timestamp, "asm8")
 _COUNT, _UNIT = own(pd.Timedelta, "_value"), own(pd.Timedelta, "unit")
 
@@ -155,39 +150,27 @@ def _datetime64(cell: np.datetime64, room: object) -> Cell:
         if not -(2**23) < months < 2**23:
             return MISSING
         stamp = stamp.astype("M8[D]")
-    nanos = _counted(stamp)
-    return MISSING if nanos is None else instant(nanos, None)
-
-
-def _timedelta64(cell: np.timedelta64, room: object) -> Cell:
-    nanos = _counted(np.asarray(cell)[()])
-    return MISSING if nanos is None else duration(nanos)
-
-
-def _pandas_timedelta(cell: pd.Timedelta, room: object) -> Cell:
-    return duration(int(_COUNT(cell)) * UNITS[str(_UNIT(cell))])
+    return instant(_counted(stamp), None)
 
 
 def _timedelta(cell: datetime.timedelta, room: object) -> Cell:
-    days, seconds, micros = _SPAN(cell)
-    return duration(((days * 86_400 + seconds) * 10**6 + micros) * 1000)
+    return duration((_micros(cell) or 0) * 1000)
 
 
 def _clock(cell: datetime.time, room: object) -> Cell:
-    offset = None
-    if _ZONE_OF_DAY(cell) is not None:
-        offset = _offset_micros(datetime.time.utcoffset(cell))
+    is_zoned = _ZONE_OF_DAY(cell) is not None
+    offset = _micros(datetime.time.utcoffset(cell)) if is_zoned else None
     return "clock", (_micros_of(*_OF_DAY(cell)), offset)
 
 
-#: What reads each type; what else a cell lies in doesn't matter to it.
+#: How each type is read; what holds the cell doesn't matter.
 READERS: dict[type, Callable[[Any, object], Cell]] = {
     pd.Timestamp: _timestamp,
     datetime.datetime: _datetime,
     datetime.date: _date,
     np.datetime64: _datetime64,
-    pd.Timedelta: _pandas_timedelta,
+    pd.Timedelta: lambda cell, room: duration(int(_COUNT(cell)) * UNITS[str(_UNIT(cell))]),
     datetime.timedelta: _timedelta,
-    np.timedelta64: _timedelta64,
+    np.timedelta64: lambda cell, room: duration(_counted(np.asarray(cell)[()])),
     datetime.time: _clock,
 }

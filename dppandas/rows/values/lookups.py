@@ -1,4 +1,4 @@
-"""Public labels, and the position of each element of a column among them: by key alone."""
+"""The position of each element among public labels, found by what it equals."""
 
 from __future__ import annotations
 
@@ -10,28 +10,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from . import forms
+from .cells import nearest
 from .equality import key, readings
-from .forms import (
-    Array,
-    Coded,
-    Codes,
-    Durations,
-    Instants,
-    Integers,
-    Levels,
-    Numbers,
-    Truths,
-    Vector,
-    wall,
-    wall_nanos,
-)
+from .forms import Coded, Codes, Durations, Instants, Integers, Levels, Numbers, Truths, Vector
+
+Array = npt.NDArray[Any]
 
 
 class Labels:
-    """A set of public labels, prepared to find the position of each element among them.
+    """Public labels, prepared to find the position of each element among them.
 
-    Elements outside get the position len(labels), missing ones too; of labels that an element
-    equals alike the first counts. A text that reads as a time is also that time: `readings`.
+    Missing elements and those outside get the position len(labels); an element that equals several
+    labels gets the first. A text that reads as a time also equals that time: `readings`.
     """
 
     def __init__(self, labels: tuple[Any, ...]) -> None:
@@ -44,14 +35,14 @@ class Labels:
         whole = sorted((x, i) for x, i in numbers if type(x) is int and -(2**63) <= x < 2**63)
         self._integers = np.array([x for x, _ in whole], dtype=np.int64)
         self._integer_at = np.array([i for _, i in whole], dtype=np.intp)
-        exact = sorted((near, i) for x, i in numbers if (near := _float(x)) is not None)
+        exact = sorted((near, i) for x, i in numbers if (near := nearest(x)) == x)
         self._floats = np.array([x for x, _ in exact], dtype=np.float64)
         self._float_at = np.array([i for _, i in exact], dtype=np.intp)
         self._all_whole = len(whole) == len(exact) == len(numbers)
         self._table = self._lookup_table()
 
     def _lookup_table(self) -> npt.NDArray[np.intp] | None:
-        """position of lowest + i at i; one more entry says "outside"."""
+        """The position of label lowest + i at i; the last entry is "outside"."""
         if not len(self._integers):
             return None
         span = int(self._integers[-1]) - int(self._integers[0]) + 1
@@ -66,9 +57,8 @@ class Labels:
         if isinstance(v, Coded):
             return v.by_level(("codes", self), self._of_levels, self._n)
         if isinstance(v, Truths):
-            codes = np.array([self._found(("number", 0)), self._found(("number", 1))])[
-                v.values.astype(np.intp)
-            ]
+            both = np.array([self._found(("number", 0)), self._found(("number", 1))])
+            codes = both[v.values.astype(np.intp)]
         elif isinstance(v, Numbers):
             codes = self._of_integers(v.values) if v.is_whole else self._of_floats(v.values)
         else:
@@ -87,13 +77,13 @@ class Labels:
         at = self._found(key(cell))
         if cell[0] != "zoned":
             return at
-        local = wall_nanos(cell)
+        local = forms.wall_nanos(cell)
         return at if local is None else min(at, self._found(("wall", local)))
 
     def _of_integers(self, whole: Integers) -> Codes:
         if self._table is None:
             return self._search(self._integers, self._integer_at, whole)
-        # modulo 2^64 the difference is below the span exactly for values within it
+        # modulo 2^64, the difference is below the span only for values within it
         offset = (whole - self._integers[0]).view(np.uint64)
         last = np.uint64(len(self._table) - 1)
         codes: Codes = self._table.take(np.minimum(offset, last).view(np.int64))
@@ -113,14 +103,14 @@ class Labels:
         return np.where(labels[slot] == values, at[slot], self._n)
 
     def _of_times(self, v: Instants | Durations) -> Codes:
-        """Times and durations, by their microseconds and what is beyond."""
+        """Times and durations, by microseconds and the nanoseconds beyond."""
         if isinstance(v, Durations):
             return self._of_micros("duration", v.micros, v.nanos)
         if v.zone is None:
             return self._of_micros("time", v.micros, v.nanos)
         codes = self._of_micros("zoned", v.micros, v.nanos)
         if any(family == "wall" for family, _ in self._at):
-            local, none = wall(v)
+            local, none = forms.wall(v)
             by_clock = self._of_micros("wall", local, v.nanos)
             codes = np.minimum(codes, np.where(none, self._n, by_clock))
         return codes
@@ -128,36 +118,25 @@ class Labels:
     def _of_micros(self, family: str, micros: Integers, nanos: Integers | None) -> Codes:
         at = {exact: i for (each, exact), i in self._at.items() if each == family}
         wanted = np.unique(np.array([exact // 1000 for exact in at], dtype=np.int64))
-        if not len(wanted):
-            return np.full(len(micros), self._n, dtype=np.intp)
-        slot = np.minimum(np.searchsorted(wanted, micros), len(wanted) - 1)
         codes = np.full(len(micros), self._n, dtype=np.intp)
-        near = np.flatnonzero(wanted[slot] == micros)
+        found = self._search(wanted, np.zeros(len(wanted), dtype=np.intp), micros)
+        near = np.flatnonzero(found == 0)
         beyond = np.zeros(len(near), dtype=np.int64) if nanos is None else nanos[near]
         pairs = zip(micros[near].tolist(), beyond.tolist(), strict=True)
         codes[near] = [at.get(whole * 1000 + rest, self._n) for whole, rest in pairs]
         return codes
 
 
-def _float(exact: Any) -> float | None:
-    """The float64 that a number is exactly, if there is one."""
-    try:
-        near = float(exact)
-    except OverflowError:
-        return None
-    return near if near == exact else None
-
-
 class Recent:
-    """What was made of public objects that were asked about lately: by which object it is, for two
-    that are equal in Python, such as ``(1,)`` and ``(True,)``, may mean different things."""
+    """What was made of recent public objects, by their identity: two that are equal in Python, such
+    as ``(1,)`` and ``(True,)``, may mean different things."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
         self._known: dict[int, tuple[Any, Any]] = {}
 
     def __call__(self, asked: Any) -> Any:
-        which = id(asked)  # what is known is kept, so that no other gets its id
+        which = id(asked)  # keeping the object keeps its id from being reused
         known = self._known.get(which)
         if known is None:
             if len(self._known) >= 64:
@@ -166,7 +145,7 @@ class Recent:
         return known[1]
 
 
-#: Types whose values mean the same if they are equal.
+#: Types whose equal values mean the same.
 _SIMPLE = {int, float, str, bool, pd.Timestamp}
 
 
@@ -184,6 +163,6 @@ _recent = Recent(_made)
 
 
 def prepared(labels: tuple[Any, ...]) -> Labels:
-    """Labels ready for look-ups; those of recent queries are kept."""
+    """Labels ready for look-ups; recent ones are kept."""
     found: Labels = _recent(labels)
     return found

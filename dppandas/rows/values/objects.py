@@ -1,4 +1,4 @@
-"""From a cell back to the object that stands for it: what a function of one element is handed."""
+"""From a cell back to a plain object, to hand to a function of one element."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pandas as pd
 
 from .families import Cell
@@ -14,31 +15,22 @@ from .forms import tzinfo
 
 
 def value_of(cell: Cell) -> Any:
-    """The plain object of a cell: int, float or Fraction; str; Timestamp; Timedelta; a tuple for a
-    list. None for what is missing or opaque.
+    """The plain object for a cell: int, float or Fraction; str; Timestamp; Timedelta; a tuple for a
+    list; and so on. None if it is missing or opaque.
 
     >>> value_of(("time", 1_577_836_800_000_000_000))
     Timestamp('2020-01-01 00:00:00')
     """
     try:
         return _OBJECTS[cell[0]](cell[1])
-    except Exception:  # a time at the end of all times, that its zone moves beyond it
+    except Exception:  # such as a time that its zone would move beyond the last one
         return None
 
 
 def timestamp(nanos: int) -> pd.Timestamp:
-    """In microseconds where that loses nothing, as pandas says what overflows by its unit."""
+    """In microseconds if that loses nothing, since what overflows depends on pandas' unit."""
     whole, rest = divmod(nanos, 1000)
-    if rest:
-        return pd.Timestamp(nanos, unit="ns")
-    found: pd.Timestamp = pd.Timestamp(_micro(whole))
-    return found
-
-
-def _micro(whole: int) -> Any:
-    import numpy as np
-
-    return np.datetime64(whole, "us")
+    return pd.Timestamp(nanos, unit="ns") if rest else pd.Timestamp(np.datetime64(whole, "us"))
 
 
 def _zoned(exact: tuple[int, str]) -> pd.Timestamp:
@@ -66,26 +58,17 @@ def _interval(exact: tuple[Any, ...]) -> pd.Interval[Any]:
 
 
 def _period(exact: tuple[str, int]) -> pd.Period | None:
-    """None for a frequency that pandas warns of: it would tell that one is there."""
+    """None for frequencies of which pandas warns: the warning would show that one is present."""
     freq, ordinal = exact
     return None if freq.startswith(("B", "C")) else pd.Period(ordinal=ordinal, freq=freq)
 
 
-def _same(exact: Any) -> Any:
-    return exact
-
-
 _OBJECTS: dict[str, Callable[[Any], Any]] = {
-    "truth": _same,
-    "number": _same,
-    "text": _same,
-    "bytes": _same,
+    **dict.fromkeys(("truth", "number", "text", "bytes"), lambda exact: exact),
+    **dict.fromkeys(("list", "set", "mapping"), lambda exact: tuple(map(value_of, exact))),
     "time": timestamp,
     "zoned": _zoned,
     "duration": _duration,
-    "list": lambda exact: tuple(map(value_of, exact)),
-    "set": lambda exact: tuple(map(value_of, exact)),
-    "mapping": lambda exact: tuple(map(value_of, exact)),
     "clock": _clock,
     "uuid": lambda exact: UUID(int=exact),
     "period": _period,

@@ -1,7 +1,7 @@
-"""From a column of pandas to its closed form: by what each cell is, whatever holds it.
+"""From a pandas column to its closed form: by what each cell is, not by what holds it.
 
-pandas' and Arrow's own tables are shown nothing but arrays known to hold one exact type. What can't
-be read at all is missing; nothing here raises.
+pandas' and Arrow's hash tables get only arrays known to hold one exact type. What can't be read is
+missing; nothing here raises.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .cells import canonical
 from .forms import Array, Coded, Durations, Instants, Vector
 from .instants import zone_of
 
-#: Of objects that are missing whatever they hold, of the types that pandas uses.
+#: pandas' types for missing objects.
 _NOTHING = {type(None), type(pd.NA), type(pd.NaT)}
 
 
@@ -27,7 +27,7 @@ def column(series: pd.Series[Any]) -> Vector:
     for read in (_by_dtype, _by_object, _one_by_one):
         try:
             return read(series)
-        except Exception:  # an array that breaks its promises: the next way reads it more simply
+        except Exception:  # an extension array may fail: the next way asks less of it
             continue
     return forms.of_objects([None] * len(series))
 
@@ -76,7 +76,7 @@ def _of_numpy(values: Array, dtype: np.dtype[Any]) -> Vector:
 
 
 def _of_counts(values: Array, zone: str | None = None) -> Vector:
-    """datetime64 (in UTC, if there is a zone) or timedelta64."""
+    """The form of datetime64 (in UTC, if there is a zone) or timedelta64."""
     unit, _ = np.datetime_data(values.dtype)
     parts = forms.micros(values.view(np.int64), unit, np.isnat(values))
     return Durations(*parts) if values.dtype.kind == "m" else Instants(*parts, zone)
@@ -110,9 +110,8 @@ def _of_arrow_text(array: Any) -> Vector:
         chunked = pa.chunked_array([chunked])
     whole = chunked.dictionary_encode().unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
-        whole = (
-            whole.chunk(0) if whole.num_chunks else pa.array([], pa.string()).dictionary_encode()
-        )
+        none = pa.array([], pa.string()).dictionary_encode()
+        whole = whole.chunk(0) if whole.num_chunks else none
     codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
     return forms.of_texts(_array(whole.dictionary.to_pylist()), codes)
 
@@ -154,7 +153,7 @@ def _of_nullable(array: Any, plain: np.dtype[Any]) -> Vector:
 
 
 def objects(values: npt.NDArray[Any]) -> Vector:
-    """The form of an array of any objects: by their exact types, where these are of one family."""
+    """The form of an array of any objects, by their exact types if these are of one family."""
     kinds = set(map(type, values)) - _NOTHING
     for wanted, read in _UNIFORM:
         if kinds and kinds <= wanted:
@@ -165,16 +164,14 @@ def objects(values: npt.NDArray[Any]) -> Vector:
 
 
 def _texts(values: npt.NDArray[Any], kinds: set[type]) -> Vector | None:
-    """Only texts, and nothing; a float here is NaN."""
+    """Texts and missing values alone; a float must be NaN."""
     if str not in kinds:
         return None
-    texts = values
-    if float in kinds or not set(map(type, values)) <= {str, type(None)}:
-        others = [i for i, x in enumerate(values) if type(x) is not str]
-        if any(type(values[i]) is float and values[i] == values[i] for i in others):
-            return None
-        texts = values.copy()
-        texts[others] = None
+    others = [i for i, x in enumerate(values) if type(x) is not str]
+    if any(type(values[i]) is float and values[i] == values[i] for i in others):
+        return None
+    texts = values.copy()
+    texts[others] = None
     if is_plain(texts):
         codes, found = pd.factorize(texts)
         return forms.of_texts(found, codes)
@@ -184,16 +181,13 @@ def _texts(values: npt.NDArray[Any], kinds: set[type]) -> Vector | None:
 
 
 def is_plain(texts: npt.NDArray[Any]) -> bool:
-    """Whether pandas' table of texts tells them apart: it reads some up to a NUL, and takes a lone
-    surrogate for the text of its escape."""
+    """Whether pandas' hash table distinguishes all these texts: it may stop at a NUL, and confuses
+    a lone surrogate with its escape."""
     joined = "".join(filter(None, texts))
-    if "\x00" in joined:
-        return False
     try:
-        joined.encode()
+        return b"\x00" not in joined.encode()
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _truths(values: npt.NDArray[Any], kinds: set[type]) -> Vector:
@@ -203,7 +197,7 @@ def _truths(values: npt.NDArray[Any], kinds: set[type]) -> Vector:
 
 
 def _numbers(values: npt.NDArray[Any], kinds: set[type]) -> Vector | None:
-    """Whole numbers and reals that one numpy array holds exactly."""
+    """Whole numbers and reals, if one numpy array holds them exactly."""
     missing = np.fromiter((type(x) in _NOTHING for x in values), bool, len(values))
     there = values[~missing] if missing.any() else values
     if float in kinds and int in kinds:

@@ -1,8 +1,8 @@
 """Elementwise functions on one column of one chunk.
 
-Every function here depends on one element at a time and never raises on data: what can't be
-compared is unequal, what can't be read as a number is missing. Meaning follows the cell
-(`values.canonical`), not the dtype that pandas chose for its column, because a dtype is data.
+Every function depends on one element at a time and never raises on data: what can't be compared is
+unequal, what can't be read as a number is missing. A cell decides what it means
+(`values.canonical`), not the dtype that pandas chose for its column: a dtype depends on all rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import comparisons, equality, forms, lookups, objects, reading
-from .cells import canonical
+from .cells import canonical, nearest
 from .families import MISSING, Cell
 from .forms import Array, Coded, Durations, Instants, Levels, Mask, Numbers, Truths, Vector
 
@@ -26,7 +26,7 @@ compare_scalar, compare_vectors = comparisons.with_scalar, comparisons.vectors
 prepared, Labels = lookups.prepared, lookups.Labels
 coded, constant, distinct = forms.of_levels, forms.constant, equality.distinct
 
-#: Types of public numbers. Not np.number: a complex number has no order.
+#: Types of public numbers. Not np.number, for complex numbers have no order.
 NUMBERS = (
     bool, int, float, np.bool_, np.integer, np.floating, decimal.Decimal, fractions.Fraction
 )  # fmt: skip
@@ -46,7 +46,7 @@ def is_null(v: Vector) -> Mask:
 
 
 def timestamp(scalar: Any) -> Any:
-    """A time that a public value is, or that a public text reads as: "2020-01-31"."""
+    """The time that a public value is, or that a public text such as "2020-01-31" reads as."""
     if isinstance(scalar, str):
         return equality.time_of(scalar)
     if not isinstance(scalar, datetime.date | np.datetime64):
@@ -59,7 +59,7 @@ def timestamp(scalar: Any) -> Any:
 
 
 def as_numbers(v: Vector) -> npt.NDArray[np.float64]:
-    """Elements as float64, NaN where missing or not readable as a number."""
+    """Elements as float64; NaN if missing, or not readable as a number."""
     if isinstance(v, Numbers | Truths):
         return v.floats()
     if isinstance(v, Coded):
@@ -78,17 +78,12 @@ def as_number(cell: Cell) -> float:
     family, exact = cell
     if family == "text":
         return _parsed(exact)
-    if family not in ("number", "truth"):
-        return np.nan
-    try:
-        return float(exact)
-    except OverflowError:
-        return np.inf if exact > 0 else -np.inf
+    return nearest(exact) if family in ("number", "truth") else np.nan
 
 
 def _parsed(text: str) -> float:
     try:
-        return float(text.strip().replace("_", "!"))  # Python reads 1_0 as 10; people don't
+        return float(text.strip().replace("_", "!"))  # Python would read "1_0" as 10
     except ValueError:
         return np.nan
 
@@ -97,7 +92,7 @@ def _parsed(text: str) -> float:
 
 
 def choose(keep: Mask, yes: Vector, no: Vector) -> Vector:
-    """One element where a mask holds, another where not: exactly as it was."""
+    """Elements of ``yes`` where a mask holds, else of ``no``, exactly as they were."""
     if isinstance(yes, Truths) and isinstance(no, Truths):
         return Truths(np.where(keep, yes.values, no.values), _either(keep, yes, no))
     if isinstance(yes, Numbers) and isinstance(no, Numbers) and _alike(yes, no):
@@ -122,8 +117,8 @@ def _either(keep: Mask, yes: Vector, no: Vector) -> Mask | None:
 
 
 def each(v: Vector, function: Callable[[Any], Any], key: Any) -> Vector:
-    """A function of one element as an object, on all that are not missing; missing where it can't
-    be computed. ``key`` names the function: of equal elements it is computed once."""
+    """A function of each element as an object; missing for missing elements, and where it fails.
+    ``key`` names the function, which is computed once for equal elements."""
     return by_cell(v, lambda cell: _computed(function, cell), ("each", key))
 
 
@@ -133,14 +128,14 @@ def _computed(function: Callable[[Any], Any], cell: Cell) -> Cell:
 
 
 def by_cell(v: Vector, function: Callable[[Cell], Cell], key: Any) -> Coded:
-    """A function from a cell to a cell, on all that are not missing."""
+    """A function from cell to cell, of all elements that are not missing."""
     held = v.coded()
     made = held.levels.made(key, lambda levels: _levels(levels, function))
     return Coded(made[0].take(held.codes), made[1])
 
 
 def _levels(levels: Levels, function: Callable[[Cell], Cell]) -> tuple[Array, Levels]:
-    """For each level its new code (and one more, for what is missing), and the new levels."""
+    """The new code of each level (and one more, for missing elements), and the new levels."""
 
     def one(cell: Cell) -> Cell:
         try:
@@ -153,7 +148,7 @@ def _levels(levels: Levels, function: Callable[[Cell], Cell]) -> tuple[Array, Le
 
 
 def as_objects(v: Vector) -> npt.NDArray[Any]:
-    """The elements as plain objects, missing ones as None."""
+    """The elements as plain objects; missing ones are None."""
     held = v.coded()
     table = np.empty(len(held.levels) + 1, dtype=object)
     for i, cell in enumerate(held.levels.cells):
@@ -165,8 +160,8 @@ def as_objects(v: Vector) -> npt.NDArray[Any]:
 
 
 def instants(v: Vector, zoned: bool) -> Moments:
-    """Whole microseconds since 1970 (by the clock without a zone, in UTC with one), the nanoseconds
-    beyond, and which elements are no such instant."""
+    """Microseconds since 1970 (by their own clock, or in UTC if zoned), the nanoseconds beyond, and
+    which elements are no such instants."""
     if isinstance(v, Instants) and (v.zone is not None) == zoned:
         return v.micros, v.beyond, v.null()
     if isinstance(v, Coded):
@@ -175,7 +170,7 @@ def instants(v: Vector, zoned: bool) -> Moments:
 
 
 def durations(v: Vector) -> Moments:
-    """The same of durations."""
+    """Microseconds, the nanoseconds beyond, and which elements are no durations."""
     if isinstance(v, Durations):
         return v.micros, v.beyond, v.null()
     return _moments(v, "duration") if isinstance(v, Coded) else _no_moments(v)
@@ -186,41 +181,39 @@ def _no_moments(v: Vector) -> Moments:
     return zeros, zeros, np.ones(len(v), dtype=bool)
 
 
+_PAIR = np.dtype([("micros", np.int64), ("nanos", np.int64)])
+
+
 def _moments(v: Coded, family: str) -> Moments:
-    def nanos(cell: Cell) -> int:
-        return cell[1][0] if family == "zoned" else cell[1]  # type: ignore[no-any-return]
+    def pair(cell: Cell) -> tuple[int, int]:
+        if cell[0] != family:
+            return 0, -1
+        nanos: int = cell[1][0] if family == "zoned" else cell[1]
+        return divmod(nanos, 1000)
 
-    def parts(levels: Levels) -> Array:
-        pairs = [divmod(nanos(c), 1000) if c[0] == family else (0, -1) for c in levels.cells]
-        found = np.empty(len(pairs), dtype=[("micros", np.int64), ("nanos", np.int64)])
-        found[:] = pairs
-        return found
+    def pairs(levels: Levels) -> Array:
+        return np.array(list(map(pair, levels.cells)), dtype=_PAIR)
 
-    absent = np.array((0, -1), dtype=[("micros", np.int64), ("nanos", np.int64)])
-    found = v.by_level(("moments", family), parts, absent)
+    found = v.by_level(("moments", family), pairs, np.array((0, -1), dtype=_PAIR))
     none = found["nanos"] < 0
     return found["micros"], np.where(none, 0, found["nanos"]), none
 
 
 def times_from(micros: Integers, nanos: Integers, missing: Mask, zone: str | None) -> Vector:
-    """Instants: by the clock without a zone, else in UTC and of that zone."""
+    """Instants: by their own clock without a zone, else in UTC and of that zone."""
     return Instants(micros, nanos if nanos.any() else None, missing, zone)
 
 
 def durations_from(micros: Integers, nanos: Integers, missing: Mask) -> Vector:
-    """Spans of time."""
+    """Lengths of time."""
     return Durations(micros, nanos if nanos.any() else None, missing)
 
 
 def codes_of(v: Vector) -> npt.NDArray[np.intp]:
-    """A number for each distinct element, the same for equal ones; -1 for what equals nothing."""
-    if isinstance(v, Coded):
-        return v.by_level("places", _places, -1)
-    if isinstance(v, Instants | Durations):
-        held = v.coded()
-        return held.by_level("places", _places, -1)
-    values: Any = v.values  # type: ignore[attr-defined]
-    _, codes = np.unique(values, return_inverse=True)
+    """A number per element, the same for equal elements; -1 for what equals nothing."""
+    if not isinstance(v, Numbers | Truths):
+        return v.coded().by_level("places", _places, -1)
+    _, codes = np.unique(v.values, return_inverse=True)
     return np.where(v.null(), -1, codes.reshape(-1))
 
 
