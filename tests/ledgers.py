@@ -68,7 +68,7 @@ class Process:
         self.ran.stdin.write(line + "\n")
         self.ran.stdin.flush()
 
-    def released_error(self, line: str = "") -> str:
+    def told(self, line: str = "") -> str:
         """Tell it a line, and hear its answer."""
         self.tell(line)
         return self.says()

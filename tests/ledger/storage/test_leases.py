@@ -87,7 +87,7 @@ def test_a_lease_ends_with_its_claim_however_that_ends(store: Store, ends: str) 
 def test_who_was_overtaken_keeps_nothing(store: Store) -> None:
     with Claim([1]) as mine:
         (entry,) = store.add([DRAFT], agreed, mine)
-        mine.is_open = False  # as one that the system can't tell from a dead one
+        mine._is_open = False  # as one that the system can't tell from a dead one
         assert store.settle(elsewhere_leased(store), "released", [5], leased=True) == 1
         assert store.settle(entry.number, "released", [6], leased=True) is None
     answer = store.stored("k", 1)
@@ -142,7 +142,10 @@ def test_fresh_draws_go_side_by_side_and_leave_leased_numbers_to_their_holders(
 def test_a_thread_never_waits_for_itself(store: Store) -> None:
     with Claim([1]) as mine:
         store.add([DRAFT], agreed, mine)
-        with Claim([1]) as again, pytest.raises(dp.SessionError, match="in this very thread"):
+        with (
+            Claim([1]) as again,
+            pytest.raises(dp.SessionError, match="this thread is already answering"),
+        ):
             store.add([DRAFT], agreed, again)
 
 
@@ -415,7 +418,7 @@ ASKS = """
     dp.session(store=file)
     df = pd.DataFrame({"a": range(100), "g": list("ab") * 50})
     p = dp.protect(df, name="people", version="1", domain={"g": ["a", "b"], "a": (0, 100)})
-    gather = PandasEngine.gather
+    gather = PandasEngine.accumulate_rows
 
     def held(*args, **more):
         print("scans", flush=True)
@@ -423,7 +426,7 @@ ASKS = """
             sys.stdin.readline()
         return gather(*args, **more)
 
-    PandasEngine.gather = held
+    PandasEngine.accumulate_rows = held
     print("ready", flush=True)
     sys.stdin.readline()
     print(repr(p["a"].sum(epsilon="0.01")), flush=True)
