@@ -1,4 +1,4 @@
-"""A ledger in a file for others: a page, JSON, or a table."""
+"""A ledger as a file to publish: a page, JSON, or a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def written(ledger: Snapshot, path: object) -> None:
     else:
         text = as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
     try:
-        # A label may hold half a sign, which no file can: told as JSON writes it.
+        # A label may hold half of a surrogate pair, which a file can't: it is escaped as in JSON.
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     except OSError as error:
         told = StoreError(f"{str(file)!r} can't be written: {error.strerror or error}.")
@@ -37,13 +37,16 @@ def _checked(ledger: Snapshot, path: object) -> File:
     file = File(path).expanduser()
     if file.suffix.lower() not in (".html", ".json", ".csv"):
         raise QueryError(
-            f"path={quoted(str(path))}: its ending says what is written: .html for readers, .json "
-            "for programs, .csv for a table."
+            f"path={quoted(str(path))} must end in .html (for readers), .json (for programs) or "
+            ".csv (a table)."
         )
     if file.is_dir():
         raise StoreError(f"path={str(file)!r} is a folder: name a file in it.")
     if not file.parent.is_dir():
-        raise StoreError(f"path={str(file)!r}: there is no folder {str(file.parent)!r}.")
+        raise StoreError(
+            f"path={str(file)!r} can't be made: there is no folder {str(file.parent)!r}. Make it "
+            "first."
+        )
     if locks.is_held(locks.identity(file)) or ledger.store.is_at(file):
         raise StoreError(f"path={str(file)!r} is the ledger itself: choose another file.")
     return file

@@ -180,10 +180,10 @@ TAMPERED: dict[str, tuple[Callable[[Path], Any], str]] = {
         "release 1 doesn't fit its lease",
     ),
     "a lease of nothing": (
-        lambda f: change(f, "INSERT INTO leases VALUES ('k', 9, 99)"), "release 99 is not what",
+        lambda f: change(f, "INSERT INTO leases VALUES ('k', 9, 99)"), "release 99 doesn't fit",
     ),
     "a lease of another query": (
-        lambda f: change(f, "INSERT INTO leases VALUES ('j', 1, 6)"), "release 6 is not what",
+        lambda f: change(f, "INSERT INTO leases VALUES ('j', 1, 6)"), "release 6 doesn't fit",
     ),
     "the cache dropped": (lambda f: change(f, "DROP TABLE spending"), "'spending' is missing"),
     "the events dropped": (lambda f: change(f, "DROP TABLE events"), "'events' is missing"),
