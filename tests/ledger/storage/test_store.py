@@ -317,7 +317,8 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(
             with contextlib.suppress(dp.ReleaseFailed):  # a charge may fit, and its answer not
                 frame.size(epsilon="0.001", fresh=True)
 
-    refusal(fill, "no room left", dp.StoreError)
+    with pytest.raises(dp.StoreError, match="no room left"):
+        fill()
     spent = dp.ledger().spent
     assert spent == sum(e.epsilon for e in dp.ledger().entries())
     db.execute("PRAGMA max_page_count = 1000000")
@@ -391,7 +392,7 @@ def test_no_acknowledged_charge_is_lost_when_processes_are_killed_at_any_moment(
                 os.close(reader)
                 mine = ledger()
                 while True:
-                    number = mine.charge(entry())[0].number
+                    number = mine.charge(entry("1/100"))[0].number
                     os.write(writer, b"%d\\n" % number)
             os.close(writer)
             first = os.read(reader, 65536)  # it has charged once; now at any moment
@@ -429,7 +430,7 @@ def test_eight_processes_are_granted_exactly_what_is_affordable(tmp_path: Path) 
         mine, granted = ledger(), 0
         try:
             while True:
-                mine.charge(entry())
+                mine.charge(entry("1/100"))
                 granted += 1
         except dp.BudgetExceeded:
             print(granted)
@@ -445,14 +446,14 @@ def test_a_connection_is_opened_again_after_a_fork(tmp_path: Path) -> None:
     SqliteStore(file, TERMS).close()
     body = """
         mine = ledger()
-        mine.charge(entry())
+        mine.charge(entry("1/100"))
         for _ in range(3):
             pid = os.fork()
             if pid == 0:
-                mine.charge(entry())
+                mine.charge(entry("1/100"))
                 os._exit(0)
             assert os.waitpid(pid, 0)[1] == 0
-            mine.charge(entry())
+            mine.charge(entry("1/100"))
         print(mine.spent)
     """
     assert run(body, file).communicate(timeout=60)[0] == "0.07\n"
@@ -464,7 +465,7 @@ def test_another_kernels_charges_are_seen(tmp_path: Path) -> None:
     running.ledger.observe(lambda ledger: seen.append(ledger.spent))
     running.ledger.poll()
     assert seen == []
-    assert run("ledger().charge(entry())", tmp_path / "a.ledger").wait(timeout=60) == 0
+    assert run("ledger().charge(entry('1/100'))", tmp_path / "a.ledger").wait(timeout=60) == 0
     running.ledger.poll()
     running.ledger.poll()
     assert seen == [Fraction(1, 100)]
@@ -475,7 +476,7 @@ def test_another_kernels_charges_are_seen(tmp_path: Path) -> None:
 def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
     file = tmp_path / "a.ledger"
     store = SqliteStore(file, TERMS)
-    process = run("ledger().charge(entry()); print('done')", file)
+    process = run("ledger().charge(entry('1/100')); print('done')", file)
 
     def slowly(before: Loss, after: Loss) -> None:
         time.sleep(3)
@@ -487,9 +488,9 @@ def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
 
 def test_two_kernels_may_open_a_new_file_at_once(tmp_path: Path) -> None:
     body = """
-        from dppandas.privacy.accounting.measures import Terms
-        store = SqliteStore(sys.argv[1], limit(1))
-        Ledger(store.terms, store).charge(entry())
+        from dppandas.privacy.accounting.measures import PrivacyBudget
+        store = SqliteStore(sys.argv[1], PrivacyBudget(limit=Loss(Epsilon(1))))
+        Ledger(store.terms, store).charge(entry("1/100"))
     """
     running = [run(body, tmp_path / "a.ledger") for _ in range(6)]
     assert [each.wait(timeout=60) for each in running] == [0] * 6
