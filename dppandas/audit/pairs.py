@@ -281,10 +281,7 @@ def _column(cells: list[Any], like: pd.Series[Any], style: Style) -> Any:
 
 
 def _objects(cells: list[Any]) -> pd.Series[Any]:
-    array = np.empty(len(cells), dtype=object)
-    for i, cell in enumerate(cells):
-        array[i] = cell
-    return pd.Series(array, dtype=object)
+    return pd.Series(np.fromiter(cells, dtype=object, count=len(cells)), dtype=object)
 
 
 def _same(before: Any, after: Any) -> bool:

@@ -21,16 +21,8 @@ from ..release.records import Record
 from ..release.session import current
 from ..release.unreleased import Unreleased
 from ..rows.facts.units import whole_number
-from .dominating_pairs import (  # fmt: skip
-    ConcentratedLaw,
-    ContinuousGaussianLaw,
-    ContinuousLaplaceLaw,
-    GaussianLaw,
-    LaplaceLaw,
-    Law,
-    ResponseLaw,
-    briefly,
-)
+from . import dominating_pairs as laws
+from .dominating_pairs import Law
 from .loss_curve import PrivacyLoss, real
 
 
@@ -108,25 +100,25 @@ def _asked(query: Query, mechanism: Any) -> PrivacyLoss:
     """The loss of a query with its mechanism."""
     sensitivity, what = query.unit_sensitivity, str(query)
     if isinstance(mechanism, DiscreteLaplace) and mechanism.scale and sensitivity.l1:
-        law = LaplaceLaw(mechanism.scale, sensitivity.l1)
+        law = laws.LaplaceLaw(mechanism.scale, sensitivity.l1)
         return _loss(what, law, sensitivity.l1 == sensitivity.linf)
     if isinstance(mechanism, DiscreteGaussian) and mechanism.sigma2 and sensitivity.l2_squared:
         if query.statistic.size == 1 or sensitivity.l2_squared == 1:
             shift = math.isqrt(sensitivity.l2_squared)
-            return _loss(what, GaussianLaw(mechanism.sigma2, shift), True)
+            return _loss(what, laws.GaussianLaw(mechanism.sigma2, shift), True)
         rho = mechanism.rho(sensitivity.l2_squared)
-        said = f"discrete Gaussian noise on several numbers, ρ = {briefly(rho)}"
-        return _loss(what, ConcentratedLaw(rho, said), False)
+        said = f"discrete Gaussian noise on several numbers, ρ = {laws.briefly(rho)}"
+        return _loss(what, laws.ConcentratedLaw(rho, said), False)
     loss = mechanism.cost(Measure.PURE, sensitivity)
     return _bound(what, loss, str(mechanism.name))
 
 
 def _bound(what: str, loss: Loss, how: str) -> PrivacyLoss:
     if loss.rho:
-        law: Law = ConcentratedLaw(loss.rho, f"{how}, {loss}")
+        law: Law = laws.ConcentratedLaw(loss.rho, f"{how}, {loss}")
     elif loss.epsilon or loss.delta:
         said = f"{how}, {loss}, bounded by randomised response"
-        law = ResponseLaw(loss.epsilon, loss.delta, of=said)
+        law = laws.ResponseLaw(loss.epsilon, loss.delta, of=said)
     else:
         raise RecordError(f"{what} says nothing about the data, so it has no privacy loss.")
     return _loss(what, law, False)
@@ -178,7 +170,7 @@ def _named(name: str, said: dict[str, object]) -> PrivacyLoss:
     if key != "randomized response":
         return _bound(key, Loss(epsilon), f"any {key} selection")
     number = whole_number(said.get("keys", 2), "keys", 2)
-    return _loss(key, ResponseLaw(epsilon, keys=number), True)
+    return _loss(key, laws.ResponseLaw(epsilon, keys=number), True)
 
 
 def _laplace(key: str, said: dict[str, object]) -> PrivacyLoss:
@@ -189,7 +181,8 @@ def _laplace(key: str, said: dict[str, object]) -> PrivacyLoss:
     scale = (
         _positive(said["scale"], "scale") if is_scale else shift / parse_epsilon(said["epsilon"])
     )
-    law = LaplaceLaw(scale, int(shift)) if is_discrete else ContinuousLaplaceLaw(shift / scale)
+    continuous = laws.ContinuousLaplaceLaw(shift / scale)
+    law = laws.LaplaceLaw(scale, int(shift)) if is_discrete else continuous
     return _loss(law.said.split(",")[0], law, True)
 
 
@@ -213,7 +206,8 @@ def _gaussian(key: str, said: dict[str, object]) -> PrivacyLoss:
             sigma2 = gaussian.gaussian_sigma2_for(*pair, int(square), one_dimensional=True)
         else:
             sigma2 = gaussian.analytic_sigma2(*pair, square)
-    law = GaussianLaw(sigma2, int(shift)) if is_discrete else ContinuousGaussianLaw(square / sigma2)
+    continuous = laws.ContinuousGaussianLaw(square / sigma2)
+    law = laws.GaussianLaw(sigma2, int(shift)) if is_discrete else continuous
     return _loss(law.said.split(",")[0], law, True)
 
 

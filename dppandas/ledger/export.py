@@ -13,14 +13,13 @@ from .storage import locks
 
 
 def written(ledger: Snapshot, path: object) -> None:
-    """See `Ledger.export`."""
+    """Write a ledger to a file, in the format that the file's name ends in: `Ledger.export`."""
     file = _checked(ledger, path)
-    if file.suffix.lower() == ".html":
-        text = report.html(Statement.of(ledger))
-    elif file.suffix.lower() == ".json":
-        text = as_json(Statement.of(ledger))
-    else:
+    if file.suffix.lower() == ".csv":
         text = as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
+    else:
+        shape = report.html if file.suffix.lower() == ".html" else as_json
+        text = shape(Statement.of(ledger))
     try:
         # A label may hold half of a surrogate pair, which a file can't: it is escaped as in JSON.
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")

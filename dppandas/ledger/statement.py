@@ -137,11 +137,8 @@ def as_json(said: Statement) -> str:
         "replays": said.replays,
         "sources": [
             {
-                "name": source.name,
-                "units": list(source.units),
+                **vars(source),
                 "versions": list(filter(None, source.versions)),
-                "lineages": list(source.lineages),
-                "releases": source.releases,
                 "spent": exact(source.spent, counted),
             }
             for source in said.sources

@@ -16,16 +16,6 @@ from .responses import Responses, collected, randomized_response
 from .sharing import SimulatedSum, simulate_shared_sum
 
 __all__ = [
-    "Design",
-    "EstimatedFloat",
-    "EstimatedSeries",
-    "Responses",
-    "SimulatedSum",
-    "collected",
-    "compare",
-    "losses",
-    "one_coin",
-    "randomized_response",
-    "simulate_shared_sum",
-    "two_coins",
-]
+    "Design", "EstimatedFloat", "EstimatedSeries", "Responses", "SimulatedSum", "collected",
+    "compare", "losses", "one_coin", "randomized_response", "simulate_shared_sum", "two_coins",
+]  # fmt: skip

@@ -253,8 +253,4 @@ def _as_series(data: Any) -> pd.Series[Any]:
         )
     if isinstance(data, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
         return pd.Series(data)
-    elements = list(data)
-    array = np.empty(len(elements), dtype=object)
-    for i, element in enumerate(elements):
-        array[i] = element
-    return pd.Series(array, dtype=object)
+    return pd.Series(np.fromiter(data, dtype=object), dtype=object)

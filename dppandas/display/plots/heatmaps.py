@@ -90,23 +90,23 @@ def _colours(table: PlotTable, coloured: Any) -> dict[str, Any]:
     return {"cmap": LIGHT_TO_DARK}
 
 
-def _ink(image: Any, value: float) -> str:
-    """Black or white, whichever contrasts with a value's colour."""
-    red, green, blue, _ = image.cmap(image.norm(value))
+def _ink(image: Any, coloured: Any, at: tuple[int, ...]) -> str:
+    """What contrasts with a cell's colour, or with the background of a cell without one."""
+    if np.ma.getmaskarray(coloured)[at]:
+        return str(setting("text.color"))
+    red, green, blue, _ = image.cmap(image.norm(coloured[at]))
     return "black" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white"
 
 
 def _mark(ax: Any, image: Any, marked: Bools, coloured: Any) -> None:
     rectangle = importlib.import_module("matplotlib.patches").Rectangle
-    plain = np.ma.getmaskarray(coloured)
     if marked.size > HATCHED:
         grey = np.zeros((*marked.shape, 4))
         grey[marked] = (0.85, 0.85, 0.85, 1.0)
         ax.imshow(grey, aspect="auto", interpolation="nearest")
         return
     for row, column in zip(*np.nonzero(marked), strict=True):
-        hidden = bool(plain[row, column])
-        ink = setting("text.color") if hidden else _ink(image, coloured[row, column])
+        ink = _ink(image, coloured, (row, column))
         ax.add_patch(rectangle(
             (column - 0.5, row - 0.5), 1, 1, fill=False, hatch="///", edgecolor=ink, linewidth=0,
             alpha=0.45, gid="includes 0",
@@ -117,8 +117,8 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
     plain = np.ma.getmaskarray(coloured)
     effects = importlib.import_module("matplotlib.patheffects")
     for (row, column), value in np.ndenumerate(values):
-        hidden = bool(plain[row, column])
-        ink = setting("text.color") if hidden else _ink(image, value)
+        ink = _ink(image, coloured, (row, column))
+        hidden = plain[row, column]
         behind = setting("axes.facecolor") if hidden else image.cmap(image.norm(value))
         around = [effects.withStroke(linewidth=2.5, foreground=behind)]
         told, noise = _said(value, float(errors[row, column]))

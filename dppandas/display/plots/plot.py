@@ -92,8 +92,8 @@ def _pieces(result: Any) -> list[tuple[str, Record, Any]]:
         raise RecordError(
             "this is not released yet. Plot the result of a release, as .release(epsilon=0.1)."
             if result._is_answer
-            else f"a {type(result).__name__} shows no rows, so it has no plot. Plot an answer, such "
-            "as .value_counts(epsilon=0.1)."
+            else f"a {type(result).__name__} shows no rows, so it has no plot. Plot an answer, "
+            "such as .value_counts(epsilon=0.1)."
         )
     if isinstance(result, Record):
         return [("", result, None)]

@@ -65,12 +65,10 @@ def panels(name: str, table: PlotTable, rows: float | None) -> list[Panel]:
     for i in range(shape[2]):
         cells = np.flatnonzero(shown[:, :, i].any(axis=1))
         if len(cells):
-            some = values[cells][:, order, i]
-            off = ranks.reshape(shape)[cells][:, order, i]
-            named = [groups[cell] for cell in cells]
-            curves.append((columns[i], Curve(
-                some, off, shares, named, statistic.bounds[i], rows if shape[0] == 1 else None,
-            )))  # fmt: skip
+            some, off = (each[cells][:, order, i] for each in (values, ranks.reshape(shape)))
+            named, known = [groups[cell] for cell in cells], rows if shape[0] == 1 else None
+            curve = Curve(some, off, shares, named, statistic.bounds[i], known)
+            curves.append((columns[i], curve))
     title = titled(name, record)
     return [
         _panel(table, curve, title if len(curves) == 1 else f"{title}\n{column}", at == len(curves))
