@@ -1,9 +1,10 @@
-"""Tests of privacy: of whole pipelines from outside, and of sensitivities from inside.
+"""Tests of privacy: of whole pipelines as black boxes, and of sensitivities from inside.
 
-* `audit` runs a release many times on two neighbouring data sets, and tells how large ε must be
-  at least, with a confidence that needs no assumption about how the release works.
+* `audit` runs a release many times on two neighbouring data sets and computes a lower bound on ε,
+  with a confidence that assumes nothing about how the release works.
 * `neighbours` makes pairs of data sets that differ by one unit, hostile ones among them.
-* `check_sensitivity` compares what one unit moves with what an operation declares. No statistics.
+* `check_sensitivity` compares how much one unit changes an operation with what the operation
+  declares, exactly.
 
 They find bugs; passing them proves nothing. Use made-up data: docs/auditing.md says why. `audit`
 needs scipy (``pip install dppandas[audit]``), which ``import dppandas`` doesn't import.

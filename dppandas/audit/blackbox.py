@@ -1,4 +1,4 @@
-"""Black-box audits: how large ε must be at least, from outcomes on two neighbouring data sets."""
+"""Black-box audits: a lower bound on ε, from outcomes on two neighbouring data sets."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import QueryError
+from ..errors import QueryError, quoted
 from ..privacy.accounting.losses import parse_budget
 from ..release.accuracy.expected import parse_confidence
+from ..rows.facts.units import whole_number
 from .events import ClopperPearson, Event, learn
 from .outcomes import Sample
 
@@ -19,8 +20,8 @@ from .outcomes import Sample
 class AuditResult:
     """What an audit found: with `confidence`, the ε of what was run is at least `lower_bound`.
 
-    `event` is the event that shows it, and how often it happened in the test phase; `runs` are the
-    calls per phase and data set.
+    `event` describes the event that shows it, and how often it happened in the test phase; `runs`
+    is the number of calls per phase and data set.
     """
 
     lower_bound: float
@@ -59,19 +60,19 @@ def audit(
 ) -> AuditResult:
     """Refute a claim of (epsilon, delta)-differential privacy, or fail to.
 
-    release_fn : what is audited: takes a data set, returns what is published. Numbers, labels,
-        None, NaN, lists, dicts, arrays, Series and DataFrames are looked into; of other objects
-        only the type. An exception is an outcome as well, named by its type.
-    D, D_prime : two neighbouring data sets; made up, for every run is a real release.
+    release_fn : what is audited, a function from a data set to what is published. Numbers, labels,
+        None, NaN, lists, dicts, arrays, Series and DataFrames are compared in full; other objects
+        only by type. An exception is an outcome too, named by its type.
+    D, D_prime : two neighbouring data sets. Make them up, because every run is a real release.
     epsilon, delta : the claim.
     runs : calls in each of two phases, for each data set: 4 × runs in all.
-    confidence : the chance that a true claim is not refuted is at least this.
+    confidence : a true claim is not refuted with at least this probability.
 
-    The first phase learns one event: a tail, an atom, a label or NaN, of a number or of sums and
-    differences of numbers. The second tests it, once, on fresh runs: with confidence 1 - α,
-    ε ≥ ln((p_low - δ)/p'_high) by Clopper and Pearson's bounds at α/2 each, whatever release_fn
-    does, as long as its runs are independent. Raises `QueryError` for wrong arguments, before
-    the first run, and ImportError without scipy.
+    The first phase learns one event: a tail, a single value, a label or NaN, of a number or of sums
+    and differences of numbers. The second phase tests that event, once, on fresh runs: with
+    confidence 1 - α, ε ≥ ln((p_low - δ)/p'_high) by Clopper and Pearson's bounds at α/2 each,
+    whatever release_fn does, as long as its runs are independent. Raises `QueryError` for wrong
+    arguments, before the first run, and ImportError without scipy.
 
     >>> import pandas as pd, dppandas as dp
     >>> town = pd.DataFrame({"age": [20, 30, 40]})
@@ -81,25 +82,22 @@ def audit(
     True
     """
     if not callable(release_fn):
-        raise QueryError(f"release_fn={release_fn!r} must be a function of a data set.")
+        raise QueryError(f"release_fn={quoted(release_fn)} must be a function of a data set.")
     claim = float(parse_budget(epsilon))
     sure, slack = parse_confidence(confidence), _parse_delta(delta)
-    if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < 1:
-        raise QueryError(f"runs={runs!r} must be a whole number of at least 1.")
+    runs = whole_number(runs, "runs", 1)
     _need_scipy()
-    bounder = ClopperPearson(int(runs), (1 - sure) / 2)
-    learning = _runs(release_fn, D, D_prime, bounder.runs)
+    bounder = ClopperPearson(runs, (1 - sure) / 2)
+    learning = _runs(release_fn, D, D_prime, runs)
     event, forward = learn(learning[0], learning[1], bounder, slack)
-    test = _runs(release_fn, D, D_prime, bounder.runs)
+    test = _runs(release_fn, D, D_prime, runs)
     bound, text = _test(event, forward, test, bounder, slack)
-    return AuditResult(
-        bound, claim, sure, text, bounder.runs, slack, _note([*learning, *test], bounder.runs)
-    )
+    return AuditResult(bound, claim, sure, text, runs, slack, _note([*learning, *test]))
 
 
 def _parse_delta(delta: object) -> float:
     if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta < 1:
-        raise QueryError(f"delta={delta!r} must be a number from 0 up to, not including, 1.")
+        raise QueryError(f"delta={quoted(delta)} must be a number from 0 to less than 1.")
     return float(delta)
 
 
@@ -111,7 +109,7 @@ def _need_scipy() -> None:
 
 
 def _runs(release_fn: Callable[[Any], Any], one: Any, other: Any, runs: int) -> list[Sample]:
-    """Fresh outcomes, taking turns: what drifts with time then drifts alike for both."""
+    """Fresh outcomes of both data sets in turn, so that a drift over time affects both alike."""
     samples = [Sample(), Sample()]
     for _ in range(runs):
         samples[0].run(release_fn, one)
@@ -129,11 +127,11 @@ def _test(
     return max(0.0, bound), f"{event}: in {of_one} of the runs on D, {of_other} of those on D_prime"
 
 
-def _note(samples: list[Sample], runs: int) -> str:
-    raised = sum(sample.raised for sample in samples)
-    if 2 * raised <= len(samples) * runs:
+def _note(samples: list[Sample]) -> str:
+    raised, runs = (sum(getattr(each, name) for each in samples) for name in ("raised", "runs"))
+    if 2 * raised <= runs:
         return ""
     return (
-        f"{raised:,} of {len(samples) * runs:,} runs raised an error, which may not be what you "
-        "meant to audit (a session's budget that was too small, for one)"
+        f"{raised:,} of {runs:,} runs raised an error, which may not be what you meant to audit: "
+        "a session's budget may have been too small, for one"
     )

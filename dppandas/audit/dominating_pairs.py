@@ -1,4 +1,4 @@
-"""The privacy loss between two neighbours, by its tails: one law for each kind of noise."""
+"""The distribution of the privacy loss between two neighbours: a law for each kind of noise."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import numpy as np
 from ..privacy.accounting import conversions, gaussian
 from ..privacy.accounting.enclosures import Enclosure, normal_tail, pi, tight
 
-#: A distribution has about so many atoms at most.
+#: A distribution has at most about so many atoms.
 ATOMS = 2000
-#: Above this σ sums are long, and as near to the normal law as floats can tell.
+#: Above this σ, sums are long, and floats can't tell them from the normal distribution.
 WIDE = 10**5
 _PLACES = 18
 
 
 class Law:
-    """The privacy loss between two neighbours, by its tails.
+    """The distribution of the privacy loss between two neighbours, by its tails.
 
-    ``epsilon`` is the largest loss, None where it has no bound.
+    ``epsilon`` is the largest loss; None if it is unbounded.
     """
 
     epsilon: Fraction | None = None
-    #: What P and Q are.
+    #: What the neighbours are, in words.
     said: str = ""
 
     def beyond(self, epsilon: Fraction, digits: int) -> Enclosure:
@@ -39,15 +39,15 @@ class Law:
         raise NotImplementedError
 
     def atoms(self) -> dict[float, float] | None:
-        """All losses and their probabilities, where they are few."""
+        """All losses with their probabilities, if there are few."""
         return None
 
     def reach(self) -> float:
-        """Beyond this loss lies next to nothing."""
+        """A loss that is hardly ever exceeded."""
         return float(self.epsilon or 1)
 
     def digits(self, epsilon: Fraction) -> int | None:
-        """With so many digits an enclosure is as tight as it gets; None where more are tighter."""
+        """The digits that make an enclosure as tight as it gets; None if more are tighter."""
         return None
 
     def tails(self, losses: list[float]) -> list[float]:
@@ -55,7 +55,7 @@ class Law:
         return [self.above(self.beyond, Fraction(loss)) for loss in losses]
 
     def above(self, formula: Callable[[Fraction, int], Enclosure], epsilon: Fraction) -> float:
-        """A float that is surely not below a probability at ε, and the least or the next."""
+        """A float that is no less than a probability at ε: the least such one, or the next."""
         fixed = self.digits(epsilon)
         if fixed is None:
             found = tight(lambda digits: formula(epsilon, digits), _PLACES).high
@@ -70,7 +70,7 @@ class Law:
 
 @dataclass(frozen=True)
 class LaplaceLaw(Law):
-    """Discrete Laplace noise on a number moved by so many whole steps."""
+    """Discrete Laplace noise on a number that is shifted by a whole number of steps."""
 
     scale: Fraction
     shift: int
@@ -131,7 +131,7 @@ def _tail(sigma2: Fraction, m: int, digits: int) -> Enclosure:
 
 @dataclass(frozen=True)
 class GaussianLaw(Law):
-    """Discrete Gaussian noise on a number moved by so many whole steps."""
+    """Discrete Gaussian noise on a number that is shifted by a whole number of steps."""
 
     sigma2: Fraction
     shift: int
@@ -146,14 +146,14 @@ class GaussianLaw(Law):
         return math.floor(epsilon * self.sigma2 / self.shift - Fraction(self.shift, 2)) + 1
 
     def digits(self, epsilon: Fraction) -> int | None:
-        """Of the normal law x²/2 of them, in powers of e, cancel x σ out."""
+        """Far out, x²/2 of the digits (in powers of e) cancel, at x standard deviations."""
         if self.sigma2 <= gaussian.SUMMED:
             return None
         far = abs(self._first(epsilon)) + self.shift
         return min(conversions.LARGE_DIGITS, 64 + math.ceil(Fraction(far * far) / self.sigma2 / 4))
 
     def tails(self, losses: list[float]) -> list[float]:
-        """By sums, where they aren't too long; else by the normal law, 1/(24σ²) off at most."""
+        """By sums unless they are too long, then by the normal distribution, off by 1/(24σ²)."""
         firsts = [self._first(Fraction(loss)) for loss in losses]
         sigma = math.sqrt(self.sigma2)
         if sigma > WIDE:
@@ -192,9 +192,10 @@ class GaussianLaw(Law):
 
 @dataclass(frozen=True)
 class ResponseLaw(Law):
-    """Randomised response on so many answers; δ is told outright.
+    """Randomised response with so many possible answers, which with probability ``revealed`` (δ)
+    tells the true one outright.
 
-    For two answers no (ε, δ)-private mechanism has a larger loss: it bounds them all.
+    With two answers, no (ε, δ)-private mechanism has a larger loss: it bounds them all.
     """
 
     most: Fraction
@@ -211,7 +212,7 @@ class ResponseLaw(Law):
         return self.of or f"randomised response of {self.keys} answers at ε = {briefly(self.most)}"
 
     def _shares(self, digits: int) -> tuple[Enclosure, Enclosure]:
-        """Of the true answer, and of each other one."""
+        """The probabilities of the true answer, and of each other one."""
         e = Enclosure.of(self.most, digits).exp()
         left = 1 - self.revealed
         return e / (e + (self.keys - 1)) * left, Enclosure.of(left, digits) / (e + (self.keys - 1))
@@ -255,7 +256,7 @@ class ResponseLaw(Law):
 
 @dataclass(frozen=True)
 class ContinuousGaussianLaw(Law):
-    """Gaussian noise on a real number, Δ/σ = √mu2: to compare with; nothing here draws it."""
+    """Gaussian noise on a real number, Δ/σ = √mu2. For comparison; dppandas never draws it."""
 
     mu2: Fraction
 
@@ -287,7 +288,7 @@ class ContinuousGaussianLaw(Law):
 
 @dataclass(frozen=True)
 class ContinuousLaplaceLaw(Law):
-    """Laplace noise on a real number: to compare with; nothing here draws it."""
+    """Laplace noise on a real number. For comparison; dppandas never draws it."""
 
     most: Fraction
 
@@ -318,7 +319,7 @@ class ContinuousLaplaceLaw(Law):
 
 @dataclass(frozen=True)
 class ConcentratedLaw(Law):
-    """Whatever is ρ-zCDP: a bound on δ alone, for no pair of neighbours has all of these."""
+    """Any ρ-zCDP mechanism: a bound on δ only, because no single pair of neighbours attains it."""
 
     rho: Fraction
     of: str = ""

@@ -1,4 +1,4 @@
-"""Events that tell two samples of outcomes apart, and how likely they are at least and at most."""
+"""Events that distinguish two samples of outcomes, with bounds on their probabilities."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import math
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +22,19 @@ Counts = npt.NDArray[np.int64]
 #: Quantiles of both samples at which tails are cut, and the most values or labels tried as atoms.
 CUTS = 200
 ATOMS = 100
-#: So many numbers of an outcome are compared in pairs: the ones that differ most.
+#: How many numbers of an outcome are compared in pairs: those that differ most.
 PAIRED = 12
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that an outcome is or is not, decided before the runs it is tested on."""
+    """Something that is true of an outcome or not, chosen before the runs that it is tested on."""
 
     text: str
     _hits: Callable[[Sample], Hits]
 
     def count(self, sample: Sample) -> int:
-        """In how many runs it happened."""
+        """The number of runs in which it happened."""
         return int(np.count_nonzero(self._hits(sample)))
 
     def __str__(self) -> str:
@@ -41,17 +43,17 @@ class Event:
 
 @dataclass(frozen=True)
 class Projection:
-    """A weighted sum of an outcome's numbers; absent where any of them is."""
+    """A weighted sum of an outcome's numbers; absent where any of them is absent."""
 
     text: str
     weights: tuple[tuple[str, float], ...]
 
     def of(self, sample: Sample) -> tuple[Floats, Hits]:
-        """Its value in each run, and whether it has one."""
+        """Its value in each run, and whether the run has one."""
         total, present = np.zeros(sample.runs), np.ones(sample.runs, dtype=bool)
         for name, weight in self.weights:
             values, here = sample.number(name)
-            with np.errstate(invalid="ignore"):  # inf - inf is NaN: an event like others
+            with np.errstate(invalid="ignore"):  # inf - inf is NaN, which is an event too
                 total += weight * values
             present &= here
         return total, present
@@ -59,7 +61,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class ClopperPearson:
-    """Clopper-Pearson bounds for counts of so many runs, each of them wrong with chance `error`."""
+    """Clopper-Pearson bounds for counts in `runs` runs; each bound is wrong with chance `error`."""
 
     runs: int
     error: float
@@ -77,7 +79,7 @@ class ClopperPearson:
         )
 
     def epsilon(self, more: Counts, less: Counts, delta: float) -> Floats:
-        """ln((P_low - δ) / P'_high) for counts of an event under one data set and the other."""
+        """ln((P_low - δ) / P'_high), for counts of an event on one data set and on the other."""
         sure = np.maximum(self.low(more) - delta, 0.0)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(sure) - np.log(self.high(less)))
@@ -89,25 +91,22 @@ def _beta_quantile(a: Counts, b: Counts, share: float) -> Floats:
     return np.asarray(betaincinv(a, b, share), dtype=np.float64)
 
 
-def anything() -> Event:
-    """What always happens: it tells nothing apart, and bounds ε by about 0."""
-    return Event("anything", lambda sample: np.ones(sample.runs, dtype=bool))
+#: Always happens, so it distinguishes nothing and bounds ε by about 0.
+ANYTHING = Event("anything", lambda sample: np.ones(sample.runs, dtype=bool))
 
 
 def learn(
     first: Sample, second: Sample, bounder: ClopperPearson, delta: float
 ) -> tuple[Event, bool]:
-    """The event that promises the largest bound, and whether it is likelier in the first sample.
+    """The event with the largest bound, and whether it is likelier in the first sample.
 
-    Both samples are spent by this: what the event is worth must be tested on fresh ones.
+    This uses up both samples: the event must be tested on fresh ones.
     """
-    best, promise, forward = anything(), -math.inf, True
+    best, promise, forward = ANYTHING, -math.inf, True
     for events, in_first, in_second in _candidates(first, second):
-        bounds = [
-            bounder.epsilon(in_first, in_second, delta),
-            bounder.epsilon(in_second, in_first, delta),
-        ]
-        for bound, is_forward in zip(bounds, (True, False), strict=True):
+        for is_forward in (True, False):
+            counts = (in_first, in_second) if is_forward else (in_second, in_first)
+            bound = bounder.epsilon(*counts, delta)
             at = int(np.argmax(bound))
             if bound[at] > promise:
                 best, promise, forward = events(at), float(bound[at]), is_forward
@@ -119,7 +118,7 @@ Family = tuple[Callable[[int], Event], Counts, Counts]
 
 
 def _candidates(first: Sample, second: Sample) -> Iterator[Family]:
-    yield _either([anything()], first, second)
+    yield _either([ANYTHING], first, second)
     for name in dict.fromkeys([*first.labels, *second.labels]):
         yield _labels(name, first, second)
     for projection in _projections(first, second):
@@ -127,19 +126,18 @@ def _candidates(first: Sample, second: Sample) -> Iterator[Family]:
 
 
 def _either(events: list[Event], first: Sample, second: Sample) -> Family:
-    """Events and their contraries."""
-    every = [*events, *(_contrary(event) for event in events)]
-    counts = (np.array([e.count(sample) for e in every]) for sample in (first, second))
-    in_first, in_second = counts
+    """Events and their complements."""
+    every = [*events, *map(_not, events)]
+    in_first, in_second = (np.array([e.count(each) for e in every]) for each in (first, second))
     return every.__getitem__, in_first, in_second
 
 
-def _contrary(event: Event) -> Event:
+def _not(event: Event) -> Event:
     return Event(f"not ({event.text})", lambda sample: ~event._hits(sample))
 
 
 def _labels(name: str, first: Sample, second: Sample) -> Family:
-    """Each of the labels that differ most in frequency."""
+    """Each of the labels whose frequencies differ most."""
     counts: dict[str, list[int]] = {}
     for side, sample in enumerate((first, second)):
         texts, times = np.unique(sample.label(name).astype(str), return_counts=True)
@@ -159,7 +157,7 @@ def _is_label(name: str, text: str) -> Event:
 
 
 def _projections(first: Sample, second: Sample) -> Iterator[Projection]:
-    """Each number; their sum; differences and sums of pairs; where the two samples differ most."""
+    """Each number; the sum of all; differences and sums of the pairs that differ most."""
     names = list(dict.fromkeys([*first.numbers, *second.numbers]))
     yield from (Projection(name, ((name, 1.0),)) for name in names)
     if len(names) < 2:
@@ -173,12 +171,12 @@ def _projections(first: Sample, second: Sample) -> Iterator[Projection]:
             yield Projection(f"{a} + {b}", ((a, 1.0), (b, 1.0)))
     moved = [name for name in names if shifts[name]]
     if len(moved) > 2:
-        text = "the sum of all numbers, each with the sign of its move"
+        text = "the sum of all numbers, each with the sign of its shift"
         yield Projection(text, tuple((name, math.copysign(1.0, shifts[name])) for name in moved))
 
 
 def _shift(name: str, first: Sample, second: Sample) -> float:
-    """How far the middle moves, in widths of the middle half; medians bear infinities."""
+    """How far the middle shifts, in interquartile ranges; quartiles stand infinities."""
     quartiles = []
     for sample in (first, second):
         values, present = sample.number(name)
@@ -193,22 +191,25 @@ def _shift(name: str, first: Sample, second: Sample) -> float:
 
 
 def _numbers(projection: Projection, first: Sample, second: Sample) -> Iterator[Family]:
-    """NaN; values that come up again; tails on both sides of some cuts."""
+    """NaN, repeated values, and the tails on both sides of some cuts."""
     sides = []
     for sample in (first, second):
         values, present = projection.of(sample)
         sides.append(np.sort(values[present & ~np.isnan(values)]))
     cuts, atoms = _cuts(sides[0], sides[1])
-    yield _either([_is_nan(projection), *(_equals(projection, v) for v in atoms)], first, second)
+    events = [_event(projection, f"== {value:.6g}", partial(np.equal, value)) for value in atoms]
+    yield _either([_event(projection, "is NaN", np.isnan), *events], first, second)
     below = [np.searchsorted(side, cuts, side="right") for side in sides]
     above = [len(side) - under for side, under in zip(sides, below, strict=True)]
     if len(cuts):
-        yield lambda i: _tail(projection, float(cuts[i]), below=True), below[0], below[1]
-        yield lambda i: _tail(projection, float(cuts[i]), below=False), above[0], above[1]
+        for sign, reaches, counts in (("<=", np.greater_equal, below), (">", np.less, above)):
+            tail = partial(_tail, projection, cuts, sign, reaches)
+            yield tail, counts[0], counts[1]
 
 
 def _cuts(one: Floats, other: Floats) -> tuple[Floats, list[float]]:
-    """Where to cut: at all values if they are few, else at quantiles of each, tails included."""
+    """Where to cut, and which values are repeated: all values if there are few, else quantiles of
+    both samples, those far in the tails included."""
     values, times = np.unique(np.concatenate([one, other]), return_counts=True)
     again = np.argsort(-times, kind="stable")[:ATOMS]
     atoms = [float(values[i]) for i in again if times[i] > 1 and len(values) > 1]
@@ -220,25 +221,13 @@ def _cuts(one: Floats, other: Floats) -> tuple[Floats, list[float]]:
     return np.unique(np.concatenate(parts)), atoms
 
 
-def _tail(projection: Projection, cut: float, below: bool) -> Event:
+def _tail(projection: Projection, cuts: Floats, sign: str, reaches: Any, i: int) -> Event:
+    return _event(projection, f"{sign} {cuts[i]:.6g}", partial(reaches, cuts[i]))
+
+
+def _event(projection: Projection, text: str, happens: Callable[[Floats], Hits]) -> Event:
     def hits(sample: Sample) -> Hits:
         values, present = projection.of(sample)
-        return present & (values <= cut if below else values > cut)
+        return np.asarray(present & happens(values))
 
-    return Event(f"{projection.text} {'<=' if below else '>'} {cut:.6g}", hits)
-
-
-def _is_nan(projection: Projection) -> Event:
-    def hits(sample: Sample) -> Hits:
-        values, present = projection.of(sample)
-        return np.asarray(present & np.isnan(values))
-
-    return Event(f"{projection.text} is NaN", hits)
-
-
-def _equals(projection: Projection, value: float) -> Event:
-    def hits(sample: Sample) -> Hits:
-        values, present = projection.of(sample)
-        return np.asarray(present & (values == value))
-
-    return Event(f"{projection.text} == {value:.6g}", hits)
+    return Event(f"{projection.text} {text}", hits)

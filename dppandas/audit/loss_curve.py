@@ -1,11 +1,12 @@
 """Privacy loss: its distribution between neighbours, and the δ that it means at every ε.
 
-For neighbours with output laws P and Q the loss of an output y is L = ln P(y)/Q(y), with y drawn by
-P. What (ε, δ) a mechanism has is δ(ε) = max over events S of P(S) - e^ε Q(S) = E[max(0, 1 -
-e^(ε-L))]. Not P[L > ε]: that is never less, and P[L > ε'] ≤ δ(ε) / (1 - e^(ε-ε')) for ε' > ε.
+For neighbours with output distributions P and Q, the loss of an output y is L = ln P(y)/Q(y), where
+y is drawn from P. A mechanism is (ε, δ)-private for δ(ε) = max over events S of P(S) - e^ε Q(S) =
+E[max(0, 1 - e^(ε-L))]. That is not P[L > ε], which is never less; and P[L > ε'] ≤ δ(ε) / (1 -
+e^(ε-ε')) for ε' > ε.
 
-Here the neighbours are the worst ones, or bound all (docs/proofs/privacy_loss.md): each law says
-which. All is a function of public facts; figures are enclosed by decimals and rounded up.
+The neighbours are the worst ones, or a pair that bounds all (docs/proofs/privacy_loss.md); each law
+says which. Everything follows from public facts; figures are enclosed by decimals and rounded up.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from ..display.plots.base import FILL, plain, pyplot, write_below
 from ..errors import QueryError, RecordError, hide_internals, quoted
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw
 
-#: A grid of ε has so many points.
+#: Points of a grid of ε.
 POINTS = 121
 
 
 @dataclass(frozen=True, eq=False)
 class PrivacyLoss:
-    """A privacy loss between neighbours as data and as a picture: see `privacy_loss`.
+    """A privacy loss between neighbours, as data and as a plot: see `privacy_loss`.
 
-    ``what`` says of what, ``neighbours`` between which; ``exact`` whether neighbours attain it that
-    a unit can make, or it bounds them all.
+    ``what`` has this loss, between ``neighbours``; ``exact`` says whether real neighbours attain it
+    or it only bounds them all.
     """
 
     what: str
@@ -45,8 +46,7 @@ class PrivacyLoss:
     @hide_internals
     def delta(self, epsilon: object) -> float:
         """δ(ε): the least δ for which (ε, δ)-differential privacy holds, rounded up."""
-        at = real(epsilon, "epsilon")
-        return self._law.above(self._law.delta, at)
+        return self._law.above(self._law.delta, real(epsilon, "epsilon"))
 
     @hide_internals
     def beyond(self, epsilon: object) -> float:
@@ -58,16 +58,14 @@ class PrivacyLoss:
 
     @hide_internals
     def epsilon(self, delta: object) -> float:
-        """The least ε ≥ 0, to 12 digits and rounded up, with δ(ε) ≤ δ; infinite where none has."""
+        """The least ε ≥ 0 with δ(ε) ≤ δ, to 12 digits and rounded up; infinite if there is none."""
         wanted = float(real(delta, "delta"))
         if not 0 <= wanted <= 1:
             raise QueryError(f"delta={quoted(delta)} must lie between 0 and 1.")
         if self.delta(0) <= wanted:
             return 0.0
         known = self._law.epsilon
-        high = 1.0
-        if known is not None:
-            high = math.nextafter(float(known), math.inf)
+        high = 1.0 if known is None else math.nextafter(float(known), math.inf)
         while self.delta(high) > wanted:
             if high > 2.0**16:
                 return math.inf
@@ -82,30 +80,30 @@ class PrivacyLoss:
 
     @cached_property
     def curve(self) -> pd.DataFrame:
-        """δ(ε), and beside it P[loss > ε], over a grid of ε: as `over` gives them."""
+        """δ(ε) and P[loss > ε] over a grid of ε: columns delta and beyond, as in `over`."""
         return self.over(_grid(self._law))
 
     @hide_internals
     def over(self, epsilons: Iterable[Any]) -> pd.DataFrame:
-        """The same for an ε of the caller's own choice: columns delta and beyond."""
-        at = [float(real(each, "epsilon")) for each in epsilons]
-        return pd.DataFrame(
-            {"delta": [self.delta(e) for e in at], "beyond": [self.beyond(e) for e in at]},
-            index=pd.Index(at, name="epsilon", dtype="float64"),
+        """δ(ε) and P[loss > ε] for each of these ε: a DataFrame with columns delta and beyond."""
+        at = pd.Index(
+            [float(real(e, "epsilon")) for e in epsilons], name="epsilon", dtype="float64"
         )
+        curve = {"delta": [self.delta(e) for e in at], "beyond": [self.beyond(e) for e in at]}
+        return pd.DataFrame(curve, index=at)
 
     @cached_property
     def distribution(self) -> pd.Series[float]:
-        """Probability by loss, under one of the two neighbours: a Series, losses rising.
+        """The probability of each loss on one of the two neighbours: a Series, losses rising.
 
-        Its values are the law's own to float precision where they are few; of an endless tail what
-        is below 1e-15 is left out. Else losses are rounded up to a grid, so that it has no smaller
-        δ than the law.
+        If there are few losses, probabilities are exact to float precision, except that infinite
+        tails are cut where they fall below 1e-15. Else losses are rounded up to a grid, so that no
+        δ is smaller than the law's.
         """
         if isinstance(self._law, ConcentratedLaw):
             raise RecordError(
-                "only δ is bounded here: noise on several numbers at once has no one pair of "
-                "neighbours that is proven to be the worst. .curve and .delta() say what is known."
+                "only δ is bounded here: for noise on several numbers at once, no pair of "
+                "neighbours is proven to be the worst. Use .curve and .delta() instead."
             )
         atoms = self._law.atoms()
         found = atoms if atoms is not None else _lumped(self._law)
@@ -114,10 +112,10 @@ class PrivacyLoss:
 
     @hide_internals
     def plot(self, ax: Any = None) -> Any:
-        """δ(ε) as a curve, the (ε, δ) that hold shaded, and P[loss > ε] beside it: the Axes.
+        """Plot δ(ε) and P[loss > ε], and shade the (ε, δ) that hold. Returns the Axes.
 
-        ax : matplotlib Axes to draw on; else a new figure. δ is on a logarithmic scale unless
-        the loss has a bound. It takes matplotlib: ``dppandas[plots]``.
+        ax : matplotlib Axes to draw on; else a new figure. The scale of δ is logarithmic unless the
+        loss is bounded. Needs matplotlib: ``pip install dppandas[plots]``.
 
         *Guarantee*: a function of public facts; no row is read and nothing charged.
         """
@@ -135,7 +133,7 @@ class PrivacyLoss:
 
 
 def real(value: object, name: str) -> Fraction:
-    """A finite number, as it prints: 0.1 is one tenth."""
+    """A finite number as it prints: 0.1 is one tenth."""
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
@@ -146,17 +144,17 @@ def real(value: object, name: str) -> Fraction:
 
 
 def _grid(law: Law) -> list[float]:
-    """From 0 to a little more than the largest loss, or to where δ is about 1e-12."""
+    """From 0 to a little beyond the largest loss, or to where δ is about 1e-12."""
     known = law.most if isinstance(law, ResponseLaw) else law.epsilon
     if known is None:
-        return [float(x) for x in np.linspace(0, law.reach(), POINTS)]
+        return list(map(float, np.linspace(0, law.reach(), POINTS)))
     end = math.nextafter(float(known), math.inf)
-    inside = [float(x) for x in np.linspace(0, end, POINTS - 11)]
-    return inside + [float(x) for x in np.linspace(end, 1.2 * end, 12)[1:]]
+    beyond = np.linspace(end, 1.2 * end, 12)[1:]
+    return list(map(float, [*np.linspace(0, end, POINTS - 11), *beyond]))
 
 
 def _lumped(law: Law) -> dict[float, float]:
-    """Losses rounded up to a grid from -reach to reach; above it they count as infinite."""
+    """Losses rounded up to a grid from -reach to reach; beyond it they count as infinite."""
     reach = law.reach()
     losses = [float(x) for x in np.linspace(-reach, reach, ATOMS + 1)]
     tails = law.tails(losses)
@@ -193,10 +191,13 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
     title = "\n".join(textwrap.wrap(f"privacy loss of {loss.what}", 70))
     ax.set_title(plain(title), fontsize="medium")
     kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
-    more = (
-        " P[loss > ε] is never less than δ(ε): that (ε, δ) holds doesn't say that the loss is "
-        "within ε but for a probability of δ."
+    said = (
+        f"{loss.neighbours[0].upper()}{loss.neighbours[1:]}. {kind}, rounded up. Shaded: "
+        "(ε, δ)-differential privacy holds."
     )
-    said = f"{loss.neighbours[0].upper()}{loss.neighbours[1:]}. {kind}, rounded up. Shaded: "
-    told = "" if curve["beyond"].isna().all() else more
-    write_below(ax, f"{said}(ε, δ)-differential privacy holds.{told}")
+    if not curve["beyond"].isna().all():
+        said += (
+            " P[loss > ε] is never less than δ(ε): (ε, δ)-differential privacy doesn't mean that "
+            "the loss stays within ε except with probability δ."
+        )
+    write_below(ax, said)

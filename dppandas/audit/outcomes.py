@@ -1,8 +1,8 @@
-"""What a release gave, many times over: numbers and labels under names, column by column.
+"""The outcomes of many runs of a release, as named numbers and labels.
 
-An outcome becomes numbers and labels by a fixed rule. Whatever is computed from an outcome costs
-no privacy, so every event over these numbers and labels bounds ε from below; a rule that forgets
-something (the identity of an unknown object) makes the audit weaker, never wrong.
+A fixed rule turns an outcome into numbers and labels. Whatever is computed from an outcome costs no
+privacy, so every event over them bounds ε from below. Where the rule drops something (what an
+unknown object holds), the audit gets weaker, never wrong.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ import pandas as pd
 
 from ..rows.facts.keys import is_missing
 
-#: More numbers than this of one outcome are left alone: events over so many could not be learned.
+#: Numbers of one outcome beyond these are ignored: events over more could not be learned.
 WIDEST = 256
 
-#: What is looked at as a whole. Truth values are numbers for Python, so these come first.
+#: Types that are labels. Python counts booleans as numbers, so labels are tried first.
 LABELS = (bool, np.bool_, str, bytes, date, time, timedelta, np.datetime64, np.timedelta64,
           pd.Interval, pd.Period)  # fmt: skip
 NUMBERS = (float, int, numbers.Real, Decimal, np.integer, np.floating)
 
-#: The label that says of which kind an outcome is: its types and names; or an error.
+#: The label with an outcome's types and names, or its error.
 KIND = "the result"
 RAISES = "raises "
 
 
 class Sample:
-    """The outcomes of some runs. Numbers and labels of one name may be absent from some of them."""
+    """The outcomes of some runs. A run need not have every number and label."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -44,7 +44,7 @@ class Sample:
         self._labels: dict[str, tuple[array[int], list[str]]] = {}
 
     def run(self, release: Callable[[Any], Any], data: Any) -> None:
-        """Call ``release(data)`` once more, and keep what it gives; an error is an outcome too."""
+        """Call ``release(data)`` once more and keep its outcome; an error is an outcome too."""
         try:
             outcome = release(data)
         except Exception as error:
@@ -56,16 +56,16 @@ class Sample:
 
     @property
     def numbers(self) -> list[str]:
-        """Names of the numbers seen."""
+        """The names of all numbers."""
         return list(self._numbers)
 
     @property
     def labels(self) -> list[str]:
-        """Names of the labels seen."""
+        """The names of all labels."""
         return list(self._labels)
 
     def number(self, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        """For each run the number of a name, and whether the run has one."""
+        """The number of this name in each run, and whether the run has one."""
         values, present = np.full(self.runs, np.nan), np.zeros(self.runs, dtype=bool)
         if name in self._numbers:
             at, found = (np.array(part) for part in self._numbers[name])
@@ -73,7 +73,7 @@ class Sample:
         return values, present
 
     def label(self, name: str) -> npt.NDArray[Any]:
-        """For each run the label of a name, "" where it has none."""
+        """The label of this name in each run, "" where it has none."""
         values = np.full(self.runs, "", dtype=object)
         if name in self._labels:
             at, found = self._labels[name]
@@ -95,7 +95,7 @@ class Sample:
         values.append(value)
 
     def _add(self, name: str, outcome: Any) -> str:
-        """Keep the parts of an outcome under names; what is left of it is its kind."""
+        """Keep the numbers and labels of an outcome under names. Returns its kind."""
         kind = type(outcome).__name__
         if isinstance(outcome, LABELS):
             self._label(name or "the label", repr(outcome))
@@ -129,9 +129,9 @@ class Sample:
         return f" ({', '.join(kinds)})"
 
     def _table(self, name: str, series: pd.Series[Any], column: list[Any]) -> str:
-        """Values go by their labels, so that sorting by noisy values does not scatter them.
+        """Name values by their labels, so that sorting by noisy values doesn't scatter them.
 
-        The labels' order is looked at by itself: it may be that of exact values.
+        The order of the labels is an outcome by itself: it may be that of exact values.
         """
         keys = [", ".join(map(repr, [label, *column])) for label in series.index]
         kinds = [

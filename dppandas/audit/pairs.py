@@ -1,7 +1,7 @@
-"""Pairs of data sets that differ by one unit: rows as they are, and rows that hope to break things.
+"""Pairs of data sets that differ by one unit: with rows as they are, and with hostile rows.
 
 Frames are put together cell by cell. All cells but those of the unit that joins are the same in
-both frames of a pair; the types of the columns may differ, for pandas chooses them by the cells.
+both frames of a pair; the columns' dtypes may differ, because pandas infers them from the cells.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import QueryError
+from ..errors import QueryError, quoted
 from ..rows.facts.keys import is_missing
-from ..rows.facts.units import Unit
+from ..rows.facts.units import Unit, whole_number
 from ..rows.values.hashing import name_of
 
 Row = list[Any]
@@ -28,13 +28,13 @@ Row = list[Any]
 BOOL = (bool, np.bool_)
 PLAIN = (int, float, np.integer, np.floating, np.bool_)
 
-#: Rows of the units that are in both frames of a made pair, and of the one that joins, at most.
+#: At most so many units are in both frames of a made pair, and rows in the unit that joins.
 OTHERS, JOINING = 24, 12
 
 MISSING: list[Any] = [None, math.nan, pd.NA, pd.NaT]
 FLOATS: list[Any] = [math.nan, math.inf, -math.inf, -0.0, 5e-324, -5e-324, 2.2e-308, 1e308, -1e308]
 INTEGERS: list[Any] = [2**63 - 1, -(2**63), 2**53 + 1, 2**31, -1, 0, 2**64 - 1]
-#: Names that a unit could have: equal ones are one unit, whatever their types.
+#: Names that a unit could have. Equal names are one unit, whatever their types.
 NAMES: list[list[Any]] = [
     [(1, "a"), (1.0, "a"), (Decimal(1), "a")], [datetime.timedelta(1), pd.Timedelta(1, "D")],
     [pd.Interval(0, 1), pd.Interval(0.0, 1.0)], [frozenset([0, 8]), frozenset([8, 0])],
@@ -43,21 +43,9 @@ NAMES: list[list[Any]] = [
     [pd.Timestamp.max.tz_localize("UTC")], [pd.Period("2020-01")], [10**400],
 ]  # fmt: skip
 TEXTS: list[Any] = [
-    "",
-    " ",
-    "2020Q1",
-    "2019q3",
-    "10:30",
-    "now",
-    "nan",
-    "None",
-    "12",
-    "\x00",
-    "\ud800",
-    "Z" * 1000,
-    "vanishing",
-    "ſ",
-]
+    "", " ", "2020Q1", "2019q3", "10:30", "now", "nan", "None", "12", "\x00", "\ud800", "Z" * 1000,
+    "vanishing", "ſ",
+]  # fmt: skip
 TIMES: list[Any] = [
     pd.Timestamp.max, pd.Timestamp.min, pd.Timestamp("1970-01-01"), datetime.date(9999, 12, 31),
     pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-06-01", tz="America/New_York"),
@@ -74,14 +62,14 @@ MIXED: list[Any] = [
 def neighbours(
     df: pd.DataFrame, *, unit: Any = None, pairs: int = 100, seed: int | None = None
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Pairs (D, D_prime) of frames that differ by one unit, which is in either of them.
+    """Pairs (D, D_prime) of frames that differ by one unit, which is in one of them.
 
-    df : what the frames should look like: a frame with at least one row, made up or not.
+    df : a frame to model others on, with at least one row; made up or not.
     unit : the column that says whose row it is; without one every row is a unit.
-    pairs : how many. Four kinds take turns: all of df and all but one unit; a part of df; a part
-        of df and a unit with hostile cells (missing, infinite, extreme, far outside, of a category
-        or type of its own); tables of one unit or none. Rows are permuted, indexes may repeat
-        labels or have two levels, columns come in several of pandas' types.
+    pairs : how many pairs. Four kinds take turns: all of df and all but one unit; a part of df; a
+        part of df and a unit with hostile cells (missing, infinite, extreme, far out of range, of a
+        category or type of their own); tables of one unit or none. Rows are permuted, indexes may
+        repeat labels or have two levels, and columns have several of pandas' dtypes.
     seed : makes the choice of pairs repeatable. No noise is drawn from it.
 
     The columns and their order are those of df. Raises `QueryError` for wrong arguments.
@@ -93,17 +81,14 @@ def neighbours(
     [1, 2]
     """
     pool = _pool(df, unit)
-    if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 1:
-        raise QueryError(f"pairs={pairs!r} must be a whole number of at least 1.")
+    pairs = whole_number(pairs, "pairs", 1)
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise QueryError(f"seed={seed!r} must be a whole number.")
-    return ((one, other) for _, one, other in _described(pool, int(pairs), Random(seed)))
+        raise QueryError(f"seed={quoted(seed)} must be a whole number.")
+    return ((one, other) for _, one, other in _described(pool, pairs, Random(seed)))
 
 
-def described(
-    df: pd.DataFrame, unit: Any, pairs: int
-) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    """The same with a word on what is special about each pair, by arguments already checked."""
+def described(df: pd.DataFrame, unit: Any, pairs: int) -> Iterator[Pair]:
+    """`neighbours` with a description of each pair. ``pairs`` is checked already."""
     return _described(_pool(df, unit), pairs, Random())
 
 
@@ -119,11 +104,6 @@ class Pool:
         columns = [_cells(self.frame.iloc[list(positions), i]) for i in range(self.width)]
         return [list(row) for row in zip(*columns, strict=True)] if columns else []
 
-    def names(self) -> set[str | None]:
-        """What the units are called."""
-        cells = [] if self.unit is None else _cells(self.frame.iloc[:, self.unit])
-        return {name_of(cell) for cell in cells}
-
     @property
     def width(self) -> int:
         return self.frame.shape[1]
@@ -133,13 +113,13 @@ def _pool(df: Any, unit: Any) -> Pool:
     if not isinstance(df, pd.DataFrame):
         raise QueryError(f"df must be a DataFrame, not {type(df).__name__}.")
     if not df.columns.is_unique:
-        raise QueryError("columns named twice can't be told apart. Rename them first.")
+        raise QueryError("df has columns of the same name. Rename them first.")
     if not len(df) or not df.shape[1]:
-        raise QueryError("df needs a row and a column for others to be modelled on.")
+        raise QueryError("df needs at least one row and one column to model others on.")
     names = list(df.columns)
     column = Unit.parse(unit, 1, names).column
     frame = df.copy()
-    frame.attrs = {}  # what it was protected as before is no matter here
+    frame.attrs = {}  # as what it was protected before doesn't matter here
     if column is None:
         return Pool(frame, None, [[i] for i in range(len(df))])
     position = names.index(column)
@@ -148,7 +128,7 @@ def _pool(df: Any, unit: Any) -> Pool:
         if not is_missing(owner):
             owned.setdefault(name_of(owner), []).append(at)
     if not owned:
-        raise QueryError(f"unit={unit!r} is missing in all rows.")
+        raise QueryError(f"unit={quoted(unit)} is missing in all rows, so there are no units.")
     return Pool(frame, position, list(owned.values()))
 
 
@@ -159,16 +139,15 @@ def _cells(series: pd.Series[Any]) -> list[Any]:
 # --- pairs ----------------------------------------------------------------------------------------
 
 
-def _described(
-    pool: Pool, pairs: int, rng: Random
-) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+#: What is special about a pair, and its two frames.
+Pair = tuple[str, pd.DataFrame, pd.DataFrame]
+
+
+def _described(pool: Pool, pairs: int, rng: Random) -> Iterator[Pair]:
     kinds = (_whole, _part, _hostile, _few)
     for number in range(pairs):
         what, less, more = kinds[number % len(kinds)](pool, rng)
         yield (what, more, less) if rng.random() < 0.5 else (what, less, more)
-
-
-Pair = tuple[str, pd.DataFrame, pd.DataFrame]
 
 
 def _whole(pool: Pool, rng: Random) -> Pair:
@@ -179,8 +158,7 @@ def _whole(pool: Pool, rng: Random) -> Pair:
 
 
 def _part(pool: Pool, rng: Random) -> Pair:
-    others, joining = _drawn(pool, rng, OTHERS)
-    return _made(pool, "a unit as it is", others, joining, rng)
+    return _made(pool, "a unit as it is", *_drawn(pool, rng, OTHERS), rng)
 
 
 def _few(pool: Pool, rng: Random) -> Pair:
@@ -193,13 +171,13 @@ def _few(pool: Pool, rng: Random) -> Pair:
 
 def _hostile(pool: Pool, rng: Random) -> Pair:
     others, joining = _drawn(pool, rng, OTHERS)
-    if rng.random() < 0.3:  # hostile rows of others as well: ties, and types that do not change
+    if rng.random() < 0.3:  # hostile rows in both frames: ties, and dtypes that don't change
         _spoil(pool, [row for row in others if rng.random() < 0.5], rng, owners=False)
     return _made(pool, f"a unit {_spoil(pool, joining, rng)}", others, joining, rng)
 
 
 def _drawn(pool: Pool, rng: Random, most: int) -> tuple[list[Row], list[Row]]:
-    """Rows of some units, and of one more; what one person has may be repeated."""
+    """Rows of some units, and of one that joins; its rows may be repeated."""
     count = rng.randint(0, min(most, len(pool.units) - 1)) if most > 1 else most
     chosen = rng.sample(range(len(pool.units)), min(count + 1, len(pool.units)))
     joins, *stay = chosen
@@ -211,7 +189,7 @@ def _drawn(pool: Pool, rng: Random, most: int) -> tuple[list[Row], list[Row]]:
 
 
 def _spoil(pool: Pool, rows: list[Row], rng: Random, owners: bool = True) -> str:
-    """Hostile cells in some columns of rows; the unit stays who it is, or is nobody."""
+    """Put hostile cells into some columns. The unit keeps its name, or gets another, or none."""
     columns = [i for i in range(pool.width) if i != pool.unit]
     some = rng.sample(columns, rng.choice([1, len(columns)])) if columns else []
     for i in some:
@@ -220,17 +198,18 @@ def _spoil(pool: Pool, rows: list[Row], rng: Random, owners: bool = True) -> str
             row[i] = rng.choice(cells)
     if owners and pool.unit is not None and rng.random() < 0.3:
         names = rng.choice(NAMES)
-        if not {name_of(name) for name in names} & pool.names():
+        own = map(name_of, _cells(pool.frame.iloc[:, pool.unit]))
+        if {name_of(name) for name in names}.isdisjoint(own):
             for row in rows:
                 row[pool.unit] = rng.choice(names)
     elif owners and pool.unit is not None and rng.random() < 0.1:
-        del rows[1:]  # nobody has one row: many of them might be many persons
+        del rows[1:]  # one row without a unit: several might belong to several units
         rows[0][pool.unit] = rng.choice(MISSING)
     return f"with hostile cells in {', '.join(repr(pool.frame.columns[i]) for i in some)}"
 
 
 def hostile_cells(series: pd.Series[Any], rng: Random) -> list[Any]:
-    """Cells that a column like this could hold, and hopes that it never will."""
+    """Awkward cells that a column like this could hold."""
     kind = getattr(series.dtype, "kind", "O")
     if isinstance(series.dtype, pd.CategoricalDtype):
         kind = "O"
@@ -246,10 +225,9 @@ def hostile_cells(series: pd.Series[Any], rng: Random) -> list[Any]:
 
 
 def _made(pool: Pool, what: str, others: list[Row], joining: list[Row], rng: Random) -> Pair:
-    """Two frames of the same cells but for the unit that joins, in orders of their own."""
+    """Two frames with the same cells except for the unit that joins, each in its own order."""
     style, index = rng.choice(list(STYLES)), rng.choice(list(INDEXES))
-    more = [*others, *joining]
-    less = list(others)
+    less, more = list(others), [*others, *joining]
     if rng.random() < 0.5:
         rng.shuffle(more)
         rng.shuffle(less)
@@ -259,7 +237,7 @@ def _made(pool: Pool, what: str, others: list[Row], joining: list[Row], rng: Ran
     return f"{what} ({style} columns, {index} index)", frames[0], frames[1]
 
 
-#: From cells and the column they are modelled on to a column; what loses cells is not taken.
+#: Makes a column from cells and the column they are modelled on. It isn't used if it loses cells.
 Style = Callable[[list[Any], "pd.Series[Any]"], Any]
 
 STYLES: dict[str, Style] = {
@@ -289,24 +267,21 @@ def _frame(pool: Pool, rows: list[Row], style: Style) -> pd.DataFrame:
 
 
 def _column(cells: list[Any], like: pd.Series[Any], style: Style) -> Any:
-    """Cells in the style asked for, in one that pandas infers, or else as objects."""
+    """A column of cells in the style asked for, else as pandas infers it, else of objects."""
     for attempt in (style, STYLES["inferred"]):
         try:
-            with warnings.catch_warnings():  # of what pandas will infer one day
+            with warnings.catch_warnings():  # of what future versions of pandas will infer
                 warnings.simplefilter("ignore")
                 column = pd.Series(attempt(cells, like))
             if all(map(_same, cells, _cells(column))):
                 return column
-        except Exception:  # cells that don't fit, or that can't even be compared
+        except Exception:  # cells that don't fit, or can't be compared
             continue
     return _objects(cells)
 
 
 def _objects(cells: list[Any]) -> pd.Series[Any]:
-    array = np.empty(len(cells), dtype=object)
-    for i, cell in enumerate(cells):
-        array[i] = cell
-    return pd.Series(array, dtype=object)
+    return pd.Series(np.fromiter(cells, dtype=object, count=len(cells)), dtype=object)
 
 
 def _same(before: Any, after: Any) -> bool:
@@ -315,5 +290,5 @@ def _same(before: Any, after: Any) -> bool:
     if isinstance(before, PLAIN) and isinstance(after, PLAIN):
         return bool(before == after) and isinstance(before, BOOL) == isinstance(after, BOOL)
     if isinstance(before, datetime.datetime) and str(before) != str(after):
-        return False  # the same instant, but another clock on the wall
+        return False  # the same instant on another clock
     return type(before) is type(after) and bool(before == after)

@@ -1,6 +1,6 @@
-"""The privacy loss of what was released, of what is to be, and of mechanisms by name.
+"""The privacy loss of released answers, of unreleased ones, and of mechanisms by name.
 
-Here the neighbours are the worst ones, or bound all: docs/proofs/privacy_loss.md.
+The neighbours are the worst ones, or a pair that bounds all: docs/proofs/privacy_loss.md.
 """
 
 from __future__ import annotations
@@ -21,16 +21,8 @@ from ..release.records import Record
 from ..release.unreleased import Unreleased
 from ..release.ways import Ways
 from ..rows.facts.units import whole_number
-from .dominating_pairs import (  # fmt: skip
-    ConcentratedLaw,
-    ContinuousGaussianLaw,
-    ContinuousLaplaceLaw,
-    GaussianLaw,
-    LaplaceLaw,
-    Law,
-    ResponseLaw,
-    briefly,
-)
+from . import dominating_pairs as laws
+from .dominating_pairs import Law
 from .loss_curve import PrivacyLoss, real
 
 
@@ -47,27 +39,27 @@ def privacy_loss(
     sensitivity: object = None,
     keys: object = None,
 ) -> PrivacyLoss:
-    """The privacy loss of a mechanism: its distribution, and δ at every ε; also as a picture.
+    """The privacy loss of a mechanism: its distribution, and δ at every ε; also as a plot.
 
-    of : what a release gave, or its `Record`; an answer that is not released yet, with the loss
-        that a release would be given (epsilon, delta, rho, mechanism); or a mechanism by name:
+    of : a released answer or its `Record`; an answer that is not released yet, with the loss that a
+        release would get (epsilon, delta, rho, mechanism); or a mechanism by name:
 
-        - "laplace": epsilon or scale; sensitivity, a whole number, 1 unless said;
+        - "laplace": epsilon or scale; sensitivity, a whole number, 1 by default;
         - "gaussian" (discrete): sigma, rho, or epsilon with delta; sensitivity;
-        - "randomized response": epsilon; keys, how many answers there are, 2 unless said;
-        - "permute-and-flip", "exponential": epsilon; and
-        - "any": epsilon and delta, or rho: whatever has that loss;
-        - "continuous laplace", "continuous gaussian": to compare with.
+        - "randomized response": epsilon; keys, the number of possible answers, 2 by default;
+        - "permute-and-flip", "exponential": epsilon;
+        - "any": epsilon and delta, or rho, for any mechanism with that loss;
+        - "continuous laplace", "continuous gaussian": for comparison.
 
     The result has ``.delta(epsilon)``, ``.epsilon(delta)`` and ``.beyond(epsilon)``, which is
     P[loss > ε]; ``.curve`` and ``.distribution`` as a DataFrame and a Series; and ``.plot()``.
 
-    Neighbours are the worst that there can be. For Laplace noise on several numbers it is one
-    number moved by all of the ℓ1 sensitivity, which no other move of that size exceeds. For
-    Gaussian noise on several numbers only δ is bounded, by ρ; a selection and whatever else has
-    a pure ε is bounded by randomised response. ``.exact`` says whether it is more than a bound.
+    The neighbours are the worst possible ones. With Laplace noise on several numbers, one number
+    differs by all of the ℓ1 sensitivity; no other difference of that size has a larger loss. With
+    Gaussian noise on several numbers only δ is bounded, by ρ. Selections, and everything else with
+    a pure ε, are bounded by randomised response. ``.exact`` says whether it is more than a bound.
 
-    Raises `QueryError` for other arguments, and `RecordError` where no record belongs.
+    Raises `QueryError` for other arguments, and `RecordError` for an object without a record.
 
     *Guarantee*: a function of public facts. No row is read and nothing charged
     (docs/proofs/privacy_loss.md).
@@ -99,36 +91,35 @@ def privacy_loss(
 def _only(said: dict[str, object], known: tuple[str, ...], what: str) -> None:
     for name in said:
         if name not in known:
-            takes = f"takes {', '.join(known)}" if known else "has said all"
-            raise QueryError(f"{name}= says nothing here: {what} {takes}.")
+            takes = f"takes {', '.join(known)}" if known else "takes no other argument"
+            raise QueryError(f"{name}= means nothing here: {what} {takes}. Leave it out.")
 
 
 def _asked(query: Query, mechanism: Any) -> PrivacyLoss:
-    """Of a query and what answers it."""
+    """The loss of a query with its mechanism."""
     sensitivity, what = query.unit_sensitivity, str(query)
     if isinstance(mechanism, DiscreteLaplace) and mechanism.scale and sensitivity.l1:
-        return _loss(
-            what, LaplaceLaw(mechanism.scale, sensitivity.l1), sensitivity.l1 == sensitivity.linf
-        )
+        law = laws.LaplaceLaw(mechanism.scale, sensitivity.l1)
+        return _loss(what, law, sensitivity.l1 == sensitivity.linf)
     if isinstance(mechanism, DiscreteGaussian) and mechanism.sigma2 and sensitivity.l2_squared:
         if query.statistic.size == 1 or sensitivity.l2_squared == 1:
             shift = math.isqrt(sensitivity.l2_squared)
-            return _loss(what, GaussianLaw(mechanism.sigma2, shift), True)
+            return _loss(what, laws.GaussianLaw(mechanism.sigma2, shift), True)
         rho = mechanism.rho(sensitivity.l2_squared)
-        said = f"discrete Gaussian noise on several numbers, ρ = {briefly(rho)}"
-        return _loss(what, ConcentratedLaw(rho, said), False)
+        said = f"discrete Gaussian noise on several numbers, ρ = {laws.briefly(rho)}"
+        return _loss(what, laws.ConcentratedLaw(rho, said), False)
     loss = mechanism.cost(Measure.PURE, sensitivity)
     return _bound(what, loss, str(mechanism.name))
 
 
 def _bound(what: str, loss: Loss, how: str) -> PrivacyLoss:
     if loss.rho:
-        law: Law = ConcentratedLaw(loss.rho, f"{how}, {loss}")
+        law: Law = laws.ConcentratedLaw(loss.rho, f"{how}, {loss}")
     elif loss.epsilon or loss.delta:
         said = f"{how}, {loss}, bounded by randomised response"
-        law = ResponseLaw(loss.epsilon, loss.delta, of=said)
+        law = laws.ResponseLaw(loss.epsilon, loss.delta, of=said)
     else:
-        raise RecordError(f"{what} tells nothing of the data: it has no loss.")
+        raise RecordError(f"{what} says nothing about the data, so it has no privacy loss.")
     return _loss(what, law, False)
 
 
@@ -178,18 +169,19 @@ def _named(name: str, said: dict[str, object]) -> PrivacyLoss:
     if key != "randomized response":
         return _bound(key, Loss(epsilon), f"any {key} selection")
     number = whole_number(said.get("keys", 2), "keys", 2)
-    return _loss(key, ResponseLaw(epsilon, keys=number), True)
+    return _loss(key, laws.ResponseLaw(epsilon, keys=number), True)
 
 
 def _laplace(key: str, said: dict[str, object]) -> PrivacyLoss:
     _one_of(said, ("epsilon", "scale"), key)
     is_discrete = key == "laplace"
     shift = _shift(said, is_discrete)
-    if "scale" in said:
-        scale: Fraction = _positive(said["scale"], "scale")
-    else:
-        scale = shift / parse_epsilon(said["epsilon"])
-    law = LaplaceLaw(scale, int(shift)) if is_discrete else ContinuousLaplaceLaw(shift / scale)
+    is_scale = "scale" in said
+    scale = (
+        _positive(said["scale"], "scale") if is_scale else shift / parse_epsilon(said["epsilon"])
+    )
+    continuous = laws.ContinuousLaplaceLaw(shift / scale)
+    law = laws.LaplaceLaw(scale, int(shift)) if is_discrete else continuous
     return _loss(law.said.split(",")[0], law, True)
 
 
@@ -199,7 +191,7 @@ def _gaussian(key: str, said: dict[str, object]) -> PrivacyLoss:
     way = _one_of(said, ways, key)
     if ("delta" in said) != (way == "epsilon"):
         raise MissingArgument(
-            "epsilon= and delta= say together how much Gaussian noise: give both, or sigma=."
+            "epsilon= and delta= together decide how much Gaussian noise: give both, or sigma=."
         )
     shift = _shift(said, is_discrete)
     square = shift * shift
@@ -213,7 +205,8 @@ def _gaussian(key: str, said: dict[str, object]) -> PrivacyLoss:
             sigma2 = gaussian.gaussian_sigma2_for(*pair, int(square), one_dimensional=True)
         else:
             sigma2 = gaussian.analytic_sigma2(*pair, square)
-    law = GaussianLaw(sigma2, int(shift)) if is_discrete else ContinuousGaussianLaw(square / sigma2)
+    continuous = laws.ContinuousGaussianLaw(square / sigma2)
+    law = laws.GaussianLaw(sigma2, int(shift)) if is_discrete else continuous
     return _loss(law.said.split(",")[0], law, True)
 
 

@@ -1,4 +1,4 @@
-"""Sensitivity checks: what one unit moves, in exact integers, against what a query declares."""
+"""Sensitivity checks: how much one unit changes exact integers, against what a query declares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import QueryError
+from ..errors import QueryError, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.protect import protect
 from ..privacy.mechanisms.base import Mechanism
@@ -21,15 +21,15 @@ from ..release.query import Query
 from ..release.session import scratch
 from ..rows.facts.domain import parse_domain
 from ..rows.facts.kinds import Schema, of_columns, parse
-from ..rows.facts.units import Unit
+from ..rows.facts.units import Unit, whole_number
 from ..statistics import Statistic
 from ..statistics.scores import CallerFunction
 from .pairs import described
 
-#: Rows of a chunk, in turn.
+#: Rows of a chunk; pairs take turns.
 BLOCKS = (1, 3, 8, 2**17)
 
-#: Problems told; more of them would tell no more.
+#: Problems that are reported; more would say no more.
 MOST = 12
 
 Operation = Callable[[PrivateFrame], Any]
@@ -37,11 +37,10 @@ Operation = Callable[[PrivateFrame], Any]
 
 @dataclass(frozen=True)
 class SensitivityReport:
-    """What `check_sensitivity` saw: the largest movement, and everything that is wrong.
+    """What `check_sensitivity` found: the largest distance, and every problem.
 
-    `worst` of `declared` integers is the movement that came nearest to its sensitivity, or went
-    furthest beyond it; it was one of `query`. These are exact facts about the rows: keep the
-    report of real data to yourself.
+    `worst` is the distance that came nearest to its `declared` sensitivity, or exceeded it most;
+    `query` had it. These are exact facts about the rows: keep the report of real data to yourself.
     """
 
     worst: int
@@ -53,7 +52,7 @@ class SensitivityReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong with any pair. True is no proof."""
+        """Whether no pair has a problem. True is no proof."""
         return not self.problems
 
     def __str__(self) -> str:
@@ -62,13 +61,13 @@ class SensitivityReport:
             share = f" ({self.worst / self.declared:.0%})" if self.declared else ""
             head += f"; moved {self.worst} of {self.declared} declared{share}, by '{self.query}'"
         if self.ok and self.declared and not self.worst:
-            head += ". Nothing moved at all: does op ask the frame that it is handed?"
+            head += ". Nothing moved at all: does op ask the frame that it is given?"
         return "\n".join([head, *(f"- {problem}" for problem in self.problems)])
 
 
 @dataclass(frozen=True)
 class Release:
-    """One release of a frozen run, with the integers that its noise would have hidden."""
+    """One release without noise, with the integers that the noise would have hidden."""
 
     query: Query
     mechanism: Mechanism
@@ -76,7 +75,7 @@ class Release:
 
     @property
     def asked(self) -> str:
-        """All that must not depend on rows."""
+        """Everything about it that must not depend on rows."""
         query = self.query
         return (
             f"'{query}' ({query.asked}, sensitivity {query.sensitivity}, {self.mechanism.name} of "
@@ -86,7 +85,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Run:
-    """What an operation did on one frame: releases, and what anybody can see."""
+    """What an operation did with one frame: its releases, and what anybody can see."""
 
     releases: tuple[Release, ...]
     error: str
@@ -104,21 +103,22 @@ def check_sensitivity(
     kinds: Any = None,
     pairs: int = 200,
 ) -> SensitivityReport:
-    """Compare what one unit can move with what an operation declares, on hostile neighbours.
+    """Compare how much one unit can change an operation with what the operation declares, on
+    hostile neighbours.
 
     op : takes a private frame, makes one or more releases from it, and returns anything.
-    df : what frames should look like (see `neighbours`), with `unit`, `max_rows`, `domain` and
-        `kinds` as in `dp.protect`. Its columns' kinds are those of all frames, whatever is in them.
+    df : a frame to model others on (see `neighbours`), with `unit`, `max_rows`, `domain` and
+        `kinds` as in `dp.protect`. All frames have the kinds of its columns, whatever they hold.
     pairs : how many pairs of neighbours.
 
     Both frames of a pair are protected in a session that is thrown away, so nothing is charged to
     yours. Every answer is made of constants in place of noisy integers, so op sees nothing exact.
-    The integers of both frames must lie within `Query.sensitivity` of each other: ℓ1 for numbers;
-    ℓ∞, and all the same way where a selection counts on it. All else must be the same: releases,
-    queries, scales, results with types and indexes, warnings and errors. So op must do the same
-    whenever it gets the same answers.
+    The integers of both frames must be within `Query.sensitivity` of each other: in ℓ1 for numbers;
+    in ℓ∞ for selections, and all in one direction if the mechanism relies on that. Everything else
+    must be the same: releases, queries, scales, results with types and indexes, warnings and
+    errors. So op must do the same whenever it gets the same answers.
 
-    Returns a report and raises nothing on what it finds; only `QueryError` for wrong arguments.
+    Returns a report, whatever it finds. Raises `QueryError` for wrong arguments only.
 
     >>> import pandas as pd
     >>> df = pd.DataFrame({"age": [20, 30, 40]})
@@ -126,9 +126,8 @@ def check_sensitivity(
     ok: 20 pairs, 20 releases; moved 1 of 1 declared (100%), by 'count where age > 25'
     """
     if not callable(op):
-        raise QueryError(f"op={op!r} must be a function of a private frame.")
-    if isinstance(pairs, bool) or not isinstance(pairs, int) or pairs < 1:
-        raise QueryError(f"pairs={pairs!r} must be a whole number of at least 1.")
+        raise QueryError(f"op={quoted(op)} must be a function of a private frame.")
+    pairs = whole_number(pairs, "pairs", 1)
     neighbours = described(df, unit, pairs)  # checks df and its columns
     owner = Unit.parse(unit, max_rows, list(df.columns))
     parse_domain(domain, list(df.columns))
@@ -136,23 +135,18 @@ def check_sensitivity(
     schema = {**of_columns(df), **parse(kinds, list(df.columns))}
     findings = _Findings()
     for what, one, other in neighbours:
-        key = entropy.key()  # the promise is for every key, not for two at once
-        block = BLOCKS[len(one) % len(BLOCKS)]  # small ones, so that chunks have edges
+        key = entropy.key()  # the promise holds for every key, if both frames have the same
+        block = BLOCKS[len(one) % len(BLOCKS)]  # small ones, so that there are several chunks
         runs = [_run(op, frame, owner, terms, schema, key, block) for frame in (one, other)]
         findings.compare(what, *runs)
     return findings.report(pairs)
 
 
 def _run(
-    op: Operation,
-    frame: pd.DataFrame,
-    unit: Unit,
-    terms: dict[str, Any],
-    schema: Schema,
-    key: bytes,
-    block: int,
-) -> Run:
-    """One frozen run, whose ledger nobody will read."""
+    op: Operation, frame: pd.DataFrame, unit: Unit, terms: dict[str, Any], schema: Schema,
+    key: bytes, block: int,
+) -> Run:  # fmt: skip
+    """One run without noise, in a session that is thrown away."""
     releases: list[Release] = []
 
     def watch(query: Query, mechanism: Mechanism, exact: Any) -> Sequence[int]:
@@ -164,7 +158,9 @@ def _run(
         warnings.simplefilter("always")
         try:
             people = protect(frame, "audited", unit.column, unit.max_rows, **terms)
-            people = _of_schema(people, schema)
+            # the kinds that are public, whatever dtypes pandas inferred from these cells
+            source = replace(people._table.source, schema=schema)
+            people = PrivateFrame(replace(people._table, source=source), people._columns)
             # Which rows of a unit are kept is drawn once for a source: here once for a pair.
             engine = session.sources["audited"].engine
             engine.key, engine.block = key, block
@@ -175,19 +171,13 @@ def _run(
     return Run(tuple(releases), error, result, told)
 
 
-def _of_schema(people: PrivateFrame, schema: Schema) -> PrivateFrame:
-    """The same with the kinds that are public, whatever dtypes pandas chose for these cells."""
-    source = replace(people._table.source, schema=schema)
-    return PrivateFrame(replace(people._table, source=source), people._columns)
-
-
 def _plain(text: str) -> str:
-    """Without addresses in memory, which differ from run to run."""
+    """A text without addresses in memory, which differ from run to run."""
     return re.sub(r"0x[0-9a-f]+", "0x…", text)
 
 
 def _shown(result: Any) -> str:
-    """Types, labels and values: the values as well, for they are made of constants."""
+    """Types, labels, and also values, because they are made of constants."""
     kind = type(result).__name__
     if isinstance(result, pd.DataFrame):
         columns = [_shown(result[column]) for column in result.columns]
@@ -207,7 +197,7 @@ def _shown(result: Any) -> str:
 
 
 class _Findings:
-    """What the pairs showed so far."""
+    """What the pairs have shown so far."""
 
     def __init__(self) -> None:
         self.problems: dict[str, str] = {}
@@ -216,7 +206,7 @@ class _Findings:
         self.worst: tuple[float, int, int, str] = (-1.0, 0, 0, "")
 
     def compare(self, what: str, one: Run, other: Run) -> None:
-        """Note everything that differs between the runs of a pair and must not."""
+        """Note everything that differs between the runs of a pair but must not."""
         self.errors |= {one.error, other.error}
         self._same("another error", one.error, other.error, what)
         for text in ("result", "warnings"):
@@ -254,12 +244,12 @@ class _Findings:
             self._problem(kind, f"{_short(one)} on one, {_short(other)} on the other, for {what}")
 
     def _problem(self, kind: str, text: str) -> None:
-        """Only the first of a kind is told."""
+        """Note a problem, unless there is one of this kind."""
         if len(self.problems) < MOST:
             self.problems.setdefault(kind, text)
 
     def report(self, pairs: int) -> SensitivityReport:
-        """Everything that was noted."""
+        """The report of everything that was noted."""
         if not self.releases:
             why = "; ".join(sorted(filter(None, self.errors))) or "it never asked"
             self._problem("nothing", f"no release was made on both frames of any pair: {why}")
@@ -272,8 +262,8 @@ class _Findings:
 
 
 def _alike(one: Statistic, other: Statistic) -> bool:
-    """Whether two statistics are the same, as far as can be told: op may make functions of its own
-    anew in each run, and no two functions are equal."""
+    """Whether two statistics are the same as far as can be told: op may make new functions in each
+    run, and functions can't be compared."""
     if type(one) is not type(other):
         return False
     both = ((getattr(one, f.name), getattr(other, f.name)) for f in fields(one) if f.compare)
@@ -284,5 +274,5 @@ def _alike(one: Statistic, other: Statistic) -> bool:
 
 def _short(value: object) -> str:
     text = str(value) if value else "none"
-    text = text.encode("utf-8", "backslashreplace").decode()  # a label may be half a character
+    text = text.encode("utf-8", "backslashreplace").decode()  # a label may be a half character
     return text if len(text) <= 200 else f"{text[:200]} …"

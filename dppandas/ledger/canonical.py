@@ -1,8 +1,8 @@
-"""One text for each value: what tells equal queries, and what a store keeps of an answer.
+"""One text for each value, by which equal queries are recognised and answers are kept.
 
-The text of a query depends on what is asked alone: not on the process, the order of arguments of
-``and``, the labels' layout or the version of pandas. Where a value has no such text,
-`NoCanonicalText` is raised, and the query is none that could be answered from a store.
+The text of a query depends only on what is asked: not on the process, the order of arguments of
+``and``, the layout of labels or the version of pandas. A value without such a text raises
+`NoCanonicalText`, and its query can't be answered from a store.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from ..rows.values import MISSING, canonical, name
 from ..rows.values.cells import are_small
 from ..rows.values.families import OPAQUE
 
-#: What was said of parts, by their ids.
+#: The texts of parts that were met before, by their ids.
 Memo = dict[int, tuple[Any, str]]
 
-#: Counted up when equal queries get other texts. Where the integers of one statistic change, or how
-#: they are read, its class counts up its ``reading``.
+#: Counted up when the texts of queries change. If the integers of one statistic change, or how they
+#: are read, its class counts up its ``reading``.
 FORM = 2
 
-#: Of so many whole numbers the text is made by a shorter way.
+#: The text of this many whole numbers or more is made in a faster way.
 MANY = 100
 
 
 def canonical_name(kind: type) -> str:
-    """The name of a class in keys and pickles. A class that was renamed states its old one, as
-    ``canonical_name: ClassVar[str]``; those that inherit from it have their own."""
+    """The name of a class in keys and pickles. A class that was renamed states its old name as
+    ``canonical_name: ClassVar[str]``; subclasses don't inherit it."""
     name: str = vars(kind).get("canonical_name", kind.__name__)
     return name
 
@@ -48,7 +48,7 @@ class NoCanonicalText(TypeError):
 
 
 def key(*parts: Any) -> str:
-    """A short name of some values: equal for equal ones, and for no others."""
+    """A short name of some values, the same for equal values and for no others."""
     said = text((FORM, *parts), {}).encode("utf-8", "surrogatepass")
     return blake2b(said, digest_size=16).hexdigest()
 
@@ -56,7 +56,7 @@ def key(*parts: Any) -> str:
 def text(value: Any, memo: Memo | None = None) -> str:
     """The canonical text of a value made of public facts.
 
-    ``known`` has those of the parts that were met before: a residual is a part of many sums.
+    ``memo`` holds the texts of parts that were met before: a residual is a part of many sums.
     """
     memo = {} if memo is None else memo
     if isinstance(value, enum.Enum):
@@ -79,14 +79,17 @@ def text(value: Any, memo: Memo | None = None) -> str:
         return f"a{value.dtype.kind}{value.shape}{text(value.ravel().tolist())}"
     if is_dataclass(value) and not isinstance(value, type):
         if id(value) not in memo:
-            memo[id(value)] = value, _fields(value, memo)  # kept, so that no other gets its id
+            memo[id(value)] = (
+                value,
+                _fields(value, memo),
+            )  # with the value, so that no other value gets its id
         return memo[id(value)][1]
     raise NoCanonicalText(f"a {type(value).__name__} has no canonical text")
 
 
 def _fields(value: Any, memo: Memo) -> str:
-    """A dataclass by its name and the fields that tell it from others; parts in any order where
-    the order means nothing."""
+    """A dataclass by its name and the fields that distinguish it; sorted if their order means
+    nothing."""
     name = canonical_name(type(value))
     if (reading := getattr(value, "reading", 1)) > 1:
         name = f"{name}@{reading}"
@@ -102,7 +105,7 @@ def _fields(value: Any, memo: Memo) -> str:
 
 
 def _flat(value: Any, kind: Any) -> list[Any]:
-    """``(a and b) and c`` is ``a and b and c``."""
+    """The operands of nested operations of one kind: ``(a and b) and c`` is ``a and b and c``."""
     if type(value) is not kind:
         return [value]
     return [part for f in fields(value) for part in _flat(getattr(value, f.name), kind)]
@@ -116,13 +119,13 @@ _CELLS = (
 
 
 def _small(value: int) -> str:
-    """The text of a whole number of 63 bits, as `_cell` has it."""
+    """The text of a whole number of 63 bits, the same as that of `_cell`."""
     said = f"n{value:x}/1"
     return f"{len(said)}:{said}"
 
 
 def _cell(value: Any) -> str:
-    """By what it is as a cell, with its length: identical cells have one text, others another."""
+    """The text of a cell with its length before it: the same for identical cells and no others."""
     cell = canonical(value)
     if cell == OPAQUE or (cell == MISSING and not is_missing(value)):
         raise NoCanonicalText(
@@ -136,10 +139,10 @@ def _cell(value: Any) -> str:
 
 
 def to_json(noisy: Any) -> Any:
-    """What was released, in what JSON knows; `from_json` gives it back. Lists become tuples."""
+    """A released answer in the types of JSON, for `from_json` to read. Lists become tuples."""
     if isinstance(noisy, np.bool_ | np.integer | np.floating):
         noisy = noisy.item()
-    if isinstance(noisy, str) and not _is_unicode(noisy):
+    if isinstance(noisy, str) and any("\ud800" <= letter <= "\udfff" for letter in noisy):
         raise NoCanonicalText("half a surrogate pair can't be kept")
     if type(noisy) in (str, bool, type(None)):
         return noisy
@@ -154,22 +157,14 @@ def to_json(noisy: Any) -> Any:
     return {name: said(noisy)}
 
 
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
 def from_json(kept: Any) -> Any:
-    """See `to_json`."""
+    """The answer that `to_json` was given."""
     if isinstance(kept, list):
         return tuple(from_json(each) for each in kept)
     if isinstance(kept, dict):
         ((name, said),) = kept.items()
         return _READERS[name](said)
     return kept
-
-
-def _fraction(value: Fraction) -> str:
-    return f"{value.numerator}/{value.denominator}"
 
 
 def _count(value: Any) -> list[Any]:
@@ -183,19 +178,15 @@ def _then(said: list[Any]) -> Any:
     return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
 
 
-def _for_long(said: list[Any]) -> Any:
-    return pd.Timedelta(np.timedelta64(said[0], said[1]))
-
-
 #: Type, name, to text, and back.
 _KINDS: dict[type, tuple[str, Any, Any]] = {
     float: ("float", float.hex, float.fromhex),
-    Fraction: ("fraction", _fraction, Fraction),
+    Fraction: ("fraction", lambda f: f"{f.numerator}/{f.denominator}", Fraction),
     Decimal: ("decimal", str, Decimal),
     UUID: ("uuid", str, UUID),
     bytes: ("bytes", bytes.hex, bytes.fromhex),
     pd.Timestamp: ("time", _count, _then),
-    pd.Timedelta: ("duration", _count, _for_long),
+    pd.Timedelta: ("duration", _count, lambda said: pd.Timedelta(np.timedelta64(*said[:2]))),
     datetime.date: ("date", datetime.date.isoformat, datetime.date.fromisoformat),
 }
 _READERS = {name: reader for name, _, reader in _KINDS.values()} | {"int": lambda s: int(s, 16)}

@@ -1,6 +1,6 @@
-"""What all releases have cost after each cell: followed release by release, and drawn as SVG.
+"""What all releases cost after each cell, followed release by release and drawn as SVG.
 
-Made of the ledger's public figures; the picture needs nothing from anywhere.
+Made of the ledger's public figures. The picture is self-contained.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .storage.store import Entry
 
 #: The newest cells that are drawn; what was spent before them is one bar.
 DRAWN = 32
-#: A ledger that is longer at the start is followed from here: the rest is one bar.
+#: A ledger that has more releases when it is first shown is followed from the last so many.
 FIRST = 1000
 
 
 class Step(NamedTuple):
-    """One cell's charges, in a row: what all cost before and after them."""
+    """Consecutive charges of one cell: what all charges cost before and after them."""
 
     label: str
     place: tuple[str, int | None]
@@ -31,18 +31,13 @@ class Step(NamedTuple):
 
 
 class Steps:
-    """What all charges cost after each cell; each charge is read once."""
+    """What all charges cost after each cell. Each charge is read once."""
 
-    def __init__(self) -> None:
-        # One value, so that two threads that follow at once only do the same twice.
-        self._state: tuple[int, ParallelComposition, tuple[Step, ...]] = (
-            0,
-            ParallelComposition(),
-            (),
-        )
+    # One value, so that two threads that follow at once only do the same work twice.
+    _state: tuple[int, ParallelComposition, tuple[Step, ...]] = (0, ParallelComposition(), ())
 
     def follow(self, ledger: Snapshot) -> tuple[Step, ...]:
-        """Take in what was charged since the last time."""
+        """Take in the charges since the last time."""
         last, spending, steps = self._state
         if not last:
             last, spending, steps = _start(ledger)
@@ -63,8 +58,8 @@ class Steps:
 
 
 def _start(ledger: Snapshot) -> tuple[int, ParallelComposition, tuple[Step, ...]]:
-    """Where a long ledger is followed from: what was spent there is what is spent now, without
-    what was charged since."""
+    """Where a long ledger is followed from. What was spent by then is what is spent now, less what
+    was charged since."""
     if ledger.count <= FIRST:
         return 0, ParallelComposition(), ()
     since = ParallelComposition().plus(((e.source, e.path), e.loss) for e in ledger.charges(FIRST))
@@ -74,7 +69,7 @@ def _start(ledger: Snapshot) -> tuple[int, ParallelComposition, tuple[Step, ...]
 
 
 def cell_of(ledger: Snapshot, entry: Entry) -> str:
-    """The cell of an entry: [4], or [4]† in another kernel."""
+    """The cell of an entry as [4], or [4]† in another kernel."""
     cell = "" if entry.cell is None else f"[{entry.cell}]"
     return cell if ledger.is_here(entry) else f"{cell}†"
 
@@ -84,8 +79,8 @@ _WIDEST, _LABEL = 44, 30
 
 
 def svg(ledger: Snapshot, steps: Iterable[Step]) -> str:
-    """A bar for each cell, as high as all that was spent by then; what the cell itself spent is
-    the dark end of it. The dashed line is the budget."""
+    """A bar for each cell, as high as all that was spent by then; its dark end is what the cell
+    itself spent. The dashed line is the budget."""
     steps = list(steps)
     if not steps:
         return ""
@@ -93,7 +88,7 @@ def svg(ledger: Snapshot, steps: Iterable[Step]) -> str:
         steps = [Step("before", ("", None), Epsilon(0), steps[0].before), *steps]
     whole = max(ledger.budget or Epsilon(0), steps[-1].after) or Epsilon(1)
     wide = min(_WIDEST, _WIDTH / len(steps))
-    every = -(-_LABEL // int(wide))  # so many bars share a label's room
+    every = -(-_LABEL // int(wide))  # how many bars share the space of a label
     drawn = [_bar(step, i * wide, wide, whole, i % every == 0) for i, step in enumerate(steps)]
     width, bottom = wide * len(steps), _TOP + _HEIGHT
     drawn.append(f'<path class="dp-axis" d="M0 {bottom}.5H{width:.4g}"/>')
@@ -101,12 +96,11 @@ def svg(ledger: Snapshot, steps: Iterable[Step]) -> str:
         level = bottom - _HEIGHT * float(ledger.budget / whole)
         drawn.append(f'<path class="dp-limit" d="M0 {level:.4g}H{width:.4g}"/>')
         drawn.append(f'<text x="{width + 4:.4g}" y="{level + 4:.4g}">{ledger.budget}</text>')
-    symbol = ledger.terms.measure.symbol
     said = ", ".join(f"{step.label} {step.after}" for step in steps)
-    label = escape(f"{symbol} spent in all, cell by cell: {said}", quote=True)
+    label = f"{ledger.terms.measure.symbol} spent in all, cell by cell: {said}"
     size = f"{width + 48:.4g} {bottom + 18}"
     return (
-        f'<svg class="dp-chart" role="img" aria-label="{label}" viewBox="0 0 {size}" '
+        f'<svg class="dp-chart" role="img" aria-label="{escape(label)}" viewBox="0 0 {size}" '
         f'width="{width + 48:.4g}" height="{bottom + 18}">{"".join(drawn)}</svg>'
     )
 
@@ -114,7 +108,7 @@ def svg(ledger: Snapshot, steps: Iterable[Step]) -> str:
 def _bar(step: Step, left: float, wide: float, whole: Epsilon, is_labelled: bool) -> str:
     bottom = _TOP + _HEIGHT
     high, low = (_HEIGHT * float(part / whole) for part in (step.after, step.before))
-    own = max(high - low, 1.0)  # what a cell spends is seen, however little
+    own = max(high - low, 1.0)  # however little a cell spends, it is visible
     thick = wide * 0.72
     said = escape(f"{step.label}: {Epsilon(step.after - step.before)}, {step.after} in all")
     text = f'<text x="{left:.4g}" y="{bottom + 13}">{escape(step.label)}</text>'

@@ -1,4 +1,4 @@
-"""A ledger in a file for others: a page, JSON, or a table."""
+"""A ledger as a file to publish: a page, JSON, or a table."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from .storage import locks
 
 
 def written(ledger: Snapshot, path: object) -> None:
-    """See `Ledger.export`."""
+    """Write a ledger to a file, in the format that the file's name ends in: `Ledger.export`."""
     file = _checked(ledger, path)
-    if file.suffix.lower() == ".html":
-        text = report.html(Statement.of(ledger))
-    elif file.suffix.lower() == ".json":
-        text = as_json(Statement.of(ledger))
-    else:
+    if file.suffix.lower() == ".csv":
         text = as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
+    else:
+        shape = report.html if file.suffix.lower() == ".html" else as_json
+        text = shape(Statement.of(ledger))
     try:
-        # A label may hold half a sign, which no file can: told as JSON writes it.
+        # A label may hold half of a surrogate pair, which a file can't: it is escaped as in JSON.
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     except OSError as error:
         told = StoreError(f"{str(file)!r} can't be written: {error.strerror or error}.")
@@ -37,13 +36,16 @@ def _checked(ledger: Snapshot, path: object) -> File:
     file = File(path).expanduser()
     if file.suffix.lower() not in (".html", ".json", ".csv"):
         raise QueryError(
-            f"path={quoted(str(path))}: its ending says what is written: .html for readers, .json "
-            "for programs, .csv for a table."
+            f"path={quoted(str(path))} must end in .html (for readers), .json (for programs) or "
+            ".csv (a table)."
         )
     if file.is_dir():
         raise StoreError(f"path={str(file)!r} is a folder: name a file in it.")
     if not file.parent.is_dir():
-        raise StoreError(f"path={str(file)!r}: there is no folder {str(file.parent)!r}.")
+        raise StoreError(
+            f"path={str(file)!r} can't be made: there is no folder {str(file.parent)!r}. Make it "
+            "first."
+        )
     if locks.is_held(locks.identity(file)) or ledger.store.is_at(file):
         raise StoreError(f"path={str(file)!r} is the ledger itself: choose another file.")
     return file

@@ -1,37 +1,37 @@
-"""How a ledger looks: as text, and as HTML that needs nothing from anywhere.
+"""A ledger as text, and as self-contained HTML.
 
 Both are functions of the ledger's public figures. Neither shows clock times, ids or tokens, so
-that a notebook run twice shows the same. Charges stand in a table; what was answered again for
-nothing stands apart.
+that a notebook that runs twice looks the same. Charges are in a table; answers that were given
+again for free are listed below it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
+from itertools import cycle
 
-from ..privacy.accounting.losses import Loss, in_short
+from ..privacy.accounting.losses import in_short
 from ..privacy.accounting.measures import Measure
 from . import charts
 from .charts import Steps
 from .snapshot import Snapshot
 from .storage.store import Entry
 
-#: The newest entries that are shown; the rest is in dp.ledger().to_frame().
+#: How many of the newest entries are shown; dp.ledger().to_frame() has the rest.
 SHOWN = 200
 
 
 def summary(ledger: Snapshot) -> str:
-    """One line: what is spent of what."""
+    """What is spent of which budget, in one line."""
     ended = " · session ended" if ledger.closed else ""
     measure, limit, loss = ledger.terms.measure, ledger.terms.limit, ledger.spending.total
     spent = in_short(ledger.spent)
     if limit is None:
         return f"ε spent {spent} · no limit: set one with dp.session(epsilon=…){ended}"
-    whole, left = measure.first(limit), measure.first(limit - loss)
-    said = [
-        f"{measure.symbol} spent {spent} of {in_short(whole)} · {in_short(left, down=True)} left"
-    ]
+    whole, left = in_short(measure.first(limit)), in_short(measure.first(limit - loss), down=True)
+    said = [f"{measure.symbol} spent {spent} of {whole} · {left} left"]
     if limit.delta:
         said.append(f"δ spent {in_short(loss.delta)} of {in_short(limit.delta)}")
     if measure is Measure.ZCDP:
@@ -43,7 +43,7 @@ def summary(ledger: Snapshot) -> str:
 def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
     """The ledger for a terminal: its last charges, or all (None).
 
-    charges : these, where a view has read them already.
+    charges : the last charges, if the caller has read them already.
     """
     charges = ledger.charges(last) if charges is None else charges
     lines = [f"dppandas ledger · {summary(ledger)}"]
@@ -52,30 +52,26 @@ def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | 
         lines.append("[" + "#" * filled + "." * (30 - filled) + "]")
     if not charges and last != 0:
         return "\n".join([*lines, "no releases yet"])
-    sources = ledger.by_source()
-    lines.append(
-        "by source: " + ", ".join(f"{name} {in_short(spent)}" for name, spent in sources.items())
-    )
+    sources = [f"{name} {in_short(spent)}" for name, spent in ledger.by_source().items()]
+    lines.append(f"by source: {', '.join(sources)}")
     head = ("release", "cell", "source", _counted(ledger), "error (95 %)", "query")
     rows = [head, *(_row(ledger, entry) for entry in charges)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head) - 1)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
-    hidden = ledger.count - len(charges)
-    if hidden > 0:
-        lines.append(f"and {hidden} earlier: dp.ledger().to_frame()")
+    lines += [_earlier(ledger, len(charges))] if ledger.count > len(charges) else []
     again = answered_again(ledger)
     lines += [f"answered again, free: {again}"] if again else []
-    return "\n".join(lines + ([ELSEWHERE] if _is_elsewhere(ledger, charges) else []))
+    return "\n".join(lines + ([] if all(map(ledger.is_here, charges)) else [ELSEWHERE]))
 
 
 #: What the mark means.
 ELSEWHERE = "† charged by another kernel, or by this one before it was restarted"
 
 
-def _is_elsewhere(ledger: Snapshot, charges: Sequence[Entry]) -> bool:
-    return not all(map(ledger.is_here, charges))
+def _earlier(ledger: Snapshot, shown: int) -> str:
+    return f"and {ledger.count - shown} earlier: dp.ledger().to_frame()"
 
 
 def _counted(ledger: Snapshot) -> str:
@@ -92,26 +88,25 @@ def _row(ledger: Snapshot, entry: Entry) -> tuple[str, ...]:
 
 
 def _cell(ledger: Snapshot, entry: Entry) -> str:
-    """[4]; [4]† of another kernel; [9] ([4] run again)."""
+    """The cell as [4]; as [4]† in another kernel; as [9] ([4] run again)."""
     first = ledger.first_run(entry)
     return charts.cell_of(ledger, entry) + (f" ([{first}] run again)" if first else "")
 
 
 def answered_again(ledger: Snapshot) -> str:
-    """The newest replays of this kernel, in one line: release 3 in cells [5], [9]; …"""
+    """The newest repeated answers of this kernel, in one line: release 3 in cells [5], [9]; …"""
     entries = ledger.again[-SHOWN:]
-    times: dict[int, dict[str, int]] = {}
+    times: dict[int, Counter[str]] = {}
     for entry in entries:
-        cells = times.setdefault(entry.number, {})
-        cell = _cell(ledger, entry)
-        cells[cell] = cells.get(cell, 0) + 1
+        cells = times.setdefault(entry.number, Counter())
+        cells[_cell(ledger, entry)] += 1
     said = [f"release {number}{_times(cells)}" for number, cells in sorted(times.items())]
     earlier = len(ledger.again) - len(entries)
     return "; ".join(said + ([f"and {earlier} times before"] if earlier else []))
 
 
-def _times(cells: dict[str, int]) -> str:
-    """In which cells, and how often where that is more than once."""
+def _times(cells: Counter[str]) -> str:
+    """In which cells, and how often if more than once."""
     if list(cells) == [""]:
         return f", {cells['']} times" if cells[""] > 1 else ""
     often = [cell + (f" {n} times" if n > 1 else "") for cell, n in cells.items()]
@@ -156,27 +151,25 @@ def html(ledger: Snapshot) -> str:
 
 
 def still(ledger: Snapshot, head: str, releases: str, shown: int) -> str:
-    """A picture that nobody can turn the pages of, of its parts and so many releases."""
-    hidden = ledger.count - shown
-    rest = _note(f"and {hidden} earlier: dp.ledger().to_frame()") if hidden > 0 else ""
+    """A ledger without controls: its head, the newest releases, and how many more there are."""
+    rest = _note(_earlier(ledger, shown)) if ledger.count > shown else ""
     return styled(head + releases + rest)
 
 
 def framed(part: str) -> str:
-    """A part of a ledger's picture."""
+    """A piece of HTML to which the ledger's style applies."""
     return f'<div class="dppandas-ledger">{part}</div>'
 
 
 def styled(part: str) -> str:
-    """A part that brings the style of all along."""
+    """A piece of HTML together with the style of all pieces."""
     return framed(f"<style>{_STYLE}</style>{part}")
 
 
 def head(ledger: Snapshot, steps: Steps) -> str:
     """What is spent: in words, as a bar by source, and as a chart by cell."""
     chart = charts.svg(ledger, steps.follow(ledger))
-    symbol = ledger.terms.measure.symbol
-    caption = f"<figcaption>{symbol} spent, cell by cell</figcaption>"
+    caption = f"<figcaption>{ledger.terms.measure.symbol} spent, cell by cell</figcaption>"
     return (
         f'<p class="dp-sum"><b>Privacy ledger</b> · {escape(summary(ledger))}</p>{_bar(ledger)}'
         + (f"<figure>{chart}{caption}</figure>" if chart else "")
@@ -184,10 +177,10 @@ def head(ledger: Snapshot, steps: Steps) -> str:
 
 
 def releases(ledger: Snapshot, charges: Sequence[Entry]) -> str:
-    """Some charges, the newest first, what was answered again, and what marks mean."""
+    """Some charges, newest first, the repeated answers, and what the mark means."""
     if not charges:
         return _note("no releases yet")
-    rows = "".join(_html_row(_row(ledger, entry), entry.loss) for entry in reversed(charges))
+    rows = "".join(_html_row(ledger, entry) for entry in reversed(charges))
     table = (
         '<div class="dp-scroll" tabindex="0" role="region" aria-label="releases"><table><thead><tr>'
         '<th class="dp-num">release</th><th>cell</th><th>query</th><th>source</th>'
@@ -196,7 +189,7 @@ def releases(ledger: Snapshot, charges: Sequence[Entry]) -> str:
     )
     again = escape(answered_again(ledger))
     said = f'<p class="dp-again"><b>answered again, free:</b> {again}</p>' if again else ""
-    return table + said + (_note(ELSEWHERE) if _is_elsewhere(ledger, charges) else "")
+    return table + said + ("" if all(map(ledger.is_here, charges)) else _note(ELSEWHERE))
 
 
 def _note(said: str) -> str:
@@ -207,30 +200,27 @@ def _bar(ledger: Snapshot) -> str:
     sources = ledger.by_source()
     whole = ledger.budget or ledger.spent
     bars, legend = [], []
-    for i, (name, spent) in enumerate(sources.items()):
-        colour = _COLOURS[i % len(_COLOURS)]
+    for (name, spent), colour in zip(sources.items(), cycle(_COLOURS), strict=False):
         share = 100 * float(spent / whole) if whole else 0.0
-        title = escape(f"{name}: {spent}", quote=True)
         bars.append(
-            f'<div class="dp-part" title="{title}" '
+            f'<div class="dp-part" title="{escape(f"{name}: {spent}")}" '
             f'style="width:{share:.4g}%;background:{colour}"></div>'
         )
         legend.append(
             f'<span><span class="dp-dot" style="background:{colour}"></span>{escape(name)} '
             f'<span title="{spent}">{in_short(spent)}</span></span>'
         )
-    label = escape(summary(ledger), quote=True)
+    label = escape(summary(ledger))
     return (
         f'<div class="dp-bar" role="img" aria-label="{label}">{"".join(bars)}</div>'
         f'<div class="dp-legend">{"".join(legend)}</div>'
     )
 
 
-def _html_row(row: tuple[str, ...], loss: Loss) -> str:
-    """A release, the exact loss behind the one that is shown."""
-    number, cell, source, epsilon, error, what = map(escape, row)
-    exact = escape(str(loss), quote=True)
+def _html_row(ledger: Snapshot, entry: Entry) -> str:
+    """A release. The exact loss is in the tooltip of the rounded one."""
+    number, cell, source, loss, error, what = map(escape, _row(ledger, entry))
     return (
         f'<tr><td class="dp-num">{number}</td><td>{cell}</td><td>{what}</td><td>{source}</td>'
-        f'<td title="{exact}">{epsilon}</td><td>{error}</td></tr>'
+        f'<td title="{escape(str(entry.loss))}">{loss}</td><td>{error}</td></tr>'
     )

@@ -1,4 +1,4 @@
-"""The append-only record of every charge, and the only thing that may say yes."""
+"""The append-only record of every charge. Nothing is released unless it agrees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NoReturn
 
-import numpy as np
 import pandas as pd
 
 from ..errors import BudgetExceeded, QueryError, SessionError, StoreError, hide_internals, quoted
@@ -19,6 +18,7 @@ from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ..privacy.accounting.measures import Measure, PrivacyBudget
 from ..privacy.sampling import entropy
+from ..rows.facts.units import whole_number
 from . import export, html, statement
 from .snapshot import Snapshot
 from .storage.leases import Claim
@@ -27,38 +27,33 @@ from .storage.store import Entry, MemoryStore, Store, StoredRelease
 Observer = Callable[["Ledger"], None]
 
 CellFinder = Callable[[], int | None]
-#: Of which earlier cell one is another run; None of none.
+#: From a cell's number to the number of its first run; None if that is the same.
 FirstRun = Callable[[int], int | None]
 
-
-def _no_cell(cell: int | None = None) -> int | None:
-    return None
-
-
-_current_cell: CellFinder = _no_cell
-_first_run: FirstRun = _no_cell
+_current_cell: CellFinder | None = None
+_first_run: FirstRun | None = None
 
 
 def attribute_to(finder: CellFinder | None, first_run: FirstRun | None = None) -> None:
-    """Who tells which notebook cell is running, and which it was when it ran first: the notebook
-    extension, or nobody (None)."""
+    """Let the notebook extension say which cell is running, and which number it had when it ran
+    first; with None, nobody does."""
     global _current_cell, _first_run
-    _current_cell, _first_run = finder or _no_cell, first_run or _no_cell
+    _current_cell, _first_run = finder, first_run
 
 
 def current_cell() -> int | None:
-    """The notebook cell that is running, if anybody can tell."""
-    return _current_cell()
+    """The notebook cell that is running; None where nobody can tell."""
+    return None if _current_cell is None else _current_cell()
 
 
 class Ledger:
-    """What a session has spent, on what, and what is left: all exact.
+    """What a session has spent, on what, and what is left. All figures are exact.
 
     *Guarantee*: Σε and Σδ, or Σρ and Σδ, over the entries that any one unit can have a row in
-    never exceed the budget, whatever threads do and however queries are chosen (filters: basic
-    composition, Rogers et al., NeurIPS 2016, Theorem 3.1; for ρ Feldman and Zrnic, NeurIPS 2021,
-    and Whitehouse et al., ICML 2023; for parts docs/proofs/parallel.md). Entries
-    are never removed and their charges never change.
+    never exceed the budget, whatever threads do and however queries are chosen (privacy filters:
+    basic composition, Rogers et al., NeurIPS 2016, Theorem 3.1; for ρ Feldman and Zrnic, NeurIPS
+    2021, and Whitehouse et al., ICML 2023; for partitions docs/proofs/parallel.md). Entries are
+    never removed, and their charges never change.
 
     >>> import dppandas as dp
     >>> dp.reset(); _ = dp.session(epsilon=2)
@@ -75,12 +70,12 @@ class Ledger:
 
     @property
     def terms(self) -> PrivacyBudget:
-        """What is promised: the measure of losses, and their limit."""
+        """The measure of losses, and their limit."""
         return self._terms
 
     @property
     def budget(self) -> Epsilon | None:
-        """The limit on Σε, or on Σρ in a session that counts ρ; None for no limit."""
+        """The limit on Σε, or on Σρ in a session that counts ρ; None without a limit."""
         limit = self._terms.limit
         return None if limit is None else self._terms.measure.first(limit)
 
@@ -91,18 +86,18 @@ class Ledger:
 
     @property
     def remaining(self) -> Epsilon | None:
-        """What is left of the budget; None without one."""
+        """What is left of the budget; None without a limit."""
         left = self.left
         return None if left is None else self._terms.measure.first(left)
 
     @property
     def loss(self) -> Loss:
-        """All that is spent, with the δ."""
+        """All that is spent, δ included."""
         return self._store.spending.total
 
     @property
     def left(self) -> Loss | None:
-        """All that is left, with the δ; None without a limit."""
+        """All that is left, δ included; None without a limit."""
         return None if self._terms.limit is None else self._terms.limit - self.loss
 
     @property
@@ -116,7 +111,7 @@ class Ledger:
         return self._store
 
     def snapshot(self) -> Snapshot:
-        """Its public figures at this moment, for whatever draws it."""
+        """The ledger's public figures at this moment, for whatever draws them."""
         count, spending = self._store.counted()
         return Snapshot(
             self._terms, self._store, count, spending, tuple(self._replays), self._closed,
@@ -124,12 +119,12 @@ class Ledger:
         )  # fmt: skip
 
     def entries(self, last: int | None = None) -> list[Entry]:
-        """The charges, and what this kernel was answered again for nothing, oldest first; or the
-        last so many."""
+        """The charges, and the answers that this kernel got again for nothing; or the last so many
+        of both. Oldest first."""
         return self.snapshot().entries(last)
 
     def charges(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        """The charges alone, oldest first: those below a number, or the last so many of these."""
+        """The charges alone: those below a number, or the last so many of these. Oldest first."""
         return self._store.entries(last, before)
 
     def count(self) -> int:
@@ -138,18 +133,18 @@ class Ledger:
 
     @property
     def replays(self) -> int:
-        """How often this kernel was answered again for nothing."""
+        """How many answers this kernel got again for nothing."""
         return len(self._replays)
 
     def by_source(self) -> dict[str, Epsilon]:
-        """What a unit of each source has spent of ε (or ρ), in order of first use: for the eye
-        only, for the limit caps the sum."""
+        """The ε (or ρ) that a unit of each source has spent, in order of first use. For information
+        only: the limit is on the sum."""
         return self.snapshot().by_source()
 
     def schema(self, source: str) -> pd.DataFrame:
-        """What the columns of a source hold, as was noted when the ledger heard of it first: a
-        DataFrame with a row a column. Kinds that nobody declared are those of the dtypes, which
-        whoever protected it thereby asserted to be public. They are noted here and nowhere else.
+        """What the columns of a source hold, as noted when the source was first protected: a
+        DataFrame with a row for each column. Kinds that were not declared follow from the dtypes,
+        which the caller of `dp.protect` asserts to be public. Only this table shows them.
 
         >>> import pandas as pd, dppandas as dp
         >>> dp.reset(); df = pd.DataFrame({"n": [1], "when": ["2020-01-31"]})
@@ -159,28 +154,31 @@ class Ledger:
         """
         known = self._store.registered(source) if isinstance(source, str) else None
         if known is None:
-            raise QueryError(f"the ledger knows no source {quoted(source)}.")
+            raise QueryError(
+                f"the ledger knows no source {quoted(source)}. dp.ledger().by_source() lists those "
+                "that were asked."
+            )
         names = pd.Index([name for name, _, _ in known.kinds], name="column", dtype=object)
         said = ["declared" if declared else "asserted" for _, _, declared in known.kinds]
         kinds = [kind for _, kind, _ in known.kinds]
         return pd.DataFrame({"kind": kinds, "said": said}, index=names, dtype=object)
 
     def for_group(self, k: int) -> Loss:
-        """What all that is spent promises to groups of k units: a family, a team.
+        """The loss of all answers so far for a group of k units, such as a family or a team.
 
-        k : how many units, a whole number of at least 1.
+        k : how many units, a whole number, 1 or more.
 
-        Returns a `Loss`. Of ε: kε. Of ε and δ: kε and δ(e^(kε) - 1)/(e^ε - 1), rounded up; a δ of 1
-        promises nothing. Of ρ: k²ρ. Where δ was spent besides ρ, there is no such rule for both,
-        and the ρ of what is spent may not be told as an ε, for the answers may have decided where
-        it stopped: then it is the (ε, δ) that the *whole budget* means, taken to groups as above.
+        Returns a `Loss`. For ε: kε. For ε and δ: kε and δ(e^(kε) - 1)/(e^ε - 1), rounded up; a δ of
+        1 promises nothing. For ρ: k²ρ. Where δ was spent besides ρ, no such rule covers both, and
+        the ρ spent so far can't be converted to an ε, because the answers may have decided when to
+        stop: then it is the (ε, δ) that the *whole budget* means, taken to groups as above.
 
-        Raises `QueryError` for a k that is no whole number of at least 1.
+        Raises `QueryError` for any other k.
 
         *Guarantee*: adding or removing k units changes the odds of all answers together by at most
-        e^ε. So much for ε wherever the session stops; δ and ρ are those of a plan that stops here
-        whatever is answered (Vadhan, "The Complexity of Differential Privacy", 2017, Lemma 2.2; for
-        ρ Bun and Steinke, TCC 2016, Proposition 1.9; docs/proofs/parallel.md).
+        e^ε. For ε that holds wherever the session stops; δ and ρ are those of a plan that stops
+        here whatever is answered (Vadhan, "The Complexity of Differential Privacy", 2017, Lemma
+        2.2; for ρ Bun and Steinke, TCC 2016, Proposition 1.9; docs/proofs/parallel.md).
 
         >>> import pandas as pd, dppandas as dp
         >>> dp.reset(); _ = dp.session(epsilon=2)
@@ -188,9 +186,7 @@ class Ledger:
         >>> print(dp.ledger().for_group(3))
         ε = 0.3
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise QueryError(f"k={quoted(k)} must be a whole number of at least 1.")
-        k, spent, whole = int(k), self.loss, self._terms.epsilon
+        k, spent, whole = whole_number(k, "k", 1), self.loss, self._terms.epsilon
         if self._terms.measure is Measure.ZCDP:
             if not spent.delta or whole is None:
                 return Loss(rho=Rho(k * k * spent.rho))
@@ -199,60 +195,60 @@ class Ledger:
         return Loss(Epsilon(k * spent.epsilon), Delta(delta))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a release: an ordinary DataFrame, the same columns for one measure always. What
-        is not counted has no column.
+        """All releases as an ordinary DataFrame, one row each. The columns depend on the measure
+        alone: what it doesn't count has no column.
 
-        ``release`` (the index) : its number; again where it was replayed, which costs 0.
-        ``cell`` : of the notebook. ``source``, ``version`` : "" for no version. ``part`` : of a
-        partition, "sex = f"; "" for the whole. ``lineage``, ``query``.
+        ``release`` (the index) : its number; repeated where it was replayed, which costs 0.
+        ``cell`` : of the notebook. ``source``, ``version`` : "" for no version. ``part`` : the part
+        of a partition, as "sex = f"; "" for the whole source. ``lineage``, ``query``.
         ``epsilon``, ``rho``, ``delta`` : what is counted, as floats; exact in `export`.
-        ``mechanism``, ``scale`` : the law of the noise and how wide it is, in rows or ranks, or of
-        sums and means (for these of the sum that they are made of) in the unit of the column.
-        ``error`` : at 95 %, as answered, as text: "± 30", by group from the smallest to the
-        largest "± 12 to 30", of several columns "age ± 2, income ± 221"; "gap ≤ 43" for a
-        selection. Where there is no answer, and in ledgers of older versions, as public facts
-        decided it beforehand: for a mean "≈ 211/n", to first order, of n values; "" where only
-        the answer can tell.
-        ``status`` : "released"; "failed", "recorded" or "charged" where there is no answer;
-        "replayed". ``unit`` : whom the promise protects. ``kernel`` : a name of the process.
+        ``mechanism``, ``scale`` : the distribution of the noise and its scale, in rows or ranks;
+        for sums and means in the unit of the column (for a mean, that of the sum behind it).
+        ``error`` : the error at 95 % as answered, as text: "± 30"; by group, from the smallest to
+        the largest, "± 12 to 30"; of several columns "age ± 2, income ± 221"; of a selection
+        "gap ≤ 43". Where there is no answer, and in ledgers of older versions, the error that
+        public facts predicted: for a mean "≈ 211/n", to first order, of n values; "" where only
+        the answer decides it.
+        ``status`` : "released" or "replayed"; "failed", "recorded" or "charged" if there is no
+        answer. ``unit`` : whom the promise protects. ``kernel`` : a name of the process.
         ``time`` : in UTC.
         """
         return statement.table(self.entries(), self._terms.measure.counted)
 
     @hide_internals
     def export(self, path: str | os.PathLike[str]) -> None:
-        """Write a privacy statement for publication, by the ending of the file's name.
+        """Write a privacy statement for publication, in the format that the file's name ends in.
 
-        ".html" : a page for readers, which needs nothing from anywhere: what is promised and to
-        whom, the budget, every release with its loss, error, mechanism and lineage, what that
-        rests on, and how to check it. ".json" : the same for programs, losses as exact text;
-        docs/adr/0013-audited.md has the keys. ".csv" : `to_frame` with exact losses; a text that a
-        spreadsheet would run as a formula, such as a source called "=1+1", begins with an
-        apostrophe.
+        ".html" : a self-contained page for readers: what is promised and to whom, the budget, every
+        release with its loss, error, mechanism and lineage, what that rests on, and how to check
+        it. ".json" : the same for programs, losses as exact text; docs/adr/0013-audited.md has the
+        keys. ".csv" : `to_frame` with exact losses; a text that a spreadsheet would run as a
+        formula, such as a source called "=1+1", begins with an apostrophe.
 
-        A file that is there is replaced. Another ending raises `QueryError`; a folder, a missing
-        one or one without permission `StoreError`. The statement is of one moment, also while
-        others charge.
+        An existing file is replaced. Another ending raises `QueryError`; a folder, or a file in a
+        folder that is missing or can't be written to, `StoreError`. The statement is of one moment,
+        even while others charge.
 
-        *Guarantee*: it holds public facts only: what the ledger holds, but for the noisy answers.
+        *Guarantee*: it contains public facts only: all that the ledger holds, except the noisy
+        answers.
 
         >>> import dppandas as dp
         >>> dp.ledger().export("report.txt")
         Traceback (most recent call last):
-        dppandas.errors.QueryError: path='report.txt': its ending says what is written: .html for \
-readers, .json for programs, .csv for a table.
+        dppandas.errors.QueryError: path='report.txt' must end in .html (for readers), .json (for \
+programs) or .csv (a table).
         """
         export.written(self.snapshot(), path)
 
     def limit(self, terms: PrivacyBudget) -> None:
-        """Give an unlimited ledger a budget; what is spent counts."""
+        """Give an unlimited ledger a budget. What is spent already counts towards it."""
 
         def set_terms(spent: Loss) -> None:
             if self._terms.limit is not None:
                 raise SessionError(f"this ledger has a budget of {self._terms} already.")
             if terms.measure is Measure.ZCDP and spent != Loss():
                 raise SessionError(
-                    f"{spent} is spent already, and a session that counts ρ can't count that. End "
+                    f"{spent} is spent already, which a session that counts ρ can't count. End "
                     "this session with dp.reset()."
                 )
             if terms.limit is not None and not spent.within(terms.limit):
@@ -266,10 +262,17 @@ readers, .json for programs, .csv for a table.
         self._notify()
 
     def charge(self, *drafts: Entry, claim: Claim | None = None) -> list[Entry]:
-        """Append charges, or raise and leave all as it was: all of them or none. Only `release`
-        calls this. With a claim, `Taken` where an equal query is being answered, or was."""
+        """Append all charges, or raise and append none. Only `release` calls this. With a claim,
+        raises `Taken` if an equal query is being answered, or was."""
+
+        def check(before: Loss, after: Loss) -> None:
+            self._refuse_if_closed()  # again, now that nobody else can write
+            limit = self._terms.limit
+            if limit is not None and not after.within(limit):
+                self._refuse(drafts, after, limit)
+
         self._refuse_if_closed()
-        entries = self._store.add(drafts, lambda _, after: self._check(drafts, after), claim)
+        entries = self._store.add(drafts, check, claim)
         self._notify()
         return entries
 
@@ -277,37 +280,38 @@ readers, .json for programs, .csv for a table.
         self, entry: Entry, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
         released_error: str = "",
     ) -> int | None:  # fmt: skip
-        """Note what became of a charge; what was released is kept for equal queries, and the error
-        as answered is told from then on. Returns which draw of its query it is; 0 if it isn't
-        kept. Of a leased one None where it was overtaken, and `StoreError` where its answer can't
-        be kept: then nobody may see it."""
+        """Note the outcome of a charge. What was released is kept for equal queries, and the error
+        as answered is shown from then on. Returns which draw of its query it is; 0 if it isn't
+        kept. For a leased charge: None if another process took it over, and `StoreError` if its
+        answer can't be kept, because then nobody may see it."""
         released_error = "" if released_error == entry.error else released_error
         try:
             draw = self._store.settle(entry.number, status, noisy, leased, released_error)
         except StoreError as error:
             if leased and entry.key and noisy is not None:
                 raise
-            # nobody else will ask the same, and the answer is paid for
-            warnings.warn(f"the answer could not be kept: {error}", RuntimeWarning, stacklevel=2)
+            # the answer is paid for, and no equal query waits for it
+            said = f"the answer could not be kept: {error.reason}"
+            warnings.warn(said, RuntimeWarning, stacklevel=2)
             draw = 0
         self._notify()
         return draw
 
     def is_taken(self, key: str, draw: int) -> bool:
-        """Whether somebody is answering an equal query at this moment."""
+        """Whether somebody is answering an equal query right now."""
         self._refuse_if_closed()
         return self._store.is_taken(key, draw)
 
     def stored(self, key: str, draw: int) -> StoredRelease | None:
-        """What an equal query was answered before."""
+        """The answer that an equal query got before; None for none."""
         self._refuse_if_closed()
         return self._store.stored(key, draw) if key and draw else None
 
     def replayed(self, answer: StoredRelease) -> None:
-        """Note that it was given again. That costs nothing, and is noted by this kernel alone: a
+        """Note that an answer was given again. That costs nothing, and only this kernel notes it: a
         ledger's file stays as it is when a notebook is run again."""
         again = replace(
-            answer.entry, time=time.time(), cell=_current_cell(), loss=Loss(), status="replayed",
+            answer.entry, time=time.time(), cell=current_cell(), loss=Loss(), status="replayed",
             kernel=kernel(),
         )  # fmt: skip
         self._replays.append(again)
@@ -316,47 +320,40 @@ readers, .json for programs, .csv for a table.
     def _refuse_if_closed(self) -> None:
         if self._closed:
             raise SessionError(
-                "the session of this ledger was ended by dp.reset(). Start again with "
+                "dp.reset() ended the session of this ledger. Start another with "
                 "dp.session(epsilon=…)."
             )
-
-    def _check(self, drafts: Sequence[Entry], after: Loss) -> None:
-        self._refuse_if_closed()
-        limit = self._terms.limit
-        if limit is not None and not after.within(limit):
-            self._refuse(drafts, after, limit)
 
     def _refuse(self, drafts: Sequence[Entry], after: Loss, limit: Loss) -> NoReturn:
         charges = [((draft.source, draft.path), draft.loss) for draft in drafts]
         asked = ParallelComposition().plus(charges).total
-        # What this could have asked at most. In a part of a source that is more than what is left
-        # of the sum if other parts have spent more, for only what goes beyond theirs was added.
+        # The most that this could have asked for. If other parts of the source have spent more than
+        # its own, that is more than the budget has left: only what exceeds theirs was added.
         rest = asked - (after - limit)
-        parts = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
-        name = next(n for n in parts if getattr(asked, n) > getattr(rest, n))
-        symbol = parts[name]
+        symbols = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+        name = next(n for n in symbols if getattr(asked, n) > getattr(rest, n))
         wanted, left, whole = (getattr(each, name) for each in (asked, rest, limit))
         count = self._store.count()
-        if len({place for place, _ in charges}) == 1:
-            way_out = f"Lower {name}= to at most {left}" if left else "Nothing more can be released"
-        else:  # of several places at once; how much of each depends on what of the others
-            way_out = f"Lower {name}=, or ask for less at once"
-        noun = "release" if count == 1 else "releases"
+        way_out = f"Lower {name}= to at most {left}, or see dp.ledger()"
+        if len({place for place, _ in charges}) > 1:  # the most for one depends on the others
+            way_out = f"Lower {name}=, or ask for less at once; dp.ledger() shows what was spent"
+        elif not left:
+            way_out = "Nothing more can be released; dp.ledger() shows what the budget was spent on"
         raise BudgetExceeded(
-            f"this release asks for {symbol} = {wanted}; {left} of {whole} is left after "
-            f"{count} {noun}. {way_out}, or see dp.ledger().",
+            f"this release asks for {symbols[name]} = {wanted}; {left} of {whole} is left after "
+            f"{count} release{'s' if count != 1 else ''}. {way_out}.",
             requested=wanted,
             remaining=left,
         )
 
     def close(self) -> None:
-        """End the ledger for good; it can still be read."""
+        """End the ledger for good. It can still be read."""
         self._closed = True
         self._notify()
         self._store.close()
 
     def poll(self) -> None:
-        """Tell observers if another process has written in the meantime."""
+        """Tell observers if another process has written meanwhile."""
         if not self._closed and self._store.has_changed():
             self._notify()
 
@@ -379,8 +376,8 @@ readers, .json for programs, .csv for a table.
 
     def __reduce__(self) -> NoReturn:
         raise SessionError(
-            "a ledger can't be copied or pickled, for each copy would grant the whole budget. "
-            "dp.ledger().to_frame() is a table of it."
+            "a ledger can't be copied or pickled, because each copy would grant the whole budget "
+            "again. dp.ledger().to_frame() is a table of it."
         )
 
     def __repr__(self) -> str:
@@ -391,7 +388,7 @@ readers, .json for programs, .csv for a table.
 
 
 def kernel() -> str:
-    """A name for this process, to tell its charges from those of others."""
+    """A name for this process, which tells its charges from those of others."""
     return _kernel(os.getpid())
 
 

@@ -1,4 +1,4 @@
-"""A privacy statement as a page to publish: one file, that needs nothing from anywhere."""
+"""A privacy statement as a page to publish: one self-contained file."""
 
 from __future__ import annotations
 
@@ -16,24 +16,17 @@ from .storage.store import Entry
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _OUTCOMES = {
     "released": "released",
-    "charged": "charged; no answer is known of",
-    "failed": "charged; failed, no answer",
-    "recorded": "charged; its exact figures went to an audit, no answer",
+    "charged": "charged; no answer is known",
+    "failed": "charged; failed without an answer",
+    "recorded": "charged; used in an audit, without an answer",
 }
 
 
 def html(said: Statement) -> str:
     """The page: what is promised, what was spent on what, and what that rests on."""
-    body = "\n".join(
-        [
-            *_opening(said),
-            *_promise(said),
-            *_spent(said),
-            *_releases(said),
-            *_rests(said),
-            *_check(said),
-        ]
-    )
+    sections = (_opening, _promise, _spent, _releases, _rests, _check)
+    body = "\n".join(piece for section in sections for piece in section(said))
+    title = "Privacy statement" + (f" of {escaped(said.file)}" if said.file else "")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -41,27 +34,16 @@ def html(said: Statement) -> str:
         "style-src 'unsafe-inline'\">\n"
         '<meta name="color-scheme" content="light dark">\n'
         f'<meta name="generator" content="dppandas {version()}">\n'
-        f"<title>Privacy statement{_of(said)}</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
 def escaped(text: object) -> str:
-    """Text of any origin: no markup, and no sign that can't be seen, such as one that turns the
-    direction of what follows."""
-    text = str(text)
-    if text.isprintable():
-        return escape(text, quote=True)
-    seen = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return escape("".join(seen), quote=True)
-
-
-def _ledger(said: Statement) -> str:
-    return f"the ledger {escaped(said.file)}" if said.file else "a ledger in memory"
-
-
-def _of(said: Statement) -> str:
-    return f" of {escaped(said.file)}" if said.file else ""
+    """Text of any origin without markup, and without invisible characters, such as one that
+    reverses the direction of the text after it."""
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+    return escape("".join(shown))
 
 
 def _p(text: str, kind: str = "") -> str:
@@ -75,18 +57,15 @@ def _list(items: Iterable[str]) -> str:
 def _opening(said: Statement) -> list[str]:
     count = len(said.entries)
     answers = "one release" if count == 1 else f"{count} releases"
-    when = ""
+    when, ledger = "", f"The ledger {escaped(said.file)}" if said.file else "A ledger in memory"
     if said.entries:
         days = [moment(f(e.time for e in said.entries)).date().isoformat() for f in (min, max)]
         when = f", on {days[0]}" if days[0] == days[1] else f", from {days[0]} to {days[1]}"
-    return [
-        "<h1>Privacy statement</h1>",
-        _p(
-            f"What {_ledger(said)} records: {answers}{when}. Each is listed below "
-            f"with the privacy that it cost. Dates are in UTC. Written by dppandas {version()}.",
-            "lead",
-        ),
-    ]
+    text = (
+        f"{ledger} records {answers}{when}. Each is listed below with the privacy that it cost. "
+        f"Dates are in UTC. Written by dppandas {version()}."
+    )
+    return ["<h1>Privacy statement</h1>", _p(text, "lead")]
 
 
 # --- what is promised -----------------------------------------------------------------------------
@@ -98,13 +77,13 @@ def _promise(said: Statement) -> list[str]:
         *_measure(said),
         _p(
             "<strong>Neighbours</strong> are two datasets that differ by one unit: all of its rows "
-            "are added or removed. The unit of each source is in the table of sources. Where it "
-            "has “at most” so many rows, the others were left out before anything was computed."
+            "are added or removed. The table of sources gives the unit of each source. If a unit "
+            "has “at most” so many rows, its other rows were left out before anything was computed."
         ),
         _p(
             "The losses of all sources add up, so the promise also holds for a person who is a "
-            "unit in each of them. Releases from different parts of one partition reach different "
-            "rows: of these the dearest that one unit can lie in count, not the sum."
+            "unit in each of them. Releases from different parts of one partition use different "
+            "rows: of these only the costliest count that one unit can have rows in, not the sum."
         ),
     ]
 
@@ -118,57 +97,44 @@ def _measure(said: Statement) -> list[str]:
                 f"{escaped(said.spent)}, and nothing kept them from growing."
             )
         ]
-    before = "Whatever anybody concludes from all releases together, and whatever else they know, "
-    if terms.measure is Measure.PURE:
-        epsilon = limit.epsilon
-        return [
-            _p(f"<strong>ε = {epsilon}</strong>, pure differential privacy.", "figure"),
-            _p(
-                f"{before}its probability is at most {_factor(epsilon)} times what it would be if "
-                "any one unit had been left out of the data, and at least one over that."
-            ),
-            _p(f"For k units together ε counts k times: for three it is {Epsilon(3 * epsilon)}."),
-        ]
-    if terms.measure is Measure.APPROXIMATE:
-        return [
-            _p(
-                f"<strong>ε = {limit.epsilon}, δ = {limit.delta}</strong>, approximate "
-                "differential privacy.",
-                "figure",
-            ),
-            _p(
-                f"{before}its probability is at most {_factor(limit.epsilon)} times what it would "
-                f"be if any one unit had been left out of the data, plus {limit.delta}."
-            ),
-            _p("For k units together these are k·ε and k·e<sup>(k−1)ε</sup>·δ."),
-        ]
-    epsilon = terms.epsilon or NO_EPSILON
-    return [
-        _p(
+    epsilon, delta = terms.epsilon or NO_EPSILON, terms.all_delta
+    figure, groups = {
+        Measure.PURE: (
+            f"<strong>ε = {epsilon}</strong>, pure differential privacy.",
+            f"For k units together, ε counts k times: for three it is {Epsilon(3 * epsilon)}.",
+        ),
+        Measure.APPROXIMATE: (
+            f"<strong>ε = {epsilon}, δ = {delta}</strong>, approximate differential privacy.",
+            "For k units together, these are k·ε and k·e<sup>(k−1)ε</sup>·δ.",
+        ),
+        Measure.ZCDP: (
             f"<strong>ρ = {limit.rho}</strong>, zero-concentrated differential privacy, which "
-            f"means ε = {_up(epsilon)} at δ = {terms.all_delta}.",
-            "figure",
+            f"means ε = {_up(epsilon)} at δ = {delta}.",
+            "This ε is that of the whole budget, which was fixed beforehand. No ε is given for "
+            "what is spent so far: at a moment that the answers chose, it would prove nothing. For "
+            "k units together, ρ counts k² times.",
         ),
+    }[terms.measure]
+    slack = ", and at least one over that" if terms.measure is Measure.PURE else f", plus {delta}"
+    return [
+        _p(figure, "figure"),
         _p(
-            f"{before}its probability is at most {_factor(epsilon)} times what it would be if any "
-            f"one unit had been left out of the data, plus {terms.all_delta}."
+            "Whatever anybody concludes from all releases together, and whatever else they know, "
+            f"its probability is at most {_factor(epsilon)} times what it would be if any one unit "
+            f"had been left out of the data{slack}."
         ),
-        _p(
-            "This ε is that of the whole budget, which was fixed beforehand. None is told of what "
-            "is spent so far: at a moment that the answers chose it would prove nothing. For k "
-            "units together ρ counts k² times."
-        ),
+        _p(groups),
     ]
 
 
 def _factor(epsilon: Fraction) -> str:
-    """e^ε, rounded up where it is a number that says something."""
+    """e^ε, with its value rounded up where that is small enough to mean something."""
     power = f"e<sup>{_up(epsilon)}</sup>"
     return f"{power} (≤ {_up(Fraction(math.exp(epsilon)), 3)})" if epsilon <= 10 else power
 
 
 def _up(value: Fraction, digits: int = 4) -> str:
-    """Rounded up to so many digits: no promise may be told stronger than it is."""
+    """A number rounded up to so many digits: no promise may look stronger than it is."""
     context = Context(prec=digits, rounding=ROUND_CEILING)
     rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
     return f"{rounded:f}" if -6 < rounded.adjusted() < 9 else str(rounded)
@@ -180,7 +146,7 @@ def _up(value: Fraction, digits: int = 4) -> str:
 def _table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()
 ) -> str:
-    """Cells are HTML. The first of each row names it."""
+    """A table whose cells are HTML; the first of each row is its heading."""
     kinds = [f' class="{k}"' if (k := _kind(head, numbers)) else "" for head in heads]
     head = "".join(f'<th scope="col"{k}>{h}</th>' for h, k in zip(heads, kinds, strict=True))
     lines = []
@@ -200,7 +166,7 @@ def _kind(head: str, numbers: Sequence[str]) -> str:
 
 
 def _sums(said: Statement, loss: Loss) -> list[str]:
-    """Exactly, and what has no decimal as one too."""
+    """Exact figures; a fraction without a finite decimal also as an approximate one."""
     sums = [getattr(loss, name) for name in said.counted]
     return [f"{s} <small>≈ {float(s):.6g}</small>" if "/" in str(s) else str(s) for s in sums]
 
@@ -211,8 +177,8 @@ def _spent(said: Statement) -> list[str]:
     rows = [["spent", *_sums(said, said.spent)]]
     if limit is not None and left is not None:
         rows = [["budget", *_sums(said, limit)], *rows, ["left", *_sums(said, left)]]
-    parts = ['<h2 id="budget">What was spent</h2>', *_bar(said)]
-    parts.append(_table("Budget", ["sum", *symbols], rows, symbols))
+    bar, table = _bar(said), _table("Budget", ["sum", *symbols], rows, symbols)
+    parts = ['<h2 id="budget">What was spent</h2>', *bar, table]
     if said.sources:
         heads = ["source", "unit", "version", "lineage", "releases", *symbols]
         sources = [
@@ -226,12 +192,10 @@ def _spent(said: Statement) -> list[str]:
         parts.append(_table("Sources", heads, sources, ["releases", *symbols]))
     if said.replays:
         again = "answer was" if said.replays == 1 else "answers were"
-        parts.append(
-            _p(
-                f"Besides, {said.replays} {again} given again to the same question of the same "
-                "data. That tells nothing new, costs nothing and is not counted."
-            )
+        text = (
+            f"Besides, {said.replays} {again} repeated for the same question about the same data."
         )
+        parts.append(_p(f"{text} That reveals nothing new, costs nothing and is not counted."))
     return parts
 
 
@@ -259,7 +223,7 @@ def _releases(said: Statement) -> list[str]:
     return [
         *parts,
         _table("Every release, in the order of charges", heads, rows, ["release", *symbols]),
-        _p("How to read it:"),
+        _p("How to read the table:"),
         _list(_WORDS),
     ]
 
@@ -280,20 +244,20 @@ def _row(said: Statement, entry: Entry) -> list[str]:
 
 
 _WORDS = (
-    "<strong>Verified</strong> lineage: dppandas itself took each step from the protected data to "
-    "the answer, and knows that one unit moves no rows but its own.",
+    "<strong>Verified</strong> lineage: dppandas itself took every step from the protected data to "
+    "the answer, so it knows that one unit changes no rows but its own.",
     "<strong>Asserted</strong> lineage: the analyst vouches for what was done to the data before "
-    "they were asked; only the answer itself was made by dppandas. “Caller-scored” adds that the "
-    "analyst vouches for how much one unit moves a score.",
-    "<strong>Error</strong>: with 95 % confidence the answer lies this close to the exact one on "
-    "the same rows; of several, “± 3 to 9” is that of the surest and of the least sure. Only noise "
-    "counts, not what clipping to public bounds changed. “n” is the number of rows; “gap” and "
-    "“ranks” say how far what was selected may be from the best; “—” stands where only the answer "
-    "can tell.",
-    "<strong>Mechanism</strong>: the law of the noise, or of the selection, and its scale: in rows "
-    "or ranks, or in the unit of the column.",
-    "<strong>Outcome</strong>: a charge is written before data are read and never taken back, so "
-    "what has no answer counts all the same.",
+    "the question; dppandas made only the answer itself. “Caller-scored” adds that the analyst "
+    "vouches for how much one unit changes a score.",
+    "<strong>Error</strong>: with 95 % confidence the answer is this close to the exact one on the "
+    "same rows; for several numbers, “± 3 to 9” gives the smallest and the largest error. Only "
+    "noise counts, not what clipping to public bounds changed. “n” is the number of rows; “gap” "
+    "and “ranks” say how far the selected value may be from the best; “—” means that only the "
+    "answer decides the error.",
+    "<strong>Mechanism</strong>: the distribution of the noise, or of the selection, and its "
+    "scale: in rows or ranks, or in the unit of the column.",
+    "<strong>Outcome</strong>: a charge is written before any data are read and is never taken "
+    "back, so a release without an answer counts as well.",
 )
 
 
@@ -305,8 +269,8 @@ def _rests(said: Statement) -> list[str]:
     lineage = "Every release has verified lineage."
     if asserted:
         lineage = (
-            f"{asserted} of {len(said.entries)} releases have asserted lineage: for these, that no "
-            "unit had moved the rows of others before they were asked."
+            f"{asserted} of {len(said.entries)} releases have asserted lineage: before the "
+            "question, no unit had changed the rows of others."
         )
     return [
         '<h2 id="rests">What the promise rests on</h2>',
@@ -314,34 +278,35 @@ def _rests(said: Statement) -> list[str]:
         _list(
             [
                 "Bounds, keys and other public facts in the queries were known without the data.",
-                "The unit is right: one person's rows are those of one unit.",
+                "The unit is right: all rows of one person belong to one unit.",
                 lineage,
-                "Nothing made of the same data was published by other ways, exactly or under "
-                "another budget.",
+                "Nothing else that was made of the same data was published, neither exactly nor "
+                "under another budget.",
             ]
         ),
     ]
 
 
 def _check(said: Statement) -> list[str]:
+    title, head = '<h2 id="check">How to check it</h2>', escaped(said.head)
     if not said.head:
         text = (
             "This ledger was kept in memory, so there is no file to compare this statement with. "
             "<code>dp.session(…, store=…)</code> keeps one."
         )
-        return ['<h2 id="check">How to check it</h2>', _p(text)]
+        return [title, _p(text)]
     return [
-        '<h2 id="check">How to check it</h2>',
+        title,
         _p(
             "The entries of the ledger's file are chained: each carries the hash of the one before "
-            "it. The last hash at the time of this statement is "
-            f'<code class="hash">{escaped(said.head)}</code>. Who holds the file compares it with'
+            f'it. At the time of this statement the last hash is <code class="hash">{head}</code>. '
+            "Whoever has the file can compare it with"
         ),
-        f"<pre><code>dppandas verify {escaped(said.file)} --head {escaped(said.head)}</code></pre>",
+        f"<pre><code>dppandas verify {escaped(said.file)} --head {head}</code></pre>",
         _p(
-            "which also computes all totals anew. That shows that the file goes on from what is "
-            "stated here. It can't show that a file was honest in the first place: who can write "
-            "all of a file can write all of its hashes."
+            "which also computes all totals anew. That shows that the file continues from what is "
+            "stated here. It can't show that the file was honest in the first place: whoever can "
+            "write a whole file can write all of its hashes."
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""A ledger's public figures at one moment: all that views and statements know of it."""
+"""A ledger's public figures at one moment: all that views and statements use."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .storage.store import Entry, Store
 class Snapshot:
     """How many charges a ledger has and what they cost, at one moment.
 
-    The charges themselves stay in the store until they are asked for: a view of 100,000 shows 200.
+    The charges themselves stay in the store until they are needed: of 100,000, a view shows 200.
     """
 
     terms: PrivacyBudget
     store: Store
     count: int
     spending: ParallelComposition
-    again: tuple[Entry, ...]  # what this kernel was answered again for nothing, oldest first
+    again: tuple[Entry, ...]  # the answers that this kernel got again for nothing, oldest first
     closed: bool
     kernel: str  # a name of this process
-    run_first: Callable[[int], int | None]  # see `attribute_to` in `ledger`
+    run_first: Callable[[int], int | None] | None  # see `attribute_to` in `ledger`
 
     @property
     def budget(self) -> Epsilon | None:
-        """The limit on Σε, or on Σρ; None for no limit."""
+        """The limit on Σε, or on Σρ; None without a limit."""
         limit = self.terms.limit
         return None if limit is None else self.terms.measure.first(limit)
 
@@ -39,28 +39,27 @@ class Snapshot:
         return self.terms.measure.first(self.spending.total)
 
     def by_source(self) -> dict[str, Epsilon]:
-        """What a unit of each source has spent of ε (or ρ), in order of first use."""
+        """The ε (or ρ) that a unit of each source has spent, in order of first use."""
         first = self.terms.measure.first
         return {name: first(loss) for name, loss in self.spending.by_source().items()}
 
     def charges(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        """The charges, oldest first: those below a number, or the last so many of these."""
+        """The charges below a number, or the last so many of these. Oldest first."""
         return self.store.entries(last, self.count + 1 if before is None else before)
 
     def entries(self, last: int | None = None) -> list[Entry]:
-        """The charges, and what was answered again for nothing, oldest first; or the last so
-        many."""
-        found = [*self.charges(last), *self.again]
+        """The charges and the repeated answers, or the last so many of both. Oldest first."""
+        found = self.charges(last)
         if self.again:
-            found.sort(key=lambda entry: entry.time)
+            found = sorted([*found, *self.again], key=lambda entry: entry.time)
         return found if last is None else found[max(0, len(found) - last) :]
 
     def is_here(self, entry: Entry) -> bool:
-        """Whether this process charged it: not another one, nor this one before a restart."""
+        """Whether this process charged it, not another one, nor this kernel before a restart."""
         return entry.kernel == self.kernel
 
     def first_run(self, entry: Entry) -> int | None:
         """The number that its cell had when it ran first, if it ran more than once here."""
-        if entry.cell is None or not self.is_here(entry):
+        if self.run_first is None or entry.cell is None or not self.is_here(entry):
             return None
         return self.run_first(entry.cell)

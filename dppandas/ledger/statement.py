@@ -1,7 +1,8 @@
-"""What a ledger promises, in figures that a statement for publication is made of.
+"""The figures of a privacy statement, its JSON, and the ledger as a table.
 
-They follow from the charges alone, of one moment, exactly: nothing here is rounded. Public facts
-only, as in the ledger itself; of the file's path the name, for a path tells of the machine.
+They follow exactly from the charges of one moment; nothing here is rounded. Public facts only, as
+in the ledger itself; of the file's path only the name, because a path says something about the
+machine.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..privacy.accounting.composition import ParallelComposition, Part, Path
+from ..privacy.accounting.composition import ParallelComposition, Path
 from ..privacy.accounting.losses import Loss
 from ..privacy.accounting.measures import Measure, PrivacyBudget
 from .snapshot import Snapshot
 from .storage.store import Entry
 
-#: Of the JSON's keys; counted up when one is renamed, removed or given another meaning.
+#: The version of the JSON's keys; counted up when one is renamed, removed or means something new.
 FORM = 2
 
-#: What a spreadsheet may take for a formula (OWASP, "CSV Injection"; wide signs count too), also
-#: behind blanks, which some cut off; and not a number, which it is welcome to read.
+#: What a spreadsheet may take for a formula (OWASP, "CSV Injection"; full-width signs count too),
+#: also after blanks, which some spreadsheets cut off; except for numbers, which it may read.
 _FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class AskedSource:
-    """A source that something was charged to."""
+    """A source that something was charged to, with what it cost."""
 
     name: str
     units: tuple[str, ...]
@@ -47,10 +48,10 @@ class AskedSource:
 
 @dataclass(frozen=True)
 class Statement:
-    """See the module."""
+    """The figures of a ledger at one moment."""
 
     terms: PrivacyBudget
-    entries: tuple[Entry, ...]  # charges; what was given again for nothing isn't one
+    entries: tuple[Entry, ...]  # the charges; a repeated answer isn't one
     spent: Loss
     sources: tuple[AskedSource, ...]
     replays: int
@@ -59,7 +60,7 @@ class Statement:
 
     @classmethod
     def of(cls, ledger: Snapshot) -> Statement:
-        """Of one moment, also where others charge meanwhile."""
+        """The statement of a ledger at one moment, even if others charge meanwhile."""
         entries, head = ledger.store.sealed()
         spending = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries)
         path = ledger.store.path
@@ -70,12 +71,12 @@ class Statement:
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """The parts of a loss that this session counts."""
+        """Which of ε, ρ and δ this session counts."""
         return self.terms.measure.counted
 
     @property
     def left(self) -> Loss | None:
-        """Of the budget; None without one."""
+        """What is left of the budget; None without one."""
         return None if self.terms.limit is None else self.terms.limit - self.spent
 
 
@@ -96,24 +97,23 @@ def _once(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def version() -> str:
-    """Of dppandas."""
+    """The version of dppandas."""
     return str(sys.modules[__name__.partition(".")[0]].__version__)
 
 
 def part(path: Path) -> str:
-    """The part of a source that a release reads, as "sex (a649) = f": column, the first letters of
-    what tells the partition from others by it, and label; "" for the whole."""
-    return ", ".join(_part(each) for each in path)
-
-
-def _part(part: Part) -> str:
-    columns, _, name = part.partition.rpartition(" ")
-    label = part.key.partition(": ")[2] or part.key
-    return f"{columns} ({name[:4]}) = {label}" if columns else f"{name} = {label}"
+    """The part of a source that a release reads, as "sex (a649) = f": the column, the first letters
+    of the partition's id, and the label; "" for the whole source."""
+    said = []
+    for each in path:
+        columns, _, name = each.partition.rpartition(" ")
+        label = each.key.partition(": ")[2] or each.key
+        said.append(f"{columns} ({name[:4]}) = {label}" if columns else f"{name} = {label}")
+    return ", ".join(said)
 
 
 def exact(loss: Loss, counted: Sequence[str]) -> dict[str, str]:
-    """The parts of a loss as `fractions.Fraction` reads them: "0.1", "1/3", "1e-06"."""
+    """A loss as text that `fractions.Fraction` reads: "0.1", "1/3", "1e-06"."""
     return {name: str(getattr(loss, name)) for name in counted}
 
 
@@ -137,11 +137,8 @@ def as_json(said: Statement) -> str:
         "replays": said.replays,
         "sources": [
             {
-                "name": source.name,
-                "units": list(source.units),
+                **vars(source),
                 "versions": list(filter(None, source.versions)),
-                "lineages": list(source.lineages),
-                "releases": source.releases,
                 "spent": exact(source.spent, counted),
             }
             for source in said.sources
@@ -172,12 +169,12 @@ def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
     }
 
 
-#: Columns of the table whose type doesn't follow from what is in them.
+#: Columns of the table whose dtype doesn't follow from their cells.
 _TYPED = ("cell", "epsilon", "rho", "delta", "time")
 
 
 def table(entries: Sequence[Entry], counted: Sequence[str], is_exact: bool = False) -> pd.DataFrame:
-    """See `Ledger.to_frame`. Exact losses are text that `fractions.Fraction` reads."""
+    """The table of `Ledger.to_frame`; ``is_exact`` has losses as text, without rounding."""
     told: Any = str if is_exact else float
     said: dict[str, Any] = {
         "cell": pd.array([e.cell for e in entries], dtype="Int64"),
@@ -203,25 +200,25 @@ def table(entries: Sequence[Entry], counted: Sequence[str], is_exact: bool = Fal
 
 
 def _whole(text: str) -> str:
-    """Half a sign, which a label may be, is more than pandas' text can hold."""
+    """A label may hold half of a surrogate pair, which pandas' text dtype can't: it is escaped."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """A table for programs and spreadsheets: of its texts none is run as a formula. All are quoted,
-    for a carriage return within would begin a row of its own."""
+    """A table for programs and spreadsheets, none of whose texts is run as a formula. All texts are
+    quoted: a carriage return within one would otherwise begin a new row."""
     texts = table.select_dtypes(exclude=["number", "datetimetz"])
     safe = {str(name): texts[name].map(inert) for name in texts}
     return table.assign(**safe).to_csv(lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
 
 
 def inert(text: str) -> str:
-    """With an apostrophe before what a spreadsheet would take for a formula, as spreadsheets
-    themselves write that it is text."""
+    """A text with an apostrophe before it if a spreadsheet would take it for a formula; that is how
+    spreadsheets mark text."""
     is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
     return f"'{text}" if is_formula else text
 
 
 def moment(time: float) -> datetime:
-    """In UTC."""
+    """A time in UTC, of seconds since 1970."""
     return datetime.fromtimestamp(time, UTC)

@@ -1,12 +1,11 @@
 """The local model: respondents trust nobody, and randomise their answers themselves.
 
 * `randomized_response` randomises each answer of a plain Series by itself: Warner's coins, k-ary,
-  or optimised unary encoding; `collected` takes responses made elsewhere. Estimates of both have
-  intervals. docs/local.md tells it from the beginning.
-* `losses` lists what respondents have lost by it. That is each respondent's own, and never in a
-  session's ledger.
-* `simulate_shared_sum` shows what secret sharing would buy: a simulation, which hides nothing.
-* `compare` tells the errors that each model has at one ε.
+  or optimised unary encoding; `collected` takes responses that were made elsewhere. Estimates from
+  both have intervals. docs/local.md is an introduction.
+* `losses` lists the privacy losses of the respondents, which are never in a session's ledger.
+* `simulate_shared_sum` shows what secret sharing would gain: a simulation, which hides nothing.
+* `compare` compares the errors of the models at one ε.
 """
 
 from .comparison import compare
@@ -17,16 +16,6 @@ from .responses import Responses, collected, randomized_response
 from .sharing import SimulatedSum, simulate_shared_sum
 
 __all__ = [
-    "Design",
-    "EstimatedFloat",
-    "EstimatedSeries",
-    "Responses",
-    "SimulatedSum",
-    "collected",
-    "compare",
-    "losses",
-    "one_coin",
-    "randomized_response",
-    "simulate_shared_sum",
-    "two_coins",
-]
+    "Design", "EstimatedFloat", "EstimatedSeries", "Responses", "SimulatedSum", "collected",
+    "compare", "losses", "one_coin", "randomized_response", "simulate_shared_sum", "two_coins",
+]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pandas as pd
 
@@ -23,25 +22,25 @@ def compare(
     share: float | None = None,
     parties: int = 3,
 ) -> pd.DataFrame:
-    """The standard error of one estimated count of so many respondents, in each model at one ε.
+    """The standard error of one estimated count, in each model at one ε.
 
     epsilon : the loss of each respondent, in every model.
-    respondents : how many there are.
-    keys : how many answers are possible.
+    respondents : the number of respondents.
+    keys : the number of possible answers.
     share : the share of respondents who hold the key that is counted, from public knowledge;
-        without it that at which the error is largest. It matters to k-ary and OUE alone.
+        without it, the share with the largest error. It matters to k-ary and OUE only.
     parties : among how many parties answers are split in the shared model.
 
-    A DataFrame, a row a model: ``trusts`` (whom a respondent has to trust), ``count`` and
-    ``proportion`` (the standard errors of a count, and of the share it is of the respondents) and
-    ``to_central`` (how many times the central error).
+    Returns a DataFrame with a row for each model: ``trusts`` (whom a respondent has to trust),
+    ``count`` and ``proportion`` (the standard errors of a count, and of its share of the
+    respondents) and ``to_central`` (the error divided by the central one).
 
     A central count with discrete Laplace noise has the variance 1/(2 sinh²(ε/2)), whatever n; one
-    coin has n/(4 sinh²(ε/2)): locally the error is √(n/2) times as large. One count moves by at
-    most 1, whether a respondent is left out or gives another answer, so that ε means the same in
-    all rows. (A whole table of counts, centrally, costs ε for the first and 2ε for the second.)
+    coin has n/(4 sinh²(ε/2)), so the local error is √(n/2) times as large. One count changes by at
+    most 1, whether a respondent is left out or gives another answer, so ε means the same in all
+    rows. (A whole table of counts costs ε centrally for the former, and 2ε for the latter.)
 
-    No data are read, and nothing is charged: these are formulas
+    No data are read and nothing is charged: these are formulas
     (docs/proofs/randomized_response.md).
 
     >>> from dppandas import local
@@ -67,14 +66,5 @@ def compare(
     for word in words:
         design = designs.of(word, loss, labels)
         rows.append((word, "nobody", n * math.sqrt(design.variance(n, share))))
-    return _table(rows, n, central)
-
-
-def _table(rows: list[tuple[str, str, float]], n: int, central: float) -> pd.DataFrame:
-    columns: dict[str, Any] = {
-        "trusts": [trusts for _, trusts, _ in rows],
-        "count": [error for *_, error in rows],
-        "proportion": [error / n for *_, error in rows],
-        "to_central": [error / central for *_, error in rows],
-    }
-    return pd.DataFrame(columns, index=pd.Index([name for name, *_ in rows], name="model"))
+    table = pd.DataFrame(rows, columns=["model", "trusts", "count"]).set_index("model")
+    return table.assign(proportion=table["count"] / n, to_central=table["count"] / central)

@@ -1,7 +1,7 @@
 """How a respondent randomises an answer: the designs, their probabilities and their losses.
 
-In every design a response is a *yes* to key k with probability p_k from those whose answer is k,
-and with probability q_k from all others. That is all that estimates need to know.
+In every design, a response is a *yes* to key k with probability p_k if the answer is k, and with
+probability q_k if it isn't. Estimates need to know nothing else.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ Formula = Callable[[int], Enclosure]
 ONE_COIN, TWO_COINS, K_ARY, OUE = "one coin", "two coins", "k-ary", "OUE"
 WORDS = (ONE_COIN, TWO_COINS, K_ARY, OUE)
 BINARY = (False, True)
-#: Digits to which probabilities are told, and how near a given epsilon must be to an implied one.
+#: Digits of probabilities, and the relative tolerance between a given epsilon and an implied one.
 PLACES = 25
 AGREES = Fraction(1, 10**9)
-#: So many responses to so many keys are drawn at once, or held at all.
+#: The most bits of responses that are drawn at once, and that are held at all.
 BLOCK, MOST_CELLS = 2**22, 2**28
 
 
 class Rate(NamedTuple):
-    """Of one key: the probability of a yes from those who hold it (p), from others (q), p - q, and
-    the odds p/(1-p) and q/(1-q); each the float nearest to the truth."""
+    """The probability of a yes to a key from those who hold it (p) and from others (q), p - q, and
+    the odds p/(1-p) and q/(1-q): each the float nearest to the truth."""
 
     p: float
     q: float
@@ -50,7 +50,7 @@ class Rate(NamedTuple):
 
 
 class Design(ABC):
-    """How answers are randomised. Public, as is all that it says.
+    """How answers are randomised; public.
 
     Attributes: ``name``, ``keys`` (the labels of the answers, in order) and ``epsilon``, what each
     response costs its respondent.
@@ -64,7 +64,7 @@ class Design(ABC):
 
     @abstractmethod
     def respond(self, truth: Codes, bits: Bits = SYSTEM, word: int = WORD) -> npt.NDArray[Any]:
-        """The responses to these positions of answers; len(keys) stands for none of the keys."""
+        """The responses to answers given as positions of keys; len(keys) means none of the keys."""
 
     @abstractmethod
     def _p(self, key: int) -> Formula:
@@ -76,7 +76,7 @@ class Design(ABC):
 
     @cached_property
     def rates(self) -> tuple[Rate, ...]:
-        """The probabilities of each key, which all but coins have alike."""
+        """The probabilities of each key. Only coins have different ones for different keys."""
         if isinstance(self, Coins):
             return self._rate(0), self._rate(1)
         return (self._rate(0),) * len(self.keys)
@@ -93,9 +93,9 @@ class Design(ABC):
         return Rate(*map(_nearest, told))
 
     def variance(self, respondents: int, share: float | None = None) -> float:
-        """Of the estimated share of a key that so large a share of the respondents hold, exactly:
-        (q(1-q) + share·(p-q)(1-p-q)) / (n(p-q)²); without a share, the largest of all shares and
-        keys.
+        """The variance of the estimated share of a key that this share of the respondents holds,
+        exactly: (q(1-q) + share·(p-q)(1-p-q)) / (n(p-q)²). Without a share, the largest variance of
+        all shares and keys.
 
         >>> round(of("one coin", 1, None).variance(20_000) ** 0.5, 5)  # 1/(2√n sinh(ε/2))
         0.00678
@@ -104,9 +104,9 @@ class Design(ABC):
         return max(_variance(rate, f) for rate in self.rates for f in shares) / respondents
 
     def probabilities(self) -> pd.DataFrame:
-        """How likely each response is, given the answer: a row an answer, a column a response.
+        """The probability of each response, a column, to each answer, a row.
 
-        With unary encoding a response is a row of yes and no, each by itself: the columns are the
+        With unary encoding a response is a yes or no to each key by itself: the columns are the
         keys, and a cell is the probability of a yes.
         """
         labels = self.labels
@@ -118,7 +118,7 @@ class Design(ABC):
 
     @property
     def labels(self) -> pd.Index:
-        """The keys as an index, whose type follows from them alone."""
+        """The keys as an index, whose dtype follows from the keys alone."""
         labels: pd.Index = pd.Index(list(self.keys), tupleize_cols=False)
         return labels
 
@@ -149,10 +149,10 @@ def _around(formula: Formula) -> Callable[[int], Interval]:
 
 class KAry(Design):
     """k-ary randomised response: the answer with probability e^ε/(e^ε+k-1), else one of the other
-    keys, each as likely. With two keys it is Warner's one coin.
+    keys, all equally likely. With two keys it is Warner's one coin.
 
-    Drawn as: the truth with probability (1-a)/(1+(k-1)a), a = e^-ε, else any key, the truth among
-    them. Who has no answer says any key.
+    Drawn as the truth with probability (1-a)/(1+(k-1)a), a = e^-ε, else as any key, the truth
+    included. A respondent without an answer says any key.
     """
 
     def __init__(self, keys: tuple[Any, ...], epsilon: Epsilon) -> None:
@@ -179,10 +179,10 @@ class KAry(Design):
 
 
 class UnaryEncoding(Design):
-    """Optimised unary encoding: a yes or no to each key. To the answer's own a fair coin; to each
-    other key a yes with probability 1/(e^ε+1).
+    """Optimised unary encoding: a yes or no to each key. A fair coin decides for the answer's own
+    key; every other key gets a yes with probability 1/(e^ε+1).
 
-    Who has no answer responds as if a key chosen at random were the answer.
+    A respondent without an answer responds as if a random key were the answer.
     """
 
     name = OUE
@@ -201,7 +201,9 @@ class UnaryEncoding(Design):
         n, k = len(truth), len(self.keys)
         told = np.empty((n, k), dtype=bool)
         step = max(1, BLOCK // k)
-        for start in range(0, n, step):  # words are eight times as large as what they decide
+        for start in range(
+            0, n, step
+        ):  # in blocks: random words take eight times the memory of bits
             block = told[start : start + step]
             block[:] = samplers.coins(_around(self._q(0)), block.size, bits, word).reshape(-1, k)
         own = np.where(truth < k, truth, samplers.uniform_vector(k, n, bits, word))
@@ -210,10 +212,10 @@ class UnaryEncoding(Design):
 
 
 class Coins(Design):
-    """Two coins, for two keys: the truth with probability ``truth``, else whatever a second coin
-    says, which is the second key with probability ``yes``. Fair coins cost ln 3.
+    """Two coins, for two keys: the truth with probability ``truth``, else what a second coin says:
+    the second key with probability ``yes``. Fair coins cost ln 3.
 
-    Who has no answer responds by the second coin.
+    A respondent without an answer says what the second coin says.
     """
 
     def __init__(
@@ -247,7 +249,8 @@ def _exp(epsilon: Fraction, digits: int) -> Enclosure:
 
 
 def _implied(truth: Fraction, yes: Fraction) -> Epsilon:
-    """ln of the larger ratio of probabilities of one response, rounded up to 15 digits."""
+    """The loss: ln of the largest ratio between the probabilities of one response, rounded up to
+    15 digits."""
     largest = max((truth + (1 - truth) * said) / ((1 - truth) * said) for said in (yes, 1 - yes))
     exact = tight(lambda digits: Enclosure.of(largest, digits).ln(), PLACES)
     return Epsilon(rounded(exact.high, 15, up=True))
@@ -258,7 +261,7 @@ def _implied(truth: Fraction, yes: Fraction) -> Epsilon:
 
 @dataclass(frozen=True, repr=False)
 class CoinDesign:
-    """Coins whose probabilities are given, and their loss with them; see `two_coins`."""
+    """Coins with given probabilities, which decide their loss; see `one_coin` and `two_coins`."""
 
     truth: Fraction
     yes: Fraction
@@ -266,7 +269,7 @@ class CoinDesign:
 
     @property
     def epsilon(self) -> Epsilon:
-        """What a response costs, rounded up after 15 digits."""
+        """What a response costs, rounded up to 15 digits."""
         return _implied(self.truth, self.yes)
 
     def probabilities(self) -> pd.DataFrame:
@@ -290,20 +293,20 @@ def one_coin(truth: object) -> CoinDesign:
     honest = _probability(truth, "truth")
     if honest <= Fraction(1, 2):
         raise QueryError(
-            f"truth={quoted(truth)} must be above 1/2: who lies as often says nothing."
+            f"truth={quoted(truth)} must be above 1/2: lies half of the time say nothing."
         )
     return _within(CoinDesign(2 * honest - 1, Fraction(1, 2), ONE_COIN))
 
 
 @hide_internals
 def two_coins(truth: object = "1/2", yes: object = "1/2") -> CoinDesign:
-    """The first coin says whether to tell the truth; else the second says "yes", or "no".
+    """Two coins: the first decides whether to tell the truth; if not, the second one answers.
 
     truth : the probability that the first coin asks for the truth.
-    yes : the probability of the second coin's yes, the second of the two keys.
+    yes : the probability that the second coin says yes, the second of the two keys.
 
-    With fair coins the loss is ln 3 (lecture 001, Claim 3.5). A biased second coin costs more, for
-    the response that it hardly ever says gives more away.
+    With fair coins the loss is ln 3 (lecture 001, Claim 3.5). A biased second coin costs more,
+    because the response that it rarely gives reveals more.
 
     >>> two_coins().epsilon
     1.09861228866811
@@ -322,12 +325,14 @@ def _probability(value: object, name: str) -> Fraction:
 
 def _within(coins: CoinDesign) -> CoinDesign:
     if not SMALLEST <= coins.epsilon <= LARGEST:
-        raise QueryError(f"these coins cost ε = {coins.epsilon} a response, outside [2^-20, 64].")
+        raise QueryError(
+            f"these coins cost ε = {coins.epsilon} for each response, outside [2^-20, 64]."
+        )
     return coins
 
 
 def of(design: object, epsilon: object, keys: object, column: str = "answer") -> Design:
-    """The design that a caller asks for; the better one of k-ary and unary if none is named."""
+    """The design that a caller asks for; without one, the better of k-ary and unary encoding."""
     if design is not None and not isinstance(design, CoinDesign) and not is_one_of(design, WORDS):
         raise QueryError(
             f"design={quoted(design)} must be one of {', '.join(map(repr, WORDS))}, "
@@ -340,11 +345,11 @@ def of(design: object, epsilon: object, keys: object, column: str = "answer") ->
         )
     labels = Keys.parse(BINARY if keys is None else keys, [column]).labels
     if len(labels) < 2:
-        raise QueryError("keys= must name two answers or more: one tells nothing.")
+        raise QueryError("keys= must name two or more answers: a single one says nothing.")
     if len(labels) != 2 and (isinstance(design, CoinDesign) or design in (ONE_COIN, TWO_COINS)):
         raise QueryError(
-            f"coins are for two keys, not {len(labels)}: leave design= out, or ask for "
-            "design='k-ary' or 'OUE'."
+            f"coins are for two keys, not {len(labels)}. Leave design= out, or write "
+            "design='k-ary' or design='OUE'."
         )
     coins = two_coins() if design == TWO_COINS else design
     if isinstance(coins, CoinDesign):
@@ -361,6 +366,6 @@ def _agree(coins: CoinDesign, epsilon: object) -> None:
         return
     if abs(parse_epsilon(epsilon) - coins.epsilon) > AGREES * coins.epsilon:
         raise QueryError(
-            f"epsilon={quoted(epsilon)} isn't what these coins cost, which is {coins.epsilon}: "
-            "leave epsilon= out, or ask for design='one coin', which takes any."
+            f"epsilon={quoted(epsilon)} isn't what these coins cost, which is {coins.epsilon}. "
+            "Leave epsilon= out, or write design='one coin', which takes any epsilon."
         )

@@ -1,4 +1,4 @@
-"""Numbers estimated of randomised responses, and how far off they can be."""
+"""Estimates from randomised responses, and how far off they can be."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ METHODS = (EXACT, CHEBYSHEV, HOEFFDING)
 
 @dataclass(frozen=True)
 class Estimated:
-    """The yeses to each key among so many responses, and what follows from them."""
+    """The number of yeses to each key among all responses, and what follows from them."""
 
     design: Design
     respondents: int
     yeses: tuple[int, ...]
 
     def counts(self) -> Floats:
-        """(yeses - n q) / (p - q) for each key: unbiased, so that it may be below 0 or above n."""
+        """(yeses - n q) / (p - q) for each key: unbiased, so it may be below 0 or above n."""
         n = self.respondents
         pairs = zip(self.yeses, self.design.rates, strict=True)
         return np.array([(yes - n * rate.q) / rate.gain for yes, rate in pairs])
@@ -39,7 +39,7 @@ class Estimated:
         return self.counts() / self.respondents
 
     def ends(self, confidence: object, method: object) -> tuple[Floats, Floats]:
-        """Bounds of all counts, which hold together."""
+        """Lower and upper bounds of all counts, which hold together."""
         risk = (1 - parse_confidence(confidence)) / self._events
         if not is_one_of(method, METHODS):
             raise QueryError(
@@ -58,36 +58,30 @@ class Estimated:
 
     @property
     def _events(self) -> int:
-        """Of two keys a response names one: both intervals miss at once. Else a union bound."""
+        """How many events a union bound adds up. With two keys, of which each response names one,
+        both intervals miss at once, which is one event."""
         single = len(self.yeses) == 2 and not self.design.is_bits
         return 1 if single else len(self.yeses)
 
     def error(self, confidence: object, method: object, shares: bool) -> Floats:
-        """How far each estimate is from the further end of its interval."""
+        """The distance of each estimate from the further end of its interval."""
         low, high = self.ends(confidence, method)
         values = self.counts()
         errors: Floats = np.maximum(values - low, high - values)
         return errors / self.respondents if shares else errors
 
 
-def _chebyshev(n: int, rate: Rate, risk: float) -> float:
-    return math.sqrt(1 / risk) / (2 * rate.gain * math.sqrt(n))
-
-
-def _hoeffding(n: int, rate: Rate, risk: float) -> float:
-    return math.sqrt(math.log(2 / risk) / (2 * n)) / rate.gain
-
-
-#: Of a share, from the number of responses, p - q and a risk: a variance is 1/4 at most.
+#: The half-width of a share's interval, by the number of responses, p - q and a risk. A variance is
+#: at most 1/4.
 HALF_WIDTHS: dict[str, Callable[[int, Rate, float], float]] = {
-    CHEBYSHEV: _chebyshev,
-    HOEFFDING: _hoeffding,
+    CHEBYSHEV: lambda n, rate, risk: math.sqrt(1 / risk) / (2 * rate.gain * math.sqrt(n)),
+    HOEFFDING: lambda n, rate, risk: math.sqrt(math.log(2 / risk) / (2 * n)) / rate.gain,
 }
 
 
 class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
-    """Estimated counts or shares: a Series that knows its error; what is computed from it is a
-    plain one."""
+    """Estimated counts or shares: a Series that knows its error. What pandas computes from it is a
+    plain Series."""
 
     _metadata = ["_estimated", "_shares"]  # noqa: RUF012  (pandas' own name, and copied by it)
 
@@ -100,16 +94,16 @@ class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
 
     @hide_internals
     def interval(self, confidence: float = CONFIDENCE, method: str = EXACT) -> pd.DataFrame:
-        """Bounds around the numbers that the respondents would have told, all with this confidence
-        together: a DataFrame with columns lower and upper, for each key.
+        """Bounds on the true numbers among the respondents, which hold together with this
+        confidence: a DataFrame with a row for each key, and columns lower and upper.
 
-        method : "exact" inverts the law of the responses, and holds at least as often as it says;
-            "chebyshev" and "hoeffding" are the bounds of these inequalities, wider, cut at none and
-            all.
+        method : "exact" inverts the distribution of the responses, and holds at least as often as
+            it says; "chebyshev" and "hoeffding" use these inequalities, which give wider bounds,
+            cut at none and all.
 
-        They are about the chance of the responses. Who had no answer among the keys counts with
-        the answer that chance gave them. That respondents are a sample of others, or lie, isn't in
-        them.
+        They cover the randomness of the responses only, not that respondents may be a sample of
+        others, or lie. A respondent without an answer among the keys counts with the answer that
+        was drawn for them.
         """
         low, high = self._estimated.ends(confidence, method)
         scale = self._estimated.respondents if self._shares else 1
@@ -117,8 +111,8 @@ class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
 
     @hide_internals
     def error(self, confidence: float = CONFIDENCE, method: str = EXACT) -> pd.Series:
-        """How far each number may be from what the respondents would have told, all with this
-        confidence together: the distance to the further end of `interval`."""
+        """How far each number may be from the true one, for all numbers together with this
+        confidence: the distance to the further end of `interval`."""
         errors = self._estimated.error(confidence, method, self._shares)
         return pd.Series(errors, index=self.index, name="error")
 
@@ -130,7 +124,7 @@ class EstimatedFloat(float):
 
     @hide_internals
     def interval(self, confidence: float = CONFIDENCE, method: str = EXACT) -> tuple[float, float]:
-        """(lower, upper) around the share of True among the respondents; see
+        """Bounds (lower, upper) on the true share of True among the respondents; see
         `EstimatedSeries.interval`."""
         low, high = self._estimated.ends(confidence, method)
         n = self._estimated.respondents

@@ -1,4 +1,4 @@
-"""Randomised responses: asked for, or collected elsewhere; and estimates made of them."""
+"""Randomised responses, made here or elsewhere, and estimates from them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .estimates import Estimated, EstimatedFloat, EstimatedSeries, mean_of, tabl
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Responses:
-    """What respondents said, each answer randomised by its own: public, like anything made of it.
+    """Responses, each randomised by itself: public, like everything computed from them.
 
     responses : an ordinary pandas Series with one of the keys for each respondent, in the order of
-        the answers and numbered from 0; with unary encoding a DataFrame, True where a key was said
-        yes to. Types and labels follow from the keys alone.
+        the answers and numbered from 0; with unary encoding a DataFrame, True for a yes to a key.
+        Types and labels follow from the keys alone.
     design : how they were randomised, with ``.name``, ``.keys``, ``.epsilon``,
         ``.probabilities()`` and ``.variance(respondents)``.
 
-    Estimates are made of what is public already: they cost nothing, and may be made again.
+    Estimates use only what is public already: they cost nothing, however often they are made.
     """
 
     responses: Any
@@ -39,7 +39,7 @@ class Responses:
 
     @property
     def epsilon(self) -> Epsilon:
-        """What each response cost its respondent; an irrational ln 3 rounded up."""
+        """What each response cost its respondent; an irrational loss such as ln 3 is rounded up."""
         return self.design.epsilon
 
     def __len__(self) -> int:
@@ -53,12 +53,13 @@ class Responses:
 
     @hide_internals
     def value_counts(self, normalize: bool = False) -> EstimatedSeries:
-        """How many respondents hold each key, or with ``normalize=True`` which share: a Series of
-        floats by key, in the order of the keys, with ``.interval()`` and ``.error()``.
+        """How many respondents hold each key, or with ``normalize=True`` which share of them: a
+        Series of floats by key, in the order of the keys, with ``.interval()`` and ``.error()``.
 
-        (yeses - n q) / (p - q), with p the probability of a yes to a key from those who hold it,
-        and q from others. It is unbiased, and so may be negative: cutting it at 0 would make it too
-        large on average. Who had no answer among the keys counts as one chosen by chance.
+        The estimate is (yeses - n q) / (p - q), where p is the probability of a yes to a key from
+        those who hold it, and q from others. It is unbiased, so it may be negative: cutting it at 0
+        would make it too large on average. A respondent without an answer among the keys counts
+        with one that is drawn at random.
 
         *Guarantee*: none needed: this is post-processing of responses that are public already.
 
@@ -78,11 +79,12 @@ class Responses:
 
     @hide_internals
     def mean(self) -> EstimatedFloat:
-        """The share of True, where the keys are False and True: a float with ``.interval()`` and
+        """The share of True, if the keys are False and True: a float with ``.interval()`` and
         ``.error()``.
 
-        (share of True among the responses - q) / (p - q): for one coin with flips of probability q,
-        (average - q) / (1 - 2q). The estimator printed in lecture 004 estimates one minus this.
+        The estimate is (share of True among the responses - q) / (p - q): for one coin that flips
+        answers with probability q, (average - q) / (1 - 2q). The estimator printed in lecture 004
+        estimates one minus this.
 
         *Guarantee*: none needed: this is post-processing of responses that are public already.
 
@@ -94,8 +96,8 @@ class Responses:
         """
         if self.design.keys != designs.BINARY or self.design.is_bits:
             raise QueryError(
-                "a mean is of responses False and True, each respondent saying one: "
-                ".value_counts(normalize=True) has the share of every key."
+                "a mean needs responses that are False or True, one for each respondent. "
+                ".value_counts(normalize=True) gives the share of every key."
             )
         return mean_of(self._estimated())
 
@@ -111,9 +113,8 @@ class Responses:
 
 
 def _places(series: pd.Series[Any], design: Design) -> npt.NDArray[np.int64]:
-    """The position of each element among the keys; their number where it is none of them."""
-    codes = prepared(design.keys).codes(column(series))
-    return codes.astype(np.int64)
+    """The position of each element among the keys; len(keys) for what is none of them."""
+    return prepared(design.keys).codes(column(series)).astype(np.int64)
 
 
 @hide_internals
@@ -125,32 +126,32 @@ def randomized_response(
     design: object = None,
     group: object = None,
 ) -> Responses:
-    """Each answer randomised by itself, as if on its respondent's own device: `Responses`.
+    """Randomise each answer by itself, as if on its respondent's own device. Returns `Responses`.
 
-    series : the answers, one respondent an element: a plain Series, list or array. Data that
-        ``dp.protect`` holds are refused: they have another guardian and another count.
+    series : the answers, one element for each respondent: a plain Series, list or array. Data that
+        ``dp.protect`` holds are refused: a ledger counts what answers about them cost.
     epsilon : what each response may cost its respondent; implied by two coins (ln 3 if fair).
-    keys : the possible answers, from public knowledge. Without them False and True (0 and 1 are
-        equal to these), unless the design is "k-ary" or "OUE".
+    keys : the possible answers, from public knowledge. False and True by default (0 and 1 are equal
+        to these), unless the design is "k-ary" or "OUE".
     design : "one coin" (Warner's: the truth with probability e^ε/(1+e^ε)), "two coins" (the truth,
-        or whatever a second coin says), "k-ary" (the truth, or a key chosen by chance), "OUE"
-        (optimised unary encoding: a yes or no to every key), `one_coin` or `two_coins` with
-        probabilities of your own. Without it k-ary if there are fewer than 3e^ε + 2 keys, which is
-        when it has the smaller variance, else OUE.
-    group : the name of those who were asked, for `losses`; see there.
+        or whatever a second coin says), "k-ary" (the truth, or a random key), "OUE" (optimised
+        unary encoding: a yes or no to every key), or `one_coin` or `two_coins` with probabilities
+        of your own. By default k-ary for fewer than 3e^ε + 2 keys, where its variance is smaller,
+        else OUE.
+    group : a name for those who were asked; see `losses`.
 
-    A missing answer, or one that isn't among the keys, is randomised as if one of the keys were the
-    answer, chosen by chance; no error tells that there was one. Give non-answers a key of their own
-    to count them: ``series.fillna("no answer")``.
+    A missing answer, or one that isn't among the keys, is randomised as if a random key were the
+    answer; no error reveals that there was one. To count non-answers, give them a key of their own:
+    ``series.fillna("no answer")``.
 
-    In this process the answers are still seen by whoever runs it. The promise of the local model is
-    made where the answers are: run this on each respondent's device, for a list of one, send the
-    response, and put the responses together with `collected`.
+    Whoever runs this process still sees the answers. For the promise of the local model, run this
+    on each respondent's device for a list of one answer, send the response, and put the responses
+    together with `collected`.
 
-    *Guarantee*: ε-local differential privacy: whatever a respondent's answer is, or if there is
-    none, the probability of any response differs by a factor of at most e^ε (Warner 1965; Wang,
+    *Guarantee*: ε-local differential privacy: between any two answers of a respondent, or an answer
+    and none, the probability of any response differs by a factor of at most e^ε (Warner 1965; Wang,
     Blocki, Li and Jha, USENIX Security 2017; docs/proofs/randomized_response.md). The loss is each
-    respondent's, noted in `losses` and in no ledger. That somebody responded isn't hidden.
+    respondent's, noted in `losses` and in no ledger. It isn't hidden that somebody responded.
 
     >>> from dppandas import local
     >>> said = local.randomized_response([True, False, None], epsilon=1)
@@ -165,8 +166,8 @@ def randomized_response(
     answers = _as_series(series)
     if asked.is_bits and len(answers) * len(asked.keys) > MOST_CELLS:
         raise QueryError(
-            f"{len(answers):,} rows of {len(asked.keys):,} bits are too many to hold: ask for "
-            "design='k-ary', or in parts."
+            f"{len(answers):,} rows of {len(asked.keys):,} bits don't fit in memory: ask for "
+            "design='k-ary', or for fewer rows at a time."
         )
     lost.note(name, answers.name, asked.name, asked.epsilon, len(answers))
     said = asked.respond(_places(answers, asked))
@@ -180,13 +181,13 @@ def randomized_response(
 def collected(
     responses: Any, *, epsilon: object = None, keys: object = None, design: object = None
 ) -> Responses:
-    """Responses that were randomised elsewhere or earlier, to estimate from: `Responses`.
+    """Take responses that were randomised elsewhere or earlier. Returns `Responses`.
 
     responses : a Series, list or array of keys; with unary encoding a DataFrame of True and False
-        with a column a key. They are public, so that what doesn't fit is refused.
-    epsilon, keys, design : as they were randomised.
+        with a column for each key. They are public, so what doesn't fit is refused.
+    epsilon, keys, design : how they were randomised.
 
-    Nothing is randomised or noted here: the loss is where the responses were made.
+    Nothing is randomised or noted here: the loss belongs to where the responses were made.
 
     >>> from dppandas import local
     >>> said = local.collected([True, False, True, True], design="two coins")
@@ -198,13 +199,13 @@ def collected(
     if asked.is_bits:
         return Responses(_bits(responses, asked), asked)
     if isinstance(responses, pd.DataFrame):
-        raise QueryError(f"{asked.name} has one response each: give one column.")
+        raise QueryError(f"{asked.name} has one response for each respondent: give one column.")
     told = _as_series(responses).reset_index(drop=True)
     outside = int((_places(told, asked) == len(asked.keys)).sum())
     if outside:
         raise QueryError(
-            f"{outside:,} responses are none of the keys, and in this design each is one: are "
-            "these the keys and the design that they were made with?"
+            f"{outside:,} responses are none of the keys, but in this design each is one. Give the "
+            "keys and the design that they were made with."
         )
     return Responses(told, asked)
 
@@ -225,11 +226,10 @@ def _bits(responses: Any, design: Design) -> pd.DataFrame:
 def _refuse_private(data: Any, table: bool = False) -> None:
     if isinstance(data, Private) or SOURCE_ATTR in getattr(data, "attrs", ()):
         raise PrivateValueError(
-            "these are data that dp.protect holds: answers about them are noised once, for all "
-            "rows together, and counted in dp.ledger(). Randomised row by row, each would cost its "
-            "unit as much again, outside of that count, and say less. Ask for "
-            ".value_counts(epsilon=…, keys=[…]) instead; local responses are for a plain Series of "
-            "answers."
+            "dp.protect holds these data: noise is added once to all rows together, and "
+            "dp.ledger() counts its cost. Randomised row by row, each row would cost its unit as "
+            "much again, outside of that count, and say less. Ask for "
+            ".value_counts(epsilon=…, keys=[…]), or give a plain Series of answers."
         )
     if isinstance(data, pd.DataFrame) and not table:
         raise QueryError(
@@ -239,7 +239,7 @@ def _refuse_private(data: Any, table: bool = False) -> None:
 
 
 def _as_series(data: Any) -> pd.Series[Any]:
-    """A Series as it is; else elements as they are, whatever they may be."""
+    """The answers as a Series, whose elements are left as they are."""
     if isinstance(data, pd.Series):
         return data
     if (
@@ -248,13 +248,9 @@ def _as_series(data: Any) -> pd.Series[Any]:
         or np.ndim(data if isinstance(data, np.ndarray) else ()) > 1
     ):
         raise QueryError(
-            "the answers must be a Series, list or array, one respondent an element, not a "
-            f"{type(data).__name__}."
+            "the answers must be a Series, list or array with one element for each respondent, not "
+            f"a {type(data).__name__}."
         )
     if isinstance(data, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
         return pd.Series(data)
-    elements = list(data)
-    array = np.empty(len(elements), dtype=object)
-    for i, element in enumerate(elements):
-        array[i] = element
-    return pd.Series(array, dtype=object)
+    return pd.Series(np.fromiter(data, dtype=object), dtype=object)

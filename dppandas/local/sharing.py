@@ -1,4 +1,4 @@
-"""A simulation of sums of secret shares: what trust in one of several parties would buy.
+"""A simulation of sums of secret shares: what trust in one of several parties would gain.
 
 Nothing here is secure. All parties are variables of one process, which has seen the answers.
 """
@@ -31,8 +31,8 @@ class SimulatedSum:
     """The outcome of a SIMULATION of secret-shared sums. It is NOT SECURE.
 
     value : the sum, with the noise of every party.
-    parties : a Series with what each party would publish: the sum of its shares and its noise,
-        modulo 2^64; each alone says nothing.
+    parties : a Series with what each party would publish: its shares and its noise, added up modulo
+        2^64. Each alone says nothing.
     epsilon : what the sum would cost a respondent who trusts one of the parties.
     """
 
@@ -60,22 +60,22 @@ def simulate_shared_sum(
 ) -> SimulatedSum:
     """A SIMULATION, NOT SECURE: a sum of answers that no single party could have seen.
 
-    series : the answers, one respondent an element: a plain Series, list or array. What can't be
-        read as a number counts as no answer.
+    series : the answers, one element for each respondent: a plain Series, list or array. What can't
+        be read as a number counts as no answer.
     epsilon, bounds : the loss, and the public bounds that answers are clipped to.
-    parties : among how many each answer is split: 2 to 100.
+    parties : among how many parties each answer is split, 2 to 100.
 
     Each respondent splits the answer, as an integer on a public grid, into random shares that add
-    up to it modulo 2^64: fewer than all of them are uniform, whatever the answer. Each party adds
-    up the shares it got and *all* the noise that the sum needs. So one honest party is enough, who
-    keeps its shares to itself and adds its noise: were all others against a respondent, they know
-    their own noises, and what is left has the noise of that one. The price is so many parties times
-    the variance of one trusted holder; see `compare`.
+    up to it modulo 2^64: any of them short of all are uniform, whatever the answer. Each party adds
+    up its shares, and *all* the noise that the sum needs. So one honest party is enough, which
+    keeps its shares secret and adds its noise: if all others collude, they know their own noise,
+    but not the noise of that one. The price is the variance of one trusted holder times the number
+    of parties; see `compare`.
 
-    Here all of this happens in one process, which sees every answer, share and noise: nothing is
-    hidden from whoever runs it, and so nothing is noted in any ledger or in `losses`.
+    Here everything happens in one process, which sees every answer, share and noise: nothing is
+    hidden from whoever runs it, so nothing is noted in any ledger or in `losses`.
 
-    *Guarantee*: none. Carried out by parties who don't collude, with shares sent in secret, the sum
+    *Guarantee*: none. If parties who don't collude did this with shares sent in secret, the sum
     would be ε-differentially private towards all but the honest party; a neighbour is a table in
     which one respondent has no answer (docs/proofs/randomized_response.md).
 
@@ -87,12 +87,14 @@ def simulate_shared_sum(
     _refuse_private(series)
     loss = parse_epsilon(epsilon)
     if bounds is None:
-        raise MissingArgument("bounds= is needed: public bounds of an answer, as (0, 1).")
+        raise MissingArgument(
+            "bounds= is needed: the public bounds of an answer, such as bounds=(0, 1)."
+        )
     parties = whole_number(parties, "parties", LEAST, MOST, ": one alone would see all")
     answers = _as_series(series)
     grid = Grid.centred(Bounds.parse(bounds, "answer"))
     if len(answers) * grid.reach >= MODULUS // 4:
-        raise QueryError(f"a sum of {len(answers):,} answers could pass 2^64.")
+        raise QueryError(f"a sum of {len(answers):,} answers could exceed 2^64: ask for fewer.")
     law = DiscreteLaplace.calibrate(grid.reach, loss)
     published = [
         noisy % MODULUS
@@ -114,7 +116,7 @@ def _integers(answers: pd.Series[Any], grid: Grid) -> Any:
 
 
 def _split(answers: Any, parties: int) -> list[Any]:
-    """Shares for each party: random words, and what is missing to the answer modulo 2^64."""
+    """Shares for each party: random words, and a last one that makes them add up to the answers."""
     shares = [SYSTEM.words(len(answers)) for _ in range(parties - 1)]
     last = answers.copy()
     for share in shares:

@@ -1,12 +1,13 @@
 """Tails of a sum of two binomials, and the interval that inverts them.
 
-Of n respondents of whom m hold a key, Bin(m, p) + Bin(n-m, q) say yes to it. Floats are bounded:
-a tail that decides is enlarged by more than it can be off.
+If m of n respondents hold a key, Bin(m, p) + Bin(n-m, q) say yes to it. Rounding errors are
+covered: a tail that decides is enlarged by more than it can be off.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -17,16 +18,16 @@ from .designs import Rate
 
 Floats = npt.NDArray[np.float64]
 
-#: Hoeffding: what lies outside of ± √(N ln(2/TINY)/2) has probability TINY at most.
+#: Hoeffding: a value outside ± √(N ln(2/TINY)/2) has probability TINY at most.
 TINY = 1e-30
 REACH = math.log(2 / TINY) / 2
 
 
 def _pmf(n: int, p: float, odds: float) -> tuple[int, Floats]:
-    """The probabilities of Bin(n, p) from a first value on, but for tails of TINY at most.
+    """The probabilities of Bin(n, p) from a first value on, except for tails of TINY at most.
 
-    Products of ratios away from the mode, made to add up to 1: each step is off by a few units in
-    the last place, and nothing cancels.
+    Products of ratios away from the mode, normalised to add up to 1: each step is off by a few
+    units in the last place, and nothing cancels.
     """
     width = math.sqrt(n * REACH) + 1
     low, high = max(0, math.floor(n * p - width)), min(n, math.ceil(n * p + width))
@@ -41,19 +42,20 @@ def _pmf(n: int, p: float, odds: float) -> tuple[int, Floats]:
 
 @lru_cache(maxsize=4096)
 def at_most(n: int, m: int, c: int, rate: Rate) -> float:
-    """At least P[Bin(m, p) + Bin(n-m, q) ≤ c], and hardly more."""
+    """P[Bin(m, p) + Bin(n-m, q) ≤ c], or slightly more."""
     return _tail(n, m, c, rate, upper=False)
 
 
 @lru_cache(maxsize=4096)
 def at_least(n: int, m: int, c: int, rate: Rate) -> float:
-    """At least P[Bin(m, p) + Bin(n-m, q) ≥ c], and hardly more."""
+    """P[Bin(m, p) + Bin(n-m, q) ≥ c], or slightly more."""
     return _tail(n, m, c, rate, upper=True)
 
 
 def _tail(n: int, m: int, c: int, rate: Rate, upper: bool) -> float:
-    """Each probability is off by less than (n+2) 2^-47 of itself: 2^-53 times the five roundings of
-    a step, of the sums and of the odds. So is their sum, and TINY is what was left out, four times.
+    """One tail at c, enlarged by its rounding error. Each probability is off by less than (n+2)
+    2^-47 of itself: 2^-53 times the five roundings of a step, of the sums and of the odds. So is
+    their sum; and four tails of TINY were left out.
     """
     first, x = _pmf(m, rate.p, rate.p_odds)
     other, y = _pmf(n - m, rate.q, rate.q_odds)
@@ -70,10 +72,10 @@ def _tail(n: int, m: int, c: int, rate: Rate, upper: bool) -> float:
 
 @lru_cache(maxsize=4096)
 def held(n: int, c: int, rate: Rate, risk: float) -> tuple[int, int]:
-    """Bounds around m from c yeses: all m under which neither tail at c is risk/2 or less.
+    """Bounds on m, given c yeses: all m for which both tails at c exceed risk/2.
 
-    For a fixed m, c falls where its own lower tail is at most risk/2 with probability risk/2 at
-    most, and the upper tail likewise. Both tails are monotone in m, so what is left is an interval
+    For a fixed m, the lower tail at c is at most risk/2 with probability at most risk/2, and so is
+    the upper tail. Both tails are monotone in m, so these m are an interval
     (docs/proofs/randomized_response.md).
     """
     low = _first(lambda m: at_least(n, m, c, rate) > risk / 2, n)
@@ -82,12 +84,5 @@ def held(n: int, c: int, rate: Rate, risk: float) -> tuple[int, int]:
 
 
 def _first(holds: Callable[[int], bool], n: int) -> int:
-    """The least of 0, …, n at which a monotone condition holds; n if none but n can."""
-    low, high = 0, n
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    """The least of 0, …, n at which a monotone condition holds; n is assumed to meet it."""
+    return bisect_left(range(n), True, key=holds)

@@ -398,10 +398,10 @@ def test_the_frame_given_stays_as_it_is() -> None:
         ({"df": [1]}, "must be a DataFrame"),
         ({"df": PEOPLE[:0]}, "needs a row"),
         ({"df": PEOPLE[[]]}, "needs a row and a column"),
-        ({"df": PEOPLE.iloc[:, [0, 0]]}, "named twice"),
+        ({"df": PEOPLE.iloc[:, [0, 0]]}, "columns of the same name"),
         ({"unit": "nobody"}, "no column"),
         ({"df": PEOPLE.assign(owner=None), "unit": "owner"}, "missing in all rows"),
-        ({"pairs": 0}, "at least 1"),
+        ({"pairs": 0}, "1 or more"),
         ({"seed": "x"}, "whole number"),
     ],
 )

@@ -257,11 +257,11 @@ WRONG = [
     (("laplace",), {}, "takes one of epsilon= or scale="),
     (("laplace",), {"epsilon": 1, "scale": 1}, "takes one of"),
     (("laplace",), {"epsilon": 1, "sensitivity": 0.5}, "must be a whole number, 1 or more"),
-    (("laplace",), {"epsilon": 1, "sigma": 3}, "sigma= says nothing here"),
+    (("laplace",), {"epsilon": 1, "sigma": 3}, "sigma= means nothing here"),
     (("gaussian",), {"epsilon": 1}, "give both"),
     (("gaussian",), {"sigma": -1}, "greater than 0"),
     (("randomized response",), {"epsilon": 1, "keys": 1}, "2 or more"),
-    (("any",), {"rho": 1, "delta": 1e-6}, "says nothing here"),
+    (("any",), {"rho": 1, "delta": 1e-6}, "means nothing here"),
 ]
 
 
@@ -273,7 +273,7 @@ def test_arguments_are_checked(args: Any, more: Any, said: str) -> None:
 def test_other_things_have_no_loss(frame: Any) -> None:
     refusal(lambda: dp.privacy_loss(3), error=dp.RecordError)
     n = frame.count(epsilon=1)
-    refusal(lambda: dp.privacy_loss(n, epsilon=1), "has said all")
+    refusal(lambda: dp.privacy_loss(n, epsilon=1), "takes no other argument")
     refusal(lambda: dp.privacy_loss(n).delta("x"), "must be a number")
     refusal(lambda: dp.privacy_loss(n).epsilon(2), "between 0 and 1")
 

@@ -680,4 +680,4 @@ def test_groups_of_a_session_that_counts_rho() -> None:
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, 2.0, True, None, "2", float("nan")])
 def test_a_group_has_a_whole_number_of_units(people: Any, bad: Any) -> None:
-    refusal(lambda: dp.ledger().for_group(bad), "whole number of at least 1")
+    refusal(lambda: dp.ledger().for_group(bad), "k=.* must be a whole number, 1 or more")

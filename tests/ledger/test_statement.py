@@ -375,7 +375,7 @@ def test_a_failed_write_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: 
     before = sorted(os.listdir(tmp_path))
     refused: list[tuple[Any, type[Exception], str]] = [
         ("report.txt", dp.QueryError, r"\.html for readers, \.json for programs, \.csv"),
-        ("report", dp.QueryError, r"its ending says what is written"),
+        ("report", dp.QueryError, r"must end in .html"),
         ("", dp.QueryError, "must be the path of a file"),
         (3, dp.QueryError, "must be the path of a file"),
         (pd.DataFrame({"secret": [1]}), dp.QueryError, "path=a DataFrame must be"),

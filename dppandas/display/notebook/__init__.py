@@ -1,6 +1,6 @@
-"""The IPython extension: the %dp magic, the live ledger, and cells in the ledger.
+"""The IPython extension: the %dp magic, the live ledger, and the cells of charges.
 
-Loaded by ``%load_ext dppandas`` only; importing dppandas alone imports nothing from here.
+Only ``%load_ext dppandas`` loads it; importing dppandas alone imports nothing from here.
 """
 
 from __future__ import annotations
@@ -16,20 +16,16 @@ from .guard import Guard
 from .live import Live
 from .magics import DpMagics, complete
 
-_live: Live | None = None
-_guard: Guard | None = None
-_cells: Cells | None = None
+_loaded: tuple[Live, Guard, Cells] | None = None
 
 
 def load(shell: Any) -> None:
     """Register everything; a second call changes nothing."""
-    global _live, _guard, _cells
-    if _live is not None:
+    global _loaded
+    if _loaded is not None:
         return
-    _live = live = Live(shell)
-    _cells = cells = Cells(shell)
-    _guard = Guard(shell)
-    shell.register_magics(DpMagics(shell, live, _guard))
+    _loaded = live, guard, cells = Live(shell), Guard(shell), Cells(shell)
+    shell.register_magics(DpMagics(shell, live, guard))
     shell.set_hook("complete_command", complete, str_key="%dp")
     shell.set_hook("complete_command", complete, str_key="dp")
     shell.display_formatter.ipython_display_formatter.for_type(
@@ -44,17 +40,13 @@ def load(shell: Any) -> None:
 
 
 def unload(shell: Any) -> None:
-    """Take back what `load` did."""
-    global _live, _guard, _cells
-    if _live is None:
+    """Undo what `load` did."""
+    global _loaded
+    if _loaded is None:
         return
-    if _cells is not None:
-        shell.events.unregister("pre_run_cell", _cells.started)
-        _cells = None
-    if _guard is not None:
-        _guard.off()
-        _guard = None
-    live, _live = _live, None
+    (live, guard, cells), _loaded = _loaded, None
+    shell.events.unregister("pre_run_cell", cells.started)
+    guard.off()
     live.stop()
     atexit.unregister(live.stop)
     shell.magics_manager.magics["line"].pop("dp", None)

@@ -1,4 +1,4 @@
-"""Which cell is running, and which it was when it ran first."""
+"""Which cell is running, and which number it had when it ran first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Cells:
-    """Execution numbers of cells; a cell is known by its id, and without one by its text."""
+    """The execution numbers of cells. A cell is known by its id, or without one by its text."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -15,18 +15,18 @@ class Cells:
         self._cell: dict[int, object] = {}
 
     def started(self, info: Any) -> None:
-        """IPython is about to run a cell."""
+        """Note which cell IPython is about to run."""
         self._running = getattr(info, "cell_id", None) or hash(info.raw_cell)
 
     def now(self) -> int:
-        """The number of the cell that runs."""
-        # not shell.execution_count, which newer versions of IPython count up before a cell runs
+        """The number of the cell that is running."""
+        # not shell.execution_count, which newer versions of IPython increase before a cell runs
         number: int = self._shell.displayhook.prompt_count
         cell = self._cell.setdefault(number, self._running)
         self._first.setdefault(cell, number)
         return number
 
     def first_run(self, number: int) -> int | None:
-        """The number of the first run of the same cell that asked anything, if it is another."""
+        """The number of the same cell's first run that asked anything; None if it is this one."""
         first = self._first.get(self._cell.get(number))
         return None if first == number else first

@@ -1,6 +1,6 @@
 """The display guard: a notebook's outputs show the schema of a protected frame, not its rows.
 
-A guard against accidents, not against anybody: see docs/threat_model.md for the holes it has.
+It guards against accidents, not against attackers; docs/threat_model.md lists its holes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...rows.facts.keys import SOURCE_ATTR
 
 
 class Guard:
-    """Stands in for the display of frames and columns that carry a source's token."""
+    """Displays frames and columns that carry a source's token in place of IPython."""
 
     def __init__(self, shell: Any) -> None:
         self._formatter = shell.display_formatter.ipython_display_formatter
@@ -42,14 +42,14 @@ class Guard:
 
 
 def show(table: Any) -> None:
-    """Display the schema of a guarded table; leave another to whoever displays it otherwise."""
+    """Display the schema of a guarded table; leave any other table to IPython."""
     token = table.attrs.get(SOURCE_ATTR)
     if token is None:
-        raise NotImplementedError  # IPython goes on to the other formatters
+        raise NotImplementedError  # IPython tries the next formatter
     known = identities.get(str(token))
     name = "a source of another process" if known is None else f"source {known.source.name!r}"
     names = list(table.columns) if isinstance(table, pd.DataFrame) else [table.name]
-    public = () if known is None else known.columns  # what pandas made of rows may be its names
+    public = () if known is None else known.columns  # other names may be made of rows, by a pivot
     shown = [str(name) for name in names if name in public]
     shown += ["…"] if len(shown) < len(names) else []
     kind = "frame" if isinstance(table, pd.DataFrame) else "column"

@@ -1,9 +1,9 @@
-"""The ledger that stays live in a notebook.
+"""A ledger that stays up to date in a notebook.
 
-Two outputs stand side by side in the cell that shows it. A widget, which the kernel updates; and
-an HTML copy on a display handle, which the front end saves with the notebook. While the widget
-lives, the copy is hidden; in a saved notebook without a kernel, in an export or on a web page, the
-widget's place is hidden and the copy shows the last state. Nothing is fetched from anywhere.
+The cell that shows it has two outputs: a widget, which the kernel updates; and an HTML copy on a
+display handle, which the front end saves with the notebook. While the widget lives, the copy is
+hidden. In a saved notebook without a kernel, in an export or on a web page, the widget's place is
+hidden and the copy shows the last state. Nothing is fetched from anywhere.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ...errors import DPError
 from ...ledger.ledger import Ledger
 from .view import View
 
-#: At most one update in this many seconds; the last state is always shown in the end.
+#: Seconds between two updates, at least. The last state is always shown in the end.
 PAUSE = 0.2
 
-#: So often, in seconds, a ledger in a file is asked whether another process wrote to it.
+#: Seconds between two looks at whether another process has written to a ledger's file.
 LOOK = 1.0
 
 
 class Watch(threading.Thread):
-    """Looks for what other processes write, while a ledger that is kept in a file is shown."""
+    """Looks for what other processes write to the file of a ledger that is shown."""
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(name="dppandas watch", daemon=True)
@@ -37,12 +37,12 @@ class Watch(threading.Thread):
 
     def run(self) -> None:
         while not self._ledger.closed and not self._over.wait(LOOK):
-            with suppress(DPError):  # such as a file that is gone: who releases is told
+            with suppress(DPError):  # such as a file that is gone: a release reports it
                 self._ledger.poll()
         self._ledger.store.close()  # the connection of this thread
 
     def end(self) -> None:
-        """Look no more. It ends by itself when the session does."""
+        """Stop looking. It stops by itself when the session ends."""
         self._over.set()
 
 
@@ -68,17 +68,13 @@ class Live:
         if view is None:
             view = self._views[id(ledger)] = View(ledger)
             ledger.observe(self._changed)
-            self._watch(ledger)
+            if ledger.store.identity and not ledger.closed:  # in a file, which others may write to
+                ledger.poll()  # what is there now is shown already
+                watch = self._watches[id(ledger)] = Watch(ledger)
+                watch.start()
         else:
             view.update()
         view.show()
-
-    def _watch(self, ledger: Ledger) -> None:
-        """A ledger in memory is nobody else's."""
-        if ledger.store.identity and not ledger.closed:
-            ledger.poll()  # what is there now is shown already
-            watch = self._watches[id(ledger)] = Watch(ledger)
-            watch.start()
 
     def _changed(self, ledger: Ledger) -> None:
         with self._lock:
@@ -93,7 +89,7 @@ class Live:
         self.flush()
 
     def _flush_late(self) -> None:
-        """In a thread of its own, whose connections nobody else would close."""
+        """Flush in the timer's thread, and close the connections that this opens in it."""
         stores = [view.ledger.store for view in list(self._views.values())]
         with suppress(DPError):
             self.flush()
@@ -123,12 +119,13 @@ class Live:
         self._watches.clear()
 
     def progress(self, label: str, share: float | None) -> None:
-        """Shares of work only: how many rows there are is private."""
-        text = "" if share is None else f"<small>{escape(label)}: {share:.0%}</small>"
+        """Show how large a share of some work is done; None ends it. How many rows there are is
+        private."""
+        html = HTML("" if share is None else f"<small>{escape(label)}: {share:.0%}</small>")
         if self._bar is None:
             self._bar = DisplayHandle()
-            self._bar.display(HTML(text))
+            self._bar.display(html)
         else:
-            self._bar.update(HTML(text))
+            self._bar.update(html)
         if share is None:
             self._bar = None

@@ -19,7 +19,7 @@ COMMANDS = ("budget", "guard", "reset")
 
 @magics_class
 class DpMagics(Magics):
-    """Holds %dp."""
+    """IPython's container for %dp."""
 
     def __init__(self, shell: Any, live: Live, guard: Guard) -> None:
         super().__init__(shell)
@@ -47,7 +47,8 @@ class DpMagics(Magics):
             self._reset(asked=bool(arguments))
         else:
             raise UsageError(
-                f"%dp {line}: use %dp, %dp budget 2, %dp guard on, or %dp reset. See %dp?"
+                f"%dp {line} is no command. Write %dp, %dp budget 2, %dp guard on or %dp reset; "
+                "%dp? explains them."
             )
 
     def _budget(self, epsilon: str) -> None:
@@ -57,10 +58,8 @@ class DpMagics(Magics):
             raise UsageError(str(error)) from None
 
     def _set_guard(self, arguments: list[str]) -> None:
-        if arguments == ["on"]:
-            self._guard.on()
-        elif arguments == ["off"]:
-            self._guard.off()
+        for word in arguments:
+            {"on": self._guard.on, "off": self._guard.off}[word]()
         print(
             "The display guard is on: outputs show the schema of protected frames. print, str and "
             "what pandas computes from them are not guarded."
@@ -73,7 +72,7 @@ class DpMagics(Magics):
             reset()
             print("The session has ended. Nothing is refunded: what was released stays released.")
         else:
-            print("The session goes on. To end it without a question: %dp reset -y")
+            print("The session goes on. %dp reset -y ends it without a question.")
 
     def _confirmed(self) -> bool:
         try:
@@ -86,8 +85,8 @@ class DpMagics(Magics):
 def complete(shell: Any, event: Any) -> list[str]:
     """What can follow %dp."""
     words = event.line.split()
-    typing_first = len(words) <= (1 if event.line.endswith(" ") else 2)
-    if typing_first:
-        return [f"{c} " for c in COMMANDS if c.startswith(event.symbol)]
-    more = {"reset": ["-y"], "guard": ["on", "off"]}
-    return [c for c in more.get("".join(words[1:2]), []) if c.startswith(event.symbol)]
+    if len(words) <= (1 if event.line.endswith(" ") else 2):
+        found = [f"{command} " for command in COMMANDS]
+    else:
+        found = {"reset": ["-y"], "guard": ["on", "off"]}.get(words[1], [])
+    return [each for each in found if each.startswith(event.symbol)]

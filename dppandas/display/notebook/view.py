@@ -1,4 +1,4 @@
-"""One ledger's widget and HTML copy, wherever and however often they are shown."""
+"""A ledger's widget and its HTML copy, wherever and however often they are shown."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .whatif import WhatIf
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
-#: The widget's output follows the copy's. Front ends other than JupyterLab's family show both.
+#: The widget's output follows the copy's. Front ends outside JupyterLab's family show both.
 _EITHER_OR = """<style>
 .jp-OutputArea-child:has(.dppandas-copy):has(+ .jp-OutputArea-child .dppandas-live){display:none}
 .jp-OutputArea-child:has(.dppandas-copy) + .jp-OutputArea-child:not(:has(.dppandas-live))\
 {display:none}
 </style>"""
 
-#: Of the widget alone: what has the focus is seen in every theme, and so is the arrow of a choice.
+#: For the widget alone: the focus and the arrows of dropdowns are visible in every theme.
 _CONTROLS = """<style>
 .dppandas-live select{appearance:auto!important;background-image:none!important}
 [data-jp-theme-light="false"] .dppandas-live select{color-scheme:dark}
@@ -33,7 +33,7 @@ _CONTROLS = """<style>
 
 
 class View:
-    """The figures on top, what could be asked below them, and the releases, page by page."""
+    """The figures, what could be asked next, and the releases page by page."""
 
     def __init__(self, ledger: Ledger) -> None:
         import ipywidgets
@@ -50,26 +50,17 @@ class View:
 
     def show(self) -> None:
         self._copy.display(self._shown)
-        display(
-            {
-                WIDGET_VIEW: {
-                    "version_major": 2,
-                    "version_minor": 0,
-                    "model_id": self._widget.model_id,
-                },
-                "text/html": "<span></span>",  # where widgets are unknown: nothing, not a box
-                "text/plain": "",
-            },
-            raw=True,
-        )
+        model = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
+        # a front end that doesn't know widgets shows nothing, not a box
+        nothing = {"text/html": "<span></span>", "text/plain": ""}
+        display({WIDGET_VIEW: model, **nothing}, raw=True)
 
     def update(self) -> None:
         self._shown = self._drawn()
         self._copy.update(self._shown)
 
     def _drawn(self) -> Any:
-        """Bring the widget up to date; the copy is HTML with a plain-text twin, as a terminal or a
-        text export shows it."""
+        """Update the widget. Returns the copy: HTML, and plain text for text exports."""
         ledger = self.ledger.snapshot()
         charges = ledger.charges(views.SHOWN)
         head, newest = views.head(ledger, self._steps), views.releases(ledger, charges)
@@ -78,11 +69,11 @@ class View:
         self._pages.update(ledger, charges, newest)
         copy = views.still(ledger, head, newest, len(charges))
         content = f'{_EITHER_OR}<div class="dppandas-copy">{copy}</div>'
-        return _Both.of(content, views.text(ledger, charges=charges))
+        return _Both(content, views.text(ledger, charges=charges))
 
 
 class Pages:
-    """The newest releases, and buttons to the others."""
+    """The newest releases, and buttons that lead to the others."""
 
     def __init__(self, ledger: Ledger) -> None:
         import ipywidgets
@@ -99,7 +90,7 @@ class Pages:
         self.box = ipywidgets.VBox([self._table, self._bar])
 
     def update(self, ledger: Snapshot, charges: list[Entry], newest: str) -> None:
-        """The newest releases, and how they are drawn: shown, unless others are looked at."""
+        """Show the newest releases, drawn already, unless the reader is looking at others."""
         number = ledger.count
         if self._end is not None:
             charges = ledger.charges(views.SHOWN, self._end + 1)
@@ -121,15 +112,11 @@ class Pages:
 
 
 class _Both(HTML):
-    """HTML that is this text where HTML can't be shown."""
+    """HTML, and a text for where HTML can't be shown."""
 
-    _text = ""
-
-    @classmethod
-    def of(cls, html: str, text: str) -> _Both:
-        both = cls(html)
-        both._text = text
-        return both
+    def __init__(self, html: str, text: str) -> None:
+        super().__init__(html)  # type: ignore[no-untyped-call]
+        self._text = text
 
     def __repr__(self) -> str:
         return self._text

@@ -1,4 +1,4 @@
-"""What an operation would tell, and cost, at an ε that isn't spent yet.
+"""The error and the cost that an operation would have at an ε, before any is spent.
 
 Public facts decide both, as before every release: nothing is read, charged or noted.
 """
@@ -16,7 +16,7 @@ from ...frames.frame import PrivateFrame
 from ...ledger import html
 from ...ledger.ledger import Ledger
 from ...privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, Loss, parse_epsilon, parse_rho
-from ...privacy.accounting.measures import LossRequest, Measure
+from ...privacy.accounting.measures import Measure
 from ...release.accuracy.expected import CONFIDENCE, in_words
 from ...release.blocks import split
 from ...release.private import Table
@@ -29,26 +29,28 @@ from ...rows.facts.domain import Declaration
 from ...rows.facts.keys import Keys
 from ...statistics.layout import format_number
 
-#: So many of the columns of a source are offered.
+#: How many columns of a source are offered.
 COLUMNS = 8
 
 
 def offers(session: Session) -> dict[str, Query]:
-    """What may be asked, by name: what was asked in this kernel, then counts of each source, means
-    of its columns with declared bounds, and histograms of those with keys."""
+    """Queries to choose from, by name: those asked in this kernel, then for each source its count,
+    means of columns with declared bounds, and histograms of columns with keys."""
     found = dict(session.asked)
+    in_rho = session.terms.measure is Measure.ZCDP
+    one: Any = {"epsilon": None, "rho": 1} if in_rho else {"epsilon": 1}
     for held in list(session.sources.values()):
         source = replace(held.source, domain=held.facts.known)
         columns = {name: Column(name) for name in list(source.domain)[:COLUMNS]}
         frame = PrivateFrame(Table(source, held.engine, held.engine), columns)
         for each in _plain(frame, source.domain):
-            query = _query(session, each)
+            query = each._request.query(session.terms.asked(**one))
             found.setdefault(query.name, query)
     return found
 
 
 def _plain(frame: PrivateFrame, domain: Mapping[Any, Declaration]) -> list[Unreleased]:
-    """Plain questions. This may run in the block of a split, whose shares are for its own."""
+    """Plain questions. This may run within a split, whose shares are for its own questions."""
     with split.inside():
         plain: list[Unreleased] = [frame.size()]
         for name in frame.columns:
@@ -57,11 +59,6 @@ def _plain(frame: PrivateFrame, domain: Mapping[Any, Declaration]) -> list[Unrel
             elif isinstance(domain[name], Bounds):
                 plain.append(frame[name].mean())
     return plain
-
-
-def _query(session: Session, unreleased: Unreleased) -> Query:
-    one = {"rho": 1} if session.terms.measure is Measure.ZCDP else {"epsilon": 1}
-    return unreleased._request.query(session.terms.asked(**one))
 
 
 def steps(ledger: Ledger) -> list[Epsilon]:
@@ -78,19 +75,21 @@ def steps(ledger: Ledger) -> list[Epsilon]:
 
 
 def symbol(query: Query) -> str:
-    """What the slider chooses."""
+    """The symbol of what the slider sets."""
     return "ε" if query.asked.rho is None else "ρ"
 
 
 def takes_rows(query: Query) -> bool:
-    """Whether the error depends on how many rows a ratio is taken over."""
+    """Whether the error is that of a ratio, and so depends on how many rows it is taken over."""
     return query.statistic.per_row(1) is not None and not query.statistic.layout.is_mixed
 
 
 def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> str:
-    """In HTML: the error at 95 %, and how many such releases what is left pays for."""
+    """As HTML: the error at 95 %, and how many such releases what is left pays for."""
     try:
-        asked = _asked(query.asked, value)
+        in_epsilon = query.asked.rho is None
+        more: Any = {"epsilon": parse_epsilon(value)} if in_epsilon else {"rho": parse_rho(value)}
+        asked = replace(query.asked, draw=1, **more)
         query = replace(query, asked=asked)
         mechanism = query.mechanism()
         cost = asked.charged(query.loss(mechanism))
@@ -102,20 +101,13 @@ def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> str:
         is_free = ledger.stored(query.key, 1) is not None
     except DPError as refusal:
         return escape(str(refusal))
-    said = f"<b>{escape(error)}</b> (95 %)" if error else "an error that only the answer can tell"
+    said = f"<b>{escape(error)}</b> (95 %)" if error else "an error that only the answer decides"
     return f"{said} · {_affordable(ledger, query, cost, is_free)}"
-
-
-def _asked(before: LossRequest, value: object) -> LossRequest:
-    """What was asked, at another ε (or ρ)."""
-    if before.rho is None:
-        return replace(before, epsilon=parse_epsilon(value), draw=1)
-    return replace(before, rho=parse_rho(value), draw=1)
 
 
 def _affordable(ledger: Ledger, query: Query, cost: Loss, is_free: bool) -> str:
     if is_free:
-        return "answered already: asked again it is free"
+        return "answered already: asking again is free"
     fit = how_many(ledger, query, cost)
     if fit is None:
         return f"costs {cost.in_short}, and there is no limit"
@@ -125,8 +117,8 @@ def _affordable(ledger: Ledger, query: Query, cost: Loss, is_free: bool) -> str:
 
 
 def how_many(ledger: Ledger, query: Query, cost: Loss) -> int | None:
-    """So many releases at this cost what is left pays for: in a part of a source more than of the
-    whole, where other parts have spent more. None: there is no limit."""
+    """How many releases at this cost what is left pays for; None without a limit. In a part of a
+    source that may be more than for the whole source, if other parts have spent more."""
     limit, spending = ledger.terms.limit, ledger.store.spending
     if limit is None:
         return None
@@ -140,7 +132,7 @@ def how_many(ledger: Ledger, query: Query, cost: Loss) -> int | None:
 
 
 class WhatIf:
-    """A choice of operations, an ε to type or to slide to, and what they would tell."""
+    """A choice of operations, an ε to type or to slide to, and the forecast for both."""
 
     def __init__(self, ledger: Ledger) -> None:
         import ipywidgets
@@ -166,7 +158,7 @@ class WhatIf:
             each.observe(self._tell, "value")
 
     def _set_slider(self) -> None:
-        """Up to the budget; at first a twentieth of it."""
+        """Let the slider reach up to the budget, and begin at a twentieth of it."""
         self._budget = self._ledger.budget
         self._slider.options = options = _options(self._ledger)
         middle = float(options[-1][1]) / 20
@@ -176,7 +168,7 @@ class WhatIf:
         self._loss.value = str(self._slider.value)
 
     def update(self) -> None:
-        """What is offered, and what is left, may have changed."""
+        """Bring the choices and the forecast up to date."""
         session = running()
         is_on = session is not None and session.ledger is self._ledger
         self._offers = offers(session) if session is not None and is_on else {}
@@ -205,7 +197,7 @@ def _options(ledger: Ledger) -> list[tuple[str, Epsilon]]:
 
 
 def _lay(control: Any, label: str, width: int, tooltip: str) -> None:
-    """A control as wide as that, its label just as wide as it needs."""
+    """Set the width of a control in em, and that of its label by its length."""
     control.description, control.tooltip = label, tooltip
     control.style.description_width = f"{len(label) * 0.6 + 0.6:.2g}em"
     control.layout.width, control.layout.max_width = f"{width}em", "100%"

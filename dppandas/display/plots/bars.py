@@ -12,7 +12,7 @@ from ...statistics import Count, Sum
 from ...statistics.layout import format_number
 from .base import FILL, Floats, Panel, PlotTable, label_keys, setting, text_of
 
-#: Above so many entries bars have no caps.
+#: Above so many entries, intervals have no caps.
 CAPPED = 40
 
 
@@ -29,12 +29,12 @@ def row_of(table: PlotTable, title: str, caption: str) -> Panel:
 
 
 def is_bars(record: Record) -> bool:
-    """Whether 0 means none."""
+    """Whether 0 means none, so that bars may begin there."""
     return record._layout.integer or isinstance(record.statistic, Count | Sum)
 
 
 def whiskers(ax: Any, at: Floats, low: Floats, high: Floats, **more: Any) -> None:
-    """Intervals, whether or not they hold the value: those of counts are cut at 0."""
+    """Draw intervals, which need not hold the value: those of counts are cut at 0."""
     ax.errorbar(
         at, (low + high) / 2, yerr=(high - low) / 2, fmt="none", ecolor=setting("text.color"),
         elinewidth=1.2 if len(at) <= CAPPED else 0.8, capsize=3 if len(at) <= CAPPED else 0,
@@ -63,7 +63,7 @@ def _alone(ax: Any, table: PlotTable) -> None:
 def _categories(ax: Any, table: PlotTable) -> None:
     at = np.arange(len(table.places), dtype="float64")
     if table.is_empty:
-        ax.text(0.5, 0.5, "no labels were told", ha="center", transform=ax.transAxes)
+        ax.text(0.5, 0.5, "no labels were released", ha="center", transform=ax.transAxes)
         return
     values, (low, high) = table.values.reshape(-1), (e.reshape(-1) for e in table.ends)
     if is_bars(table.record):
@@ -79,7 +79,7 @@ def _categories(ax: Any, table: PlotTable) -> None:
 
 
 def _bins(index: pd.Index) -> list[tuple[float, float]] | None:
-    """The ends of bins of one width; None where bars as wide as bins would mislead."""
+    """The ends of bins of one width; None where bars as wide as the bins would mislead."""
     if not isinstance(index, pd.IntervalIndex) or not len(index):
         return None
     if not pd.api.types.is_numeric_dtype(index.dtype.subtype):  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""What every picture shares: numbers with their intervals, labels, and the text below."""
+"""What all plots share: numbers with their intervals, labels, and captions."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ LONGEST = 30
 
 @dataclass(frozen=True)
 class PlotTable:
-    """Some numbers of a record as they are shown, with their intervals and errors."""
+    """Some numbers of a record in the layout of the plot, with their intervals and errors."""
 
     record: Record
-    places: pd.DataFrame  # of each number in the record's own order
+    places: pd.DataFrame  # the position of each number in the record
     confidence: float
 
     def _as_array(self, flat: Sequence[Any]) -> Floats:
@@ -54,12 +54,12 @@ class PlotTable:
         return self.places.size == 0
 
     def part(self, rows: Any, columns: Any) -> PlotTable:
-        """The same with fewer rows or columns, by place."""
+        """A table of some rows and columns, by position."""
         return PlotTable(self.record, self.places.iloc[rows, columns], self.confidence)
 
 
 def placed(record: Record, result: Any) -> pd.DataFrame:
-    """Where each number that a result still has stands in its record; all of them for None."""
+    """The position in its record of each number that a result still has; all for None."""
     layout = record._layout
     if layout.is_scalar:
         return pd.DataFrame([[0]], index=[""])
@@ -82,7 +82,7 @@ def placed(record: Record, result: Any) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes: its title, how it is drawn, what stands below it, and its size."""
+    """One pair of axes: its title, how to draw it, its caption, and its size in inches."""
 
     title: str
     draw: Callable[[Any], None]
@@ -91,7 +91,7 @@ class Panel:
 
 
 def text_of(label: Any) -> str:
-    """A label in short: no mathematics, no second line, and no more than fits."""
+    """A short label, in one line and without mathematics."""
     if isinstance(label, tuple):
         text = ", ".join(map(text_of, label))
     elif isinstance(label, pd.Interval):
@@ -110,12 +110,12 @@ def text_of(label: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """A text that matplotlib doesn't read as mathematics."""
+    """A text that matplotlib doesn't typeset as mathematics."""
     return text.replace("\\$", "$").replace("$", r"\$")
 
 
 def label_keys(ax: Any, labels: Sequence[str], axis: str = "x") -> None:
-    """The names of keys at 0, 1, 2, …: turned where they are long, and some of many."""
+    """Label the keys at 0, 1, 2, …: long labels are turned, and of many only some are written."""
     number, longest = len(labels), max(map(len, labels), default=1)
     box = ax.get_window_extent()
     inches = (box.width if axis == "x" else box.height) / ax.figure.dpi
@@ -136,7 +136,7 @@ def label_keys(ax: Any, labels: Sequence[str], axis: str = "x") -> None:
 
 
 def titled(name: str, record: Record) -> str:
-    """What was asked, in at most three lines."""
+    """The query, in at most three lines."""
     asked = f"{name}: {record.query}" if name and name not in record.query else record.query
     lines = textwrap.wrap(" ".join(asked.split()), 70, max_lines=3, placeholder=" …")
     return plain("\n".join(lines))
@@ -147,7 +147,7 @@ def percent(confidence: float) -> str:
 
 
 def said_of(record: Record, confidence: float, what: str = "Bars") -> str:
-    """What the bars are."""
+    """What the bars are, in words."""
     number = len(record._layout.labels())
     if record.statistic.each:
         together = "each label by itself, not all together"
@@ -160,13 +160,12 @@ def said_of(record: Record, confidence: float, what: str = "Bars") -> str:
 
 
 def made_by(record: Record) -> str:
-    """Mechanism, loss, and whom it protects."""
-    how = f"By {record.mechanism}, {record.loss}"
-    return f"{how}, protecting {record.unit} of {record.source}."
+    """The mechanism, its loss, and whom it protects."""
+    return f"By {record.mechanism}, {record.loss}, protecting {record.unit} of {record.source}."
 
 
 def write_below(ax: Any, caption: str) -> None:
-    """A text below the axes and whatever they are labelled with."""
+    """Write a caption below the axes and their labels."""
     if not caption:
         return
     box = ax.get_window_extent()
@@ -183,9 +182,9 @@ def pyplot() -> Any:
     try:
         return importlib.import_module("matplotlib.pyplot")
     except ImportError:
-        raise QueryError('a picture needs matplotlib: pip install "dppandas[plots]".') from None
+        raise QueryError('a plot needs matplotlib: pip install "dppandas[plots]".') from None
 
 
 def setting(name: str) -> Any:
-    """What the caller's style says."""
+    """A setting of the caller's matplotlib style."""
     return importlib.import_module("matplotlib").rcParams[name]

@@ -1,4 +1,4 @@
-"""Tables of two sides as heat maps, with the noise level beside the colours."""
+"""Two-way tables as heat maps, with the noise level on the colour bar."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ...release.records import Record
 from ...statistics import Contingency
 from ...statistics.layout import format_number
 from ...statistics.moments.covariance_tables import CovarianceTable
-from .base import Floats, PlotTable, label_keys, pyplot, setting, text_of
+from .base import Floats, PlotTable, label_keys, percent, pyplot, setting, text_of
 
-#: Up to so many rows and columns the numbers are written into their cells.
+#: Up to so many rows and columns, numbers are written into their cells.
 WRITTEN = 20, 12
-#: Up to so many cells are hatched; of more, those with 0 in their interval are grey.
+#: Up to so many cells, those whose interval includes 0 are hatched; above, they are grey.
 HATCHED = 400
-#: For people who see few colours: light to dark, and two hues apart from white.
+#: Colour maps for people who see few colours: light to dark, and two hues away from white.
 LIGHT_TO_DARK, BOTH_SIGNS = "cividis", "PuOr"
 
 Bools = Any
@@ -34,7 +34,7 @@ def is_table(record: Record) -> bool:
 
 
 def drawn(table: PlotTable) -> tuple[Callable[[Any], None], tuple[float, float], str]:
-    """How a table is drawn, how large, and what to say of it."""
+    """How to draw a table, its size, and its caption."""
     rows, columns = table.places.shape
     labels = [len(text_of(label)) for label in table.places.index]
     wide = min(16.0, max(6.4, 2.4 + 0.062 * max(labels) + 0.78 * columns))
@@ -45,12 +45,12 @@ def drawn(table: PlotTable) -> tuple[Callable[[Any], None], tuple[float, float],
         said.append("Written: the answer, and how far the noise may have moved it.")
     if _sums(table).any():
         said.append("Sums have no colour.")
-    said.append("The line on the colour bar is as long as a middling interval.")
+    said.append("The line on the colour bar is as long as the median interval.")
     return (lambda ax: _draw(ax, table)), (wide, high), " ".join(said)
 
 
 def _sums(table: PlotTable) -> Bools:
-    """Which cells are sums of others, where a table has margins."""
+    """Which cells are sums of others, in a table with margins."""
     statistic, places = table.record.statistic, table.places.to_numpy()
     found = np.zeros(places.shape, dtype=bool)
     layout = table.record._layout
@@ -81,7 +81,7 @@ def _draw(ax: Any, table: PlotTable) -> None:
 
 
 def _colours(table: PlotTable, coloured: Any) -> dict[str, Any]:
-    """Numbers of both signs around 0; correlations from -1 to 1."""
+    """The colour map and its range: around 0 for both signs, from -1 to 1 for correlations."""
     statistic = table.record.statistic
     if isinstance(statistic, CovarianceTable):
         known = coloured.compressed()
@@ -90,23 +90,23 @@ def _colours(table: PlotTable, coloured: Any) -> dict[str, Any]:
     return {"cmap": LIGHT_TO_DARK}
 
 
-def _ink(image: Any, value: float) -> str:
-    """What is seen on a colour."""
-    red, green, blue, _ = image.cmap(image.norm(value))
+def _ink(image: Any, coloured: Any, at: tuple[int, ...]) -> str:
+    """What contrasts with a cell's colour, or with the background of a cell without one."""
+    if np.ma.getmaskarray(coloured)[at]:
+        return str(setting("text.color"))
+    red, green, blue, _ = image.cmap(image.norm(coloured[at]))
     return "black" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white"
 
 
 def _mark(ax: Any, image: Any, marked: Bools, coloured: Any) -> None:
     rectangle = importlib.import_module("matplotlib.patches").Rectangle
-    plain = np.ma.getmaskarray(coloured)
     if marked.size > HATCHED:
         grey = np.zeros((*marked.shape, 4))
         grey[marked] = (0.85, 0.85, 0.85, 1.0)
         ax.imshow(grey, aspect="auto", interpolation="nearest")
         return
     for row, column in zip(*np.nonzero(marked), strict=True):
-        hidden = bool(plain[row, column])
-        ink = setting("text.color") if hidden else _ink(image, coloured[row, column])
+        ink = _ink(image, coloured, (row, column))
         ax.add_patch(rectangle(
             (column - 0.5, row - 0.5), 1, 1, fill=False, hatch="///", edgecolor=ink, linewidth=0,
             alpha=0.45, gid="includes 0",
@@ -117,8 +117,8 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
     plain = np.ma.getmaskarray(coloured)
     effects = importlib.import_module("matplotlib.patheffects")
     for (row, column), value in np.ndenumerate(values):
-        hidden = bool(plain[row, column])
-        ink = setting("text.color") if hidden else _ink(image, value)
+        ink = _ink(image, coloured, (row, column))
+        hidden = plain[row, column]
         behind = setting("axes.facecolor") if hidden else image.cmap(image.norm(value))
         around = [effects.withStroke(linewidth=2.5, foreground=behind)]
         told, noise = _said(value, float(errors[row, column]))
@@ -130,11 +130,10 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
 
 
 def _said(value: float, error: float) -> tuple[str, str]:
-    """Both as far as the second digit of the error."""
+    """A value and its error, both to the second digit of the error."""
     if value != value or not np.isfinite(error):
-        return "–" if value != value else format_number(
-            float(value)
-        ), f"±{format_number(float(error))}"
+        told = "–" if value != value else format_number(float(value))
+        return told, f"±{format_number(float(error))}"
     places = max(0, min(6, 1 - math.floor(math.log10(error)))) if error > 0 else 0
     if value == round(value) and error == round(error):
         places = 0
@@ -142,16 +141,15 @@ def _said(value: float, error: float) -> tuple[str, str]:
 
 
 def _bar(ax: Any, table: PlotTable, image: Any, errors: Floats) -> None:
-    """The colours, and on them how far noise goes from the middle."""
-    least, most = float(np.nanmin(errors)), float(np.nanmax(errors))
-    percent = f"{100 * table.confidence:.10g} %"
-    noise = f"± {_rough(least)}" if least == most else f"± {_rough(least)} to {_rough(most)}"
-    bar = pyplot().colorbar(image, ax=ax, label=f"noise {noise} ({percent})", pad=0.02)
+    """The colour bar, with a line for the noise level at its middle."""
+    ends = dict.fromkeys(_rough(float(f(errors))) for f in (np.nanmin, np.nanmax))
+    label = f"noise ± {' to '.join(ends)} ({percent(table.confidence)})"
+    bar = pyplot().colorbar(image, ax=ax, label=label, pad=0.02)
     middle = (image.norm.vmin + image.norm.vmax) / 2
     typical = float(np.nanmedian(errors))
-    ends = [middle - typical, middle + typical]
-    bar.ax.plot([0.5, 0.5], ends, color="white", linewidth=4, solid_capstyle="butt")
-    bar.ax.plot([0.5, 0.5], ends, color="black", linewidth=1.8, marker="_", gid="noise level")
+    line = [0.5, 0.5], [middle - typical, middle + typical]
+    bar.ax.plot(*line, color="white", linewidth=4, solid_capstyle="butt")
+    bar.ax.plot(*line, color="black", linewidth=1.8, marker="_", gid="noise level")
 
 
 def _rough(value: float) -> str:

@@ -1,12 +1,13 @@
-"""Pictures of released answers, made of their records alone: values, intervals, and what both are.
+"""Plots of released answers, made of their records alone: values, intervals, and what they mean.
 
-Every picture says below itself what its bars are. Where a record has no interval of values, there
-are no bars: quantiles err in ranks, and what only words can say stands in the words.
+A caption below each plot says what its bars are. A record without an interval of values has no
+bars: quantiles err in ranks, so the caption gives their error in words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from . import heatmaps, quantile_plots
 from .bars import row_of
 from .base import Panel, PlotTable, placed, pyplot, said_of, text_of, titled, write_below
 
-#: Panels of one picture.
+#: The most panels of one plot.
 MOST_PANELS = 12
 
 
@@ -39,27 +40,27 @@ def plot(
     confidence: float = CONFIDENCE,
     expected_rows: float | None = None,
 ) -> Any:
-    """A picture of a released answer, with what its noise may have changed.
+    """Plot a released answer together with the error that its noise may have caused.
 
-    result : what a release gave, part of it (``head``, a column, sorted), or its `Record`. What
-        ``agg`` and ``describe`` gave has one panel for each record.
+    result : a released answer, a part of it (``head``, a column, sorted), or its `Record`. Answers
+        of ``agg`` and ``describe`` have a panel for each record.
     ax : matplotlib Axes to draw on, as many as there are panels; else a new figure.
-    confidence : of the intervals, which hold together for all numbers of one record; of labels told
-        under a δ for each label by itself.
-    expected_rows : of quantiles, about how many values there are, from public knowledge: the ranks
-        that they may be off become shares, and the distribution function has bounds.
+    confidence : of the intervals, which hold together for all numbers of one record; for labels
+        released under a δ, for each label by itself.
+    expected_rows : for quantiles, about how many values there are, from public knowledge: then
+        errors in ranks become shares, and the distribution function has bounds.
 
-    Returns the Axes; an array of them where there are several panels. Counts and sums are bars,
-    means and the like dots, both with their intervals; histograms have their bins' widths; tables
-    and correlations are heat maps, with the noise level on the colour bar and cells hatched whose
-    interval includes 0. A quantile errs in ranks, so it has no bar along values. The text below
-    says what the bars are: confidence, how many hold together, that they are of the noise only,
-    the mechanism, its loss, and whom it protects.
+    Returns the Axes, or an array of them if there are several panels. Counts and sums are bars,
+    means and the like are dots, both with their intervals; bars of histograms are as wide as the
+    bins; tables and correlations are heat maps, with the noise level on the colour bar, and with
+    cells hatched whose interval includes 0. A quantile errs in ranks, so it has no bar along its
+    value. The caption says what the bars are: their confidence, how many hold together, that they
+    cover the noise only, the mechanism, its loss, and whom it protects.
 
-    Raises `RecordError` where no record belongs or none of its numbers has an error to draw, and
-    `QueryError` for other arguments. It takes matplotlib: ``dppandas[plots]``.
+    Raises `RecordError` for an object without a record, or whose numbers have no error to draw,
+    and `QueryError` for other arguments. Needs matplotlib: ``pip install dppandas[plots]``.
 
-    *Guarantee*: post-processing. Nothing but the record is used: no row is read, nothing charged.
+    *Guarantee*: post-processing. Only the record is used: no row is read, and nothing is charged.
 
     >>> import pandas as pd, dppandas as dp
     >>> import matplotlib; matplotlib.use("Agg")
@@ -74,7 +75,7 @@ def plot(
     panels = [p for name, r, part in pieces for p in _panels(name, r, part, confidence, rows)]
     if len(panels) > MOST_PANELS:
         raise RecordError(
-            f"this would be {len(panels)} panels, and a picture has {MOST_PANELS} at most: draw "
+            f"this would take {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw "
             "fewer columns, as in dp.plot(result[['a', 'b']]), or one of dp.records(result)."
         )
     axes = _axes(ax, panels)
@@ -86,16 +87,13 @@ def plot(
 
 
 def _pieces(result: Any) -> list[tuple[str, Record, Any]]:
-    """What is drawn: a name where there are several, a record, and which part of it (None: all)."""
-    if isinstance(result, Private) and not result._is_answer:
-        raise RecordError(
-            f"a {type(result).__name__} shows no rows, and so no picture: draw what it answers, "
-            "such as its .value_counts(epsilon=0.1)."
-        )
+    """What to draw: a name if there are several, a record, and the part of it (None for all)."""
     if isinstance(result, Private):
         raise RecordError(
-            "this is not released yet: give epsilon=, as in .release(epsilon=0.1), and draw the "
-            "result."
+            "this is not released yet. Plot the result of a release, as .release(epsilon=0.1)."
+            if result._is_answer
+            else f"a {type(result).__name__} shows no rows, so it has no plot. Plot an answer, "
+            "such as .value_counts(epsilon=0.1)."
         )
     if isinstance(result, Record):
         return [("", result, None)]
@@ -112,7 +110,7 @@ def _panels(
     _refuse_what_has_no_bars(record)
     statistic = record.statistic
     if rows is not None and not isinstance(statistic, Quantiles):
-        raise QueryError("expected_rows= is for quantiles, which err in ranks: leave it out.")
+        raise QueryError("expected_rows= is for quantiles, which err in ranks. Leave it out.")
     table = PlotTable(record, placed(record, part), confidence)
     if isinstance(statistic, Quantiles):
         return quantile_plots.panels(name, table, rows)
@@ -138,28 +136,28 @@ def _panels(
 def _refuse_what_has_no_bars(record: Record) -> None:
     statistic = record.statistic
     if record.preview:
-        raise RecordError("a preview has no answer to draw: leave the preview, and release it.")
+        raise RecordError("a preview has no answer to draw. Leave the preview, and release it.")
     if isinstance(record._law, Selection):
         raise RecordError(
-            "a selected label has no picture: no number was told. .error() says how far its score "
-            "may lie below the best; counts by key, released, can be drawn."
+            "a selected label has no plot, because no number was released. .error() says how far "
+            "its score may be below the best. Released counts by key can be plotted."
         )
     if statistic.layout.rulers:
         raise RecordError(
-            "answers in times or durations have no picture: bars begin at zero, and times have "
-            "none. dp.record(result).interval() has their intervals; counts by .hist() are drawn."
+            "times and durations have no plot: bars begin at zero, and times have no zero. Use "
+            "dp.record(result).interval() for their intervals, or plot counts by .hist()."
         )
     if isinstance(statistic, BoundsHistogram):
         raise RecordError(
-            "suggested bounds have no picture: two ends and a share aren't on one scale. "
-            "dp.record(result).interval() has what is known of each."
+            "suggested bounds have no plot: two ends and a share aren't on one scale. Use "
+            "dp.record(result).interval() for the interval of each."
         )
     if statistic.no_interval and type(statistic) is not Quantiles:
-        raise RecordError(f"a picture without an error would mislead. {statistic.no_interval}")
+        raise RecordError(f"a plot without errors would mislead. {statistic.no_interval}")
 
 
 def _by_figure(table: PlotTable, title: str, caption: str) -> list[Panel]:
-    """Count, mean and deviation of each column aren't on one scale: a panel for each."""
+    """A panel for each figure of each column: counts, means and deviations share no scale."""
     labels = [text_of(row[-1] if isinstance(row, tuple) else row) for row in table.places.index]
     columns, panels = len(table.places.columns), []
     for column, of in enumerate(table.places.columns):
@@ -173,8 +171,7 @@ def _by_figure(table: PlotTable, title: str, caption: str) -> list[Panel]:
             panels.append(
                 row_of(PlotTable(part.record, places, part.confidence), f"{title}\n{what}", "")
             )
-    last = panels[-1]
-    return [*panels[:-1], Panel(last.title, last.draw, caption, last.size)]
+    return [*panels[:-1], replace(panels[-1], caption=caption)]
 
 
 def _axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:
@@ -194,7 +191,7 @@ def _axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:
         raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes.")
     if len(given) != len(panels):
         raise QueryError(
-            f"this takes {len(panels)} Axes, and ax= has {len(given)}: leave ax= out, or make them "
+            f"this takes {len(panels)} Axes, and ax= has {len(given)}. Leave ax= out, or make them "
             f"by plt.subplots({len(panels)})."
         )
     return given

@@ -1,9 +1,9 @@
-"""Quantiles: dots on the distribution function, with bounds where ranks can be made shares.
+"""Quantiles: dots on the distribution function, with bounds where errors in ranks become shares.
 
-The released point v for the quantile q errs by at most r ranks: of n values, at most qn + r lie
-below v and at least qn - r at or below. So with n known, the distribution function F of the values
-has F(x) ≥ q - r/n from v on, and F(x) ≤ q + r/n before v: a band over all x, with steps at the
-released points alone. Without n there are no bars.
+The released point v for the quantile q errs by at most r ranks: of n values, at most qn + r are
+below v, and at least qn - r are at or below v. So if n is known, the distribution function F of the
+values has F(x) ≥ q - r/n from v on, and F(x) ≤ q + r/n before v: a band over all x, with steps at
+the released points only. Without n there are no bars.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ COLOURS = (FILL, "#c2571a", "#5b5fc7", "#8a6d1d", "#ad3f75", "#3f7d2e", "#5f7182
 
 @dataclass(frozen=True)
 class Curve:
-    """The quantiles of one column: a row for each group, a column for each quantile; NaN for what
-    isn't shown."""
+    """The quantiles of one column: a row for each group, a column for each quantile; NaN where a
+    number isn't shown."""
 
     values: Floats
     ranks: Floats
@@ -65,12 +65,10 @@ def panels(name: str, table: PlotTable, rows: float | None) -> list[Panel]:
     for i in range(shape[2]):
         cells = np.flatnonzero(shown[:, :, i].any(axis=1))
         if len(cells):
-            some = values[cells][:, order, i]
-            off = ranks.reshape(shape)[cells][:, order, i]
-            named = [groups[cell] for cell in cells]
-            curves.append((columns[i], Curve(
-                some, off, shares, named, statistic.bounds[i], rows if shape[0] == 1 else None,
-            )))  # fmt: skip
+            some, off = (each[cells][:, order, i] for each in (values, ranks.reshape(shape)))
+            named, known = [groups[cell] for cell in cells], rows if shape[0] == 1 else None
+            curve = Curve(some, off, shares, named, statistic.bounds[i], known)
+            curves.append((columns[i], curve))
     title = titled(name, record)
     return [
         _panel(table, curve, title if len(curves) == 1 else f"{title}\n{column}", at == len(curves))
@@ -150,8 +148,8 @@ def band(
 ) -> tuple[Floats, Floats, Floats]:
     """The corners of the band around the distribution function, from one bound to the other.
 
-    Between two neighbouring points it is at least the largest `least` of the points up to there,
-    and at most the smallest `most` of those beyond.
+    Between two neighbouring points the band goes from the largest `least` of the points before to
+    the smallest `most` of the points after.
     """
     order = np.argsort(values, kind="stable")
     points, least, most = values[order], least[order], most[order]

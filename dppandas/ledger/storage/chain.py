@@ -1,41 +1,38 @@
 """The chain of events in a ledger's file, and whether what is kept beside it follows from it.
 
-What is spent at each place stands in a table, so that no charge adds up all before it. Now and then
-an event holds the hash of that table as it was, and of the events that all else rests on: the
-budget, and the sources with their keys. With it, opening a file looks at those and at the events
-since then alone. Take their charges off the table, and it must be what was hashed.
+A table holds what is spent at each place, so that no charge has to add up all charges before it.
+Now and then an event (a *count*) records the hash of that table, and of the events that all else
+rests on: the budget, and the sources with their keys. So opening a file reads only those events and
+the ones since the last count: with their charges taken off, the table must have the recorded hash.
 
-That finds edits and damage, not forgers: there is no secret in a hash, and whoever can write the
-file can append such an event of his own. `dppandas verify` takes none at its word, and adds up
-everything; and a file that was written anew as a whole is told only by a hash noted elsewhere.
+That finds edits and damage, not forgers: a hash holds no secret, and whoever can write the file can
+append such an event too. `dppandas verify` trusts no count and adds up everything; only a hash that
+was noted elsewhere gives away a file that was rewritten as a whole.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-#: After so many charges the table is hashed.
+#: The table is hashed after this many charges.
 EVERY = 256
 
-#: A source, and where in it, as text.
-Place = tuple[str, str]
-#: ε, δ and ρ as exact text.
-Told = tuple[str, ...]
-
-_UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
+#: What reading an event that dppandas didn't write may raise.
+UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 #: An event as it stands in the file.
 Row = tuple[int, str, int | None, str | None, str, str]
 
 _MARK = "SELECT number, body FROM events WHERE kind = 'counted' ORDER BY number DESC LIMIT 1"
-_ROWS = "SELECT number, kind, release, key, body, hash FROM events"
-_SINCE = f"{_ROWS} WHERE number >= ? ORDER BY number"
-#: Kinds of events that all else rests on.
+ROWS = "SELECT number, kind, release, key, body, hash FROM events"
+_TABLE = "SELECT source, path, epsilon, delta, rho FROM spending"
+_SINCE = f"{ROWS} WHERE number >= ? ORDER BY number"
+#: The kinds of events that all else rests on.
 FIXED = ("opened", "source")
 
 
@@ -55,19 +52,19 @@ def append(
 def linked(
     before: str, number: int, kind: str, release: int | None, key: str | None, body: str
 ) -> str:
-    """The hash of an event, made of all that it says and of the hash before it."""
+    """The hash of an event: of all that it says, and of the hash before it."""
     said = json.dumps([before, number, kind, release, key, body])
     return sha256(said.encode()).hexdigest()
 
 
 def source(db: sqlite3.Connection, name: str) -> str | None:
-    """What the event of a source says; None if there is none. ValueError where it was changed."""
-    row = db.execute(f"{_ROWS} WHERE kind = 'source' AND key = ?", (name,)).fetchone()
+    """What the event of a source says; None if there is none. ValueError if it was changed."""
+    row = db.execute(f"{ROWS} WHERE kind = 'source' AND key = ?", (name,)).fetchone()
     return None if row is None else _checked(db, row)[4]
 
 
 def _checked(db: sqlite3.Connection, row: Row) -> Row:
-    """An event whose hash follows from what it says."""
+    """An event, whose hash must follow from what it says."""
     number, *said, link = row
     before = "" if number == 1 else _hash(db, number - 1)
     if linked(before, number, *said) != link:  # type: ignore[arg-type]
@@ -76,8 +73,8 @@ def _checked(db: sqlite3.Connection, row: Row) -> Row:
 
 
 def count(db: sqlite3.Connection) -> None:
-    """Append the hashes of the table of what is spent, and of the events that all rests on."""
-    spent, rests_on = digest(_table(db).items()), sealed(_fixed(db))
+    """Append an event with the hashes of the table, and of the events that all else rests on."""
+    spent, rests_on = digest(db.execute(_TABLE)), sealed(_fixed(db))
     append(db, "counted", {"spent": spent, "rests_on": rests_on}, None, None)
 
 
@@ -87,17 +84,17 @@ def sealed(hashes: Iterable[str]) -> str:
 
 
 def _fixed(db: sqlite3.Connection, end: int = 2**63 - 1) -> list[str]:
-    """The hashes of the events before one that all else rests on, each computed anew."""
-    first = db.execute(f"{_ROWS} WHERE number = 1").fetchone()
+    """The hashes of the events that all else rests on, before a number; each computed anew."""
+    first = db.execute(f"{ROWS} WHERE number = 1").fetchone()
     if first[1] != "opened":
         raise ValueError
-    sources = f"{_ROWS} WHERE kind = 'source' AND number < ? ORDER BY number"
+    sources = f"{ROWS} WHERE kind = 'source' AND number < ? ORDER BY number"
     return [_checked(db, row)[5] for row in [first, *db.execute(sources, (end,)).fetchall()]]
 
 
-def digest(rows: Iterable[tuple[Place, Told]]) -> str:
-    """One hash of what is spent at each place; a place where nothing is, is none."""
-    said = sorted([*place, *told] for place, told in rows if any(map(exact, told)))
+def digest(rows: Iterable[Sequence[str]]) -> str:
+    """One hash of what is spent at each place where anything is."""
+    said = sorted([*row] for row in rows if any(map(exact, row[2:])))
     return sha256(json.dumps(said).encode()).hexdigest()
 
 
@@ -105,7 +102,7 @@ def is_followed(db: sqlite3.Connection) -> bool:
     """Whether the table of what is spent follows from the events. Read within a transaction."""
     try:
         return _is_followed(db)
-    except _UNREADABLE:
+    except UNREADABLE:
         return False
 
 
@@ -115,17 +112,18 @@ def _is_followed(db: sqlite3.Connection) -> bool:
     if json.loads(text).get("rests_on", fixed) != fixed:  # counts of older files don't say it
         return False
     counted, since = _since(db, start)
-    rest = _table(db)
+    rest = {(source, path): losses for source, path, *losses in db.execute(_TABLE)}
     for place, losses in since.items():
         pairs = zip(rest[place], losses, strict=True)
-        rest[place] = tuple(exact_text(exact(told) - loss) for told, loss in pairs)
-    return digest(rest.items()) == counted
+        rest[place] = [exact_text(exact(told) - loss) for told, loss in pairs]
+    return digest([*place, *losses] for place, losses in rest.items()) == counted
 
 
-def _since(db: sqlite3.Connection, start: int) -> tuple[str, dict[Place, list[Fraction]]]:
-    """What was counted last, and what each place was charged since; every hash is computed anew."""
+def _since(db: sqlite3.Connection, start: int) -> tuple[str, dict[tuple[str, str], list[Fraction]]]:
+    """The last count's hash of the table, and what each place was charged since. Every hash of an
+    event is computed anew."""
     before = "" if start == 1 else _hash(db, start - 1)
-    counted, charged = digest(()), dict[Place, list[Fraction]]()
+    counted, charged = digest(()), dict[tuple[str, str], list[Fraction]]()
     for expected, row in enumerate(db.execute(_SINCE, (start,)), start=start):
         number, kind, release, key, text, link = row
         if number != expected or linked(before, number, kind, release, key, text) != link:
@@ -141,21 +139,22 @@ def _since(db: sqlite3.Connection, start: int) -> tuple[str, dict[Place, list[Fr
     return counted, charged
 
 
+def one(db: sqlite3.Connection, sql: str, *values: Any) -> Any:
+    """The one value that a query finds; None where it finds no row."""
+    row = db.execute(sql, values).fetchone()
+    return None if row is None else row[0]
+
+
 def _hash(db: sqlite3.Connection, number: int) -> str:
-    return str(db.execute("SELECT hash FROM events WHERE number = ?", (number,)).fetchone()[0])
-
-
-def _table(db: sqlite3.Connection) -> dict[Place, Told]:
-    rows = db.execute("SELECT source, path, epsilon, delta, rho FROM spending")
-    return {(source, path): tuple(told) for source, path, *told in rows}
+    return str(one(db, "SELECT hash FROM events WHERE number = ?", number))
 
 
 @lru_cache(maxsize=4096)
 def exact(told: str) -> Fraction:
-    """A fraction as it is written: "1/10"."""
+    """A fraction from its text, such as "1/10"."""
     return Fraction(told)
 
 
 def exact_text(value: Fraction) -> str:
-    """A fraction as `exact` reads it: no float is precise enough."""
+    """A fraction as text that `exact` reads: no float is precise enough."""
     return f"{value.numerator}/{value.denominator}"

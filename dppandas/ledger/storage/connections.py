@@ -1,4 +1,4 @@
-"""Connections to a ledger's file: one for each thread of each process, and transactions in them."""
+"""Connections to a ledger's file, one for each thread of each process, and their transactions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path as File
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 from weakref import WeakSet
 
 from ...errors import StoreError
@@ -19,16 +19,16 @@ from .paths import checked_path, is_shared, is_writable, stamp
 
 T = TypeVar("T")
 
-#: "dpdf": what marks the file as a ledger of ours.
+#: "dpdf": marks the file as a ledger of dppandas.
 APPLICATION = 0x64706466
-#: So many seconds somebody else may take for a charge before ours gives up.
+#: Seconds that a charge waits for others before it gives up.
 PATIENCE = 60.0
-#: So often a file is read that changes while it is.
+#: How often reading is tried again when the file changes meanwhile.
 TRIES = 10
 
 
 class Connection(sqlite3.Connection):
-    """One that keeps the file's hold until it is closed, also where its thread just ends."""
+    """A connection that keeps the file's hold until it is closed, even if its thread just ends."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -39,7 +39,7 @@ class Connection(sqlite3.Connection):
         self.is_closed = False
 
     def close(self) -> None:
-        """Close it; the last one in this process tidies up and gives the file free."""
+        """Close it; the last one in this process tidies up and releases the file."""
         if self.process == os.getpid():
             with registry: self._close()  # noqa: E701  # fmt: skip
 
@@ -57,34 +57,31 @@ class Connection(sqlite3.Connection):
         return action() if hold is None else hold.in_turn(action, alone, PATIENCE)
 
     def begin(self) -> None:
-        """Begin to read one moment. Only its beginning is a turn, so that nobody waits for what
-        takes long: SQLite's own locks keep the moment."""
+        """Begin to read the file as it is at this moment. Only the beginning takes a turn, so that
+        nobody waits for a long read: SQLite's own locks keep the moment."""
         self.in_turn(self._begin)
 
     def _begin(self) -> None:
         self.execute("BEGIN")
-        self.execute("SELECT 1 FROM sqlite_master").fetchone()  # BEGIN alone reads nothing
+        self.execute(_READ).fetchone()
 
     def _suspend(self) -> None:
-        """Close it, and hold the file: for a fork, after which it is opened again."""
+        """Close it but hold the file: for a fork, after which it is opened again."""
         self.is_closed = True
         super().close()
 
-    @property
-    def is_suspended(self) -> bool:
-        return self.is_closed and self.hold is not None
-
 
 class _Kept:
-    """A thread's connection: closed when the thread ends, or nobody has its store any more. The
-    connection itself refers to itself, and would wait for a collection."""
+    """Closes a thread's connection when the thread ends, or its store is gone. The connection
+    refers to itself, so it alone would wait for the garbage collector."""
 
     def __init__(self, db: Connection) -> None:
         self.db = db
 
     def __del__(self) -> None:
         if self.db.process != os.getpid():
-            _carried(self.db)
+            if not self.db.is_closed:
+                _CARRIED.append(self.db)
         elif registry.acquire(blocking=False):
             try:
                 self.db._close()
@@ -94,13 +91,10 @@ class _Kept:
             _LATE.append(self.db)
 
 
-def _carried(db: Connection) -> None:
-    """Keep a connection of the parent process, which could not be closed before the fork: closed
-    here, it would clean up what the parent still uses."""
-    if not db.is_closed:
-        _CARRIED.append(db)
-
-
+#: Reads the file, which BEGIN alone doesn't.
+_READ = "SELECT 1 FROM sqlite_master"
+#: The parent process's, which could not be closed before the fork: closing them here would clean
+#: up what the parent still uses.
 _CARRIED: list[Connection] = []
 #: Those that could not be closed when their thread ended.
 _LATE: list[Connection] = []
@@ -108,34 +102,42 @@ _open: WeakSet[Connection] = WeakSet()
 
 
 class Connected:
-    """A file, this thread's connection to it, and transactions."""
+    """A file, with a connection for each thread and their transactions."""
 
     def __init__(self, path: str | os.PathLike[str], reading: bool) -> None:
         self.path = checked_path(path)
         self._local = threading.local()
         self._file: locks.Identity | None = None
-        self._reading = reading  # only to look at it: the file stays as it is
+        self._reading = reading  # the file stays as it is
 
     def is_at(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path names this file, by whatever links to folders."""
+        """Whether a path names this file, through whatever links to folders."""
         return checked_path(path).resolve() == self.path.resolve()
 
     def close(self) -> None:
-        """Close what this thread has open; the last to close leaves one file behind."""
+        """Close what this thread has open; the last to close leaves a single file behind."""
+        db = self._kept()
+        if db is not None and db.is_closed and db.hold is not None:  # or nobody would tidy up
+            with suppress(StoreError), self._explaining_errors():
+                db = self._connection()
+        if db is not None:
+            db.close()
+
+    def _kept(self) -> Connection | None:
+        """This thread's connection, if this process made it: none can be carried through a fork."""
         kept: _Kept | None = getattr(self._local, "kept", None)
-        if kept is not None and kept.db.process == os.getpid():
-            if kept.db.is_suspended:  # or nobody would tidy up
-                with suppress(StoreError), self._explaining_errors():
-                    self._connection()
-            self._local.kept.db.close()
+        return kept.db if kept is not None and kept.db.process == os.getpid() else None
 
     def _connection(self) -> Connection:
-        """This thread's, of this process: SQLite's can't be carried through a fork."""
-        kept: _Kept | None = getattr(self._local, "kept", None)
-        if kept is not None and kept.db.process == os.getpid() and not kept.db.is_closed:
-            return kept.db
+        """This thread's connection, opened if need be."""
+        kept = self._kept()
+        if kept is not None and not kept.is_closed:
+            return kept
         if not self.path.exists():
-            raise StoreError(f"the ledger {str(self.path)!r} is gone.")
+            raise StoreError(
+                f"the ledger {str(self.path)!r} is gone. Put it back, or end the session with "
+                "dp.reset()."
+            )
         db = self._connected()
         self._file = self._file or identity(self.path)
         try:
@@ -157,14 +159,14 @@ class Connected:
 
     def _prepare(self, db: Connection) -> None:
         self._refuse_other_databases(db)
-        _patiently(lambda: db.execute("PRAGMA journal_mode = WAL"))
+        _switch_to_wal(db)
         db.execute("PRAGMA synchronous = FULL")
-        db.execute("SELECT 1 FROM sqlite_master").fetchone()  # the log and its map are there now
+        db.execute(_READ).fetchone()  # the log and its map are there now
         if db.hold is not None:
             db.hold.guard(self.path.resolve())
 
     def _check_file(self) -> None:
-        """Refuse to write to a file that nobody would find again."""
+        """Refuse to write to a file that was removed or replaced: nobody would find it again."""
         if identity(self.path) != self._file:
             raise StoreError(
                 f"the ledger {str(self.path)!r} was removed or replaced while it was open. Put it "
@@ -172,7 +174,7 @@ class Connected:
             )
 
     def _refuse_other_databases(self, db: Connection) -> None:
-        """Before anything of a file is changed."""
+        """Refuse a database that is no ledger, before anything in it is changed."""
         # In this order: another process may make a ledger of the empty file in between.
         try:
             is_empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -182,7 +184,7 @@ class Connected:
             raise
         if mark != APPLICATION and (mark or not is_empty):
             db.close()
-            raise StoreError(f"{str(self.path)!r} is a database, but no ledger of dppandas.")
+            refuse_database(self.path)
 
     def _read(self, action: Callable[[Connection], T], alone: bool = False) -> T:
         with self._explaining_errors():
@@ -214,13 +216,13 @@ class Connected:
 
     @contextmanager
     def _explaining_errors(self) -> Iterator[None]:
-        """Errors of SQLite in words that say what to do."""
+        """Raise SQLite's errors as a `StoreError` that says what to do."""
         try:
             yield
         except StoreError:
             raise
         except (sqlite3.Error, OSError) as error:
-            told = StoreError(f"{explained(error, self.path)}")
+            told = StoreError(explained(error, self.path))
         else:
             return
         raise told
@@ -231,8 +233,9 @@ class Connected:
 
 def opened(path: File) -> Connection:
     """A connection that may write, with the file's name taken for this process."""
-    for late in _taken_from(_LATE):
-        late.close()
+    with suppress(IndexError):  # of an empty list; another thread may be faster
+        while _LATE:
+            _LATE.pop().close()
     with registry: return _opened(path.resolve())  # noqa: E701  # fmt: skip
 
 
@@ -255,8 +258,15 @@ def _opened(path: File, reading: bool = False) -> Connection:
     return db
 
 
+def refuse_database(path: File) -> NoReturn:
+    """Refuse a database of another kind."""
+    raise StoreError(
+        f"{str(path)!r} is a database, but no ledger of dppandas. Choose another file."
+    )
+
+
 def _connection_to(uri: str) -> Connection:
-    # Of one thread, but closed by whoever forks, or collects what a thread has left.
+    # Used by one thread, but closed by whoever forks or collects what a thread has left.
     return sqlite3.connect(
         uri, uri=True, timeout=PATIENCE, isolation_level=None, factory=Connection,
         check_same_thread=False,
@@ -266,9 +276,9 @@ def _connection_to(uri: str) -> Connection:
 def opened_to_read(path: File) -> Connection:
     """A connection that changes nothing, and leaves nothing beside the file.
 
-    It takes no lock, and gives none free: where this process has the file open, it is one more
-    connection among its own; where others write, it reads their log with them; else it reads a copy
-    of the file, made at one moment.
+    It neither takes nor releases a lock. If this process has the file open, it is one more of its
+    connections; if others write, it reads their log; else it reads a copy of the file, made at one
+    moment.
     """
     path = path.resolve()
     for _ in range(TRIES):
@@ -277,65 +287,51 @@ def opened_to_read(path: File) -> Connection:
         if db is not None:
             db.execute("PRAGMA query_only = ON")
             return db
-    raise StoreError(f"the ledger {str(path)!r} is being written all the time: read a copy.")
+    raise StoreError(
+        f"the ledger {str(path)!r} changes faster than it can be read: read a copy of the file."
+    )
 
 
 def _opened_to_read(path: File) -> Connection | None:
+    """See `opened_to_read`; None if somebody began to write while the file was copied."""
     key = identity(path)
     if locks.is_held(key, locked=True):
         return _opened(path)
     if locks.is_held(key) or is_shared(path):
         return _opened(path, reading=True)
-    return _copied(path)
-
-
-def _copied(path: File) -> Connection | None:
-    """The file in memory; None if somebody began to write while it was read."""
     before = stamp(path)
     whole = bytearray(path.read_bytes())
     if is_shared(path) or stamp(path) != before:
         return None
     db = _connection_to("file::memory:")
     db.is_copy = True
-    if whole[18:20] == b"\x02\x02":  # that there may be a log, which memory has none of
+    if whole[18:20] == b"\x02\x02":  # says that there may be a log, which memory has none of
         whole[18:20] = b"\x01\x01"
     if whole:
         db.deserialize(bytes(whole))
     return db
 
 
-def _taken_from(waiting: list[Connection]) -> Iterator[Connection]:
-    while waiting:
-        try:
-            yield waiting.pop()
-        except IndexError:  # another thread was faster
-            return
-
-
 # --- forks ----------------------------------------------------------------------------------------
 
 
 def _before_fork() -> None:
-    """Close every connection that nobody uses at this moment: SQLite's can't be carried through a
-    fork. A child that opened the file beside an inherited one would rely on locks that it hasn't
-    got. Whoever needs one again opens it again."""
+    """Close every connection that is not in use at this moment: SQLite's can't be carried through
+    a fork. A child that opened the file beside an inherited one would rely on locks that it doesn't
+    have. Whoever needs a closed connection opens another."""
     for _ in range(TRIES):
         for db in list(_open):
             if not db.is_closed and db.using.acquire(timeout=0.1):
-                _suspended(db)
+                try:
+                    if not db.in_transaction:
+                        with registry: db._suspend()  # noqa: E701  # fmt: skip
+                finally:
+                    db.using.release()
         registry.acquire()
         if all(db.is_closed or db.in_transaction for db in list(_open)):
             return
         registry.release()
     registry.acquire()
-
-
-def _suspended(db: Connection) -> None:
-    try:
-        if not db.in_transaction:
-            with registry: db._suspend()  # noqa: E701  # fmt: skip
-    finally:
-        db.using.release()
 
 
 def _in_child() -> None:
@@ -352,12 +348,13 @@ if hasattr(os, "register_at_fork"):
 # --- waiting, and errors --------------------------------------------------------------------------
 
 
-def _patiently(action: Callable[[], Any]) -> Any:
-    """Switching to WAL doesn't wait for others by itself."""
+def _switch_to_wal(db: Connection) -> None:
+    """SQLite itself doesn't wait for others here."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
-            return action()
+            db.execute("PRAGMA journal_mode = WAL")
+            return
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > end:
                 raise
@@ -365,13 +362,17 @@ def _patiently(action: Callable[[], Any]) -> Any:
 
 
 def explained(error: Exception, path: File) -> str:
+    """An error of SQLite or the system, in words that say what to do."""
     said, file = str(error), repr(str(path))
     if "readonly" in said or "read-only" in said.lower():
         return f"the ledger {file} can only be read here, and a charge must be written first."
     if "full" in said:
         return f"there is no room left for the ledger {file}: free some, and ask again."
     if "locked" in said or "busy" in said:
-        return f"the ledger {file} was busy for {PATIENCE:g} seconds: another process holds it."
+        return (
+            f"the ledger {file} was busy for {PATIENCE:g} seconds: another process holds it. Ask "
+            "again, or end that process."
+        )
     if isinstance(error, sqlite3.OperationalError | OSError):
         return f"the ledger {file} can't be used: {said}."
     return f"{file} is damaged, or no ledger of dppandas ({said}): restore it from a copy."

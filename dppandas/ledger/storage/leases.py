@@ -1,8 +1,8 @@
-"""Who is answering which query at this moment, so that equal queries share one draw.
+"""Who is answering which query right now, so that equal queries share one draw.
 
-A charge for a query takes a lease of its key and the number of the draw, in the same transaction.
-Whoever asks the same waits until the lease ends: by its outcome, or when who holds it is gone. It
-never ends by time, for scans may be long. docs/adr/0025-leases.md has the reasons.
+A charge for a query takes a lease of the query's key and draw number, in the same transaction.
+Anyone else who asks the same waits until the lease ends: with an outcome, or when its holder is
+gone. It never times out, because a scan may take long. docs/adr/0025-leases.md has the reasons.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...errors import SessionError
+
 
 class Taken(Exception):
-    """An equal query has been answered in the meantime, or is being answered: look again.
+    """An equal query was answered in the meantime, or is being answered: look again.
 
     Nothing was charged, and no lease was taken.
     """
@@ -24,21 +26,21 @@ class Taken(Exception):
 
 
 class Claim:
-    """What is charged together, and answered in a block: all its leases end with the block, however
-    it is left. None is taken before the block begins, so that an interrupt leaves none behind."""
+    """What is charged together and answered in one block. Its leases end with the block, however
+    the block is left; none is taken before it begins, so an interrupt leaves none behind."""
 
     def __init__(self, draws: Sequence[int]) -> None:
-        self.draws = tuple(draws)  # which draw of its query each charge is to be; 0 for the next
-        self.thread = threading.get_ident()
-        self.is_open = False
+        self.draws = tuple(draws)  # the draw of its query that each charge wants; 0 for the next
+        self._thread = threading.get_ident()
+        self._is_open = False
         self._ends: list[Callable[[], Any]] = []
 
     def __enter__(self) -> Claim:
-        self.is_open = True
+        self._is_open = True
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self.is_open = False
+        self._is_open = False
         while self._ends:
             self._ends.pop()()
 
@@ -46,7 +48,12 @@ class Claim:
         """Call this when the block has ended."""
         self._ends.append(end)
 
-    @property
-    def is_mine(self) -> bool:
-        """Whether it is this thread that would have to wait for itself."""
-        return self.thread == threading.get_ident()
+    def is_open(self) -> bool:
+        """Whether its holder is still answering. `SessionError` in the holder's own thread, which
+        would wait for itself."""
+        if self._is_open and self._thread == threading.get_ident():
+            raise SessionError(
+                "this thread is already answering the same query: something that runs while its "
+                "rows are read asks it again."
+            )
+        return self._is_open

@@ -1,15 +1,16 @@
-"""What keeps a ledger's file to one name, and its log in place, while somebody has it open.
+"""Locks that keep a ledger's file to one name, and its log in place, while the file is open.
 
-SQLite keeps a write-ahead log beside each *name* of a file, so that who comes by another name (a
-hard link, a bind mount, a file that was moved) would read and write past it. And its own locks are
-of a kind that the system drops when the process closes any descriptor of the file.
+SQLite keeps a write-ahead log beside each *name* of a file, so whoever opens the file by another
+name (a hard link, a bind mount, a file that was moved) would read and write past that log. And
+SQLite's own locks are of a kind that the system drops when the process closes any descriptor of
+the file.
 
 So a process holds one descriptor of each ledger that it has open, from before the first connection
-of any thread until after the last. On it are locks that belong to the descriptor, and which the
-system drops when the process ends, however that happens: `flock`, for all who have the file open;
-and single bytes, far beyond the end of any file, that say by which name it is open, that its log
-is in use, whose turn it is to read or write, and which answers are being computed. A second
-descriptor keeps the map of the log from being cut off. docs/adr/0024-one-name.md has the reasons.
+of any thread until after the last. Its locks belong to the descriptor, and the system drops them
+when the process ends, however it ends: `flock`, held by all who have the file open; and single
+bytes, far beyond the end of any file, that say by which name it is open, that its log is in use,
+whose turn it is to read or write, and which answers are being computed. A second descriptor keeps
+the map of the log from being truncated. docs/adr/0024-one-name.md has the reasons.
 """
 
 from __future__ import annotations
@@ -26,35 +27,36 @@ from pathlib import Path as File
 from typing import TypeVar
 
 from ...errors import StoreError
+from .leases import Claim
 
 if sys.platform == "linux":
     import fcntl
 
 T = TypeVar("T")
 
-#: The bytes of the file that SQLite locks while it is read: with them no log is ever removed.
+#: The bytes of the file that SQLite locks while it reads: while they are locked, no log is removed.
 SHARED = (2**30 + 2, 510)
-#: The byte of the map of the log that SQLite locks while it is used: who comes and finds it free
-#: cuts the map off.
+#: The byte of the log's map that SQLite locks while the map is in use: whoever opens the file and
+#: finds it free truncates the map.
 MAPPED = (128, 1)
 #: Locked while a name is looked up and taken.
 GATE = (2**60, 1)
-#: Locked while the file is read, together with others, or written, alone.
+#: Locked to read the file, together with other readers, or to write it, alone.
 TURN = (2**60 + 1, 1)
-#: So many seconds for somebody else's turn before the last to close leaves the log as it is.
+#: Seconds that the last to close waits for its turn before it leaves the log as it is.
 CLOSING = 1.0
 #: One byte for each name, and one for each answer that is being computed.
 NAMES, NAMES_LONG = 2**61, 2**60
 ANSWERS = 2**62
 
-#: What file systems say that have no such locks.
+#: Errors of file systems that have no such locks.
 _UNKNOWN = {errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 Identity = tuple[int, int]
 
 
 def identity(path: File) -> Identity | None:
-    """Which file a path names."""
+    """Which file a path names; None for none."""
     try:
         found = path.stat()
     except OSError:
@@ -68,13 +70,13 @@ class Hold:
     def __init__(self, path: File, key: Identity) -> None:
         self.key = key
         self.users = 0  # connections, and answers that are being computed
-        self.answering: dict[int, object] = {}  # by release, who computes it
+        self.answering: dict[int, Claim] = {}  # by release, the claim that computes it
         self.descriptor: int | None = None
         self.name = _name(path)
-        self._looking: int | None = None  # the descriptor of who only reads
-        self._map: int | None = None  # that of the map of the log
+        self._looking: int | None = None  # the descriptor, where the file is only read
+        self._map: int | None = None  # the descriptor of the log's map
         self._guarded = False
-        self._one_by_one = threading.RLock()  # threads share a descriptor, and its locks
+        self._one_by_one = threading.RLock()  # threads share a descriptor and its locks
         self._turn: int | None = None  # the descriptor on which a turn is taken
 
     def lock(self, path: File) -> None:
@@ -83,7 +85,7 @@ class Hold:
             return
         descriptor = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
         try:
-            _refuse_links(descriptor, path)
+            refuse_links(path, descriptor)
             _flock(descriptor, path)
             if not _take_name(descriptor, self.name):
                 raise StoreError(_elsewhere(path))
@@ -93,35 +95,34 @@ class Hold:
         self.descriptor = descriptor
 
     def look(self, path: File) -> None:
-        """Open a descriptor to take turns with, of a file that is only read."""
+        """Open a descriptor to take turns on, of a file that is only read."""
         if self.descriptor is None and self._looking is None:
             self._looking = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
 
     def guard(self, path: File) -> None:
-        """See to it that nobody removes the log or cuts off its map, whoever closes these files in
-        this process. In a turn alone, when SQLite has made them."""
-        if self.descriptor is not None and not self._guarded:
-            self._guarded = _locked(self.descriptor, *SHARED)
-            self._guard_map(path.with_name(f"{path.name}-shm"))
-
-    def _guard_map(self, path: File) -> None:
-        if self._guarded and self._map is None and path.exists():
-            self._map = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        """Keep others from removing the log or truncating its map, even if this process closes
+        these files. To be called in a turn alone, once SQLite has made them."""
+        if self.descriptor is None or self._guarded:
+            return
+        self._guarded = _locked(self.descriptor, *SHARED)
+        map_ = path.with_name(f"{path.name}-shm")
+        if self._guarded and self._map is None and map_.exists():
+            self._map = os.open(map_, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
             _locked(self._map, *MAPPED)
 
     def unguard(self) -> None:
-        """Let the last connection tidy up, in a turn that ends with `leave`. Where somebody else
-        takes too long, the log stays as it is."""
+        """Let the last connection tidy up, in a turn that ends with `leave`. If others take too
+        long, the log stays as it is."""
         if self.descriptor is not None and self._guarded and self._took_turn(True, CLOSING):
             _unlocked(self.descriptor, *SHARED)
             self._guarded = False
 
     def in_turn(self, action: Callable[[], T], alone: bool, patience: float) -> T:
-        """Run an action while nobody writes; ``alone`` while nobody reads either. One within
-        another is part of it. `TimeoutError` where others don't end theirs.
+        """Run an action while nobody writes; ``alone`` while nobody reads either. A turn within a
+        turn is part of it. `TimeoutError` if others don't end theirs.
 
-        SQLite has locks for this, and they end when this process closes any descriptor of the map.
-        Between its own threads SQLite keeps books; between processes this is what holds.
+        SQLite's own locks for this end when this process closes any descriptor of the map. SQLite
+        keeps its threads apart without them; processes are kept apart by this lock alone.
         """
         # One line, or an interrupt could leave it locked: see `store`.
         with self._one_by_one: return self._in_turn(action, alone, patience)  # noqa: E701  # fmt: skip
@@ -137,7 +138,7 @@ class Hold:
             finally:
                 self._end_turn()
         finally:
-            self._end_turn()  # where an interrupt came in between
+            self._end_turn()  # if an interrupt came in between
 
     def _took_turn(self, alone: bool, patience: float) -> bool:
         descriptor = self._looking if self.descriptor is None else self.descriptor
@@ -158,7 +159,7 @@ class Hold:
             self._turn = None
 
     def leave(self) -> None:
-        """One user less. The caller has `registry`."""
+        """Count one user less; after the last, close the file. The caller has `registry`."""
         self.users -= 1
         if self.users <= 0:
             _holds.pop(self.key, None)
@@ -166,26 +167,26 @@ class Hold:
             self.let_go()
 
     def let_go(self) -> None:
-        """Close all descriptors. In a child after a fork that leaves its parent's locks."""
+        """Close all descriptors. After a fork, the child's copies: the parent's locks stay."""
         for descriptor in (self._map, self._looking, self.descriptor):
             if descriptor is not None:
                 os.close(descriptor)
         self._map = self._looking = self.descriptor = self._turn = None
 
-    def answer(self, release: int, who: object) -> None:
+    def answer(self, release: int, claim: Claim) -> None:
         """Note that an answer is being computed here: others see it until `answered`, or until
         this process ends."""
         # One line, or an interrupt could leave it locked: see `store`.
-        with registry: self._answer(release, who)  # noqa: E701  # fmt: skip
+        with registry: self._answer(release, claim)  # noqa: E701  # fmt: skip
 
-    def _answer(self, release: int, who: object) -> None:
+    def _answer(self, release: int, claim: Claim) -> None:
         self.users += 1
-        self.answering[release] = who
+        self.answering[release] = claim
         if self.descriptor is not None:
             _locked(self.descriptor, ANSWERS + release, 1)
 
     def answered(self, release: int) -> None:
-        """See `answer`."""
+        """Note that an answer isn't being computed any more."""
         with registry: self._answered(release)  # noqa: E701  # fmt: skip
 
     def _answered(self, release: int) -> None:
@@ -196,10 +197,10 @@ class Hold:
         self.leave()
 
     def is_answered_elsewhere(self, release: int) -> bool:
-        """Whether another process that lives is computing an answer. One that is only stopped
-        lives."""
-        descriptor = self.descriptor
-        return descriptor is not None and _is_locked_by_others(descriptor, ANSWERS + release, 1)
+        """Whether another process that lives is computing an answer. A stopped process lives."""
+        return self.descriptor is not None and _is_locked_by_others(
+            self.descriptor, ANSWERS + release, 1
+        )
 
 
 #: Taken by whoever changes what follows.
@@ -218,43 +219,35 @@ def held(path: File, key: Identity) -> Hold:
 
 
 def is_held(key: Identity | None, locked: bool = False) -> bool:
-    """Whether this process has a file open, or also locked, so that nothing else in it may open
-    the file and close it again."""
+    """Whether this process has a file open, or has it open and locked, so that nothing else in it
+    may open the file and close it again."""
     hold = None if key is None else _holds.get(key)
     return hold is not None and (hold.descriptor is not None or not locked)
 
 
 def _name(path: File) -> int:
-    """Of the folder itself and the file's name in it: a folder may be renamed or mounted."""
+    """A number for the folder itself and the file's name in it: a folder may be renamed or
+    mounted."""
     folder = path.parent.stat()
-    said = sha256(f"{folder.st_dev}/{folder.st_ino}/{path.name}".encode(errors="surrogateescape"))
-    return int.from_bytes(said.digest()[:8], "big") % NAMES_LONG
+    named = f"{folder.st_dev}/{folder.st_ino}/{path.name}".encode(errors="surrogateescape")
+    return int.from_bytes(sha256(named).digest()[:8], "big") % NAMES_LONG
 
 
 def _elsewhere(path: File) -> str:
     return (
-        f"the ledger {str(path)!r} is open by another name: as a hard link, by a mount, or as it "
-        "was called before it was moved. By each name what is written lies in another log, and "
-        "the budget would be granted twice. Open it by the name that is in use, or end the "
-        "sessions that use it."
+        f"the ledger {str(path)!r} is open by another name: a hard link, a mount, or its name "
+        "before it was moved. Each name has a log of its own, so the budget would be granted "
+        "twice. Open it by the name that is in use, or end the sessions that use it."
     )
 
 
-def refuse_links(path: File) -> None:
+def refuse_links(path: File, descriptor: int | None = None) -> None:
     """Refuse a file of several names."""
-    _refused(path, path.stat().st_nlink)
-
-
-def _refuse_links(descriptor: int, path: File) -> None:
-    _refused(path, os.fstat(descriptor).st_nlink)
-
-
-def _refused(path: File, links: int) -> None:
+    links = os.stat(path if descriptor is None else descriptor).st_nlink
     if links > 1:
         raise StoreError(
-            f"the ledger {str(path)!r} has {links} names (hard links), and by each of them the "
-            "budget would be granted anew. Keep one of them: where another is a copy for safe "
-            "keeping, make it a copy of its own."
+            f"the ledger {str(path)!r} has {links} names (hard links), and each of them would "
+            "grant the budget anew. Keep one; if another is a backup, make it a copy of its own."
         )
 
 
@@ -268,8 +261,8 @@ def _flock(descriptor: int, path: File) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         raise StoreError(
-            f"another program has locked the whole ledger {str(path)!r}. Wait for its end, or end "
-            "it."
+            f"another program has locked the whole ledger {str(path)!r}. Wait until it is done, or "
+            "end it."
         ) from None
     except OSError as error:
         if error.errno not in _UNKNOWN:
@@ -277,7 +270,7 @@ def _flock(descriptor: int, path: File) -> None:
 
 
 def _take_name(descriptor: int, name: int) -> bool:
-    """Whether nobody else has the file open by another name. Whoever looks does so alone."""
+    """Whether nobody else has the file open by another name. One process looks at a time."""
     if not _locked(descriptor, *GATE, alone=True):
         return True  # a system without such locks
     try:
@@ -292,47 +285,35 @@ def _take_name(descriptor: int, name: int) -> bool:
 
 def _locked(descriptor: int, start: int, long: int, alone: bool = False) -> bool:
     """Lock bytes for this descriptor, with others or alone; False where the system can't."""
-    if sys.platform != "linux":
-        return False
-    said = _bytes(fcntl.F_WRLCK if alone else fcntl.F_RDLCK, start, long)
-    how = fcntl.F_OFD_SETLKW if alone else fcntl.F_OFD_SETLK
-    return _asked(lambda: fcntl.fcntl(descriptor, how, said)) is not None
+    command, kind = ("SETLKW", "WRLCK") if alone else ("SETLK", "RDLCK")
+    return _asked(descriptor, command, kind, start, long) is not None
 
 
 def _is_locked_at_once(descriptor: int, start: int, long: int, alone: bool) -> bool:
     """Lock bytes unless others are in the way. Where the system can't, nobody is."""
-    if sys.platform != "linux":
-        return True
-    said = _bytes(fcntl.F_WRLCK if alone else fcntl.F_RDLCK, start, long)
     try:
-        _asked(lambda: fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, said))
+        _asked(descriptor, "SETLK", "WRLCK" if alone else "RDLCK", start, long)
     except (BlockingIOError, PermissionError):
         return False
     return True
 
 
 def _unlocked(descriptor: int, start: int, long: int) -> None:
-    if sys.platform == "linux":
-        said = _bytes(fcntl.F_UNLCK, start, long)
-        _asked(lambda: fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, said))
+    _asked(descriptor, "SETLK", "UNLCK", start, long)
 
 
 def _is_locked_by_others(descriptor: int, start: int, long: int) -> bool:
-    if sys.platform != "linux":
-        return False
-    said = _bytes(fcntl.F_WRLCK, start, long)
-    found = _asked(lambda: fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, said))
+    found = _asked(descriptor, "GETLK", "WRLCK", start, long)
     return found is not None and struct.unpack_from("h", found)[0] != fcntl.F_UNLCK
 
 
-def _bytes(kind: int, start: int, long: int) -> bytes:
-    """The system's ``struct flock``."""
-    return struct.pack("hhqqi0q", kind, os.SEEK_SET, start, long, 0)
-
-
-def _asked(ask: Callable[[], bytes]) -> bytes | None:
+def _asked(descriptor: int, command: str, kind: str, start: int, long: int) -> bytes | None:
+    """The answer to ``F_OFD_<command>`` about bytes; None where the system has no such locks."""
+    if sys.platform != "linux":
+        return None
+    lock = struct.pack("hhqqi0q", getattr(fcntl, f"F_{kind}"), os.SEEK_SET, start, long, 0)
     try:
-        return ask()
+        return fcntl.fcntl(descriptor, getattr(fcntl, f"F_OFD_{command}"), lock)  # struct flock
     except OSError as error:
         if error.errno in _UNKNOWN:
             return None
@@ -340,9 +321,9 @@ def _asked(ask: Callable[[], bytes]) -> bytes | None:
 
 
 def forget() -> None:
-    """In a child after a fork: the locks are its parent's. Closing this copy of the descriptors
-    leaves them as they are, which unlocking would not; and they end with the parent, not with its
-    last child. The caller has `registry`."""
+    """In a child after a fork: the locks are its parent's. Closing the child's copies of the
+    descriptors leaves them as they are, which unlocking would not; and they end with the parent,
+    not with its last child. The caller has `registry`."""
     for hold in _holds.values():
         hold.let_go()
         hold.users = 0

@@ -1,4 +1,4 @@
-"""Paths of ledgers: which may hold one, and what the files there look like from outside."""
+"""Paths of ledgers: which paths may hold one, and the state of the files there."""
 
 from __future__ import annotations
 
@@ -14,27 +14,22 @@ def checked_path(path: object) -> File:
         raise SessionError(f"store={quoted(path)} must be the path of a file.")
     if not str(path).isprintable() or str(path).startswith((":memory:", "file:")):
         raise SessionError(
-            f"store={quoted(str(path))} must be the path of a file on a disk, in letters that "
-            "print; without store= the ledger lives in memory."
+            f"store={quoted(str(path))} must be the path of a file on a disk, in printable "
+            "letters. Leave store= out to keep the ledger in memory."
         )
     try:
         file = File(path).expanduser()
-        is_folder, has_folder = file.is_dir(), file.parent.is_dir()
-        is_strange = file.exists() and not file.is_file()
-    except (OSError, ValueError, RuntimeError) as error:  # too long a name, or nobody's home
-        said = str(error)
-    else:
-        said = ""
-    if said:
-        raise StoreError(f"store={quoted(str(path))} can't be a path here: {said}.")
-    if is_folder:
-        raise StoreError(f"store={str(file)!r} is a folder: name a file in it.")
-    if is_strange:  # a device, a pipe, a socket
-        raise StoreError(f"store={str(file)!r} is no regular file: name one on a disk.")
-    if not has_folder:
-        raise StoreError(
-            f"store={str(file)!r}: there is no folder {str(file.parent)!r}. Make it first."
-        )
+        wrong = ""
+        if file.is_dir():
+            wrong = "is a folder: name a file in it"
+        elif file.exists() and not file.is_file():  # a device, a pipe, a socket
+            wrong = "is no regular file: name one on a disk"
+        elif not file.parent.is_dir():
+            wrong = f"can't be made: there is no folder {str(file.parent)!r}. Make it first"
+    except (OSError, ValueError, RuntimeError) as error:  # too long a name, or no home folder
+        wrong = f"can't be a path here: {error}"
+    if wrong:
+        raise StoreError(f"store={quoted(str(path))} {wrong}.")
     return file.absolute()
 
 
@@ -44,7 +39,7 @@ def is_writable(path: File) -> bool:
 
 
 def is_shared(path: File) -> bool:
-    """Whether others have written what isn't in the file itself yet, but in the log beside it."""
+    """Whether the log beside the file holds what isn't in the file itself yet."""
     path = path.resolve()  # SQLite keeps it beside the file itself
     log = path.with_name(f"{path.name}-wal")
     return log.exists() and log.stat().st_size > 0

@@ -1,24 +1,27 @@
-"""What stands in a ledger's file: its tables, how entries are written in them, older schemas."""
+"""What is in a ledger's file: its tables, how entries are written to them, and older schemas."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path as File
 from typing import Any
 
+from ...errors import StoreError
 from ...privacy.accounting.composition import ParallelComposition, Part, Place
 from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ...privacy.accounting.measures import Measure, PrivacyBudget
 from ...privacy.sampling import entropy
 from . import chain
+from .chain import one
 from .connections import APPLICATION
 from .store import Entry, Registered
 
 #: The schema that is written.
 VERSION = 3
-#: Files of this schema and later can be read as they are.
+#: Files of this schema or a later one can be read as they are.
 READABLE = 2
 
 EVENTS = """
@@ -42,14 +45,14 @@ CREATE TABLE spending (
     PRIMARY KEY (source, path)
 );
 """
-#: Who is answering which draw of which key; no event, for it passes.
+#: Who is answering which draw of which key. No event, because it passes.
 _LEASES = """
 CREATE TABLE leases (
     key TEXT NOT NULL, draw INTEGER NOT NULL, release INTEGER NOT NULL UNIQUE,
     PRIMARY KEY (key, draw)
 );
 """
-#: Where a place is known, its row stays where it is: sources are told in the order of first use.
+#: The row of a known place stays where it is: sources are listed in the order of first use.
 PUT = (
     "INSERT INTO spending VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, path) DO UPDATE SET "
     "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
@@ -57,14 +60,18 @@ PUT = (
 OPENED = "SELECT body FROM events WHERE number = 1"
 
 
-def one(db: sqlite3.Connection, sql: str, *values: Any) -> Any:
-    """The one value that a query finds."""
-    return db.execute(sql, values).fetchone()[0]
-
-
 def version_of(db: sqlite3.Connection) -> int:
     """The schema of a file; 0 where it is empty."""
     return int(one(db, "PRAGMA user_version"))
+
+
+def refuse_newer(path: File, version: int) -> None:
+    """Refuse a file of a schema that this dppandas doesn't know."""
+    if version > VERSION:
+        raise StoreError(
+            f"the ledger {str(path)!r} was written by a newer dppandas: its schema is {version}, "
+            f"and this one knows up to {VERSION}. Update dppandas."
+        )
 
 
 def create(db: sqlite3.Connection, terms: PrivacyBudget) -> None:
@@ -77,13 +84,13 @@ def create(db: sqlite3.Connection, terms: PrivacyBudget) -> None:
 
 
 def create_tables(db: sqlite3.Connection) -> None:
-    """All that a ledger's file holds, empty."""
+    """Make all tables of a ledger's file, empty."""
     for statement in f"{EVENTS}{_SPENDING}{_LEASES}".split(";\n"):
         db.execute(statement)
 
 
 def tables(db: sqlite3.Connection) -> dict[tuple[str, str, str], str]:
-    """The SQL of all that a database holds, by type, name and table."""
+    """The SQL of all tables and indexes of a database, by type, name and table."""
     rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
     return {(kind, name, table): " ".join((sql or "").split()) for kind, name, table, sql in rows}
 
@@ -92,32 +99,24 @@ def tables(db: sqlite3.Connection) -> dict[tuple[str, str, str], str]:
 
 
 def spending_kept(db: sqlite3.Connection) -> ParallelComposition:
-    """The table of what is spent. ValueError where a place isn't written as it is here, or stands
-    there twice: the later row would hide what the other says."""
+    """The table of what is spent. ValueError for a place that isn't written as dppandas writes it,
+    or is listed twice: the later row would hide the earlier one."""
     losses: dict[Place, Loss] = {}
     rows = db.execute("SELECT source, path, epsilon, delta, rho FROM spending ORDER BY rowid")
     for source, path, *parts in rows:
         place = source, _path(json.loads(path))
         if json.dumps(place[1]) != path or place in losses:
-            raise ValueError("a place is written otherwise, or twice")
+            raise ValueError("a place is written in another way, or twice")
         losses[place] = _loss(*parts)
     return ParallelComposition(losses)
 
 
-def spent_rows(spent: ParallelComposition) -> list[tuple[tuple[str, str], tuple[str, ...]]]:
-    """The whole table, as `chain.digest` hashes it."""
-    rows = [spent_row(*each) for each in spent.losses.items()]
-    return [((source, path), tuple(told)) for source, path, *told in rows]
-
-
-def spent_row(place: tuple[str, Sequence[Part]], loss: Loss) -> tuple[str, ...]:
-    """A row of the table of what is spent."""
-    source, path = place
-    return source, json.dumps(path), *_loss_texts(loss)
+def spent_rows(losses: Mapping[Place, Loss]) -> list[tuple[str, ...]]:
+    """Rows of the table of what is spent."""
+    return [(name, json.dumps(path), *_loss_texts(loss)) for (name, path), loss in losses.items()]
 
 
 def _loss_texts(loss: Loss) -> list[str]:
-    """As fractions in text: no float is precise enough."""
     return [chain.exact_text(part) for part in (loss.epsilon, loss.delta, loss.rho)]
 
 
@@ -131,7 +130,7 @@ def _path(said: Any) -> tuple[Part, ...]:
 
 
 def charge_body(entry: Entry) -> dict[str, Any]:
-    """All that a charge says, as JSON has it."""
+    """What the event of a charge says, for JSON; `entry_of` reads it."""
     return {
         "time": entry.time, "source": entry.source, "version": entry.version, "unit": entry.unit,
         "lineage": entry.lineage, "query": entry.what, "loss": _loss_texts(entry.loss),
@@ -141,7 +140,7 @@ def charge_body(entry: Entry) -> dict[str, Any]:
 
 
 def entry_of(number: int, body: dict[str, Any], status: str, released_error: str = "") -> Entry:
-    """See `charge_body`."""
+    """The entry of a `charge_body`, with its outcome."""
     return Entry(
         number=number, time=body["time"], source=body["source"], lineage=body["lineage"],
         what=body["query"], loss=_loss(*body["loss"]), mechanism=body["mechanism"],
@@ -152,7 +151,7 @@ def entry_of(number: int, body: dict[str, Any], status: str, released_error: str
 
 
 def entries(db: sqlite3.Connection, where: str = "", *values: Any) -> list[Entry]:
-    """The charges that a condition holds of, each with its outcome as far as there is one."""
+    """The charges that meet a condition, each with its outcome if it has one."""
     rows = db.execute(
         "SELECT c.release, c.body, json_extract(o.body, '$.status'), "
         "json_extract(o.body, '$.error') FROM events c "
@@ -166,28 +165,23 @@ def entries(db: sqlite3.Connection, where: str = "", *values: Any) -> list[Entry
 
 
 def source(db: sqlite3.Connection, name: str) -> Registered | None:
-    """A source by its name, None where it is unknown. ValueError where its event was changed."""
+    """A source by its name; None if it is unknown. ValueError if its event was changed."""
     said = chain.source(db, name)
     if said is None:
         return None
     body = json.loads(said)
-    kinds = tuple((name, kind, declared) for name, kind, declared in body.get("kinds", ()))
+    kinds = tuple(map(tuple, body.get("kinds", ())))
     return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]), kinds)
 
 
 def terms_body(terms: PrivacyBudget) -> dict[str, Any]:
-    """What a ledger promises, as JSON has it."""
+    """The budget that a ledger is opened with, for JSON; `terms_of` reads it."""
     limit = None if terms.limit is None else _loss_texts(terms.limit)
     return {"measure": terms.measure.value, "limit": limit, "delta": chain.exact_text(terms.delta)}
 
 
-def terms(db: sqlite3.Connection) -> PrivacyBudget:
-    """What the ledger was opened with."""
-    return terms_of(json.loads(one(db, OPENED)))
-
-
 def terms_of(body: dict[str, Any]) -> PrivacyBudget:
-    """See `terms_body`."""
+    """The budget of a `terms_body`."""
     limit = None if body["limit"] is None else _loss(*body["limit"])
     return PrivacyBudget(Measure(body["measure"]), limit, Delta(body["delta"]))
 
@@ -199,20 +193,16 @@ def _to_2(db: sqlite3.Connection) -> None:
     """Schema 1 had no table of what is spent: each charge added up all before it."""
     db.execute(_SPENDING.rstrip().rstrip(";"))
     spent = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries(db))
-    db.executemany(PUT, [spent_row(*each) for each in spent.losses.items()])
+    db.executemany(PUT, spent_rows(spent.losses))
 
 
 def _to_3(db: sqlite3.Connection) -> None:
-    """Schema 2 had no leases, and never noted what it had counted."""
+    """Schema 2 had no leases, and never recorded a count."""
     db.execute(_LEASES.rstrip().rstrip(";"))
-
-
-#: From a schema to the next.
-_MIGRATIONS = {1: _to_2, 2: _to_3}
 
 
 def migrate(db: sqlite3.Connection, version: int) -> None:
     """Bring an older file up to this schema."""
     for old in range(version, VERSION):
-        _MIGRATIONS[old](db)
+        {1: _to_2, 2: _to_3}[old](db)
         db.execute(f"PRAGMA user_version = {old + 1}")

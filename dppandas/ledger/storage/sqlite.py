@@ -1,9 +1,9 @@
-"""A ledger in one SQLite file: it outlives the kernel, and several share it.
+"""A ledger in one SQLite file: it outlives the kernel, and several kernels can share it.
 
 Everything that happens is an event, appended and never changed: the opening with its budget, a
-source, a charge, an outcome. Each carries the hash of the one before. What is spent at each place
-is kept beside them, so that a charge costs the same after ten releases and after a hundred
-thousand; it follows from the events, and `dppandas verify` computes it anew.
+source, a charge, an outcome. Each carries the hash of the one before. A table beside them holds
+what is spent at each place, so that a charge takes as long after ten releases as after a hundred
+thousand. The table follows from the events, and `dppandas verify` computes it anew.
 
 A charge is one transaction that nobody else can write in between (BEGIN IMMEDIATE), on disk when
 it returns (synchronous=FULL). Others wait for it.
@@ -26,28 +26,28 @@ from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
 from . import chain, schema
+from .chain import one
 from .connections import Connected, Connection
 from .leases import Claim, Taken
-from .store import Check, Entry, Registered, StoredRelease, refuse_own, refuse_second
+from .store import Check, Entry, Registered, StoredRelease, refuse_second
 
 T = TypeVar("T")
 
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
+_CHARGE = "SELECT body FROM events WHERE kind = 'charge' AND release = ?"
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
-#: Until schema 2 the first outcome of a key was its first draw, and so on; now each says which.
+#: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.
 _UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
 
 
 class SqliteStore(Connected):
-    """Entries in one SQLite file. Not for network file systems, whose locks can't be relied on."""
+    """Entries in one SQLite file. Not for network file systems: their locks can't be relied on."""
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        terms: PrivacyBudget | None = None,
+        self, path: str | os.PathLike[str], terms: PrivacyBudget | None = None,
         reading: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(path, reading)
         self._seen: int | None = None
         self._known: tuple[str, ParallelComposition] | None = None
@@ -66,8 +66,6 @@ class SqliteStore(Connected):
                 "with it by dp.session(store=…) alone, or choose another file."
             )
 
-    # what a Store does
-
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
         def added(db: Connection) -> list[Entry]:
             first = _count(db) + 1
@@ -80,15 +78,16 @@ class SqliteStore(Connected):
             for entry in entries:
                 chain.append(db, "charge", schema.charge_body(entry), entry.number, None)
             self._known = _last_charge(db), after
-            changed = {(each.source, each.path) for each in entries}
-            db.executemany(
-                schema.PUT, [schema.spent_row(place, after.losses[place]) for place in changed]
-            )
+            changed = {(e.source, e.path): after.losses[e.source, e.path] for e in entries}
+            db.executemany(schema.PUT, schema.spent_rows(changed))
             if (first - 1) // chain.EVERY != (first - 1 + len(entries)) // chain.EVERY:
                 self._refuse_unfollowed(db)  # or the count would vouch for an edit
                 chain.count(db)
-            if claim is not None:
-                _announce(db, entries, claim)
+            if claim is not None and db.hold is not None:
+                for number in [entry.number for entry in entries if entry.key]:
+                    # others see the lease for as long as this process and the claim last
+                    claim.at_end(partial(db.hold.answered, number))
+                    db.hold.answer(number, claim)
             return entries
 
         return self._write(added)
@@ -106,30 +105,27 @@ class SqliteStore(Connected):
         released_error: str = "",
     ) -> int | None:  # fmt: skip
         def settled(db: Connection) -> int | None:
-            body = schema.one(
-                db, "SELECT body FROM events WHERE kind = 'charge' AND release = ?", number
-            )
-            key = json.loads(body)["key"] or None
-            refuse_second(number, schema.one(db, _SETTLED, number))
-            lease = db.execute("SELECT draw FROM leases WHERE release = ?", (number,)).fetchone()
+            key = json.loads(one(db, _CHARGE, number))["key"] or None
+            refuse_second(number, one(db, _SETTLED, number))
+            lease = one(db, "SELECT draw FROM leases WHERE release = ?", number)
             if leased and key and lease is None:
                 return None
             said: dict[str, Any] = {"status": status, "answer": None}
             if released_error:
                 said["error"] = released_error
             if noisy is not None and key:
-                # where a label has no text that gives it back, this isn't replayed
+                # an answer with a label that text can't give back is not kept
                 with suppress(canonical.NoCanonicalText):
                     said["answer"] = canonical.to_json(list(noisy))
-                    said["draw"] = lease[0] if lease else _next_draw(db, key)
+                    said["draw"] = lease or _next_draw(db, key)
             db.execute("DELETE FROM leases WHERE release = ?", (number,))
             draw: int = said.get("draw", 0)
             chain.append(db, "outcome", said, number, key if draw else None)
             return draw
 
         draw = self._write(settled)
-        # So that the file by itself has all that was answered, whatever becomes of what stands
-        # beside it: a copy, or what is left of a killed kernel.
+        # So that the file has every answer without the log beside it: if the file is copied, or the
+        # kernel is killed.
         checkpoint = "PRAGMA wal_checkpoint(PASSIVE)"
         self._read(lambda db: db.execute(checkpoint).fetchall(), alone=True)
         return draw
@@ -166,12 +162,8 @@ class SqliteStore(Connected):
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         def listed(db: Connection) -> list[Entry]:
-            if last is None and before is None:
-                return schema.entries(db)
-            end = _count(db) if before is None else before - 1
-            return schema.entries(
-                db, _PAGE, 0 if last is None else min(end, _count(db)) - last, end
-            )
+            end = _count(db) if before is None else min(_count(db), before - 1)
+            return schema.entries(db, _PAGE, 0 if last is None else end - last, end)
 
         return self._read(listed)
 
@@ -180,7 +172,7 @@ class SqliteStore(Connected):
 
     def sealed(self) -> tuple[list[Entry], str]:
         head = "SELECT hash FROM events ORDER BY number DESC"
-        return self._at_one_moment(lambda db: (schema.entries(db), schema.one(db, head)))
+        return self._at_one_moment(lambda db: (schema.entries(db), one(db, head)))
 
     def counted(self) -> tuple[int, ParallelComposition]:
         return self._at_one_moment(lambda db: (_count(db), self._spending_of(db)))
@@ -190,8 +182,8 @@ class SqliteStore(Connected):
         return self._read(self._spending_of)
 
     def _spending_of(self, db: sqlite3.Connection) -> ParallelComposition:
-        """Read anew only where somebody else has charged: the hash of the last charge stands for
-        all before it, and for nothing that was rolled back."""
+        """The table of what is spent, read anew only if somebody else has charged. The hash of the
+        last charge stands for all charges before it, and for none that was rolled back."""
         last, known = _last_charge(db), self._known
         if known is None or known[0] != last:
             try:
@@ -202,16 +194,16 @@ class SqliteStore(Connected):
 
     @property
     def identity(self) -> str:
-        """What tells this ledger from all others."""
-        return str(json.loads(self._read(lambda db: schema.one(db, schema.OPENED)))["id"])
+        """The ledger's own id, noted when it was opened first."""
+        return str(json.loads(self._read(lambda db: one(db, schema.OPENED)))["id"])
 
     def has_changed(self) -> bool:
-        now: int = self._read(lambda db: schema.one(db, "SELECT max(number) FROM events"))
+        now: int = self._read(lambda db: one(db, "SELECT max(number) FROM events"))
         changed, self._seen = self._seen is not None and now != self._seen, now
         return changed
 
     def _opened(self, terms: PrivacyBudget | None) -> PrivacyBudget:
-        """Open the file, or make it; and see that its figures follow from its charges."""
+        """Open the file, or make it, and check that its figures follow from its charges."""
         if not self.path.exists():
             with self._explaining_errors():
                 self.path.touch(exist_ok=True)
@@ -219,21 +211,21 @@ class SqliteStore(Connected):
         if self._reading and found < schema.READABLE:
             raise StoreError(
                 f"the ledger {str(self.path)!r} was written by an older dppandas (schema {found}; "
-                f"this one keeps {schema.VERSION}): dp.session(store=…) brings it up to date."
+                f"this one writes {schema.VERSION}). Open it once by dp.session(store=…), which "
+                "brings it up to date."
             )
+        schema.refuse_newer(self.path, found)
         if found < schema.READABLE:
             self._write(lambda db: None, terms)
-        elif found > schema.VERSION:
-            self._refuse_newer(found)
         return self._at_one_moment(self._checked)
 
     def _checked(self, db: Connection) -> PrivacyBudget:
         self._refuse_unfollowed(db)
         self._spending_of(db)
-        return schema.terms(db)
+        return schema.terms_of(json.loads(one(db, schema.OPENED)))
 
     def _at_one_moment(self, action: Callable[[Connection], T]) -> T:
-        """Read without seeing what others write in the meantime."""
+        """Read without seeing what others write meanwhile."""
 
         def read(db: Connection) -> T:
             db.execute("BEGIN")
@@ -251,18 +243,12 @@ class SqliteStore(Connected):
     def _damaged(self) -> StoreError:
         return StoreError(
             f"{str(self.path)!r} is damaged: what it says is spent doesn't follow from its "
-            "charges, or its budget or a source was changed. Restore it from a copy; dppandas "
-            "verify tells where it deviates."
-        )
-
-    def _refuse_newer(self, version: int) -> None:
-        raise StoreError(
-            f"the ledger {str(self.path)!r} was written by a newer dppandas (schema {version}, and "
-            f"this one knows up to {schema.VERSION}): update dppandas."
+            "charges, or its budget or a source was changed. Restore it from a copy; the command "
+            "dppandas verify shows where it deviates."
         )
 
     def _write(self, action: Callable[[Connection], T], terms: PrivacyBudget | None = None) -> T:
-        """In a file that is up to date: an older one stays as it is until it is written to."""
+        """Bring the file up to date first: an older one stays as it is until it is written to."""
 
         def written(db: Connection) -> T:
             version = schema.version_of(db)
@@ -273,8 +259,7 @@ class SqliteStore(Connected):
         return super()._write(written)
 
     def _bring_up_to_date(self, db: Connection, version: int, terms: PrivacyBudget | None) -> None:
-        if version > schema.VERSION:
-            self._refuse_newer(version)
+        schema.refuse_newer(self.path, version)
         if version:
             schema.migrate(db, version)
             self._refuse_unfollowed(db)
@@ -292,53 +277,42 @@ class SqliteStore(Connected):
 
 
 def _count(db: sqlite3.Connection) -> int:
-    return schema.one(db, "SELECT max(release) FROM events WHERE kind = 'charge'") or 0
+    return one(db, "SELECT max(release) FROM events WHERE kind = 'charge'") or 0
 
 
 def _last_charge(db: sqlite3.Connection) -> str:
     """The hash of the last charge; "" before the first."""
-    found = db.execute(
-        "SELECT hash FROM events WHERE kind = 'charge' ORDER BY release DESC LIMIT 1"
-    ).fetchone()
-    return found[0] if found else ""
+    last = "SELECT hash FROM events WHERE kind = 'charge' ORDER BY release DESC LIMIT 1"
+    return one(db, last) or ""
 
 
 def _kept(db: sqlite3.Connection, key: str, draw: int) -> Any:
     """The release and the body of the outcome that is a draw of a key."""
-    said = db.execute(f"SELECT release, body {_KEPT} AND {_SAID}", (key, draw)).fetchone()
+    said = f"SELECT release, body {_KEPT} AND {_SAID}"
+    unsaid = f"SELECT release, body {_KEPT} AND {_UNSAID} ORDER BY number LIMIT 1 OFFSET ?"
     return (
-        said
-        or db.execute(
-            f"SELECT release, body {_KEPT} AND {_UNSAID} ORDER BY number LIMIT 1 OFFSET ?",
-            (key, draw - 1),
-        ).fetchone()
+        db.execute(said, (key, draw)).fetchone() or db.execute(unsaid, (key, draw - 1)).fetchone()
     )
 
 
 def _next_draw(db: sqlite3.Connection, key: str) -> int:
-    """The draw after all that are kept, or being made."""
-    unsaid = schema.one(db, f"SELECT count(*) {_KEPT} AND {_UNSAID}", key)
-    said = schema.one(db, f"SELECT max(json_extract(body, '$.draw')) {_KEPT}", key)
-    leased = schema.one(db, "SELECT max(draw) FROM leases WHERE key = ?", key)
+    """The draw after all that are kept or leased."""
+    unsaid = one(db, f"SELECT count(*) {_KEPT} AND {_UNSAID}", key)
+    said = one(db, f"SELECT max(json_extract(body, '$.draw')) {_KEPT}", key)
+    leased = one(db, "SELECT max(draw) FROM leases WHERE key = ?", key)
     return int(max(unsaid, said or 0, leased or 0)) + 1
 
 
 def _is_taken(db: Connection, key: str, draw: int) -> bool:
-    found = db.execute(
-        "SELECT release FROM leases WHERE key = ? AND draw = ?", (key, draw)
-    ).fetchone()
-    if found is None or db.hold is None:
+    release = one(db, "SELECT release FROM leases WHERE key = ? AND draw = ?", key, draw)
+    if release is None or db.hold is None:
         return False
-    here = db.hold.answering.get(found[0])
-    if not isinstance(here, Claim):
-        return db.hold.is_answered_elsewhere(found[0])
-    if here.is_open:
-        refuse_own(here)
-    return here.is_open
+    here = db.hold.answering.get(release)
+    return db.hold.is_answered_elsewhere(release) if here is None else here.is_open()
 
 
 def _lease(db: Connection, entries: Sequence[Entry], claim: Claim) -> None:
-    """Take all leases, or raise. What is left of one who is gone is taken over."""
+    """Take all leases, or raise. A lease whose holder is gone is taken over."""
     for entry, wanted in zip(entries, claim.draws, strict=True):
         if not entry.key:
             continue
@@ -347,12 +321,3 @@ def _lease(db: Connection, entries: Sequence[Entry], claim: Claim) -> None:
         draw = wanted or _next_draw(db, entry.key)
         lease = entry.key, draw, entry.number
         db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", lease)
-
-
-def _announce(db: Connection, entries: Sequence[Entry], claim: Claim) -> None:
-    """Let others see that the leases are alive, as long as this process and the claim are."""
-    hold = db.hold
-    for entry in entries:
-        if entry.key and hold is not None:
-            claim.at_end(partial(hold.answered, entry.number))
-            hold.answer(entry.number, claim)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as File
 from typing import Any, NamedTuple, Protocol
 
-from ...errors import ReleaseFailed, SessionError, WorkerProcessError
+from ...errors import ReleaseFailed, WorkerProcessError
 from ...privacy.accounting.composition import ParallelComposition, Path
 from ...privacy.accounting.losses import Epsilon, Loss
 from .leases import Claim, Taken
@@ -18,7 +18,7 @@ from .leases import Claim, Taken
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge, and what became of it. Public facts only."""
+    """One charge, and its outcome. Public facts only."""
 
     number: int
     time: float
@@ -30,17 +30,17 @@ class Entry:
     scale: str
     error: str
     cell: int | None
-    status: str = "charged"  # then "released", or "failed"; "replayed" for an answer given again
+    status: str = "charged"  # then "released" or "failed"; "replayed" for an answer given again
     version: str | None = None
     unit: str = ""
-    path: Path = ()  # the parts of the source that it reads, from outside in
-    key: str = ""  # what equal queries share; "" where each draws and pays
-    kernel: str = ""  # who charged it
-    released_error: str = ""  # the error as answered; "" where that is not known
+    path: Path = ()  # which part of the source it reads, from the outermost partition inwards
+    key: str = ""  # shared by equal queries; "" where each draws and pays for itself
+    kernel: str = ""  # the process that charged it
+    released_error: str = ""  # the error as answered; "" where unknown
 
     @property
     def known_error(self) -> str:
-        """The error at 95 %: as answered, else as public facts decided it before."""
+        """The error at 95 %: as answered, else as public facts predicted it."""
         return self.released_error or self.error
 
     @property
@@ -50,7 +50,7 @@ class Entry:
 
 
 class StoredRelease(NamedTuple):
-    """What a charge has bought: the noisy integers, and which draw of its query they are."""
+    """What a charge bought: the noisy integers, and which draw of its query they are."""
 
     entry: Entry
     noisy: Sequence[Any]
@@ -61,8 +61,8 @@ class StoredRelease(NamedTuple):
 class Registered:
     """A source as a store knows it. The key chooses the rows that max_rows keeps.
 
-    The kinds of its columns are noted when it is registered first, and never compared: each a
-    name, a kind, and whether it was declared. The others are dtypes', as the caller asserted.
+    The kinds of its columns are noted when it is first registered, and never compared: for each
+    column its name, its kind, and whether the caller declared it or only asserted the dtype.
     """
 
     name: str
@@ -71,116 +71,94 @@ class Registered:
     kinds: tuple[tuple[str, str, bool], ...] = field(default=(), compare=False)
 
 
-#: Called with what all charges cost before and after some more: raises to refuse them.
+#: Called with the cost of all charges before and after some more; raises to refuse these.
 Check = Callable[[Loss, Loss], None]
 
 
 class Store(Protocol):
-    """Keeps entries, in order, and lets nobody write between a check and what it allows."""
+    """Keeps entries in order, and lets nobody write between a check and what it allows."""
 
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
         """Append all, unless ``check(before, after)`` raises; they are safe when this returns.
 
-        With a claim, those that have a key are leased to it: of each key and draw to one claim.
-        Raises `Taken` where one is leased to another that is still at it, or answered.
+        With a claim, those that have a key are leased to it, each draw of a key to one claim only.
+        Raises `Taken` where a draw is kept already, or leased to a claim that is still open.
         """
-        ...
 
     def is_taken(self, key: str, draw: int) -> bool:
-        """Whether somebody who is still at it has leased a draw of a key."""
-        ...
+        """Whether a claim that is still open has leased a draw of a key."""
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         """Call ``action(spent)`` while nobody can charge."""
-        ...
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
         released_error: str = "",
     ) -> int | None:  # fmt: skip
-        """Note what became of a charge; the charge itself never changes. What was released is kept
+        """Note the outcome of a charge; the charge itself never changes. What was released is kept
         for its key. Returns which draw of its query this is, from 1; 0 if it isn't kept.
 
-        Of a charge that was leased, None where the lease is another's by now: nothing is noted."""
-        ...
+        If the charge was leased and the lease is another's by now: None, and nothing is noted."""
 
     def stored(self, key: str, draw: int) -> StoredRelease | None:
-        """The answer kept for a key: of the first draw, the second, …"""
-        ...
+        """The answer kept for a draw of a key; draws are counted from 1."""
 
     def register(self, source: Registered) -> Registered:
-        """Note a source, or give it as it is known already."""
-        ...
+        """Note a source, unless it is known; returns it as it is known from now on."""
 
     def registered(self, name: str) -> Registered | None:
         """A source as it is known; None if it isn't."""
-        ...
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         """All entries, or those below a number, or the last so many of these; oldest first."""
-        ...
 
     def count(self) -> int:
         """How many entries there are."""
-        ...
 
     def sealed(self) -> tuple[list[Entry], str]:
-        """All entries, and the hash that they end in at the same moment; "" where there is none."""
-        ...
+        """All entries, and the hash of the last event at the same moment; "" where none is kept."""
 
     @property
-    def spending(self) -> ParallelComposition: ...
+    def spending(self) -> ParallelComposition:
+        """What all entries cost."""
 
     def counted(self) -> tuple[int, ParallelComposition]:
         """How many entries there are and what they cost, at one moment."""
-        ...
 
     def has_changed(self) -> bool:
-        """Whether another process wrote since this was last asked."""
-        ...
+        """Whether another process has written since this was last asked."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Give free what the calling thread holds of the store."""
 
     @property
     def path(self) -> File | None:
         """The file that the entries are kept in; None in memory."""
-        ...
 
     def is_at(self, path: str | os.PathLike[str]) -> bool:
         """Whether a path names that file."""
-        ...
 
     @property
     def identity(self) -> str:
-        """What tells it from all others, if it outlives the data that a process holds, so that
-        their versions must be named; "" if it doesn't."""
-        ...
-
-
-def refuse_own(claim: Claim) -> None:
-    """Nobody waits for himself."""
-    if claim.is_mine:
-        raise SessionError(
-            "this query is being answered in this very thread: something that runs while its rows "
-            "are read asks the same again."
-        )
+        """A name that no other store has, where the store outlives the data that a process holds,
+        so that versions of data must be named; "" where it doesn't."""
 
 
 def refuse_second(number: int, has_outcome: object) -> None:
     """One charge pays for one answer."""
     if has_outcome:
         raise ReleaseFailed(
-            f"release {number} has an outcome already, and one charge pays for one answer: this "
-            "one is discarded. The charge stays."
+            f"release {number} has an outcome already, and one charge pays for one answer. This "
+            "second one is discarded; the charge stays."
         )
 
 
-#: The process that imported dppandas. A fork of it is another, even for sessions that it opens.
+#: The process that imported dppandas. A fork is another process, even for sessions of its own.
 _PROCESS = os.getpid()
 
 
 class MemoryStore:
-    """Entries in the memory of one process, and only of that one."""
+    """Entries in the memory of one process, and of no other."""
 
     identity = ""
     path = None
@@ -194,51 +172,42 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
-        self._same_process()
-        # With a lock go blocks of one line, here and below: an interrupt between the last line of
-        # a block and its end, where Python unlocks, would leave it locked for good.
+        if os.getpid() != _PROCESS or multiprocessing.parent_process() is not None:
+            raise WorkerProcessError(
+                "this is a forked or worker process, and a ledger in memory belongs to the main "
+                "process: each copy of it would grant the whole budget again. Release in the main "
+                'process, or keep the ledger in a file: dp.session(epsilon=…, store="my.ledger").'
+            )
+        # Blocks with a lock are written in one line, here and below: an interrupt between the last
+        # line of a block and its end, where Python unlocks, would leave it locked for good.
         with self._lock: return self._added(drafts, check, claim)  # noqa: E701  # fmt: skip
 
     def _added(self, drafts: Sequence[Entry], check: Check, claim: Claim | None) -> list[Entry]:
-        leases = {} if claim is None else self._leased(drafts, claim)
-        after = self._spending.plus(((each.source, each.path), each.loss) for each in drafts)
-        check(self._spending.total, after.total)
         first = len(self._entries) + 1
         entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
+        leases: dict[tuple[str, int], tuple[int, Claim]] = {}
+        if claim is not None:
+            for entry, wanted in zip(entries, claim.draws, strict=True):
+                key = entry.key
+                if wanted and (self.is_taken(key, wanted) or self.stored(key, wanted)):
+                    raise Taken(key, wanted)
+                if key:
+                    leases[key, wanted or self._next_draw(key, leases)] = entry.number, claim
+        after = self._spending.plus(((each.source, each.path), each.loss) for each in entries)
+        check(self._spending.total, after.total)
         self._spending = after  # first, so that an interrupt here can only count too much
         self._entries += entries
         self._leases |= leases
         return entries
 
-    def _leased(
-        self, drafts: Sequence[Entry], claim: Claim
-    ) -> dict[tuple[str, int], tuple[int, Claim]]:
-        leases: dict[tuple[str, int], tuple[int, Claim]] = {}
-        number = len(self._entries)
-        for draft, wanted in zip(drafts, claim.draws, strict=True):
-            number += 1
-            if draft.key:
-                if wanted and (self._holder(draft.key, wanted) or self.stored(draft.key, wanted)):
-                    raise Taken(draft.key, wanted)
-                draw = wanted or self._next(draft.key, leases)
-                leases[draft.key, draw] = number, claim
-        return leases
-
-    def _next(self, key: str, *more: dict[tuple[str, int], Any]) -> int:
-        """The draw after all that are kept, or being made."""
-        leased: list[tuple[str, int]] = [name for each in (self._leases, *more) for name in each]
-        drawn = [draw for name, draw in leased if name == key]
-        return max([0, *self._answers.get(key, {}), *drawn]) + 1
-
-    def _holder(self, key: str, draw: int) -> Claim | None:
-        _, claim = self._leases.get((key, draw), (0, None))
-        if claim is None or not claim.is_open:
-            return None
-        refuse_own(claim)
-        return claim
+    def _next_draw(self, key: str, more: Iterable[tuple[str, int]] = ()) -> int:
+        """The draw after all that are kept or leased, here and among some more."""
+        leased = [draw for name, draw in (*self._leases, *more) if name == key]
+        return max([0, *self._answers.get(key, {}), *leased]) + 1
 
     def is_taken(self, key: str, draw: int) -> bool:
-        return self._holder(key, draw) is not None
+        lease = self._leases.get((key, draw))
+        return lease is not None and lease[1].is_open()
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         with self._lock: action(self._spending.total)  # noqa: E701  # fmt: skip
@@ -250,33 +219,26 @@ class MemoryStore:
         with self._lock: return self._settled(number, status, noisy, leased, released_error)  # noqa: E701  # fmt: skip
 
     def _settled(
-        self,
-        number: int,
-        status: str,
-        noisy: Sequence[Any] | None,
-        leased: bool,
+        self, number: int, status: str, noisy: Sequence[Any] | None, leased: bool,
         released_error: str,
-    ) -> int | None:
+    ) -> int | None:  # fmt: skip
         entry = self._entries[number - 1]
         refuse_second(number, entry.status != "charged")
-        draw = next((draw for (_, draw), lease in self._leases.items() if lease[0] == number), None)
-        if leased and entry.key and draw is None:
+        draw = next((draw for (_, draw), lease in self._leases.items() if lease[0] == number), 0)
+        if leased and entry.key and not draw:
             return None
         self._entries[number - 1] = replace(entry, status=status, released_error=released_error)
         kept = 0
         if noisy is not None and entry.key:
-            kept = draw or self._next(entry.key)
+            kept = draw or self._next_draw(entry.key)
             self._answers.setdefault(entry.key, {})[kept] = number, noisy
-        if draw is not None:  # last, so that an interrupt leaves a lease that ends with its claim
-            del self._leases[entry.key, draw]
+        # last, so that an interrupt leaves a lease that ends with its claim
+        self._leases.pop((entry.key, draw), None)
         return kept
 
     def stored(self, key: str, draw: int) -> StoredRelease | None:
-        found = self._answers.get(key, {}).get(draw)
-        if found is None:
-            return None
-        number, noisy = found
-        return StoredRelease(self._entries[number - 1], noisy, draw)
+        number, noisy = self._answers.get(key, {}).get(draw, (0, ()))
+        return StoredRelease(self._entries[number - 1], noisy, draw) if number else None
 
     def register(self, source: Registered) -> Registered:
         return self._sources.setdefault(source.name, source)
@@ -285,9 +247,8 @@ class MemoryStore:
         return self._sources.get(name)
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        number = len(self._entries)
-        end = number if before is None else min(number, max(0, before - 1))
-        return self._entries[0 if last is None else max(0, end - last) : end]
+        below = self._entries if before is None else self._entries[: max(0, before - 1)]
+        return below[0 if last is None else max(0, len(below) - last) :]
 
     def count(self) -> int:
         return len(self._entries)
@@ -313,11 +274,3 @@ class MemoryStore:
 
     def close(self) -> None:
         pass
-
-    def _same_process(self) -> None:
-        if os.getpid() != _PROCESS or multiprocessing.parent_process() is not None:
-            raise WorkerProcessError(
-                "this is a forked or worker process, and a ledger in memory belongs to the main "
-                "process: copies of it would each grant the whole budget. Release in the main "
-                'process, or keep the ledger in a file: dp.session(epsilon=…, store="my.ledger").'
-            )

@@ -1,7 +1,7 @@
-"""Whether a ledger's file says what was written into it: its chain of hashes, totals and schema.
+"""Verifies a ledger's file: its chain of hashes, its totals and its schema.
 
-The file is only read. Everything is computed anew from the events: no figure that is kept beside
-them is believed. What a chain of hashes shows, and what it can't, is in docs/adr/0013-audited.md.
+The file is only read. Everything is computed anew from the events; no figure beside them is
+trusted. docs/adr/0013-audited.md says what a chain of hashes can show, and what it can't.
 """
 
 from __future__ import annotations
@@ -25,17 +25,15 @@ from . import chain, connections, schema
 from .paths import checked_path, is_shared, stamp
 from .store import Entry
 
-#: What reading something else than was written may raise.
-_UNREADABLE = (
-    ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
-)  # fmt: skip
-#: What may become of a charge.
+#: What reading something that dppandas didn't write may raise.
+_UNREADABLE = (*chain.UNREADABLE, AttributeError)
+#: The possible outcomes of a charge.
 OUTCOMES = ("released", "failed", "recorded")
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """Something that a ledger's file should not say. Without an event it concerns the whole."""
+    """Something that a ledger's file should not say; about the whole file if ``event`` is None."""
 
     event: int | None
     said: str
@@ -55,12 +53,12 @@ class Verdict:
     sources: tuple[str, ...]
     terms: PrivacyBudget | None
     head: str  # the hash of the last event
-    noted: int | None  # the event that a hash noted elsewhere belongs to
+    noted: int | None  # the event whose hash was noted elsewhere
     deviations: tuple[Deviation, ...]
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing deviates."""
+        """Whether there are no deviations."""
         return not self.deviations
 
     @property
@@ -70,13 +68,13 @@ class Verdict:
 
 
 def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
-    """Read a ledger's file and compare all that it says with all that follows from it.
+    """Read a ledger's file, and compare what it says with what follows from its events.
 
-    noted : the hash of the last event as it was noted at another time, 64 hexadecimal digits: the
-        file is then found to deviate unless it goes on from there.
+    noted : the hash of the last event as it was noted at another time, 64 hexadecimal digits. The
+        file deviates unless it continues from that event.
 
-    `StoreError` where there is no ledger to read; every deviation of one that there is, is in the
-    verdict. The file stays as it is, byte by byte, and may be in use.
+    Raises `StoreError` if there is no ledger to read; whatever is wrong with a ledger is in the
+    verdict. The file is left as it is, byte by byte, and may be in use.
     """
     if noted is not None and not re.fullmatch("[0-9a-f]{64}", noted):
         raise QueryError(f"head={quoted(noted)} must be a hash of 64 hexadecimal digits.")
@@ -86,17 +84,19 @@ def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
     for _ in range(10):
         was_shared, before = is_shared(file), stamp(file)
         verdict = _read(file, noted)
-        if was_shared or stamp(file) == before:  # else somebody began to write while it was read
+        if was_shared or stamp(file) == before:  # else somebody began to write meanwhile
             return verdict
-    raise StoreError(f"the ledger {str(file)!r} is being written all the time: verify a copy.")
+    raise StoreError(
+        f"the ledger {str(file)!r} changes faster than it can be read: verify a copy of the file."
+    )
 
 
 def _read(file: File, noted: str | None) -> Verdict:
-    reader = _Reader()
+    reader = _Reader(file)
     try:
         db = connections.opened_to_read(file)
         try:
-            db.begin()  # one moment, whatever others write
+            db.begin()  # the file as it is now, whatever others write
             reader.read_all(db)
         finally:
             db.close()
@@ -106,7 +106,7 @@ def _read(file: File, noted: str | None) -> Verdict:
         raise StoreError(connections.explained(error, file)) from None
     found = reader.numbers.get(noted or "")
     if noted is not None and found is None:
-        reader.note(None, "no event has the hash that was noted: this isn't its continuation")
+        reader.note(None, "no event has the hash that was noted: this file doesn't continue it")
     return Verdict(
         file, reader.schema, reader.events, tuple(reader.charges.values()), tuple(reader.sources),
         reader.terms, reader.head, found, tuple(reader.deviations),
@@ -114,9 +114,10 @@ def _read(file: File, noted: str | None) -> Verdict:
 
 
 class _Reader:
-    """Reads a file from its marks to its totals, and notes what deviates."""
+    """Reads a file from its marks to its totals, and notes deviations."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: File) -> None:
+        self.file = file
         self.deviations: list[Deviation] = []
         self.schema = 0
         self.events = 0
@@ -126,10 +127,10 @@ class _Reader:
         self.fixed: list[str] = []  # the hashes of the events that all else rests on
         self.charges: dict[int, Entry] = {}  # by release
         self.last = 0  # release
-        self.charged_by: dict[int, int] = {}  # the event of each
+        self.charged_by: dict[int, int] = {}  # the event of each release
         self.outcomes: set[int] = set()
-        self.draws: dict[str, set[int]] = {}  # that are kept, by key
-        self.numbers: dict[str, int] = {}  # of the events, by hash
+        self.draws: dict[str, set[int]] = {}  # the draws that are kept, by key
+        self.numbers: dict[str, int] = {}  # the number of each event, by its hash
         self.is_whole = True  # whether every charge can be read
 
     def note(self, event: int | None, said: str) -> None:
@@ -145,20 +146,14 @@ class _Reader:
                 self.note(None, f"{_PARTS[part.__name__]} can't be read: {error}")
 
     def _marks(self, db: sqlite3.Connection) -> None:
-        (mark,) = db.execute("PRAGMA application_id").fetchone()
-        (self.schema,) = db.execute("PRAGMA user_version").fetchone()
-        has_events = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone()
-        if mark != connections.APPLICATION and not has_events:
-            raise StoreError("this is a database, but no ledger of dppandas.")
-        if mark != connections.APPLICATION:
+        self.schema = schema.version_of(db)
+        if chain.one(db, "PRAGMA application_id") != connections.APPLICATION:
+            if not chain.one(db, "SELECT 1 FROM sqlite_master WHERE name = 'events'"):
+                connections.refuse_database(self.file)
             self.note(None, "the file is not marked as a ledger of dppandas")
-        if self.schema > schema.VERSION:
-            raise StoreError(
-                f"the ledger was written by a newer dppandas (schema {self.schema}, and this one "
-                f"knows up to {schema.VERSION}): update dppandas."
-            )
+        schema.refuse_newer(self.file, self.schema)
         if self.schema < 1:
-            self.note(None, f"schema {self.schema} is none of dppandas")
+            self.note(None, f"dppandas has no schema {self.schema}")
 
     def _pages(self, db: sqlite3.Connection) -> None:
         for (said,) in db.execute("PRAGMA integrity_check(20)"):
@@ -168,11 +163,10 @@ class _Reader:
     def _tables(self, db: sqlite3.Connection) -> None:
         empty = sqlite3.connect(":memory:")
         schema.create_tables(empty)
-        should, there = schema.tables(empty), schema.tables(db)
-        if self.schema == 1:  # it had no table of what is spent: that is made when it is opened
-            should = {key: sql for key, sql in should.items() if key[2] != "spending"}
-        if self.schema < 3:
-            should = {key: sql for key, sql in should.items() if key[2] != "leases"}
+        there, since = schema.tables(db), {"spending": 2, "leases": 3}  # added with these schemas
+        should = {
+            k: sql for k, sql in schema.tables(empty).items() if self.schema >= since.get(k[2], 0)
+        }
         for key in sorted({*should, *there}):
             kind, name, _ = key
             if key not in should:
@@ -182,25 +176,21 @@ class _Reader:
             elif should[key] != there[key]:
                 self.note(None, f"the {kind} {name!r} is not as dppandas makes it")
 
-    # events, one after another
-
     def _events(self, db: sqlite3.Connection) -> None:
         before, expected = "", 1
-        rows = db.execute(
-            "SELECT number, kind, release, key, body, hash FROM events ORDER BY number"
-        )
-        for row in rows:
+        for row in db.execute(f"{chain.ROWS} ORDER BY number"):
             self.events += 1
             number, kind, release, key, body, link = row
             if not _is_event(row):
                 self.is_whole = False
-                self.note(number if isinstance(number, int) else None, "it is of other types")
+                self.note(number if isinstance(number, int) else None, "its types are wrong")
                 continue
             if number != expected:
                 last = f" to {number - 1}" if number - 1 > expected else ""
                 self.note(number, f"before it, {expected}{last} is missing")
             if chain.linked(before, number, kind, release, key, body) != link:
-                self.note(number, _broken(before))
+                others = ", or it doesn't follow the event before it" if before else ""
+                self.note(number, f"its hash doesn't fit: what it says was changed{others}")
             self.numbers[link] = number
             if kind in chain.FIXED:
                 self.fixed.append(link)
@@ -208,20 +198,16 @@ class _Reader:
             self._event(number, kind, release, key, body)
         self.head = before
         if self.terms is None:
-            self.note(None, "no event says what its budget is")
+            self.note(None, "no event says what the budget is")
 
     def _event(
         self, number: int, kind: str, release: int | None, key: str | None, text: str
     ) -> None:
-        take = {
-            "opened": self._opened, "source": self._source, "charge": self._charge,
-            "outcome": self._outcome, "counted": self._counted,
-        }.get(kind)  # fmt: skip
-        if take is None:
+        if kind not in _WORDS:
             self.note(number, f"{quoted(kind)} is no kind of event")
             return
         try:
-            take(number, release, key, json.loads(text))
+            getattr(self, f"_{kind}")(number, release, key, json.loads(text))
         except _Wrong as wrong:
             self.note(number, str(wrong))
         except _UNREADABLE:
@@ -231,7 +217,7 @@ class _Reader:
     def _opened(self, number: int, release: int | None, key: str | None, body: Any) -> None:
         terms = schema.terms_of(body)
         _unless(number == 1, "a ledger is opened once, by its first event")
-        _unless(release is None and key is None, "an opening has neither number nor key")
+        _unless(release is None and key is None, "an opening has neither release nor key")
         _unless(terms.limit is None or _is_loss(terms.limit), "its budget is negative")
         self.terms = terms
 
@@ -249,7 +235,7 @@ class _Reader:
         self.last = entry.number
         self.charges[entry.number] = entry
         self.charged_by[entry.number] = number
-        _unless(key is None, "a charge is filed under no key")
+        _unless(key is None, "a charge is filed under a key")
         _unless(_is_loss(entry.loss), f"its loss is negative: {entry.loss}")
         _unless(release == expected, f"it is release {release}, and should be {expected}")
 
@@ -269,7 +255,7 @@ class _Reader:
             self._draw(key, body.get("draw"))
 
     def _draw(self, key: str, said: Any) -> None:
-        """Which draw of its query an answer is: until schema 2 the next one."""
+        """Note which draw of its query an answer is; up to schema 2 it is the next one."""
         drawn = self.draws.setdefault(key, set())
         draw = len(drawn) + 1 if said is None else said
         _unless(type(draw) is int and draw >= 1, f"{quoted(said)} is no number of a draw")
@@ -277,19 +263,18 @@ class _Reader:
         drawn.add(draw)
 
     def _counted(self, number: int, release: int | None, key: str | None, body: Any) -> None:
-        _unless(release is None and key is None, "a count has neither number nor key")
-        follows = schema.spent_rows(ParallelComposition().plus(map(_charge, self.charges.values())))
+        _unless(release is None and key is None, "a count has neither release nor key")
+        spent = ParallelComposition().plus(map(_charge, self.charges.values()))
+        follows = schema.spent_rows(spent.losses)
         is_right = not self.is_whole or body["spent"] == chain.digest(follows)
         _unless(is_right, "what it says was spent doesn't follow from the charges before it")
         fixed = chain.sealed(self.fixed)
         is_same = body.get("rests_on", fixed) == fixed
-        _unless(is_same, "the budget, or a source, was another when it was counted")
-
-    # what follows from them
+        _unless(is_same, "the budget or a source was another one when it was counted")
 
     def _totals(self, db: sqlite3.Connection) -> None:
         if not self.is_whole:
-            self.note(None, "what is spent can't be told, for not every charge can be read")
+            self.note(None, "what is spent isn't known, because not every charge can be read")
             return
         charges = [_charge(entry) for entry in self.charges.values()]
         limit = None if self.terms is None else self.terms.limit
@@ -311,16 +296,17 @@ class _Reader:
             entry = self.charges.get(release)
             is_drawn = release in self.outcomes or draw in self.draws.get(key, ())
             if entry is None or key != entry.key or is_drawn:
-                self.note(None, f"release {release} is not what its lease says it is")
+                self.note(None, f"release {release} doesn't fit its lease")
 
     def _kept(self, kept: dict[Place, Loss], follows: dict[Place, Loss]) -> None:
         for place in {**kept, **follows}:
-            mine, other = kept.get(place, Loss()), follows.get(place, Loss())
-            if mine != other or (place in kept) != (place in follows):
+            if kept.get(place) != follows.get(place):
+                source, path = place
+                named = repr(source) + "".join(f", {part.partition} = {part.key}" for part in path)
                 self.note(
                     None,
-                    f"the table of what is spent says {mine} of {_named(place)}, and the charges "
-                    f"add up to {other}",
+                    f"the table of what is spent says {kept.get(place, Loss())} of {named}, and "
+                    f"the charges add up to {follows.get(place, Loss())}",
                 )
 
 
@@ -328,27 +314,20 @@ _PARTS = {
     "_pages": "the file", "_tables": "its schema", "_events": "its events",
     "_totals": "the table of what is spent",
 }  # fmt: skip
+#: The kinds of events, and what each is about.
 _WORDS = {
-    "opened": "budget",
-    "source": "source",
-    "charge": "charge",
-    "outcome": "outcome",
+    "opened": "budget", "source": "source", "charge": "charge", "outcome": "outcome",
     "counted": "table of what is spent",
-}
+}  # fmt: skip
 
 
 class _Wrong(Exception):
-    """What a readable event should not say."""
+    """A readable event says something that it shouldn't."""
 
 
 def _unless(right: bool, said: str) -> None:
     if not right:
         raise _Wrong(said)
-
-
-def _broken(before: str) -> str:
-    others = ", or it doesn't follow the event before it" if before else ""
-    return f"its hash doesn't fit: what it says was changed{others}"
 
 
 def _is_event(row: Sequence[Any]) -> bool:
@@ -359,7 +338,7 @@ def _is_event(row: Sequence[Any]) -> bool:
 
 
 def _readable(entry: Entry) -> None:
-    """Its types, which JSON doesn't check."""
+    """Check the types, which JSON doesn't."""
     said = (
         entry.source, entry.lineage, entry.what, entry.mechanism, entry.scale, entry.error,
         entry.unit, entry.key, entry.kernel, entry.version or "",
@@ -377,8 +356,3 @@ def _is_loss(loss: Loss) -> bool:
 
 def _charge(entry: Entry) -> tuple[Place, Loss]:
     return (entry.source, entry.path), entry.loss
-
-
-def _named(place: Place) -> str:
-    source, path = place
-    return f"{source!r}" + "".join(f", {part.partition} = {part.key}" for part in path)

@@ -219,7 +219,7 @@ def test_what_is_told_of_an_operation_is_what_it_then_costs_and_its_error(name: 
     )
     assert f"costs {entry.loss} · {fit:,} such" in said
     if not whatif.takes_rows(half):
-        assert said.startswith(entry.error or "an error that only the answer can tell")
+        assert said.startswith(entry.error or "an error that only the answer decides")
 
 
 def test_what_if_charges_notes_and_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +292,7 @@ def test_what_was_answered_is_told_to_be_free() -> None:
     dp.session(epsilon=1)
     people(version="1").size(epsilon="0.3")
     (query,) = dp.session().asked.values()
-    assert "asked again it is free" in whatif.forecast(dp.ledger(), query, "0.3", 1)
+    assert "asking again is free" in whatif.forecast(dp.ledger(), query, "0.3", 1)
     assert "costs ε = 0.31" in whatif.forecast(dp.ledger(), query, "0.31", 1)
 
 

@@ -247,7 +247,7 @@ def test_labels_are_no_mathematics() -> None:
 REFUSED = {
     "a plain number": (3, "no release record"),
     "what was computed": ("doubled", "not those released"),
-    "a selection": ("mode", "no number was told"),
+    "a selection": ("mode", "no number was released"),
     "what is not released": ("unreleased", "not released yet"),
     "suggested bounds": ("bounds", "aren't on one scale"),
 }

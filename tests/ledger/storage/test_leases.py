@@ -64,7 +64,7 @@ def test_a_lease_ends_with_its_claim_however_that_ends(store: Store, ends: str) 
 def test_who_was_overtaken_keeps_nothing(store: Store) -> None:
     with Claim([1]) as mine:
         (entry,) = store.add([DRAFT], agreed, mine)
-        mine.is_open = False  # as one that the system can't tell from a dead one
+        mine._is_open = False  # as one that the system can't tell from a dead one
         assert store.settle(elsewhere_leased(store), "released", [5], leased=True) == 1
         assert store.settle(entry.number, "released", [6], leased=True) is None
     answer: Any = store.stored("k", 1)
@@ -111,7 +111,10 @@ def test_fresh_draws_run_side_by_side_and_respect_leased_numbers(store: Store) -
 def test_a_thread_never_waits_for_itself(store: Store) -> None:
     with Claim([1]) as mine:
         store.add([DRAFT], agreed, mine)
-        with Claim([1]) as again, pytest.raises(dp.SessionError, match="in this very thread"):
+        with (
+            Claim([1]) as again,
+            pytest.raises(dp.SessionError, match="this thread is already answering"),
+        ):
             store.add([DRAFT], agreed, again)
 
 
