@@ -1,4 +1,4 @@
-"""The operators of private columns."""
+"""The operators of private columns: arithmetic, comparisons, logic, and numpy's functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import pandas as pd
 
-from ..errors import LineageError, QueryError, hide_internals
+from ..errors import LineageError, QueryError
 from ..release.private import Private, Table
 from ..rows import expressions, query_string
 from ..rows.expressions import FUNCTIONS, Expression, Function, Literal
@@ -18,7 +18,7 @@ from ..rows.values.vectors import NUMBERS
 from .private_rows import PrivateTable
 from .rowwise import truth
 
-#: Binary functions of numpy that are operators.
+#: numpy's binary functions, and the operator that each stands for.
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -43,7 +43,6 @@ C = TypeVar("C", bound="ColumnOperators")
 
 
 def _comparison(symbol: str) -> Callable[[C, Any], C]:
-    @hide_internals
     def compared(self: C, other: Any) -> C:
         return self._new(expressions.Compare(symbol, self._expression, self._other(other)))
 
@@ -53,11 +52,9 @@ def _comparison(symbol: str) -> Callable[[C, Any], C]:
 def _arithmetic(symbol: str) -> tuple[Callable[[C, Any], C], Callable[[C, Any], C]]:
     """The operator, and its reflected form."""
 
-    @hide_internals
     def computed(self: C, other: Any) -> C:
         return self._computed(symbol, self._expression, self._other(other))
 
-    @hide_internals
     def reflected(self: C, other: Any) -> C:
         return self._computed(symbol, self._other(other), self._expression)
 
@@ -65,7 +62,7 @@ def _arithmetic(symbol: str) -> tuple[Callable[[C, Any], C], Callable[[C, Any], 
 
 
 class ColumnOperators(PrivateTable):
-    """An expression over one private row, and what operators make of it."""
+    """An expression over one private row, with Python's operators."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -79,17 +76,20 @@ class ColumnOperators(PrivateTable):
     def _other(self, other: Any) -> Expression:
         if isinstance(other, ColumnOperators):
             if other._table.data is not self._table.data or other._where != self._where:
-                raise LineageError("these private columns come from different frames or rows.")
+                raise LineageError(
+                    "these private columns come from different frames or rows. Make both from "
+                    "the same frame."
+                )
             return other._expression
         if isinstance(other, Private) and other._is_answer:
             raise QueryError(
-                f"{other!r} is no number yet. Release it: what is released is public, and may be "
-                "used here."
+                f"{other!r} isn't a number yet. Release it first: a released answer is public, "
+                "and you can use it here."
             )
         if isinstance(other, pd.Series | pd.Index | np.ndarray | list | tuple):
             raise LineageError(
-                f"a plain {type(other).__name__} has no rows in common with private data; use "
-                ".isin([…]) for a set of values."
+                f"the rows of a plain {type(other).__name__} can't be matched with private ones. "
+                "Use a single value, or .isin([…]) for a set of values."
             )
         return query_string.literal(other)
 
@@ -100,7 +100,7 @@ class ColumnOperators(PrivateTable):
         for side in (left, right):
             if isinstance(side, Literal) and not isinstance(side.value, (*NUMBERS, *TIMES)):
                 raise QueryError(
-                    f"{side} is no number, time or duration: give one, such as 1, "
+                    f"{side} isn't a number, a time or a duration. Give one, such as 1, "
                     "pd.Timestamp('2020-01-31') or pd.Timedelta('1D')."
                 )
             if isinstance(side, Literal):
@@ -121,47 +121,39 @@ class ColumnOperators(PrivateTable):
     __mod__, __rmod__ = _arithmetic("%")
     __pow__, __rpow__ = _arithmetic("**")
 
-    @hide_internals
     def __and__(self, other: Any) -> Self:
         return self._new(expressions.And(truth(self._expression), truth(self._other(other))))
 
-    @hide_internals
     def __or__(self, other: Any) -> Self:
         return self._new(expressions.Or(truth(self._expression), truth(self._other(other))))
 
-    @hide_internals
     def __xor__(self, other: Any) -> Self:
         either: Self = (self | other) & ~(self & other)
         return either
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    @hide_internals
     def __invert__(self) -> Self:
         return self._new(expressions.Not(truth(self._expression)))
 
-    @hide_internals
     def __pos__(self) -> Self:
         return self._new(Function("positive", self._expression))
 
-    @hide_internals
     def __neg__(self) -> Self:
         return self._new(expressions.Negative(self._expression))
 
-    @hide_internals
     def __abs__(self) -> Self:
         return self._new(Function("absolute", self._expression))
 
-    @hide_internals
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-        """numpy's operators, which a numpy scalar on the left calls before ours."""
-        if ufunc.__name__ in FUNCTIONS and method == "__call__" and not kwargs:
-            return self._new(Function(ufunc.__name__, self._expression))
-        function = _OPERATORS.get(ufunc.__name__)
-        if function is None or method != "__call__" or kwargs:
+        """numpy's functions. A numpy scalar on the left calls this before our own operators."""
+        name = ufunc.__name__ if method == "__call__" and not kwargs else ""
+        if name in FUNCTIONS:
+            return self._new(Function(name, self._expression))
+        function = _OPERATORS.get(name)
+        if function is None:
             return super().__array_ufunc__(ufunc, method, *args, **kwargs)
         left, right = (x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
         if isinstance(left, ColumnOperators):
             return function(left, right)
-        first = type(self)(self._table, self.name, self._other(left), self._where)
-        return function(first, self)
+        return function(self._new(self._other(left)), self)
