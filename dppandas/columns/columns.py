@@ -93,9 +93,7 @@ or charged; ask .release(epsilon=…)>
         if callable(cond) and not isinstance(cond, PrivateColumn):
             cond = cond(self)
         if not isinstance(cond, PrivateColumn):
-            raise QueryError(
-                "the condition must be a mask made from private columns, such as p['age'] > 30."
-            )
+            raise QueryError("the condition must be a private mask, such as p['age'] > 30.")
         return truth(self._other(cond))
 
     def _value(self, other: Any) -> Expression:
@@ -158,10 +156,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             olds = to_replace if isinstance(to_replace, list | tuple) else [to_replace]
             news = value if isinstance(value, list | tuple) else [value] * len(olds)
             if len(olds) != len(news):
-                raise QueryError(
-                    f"replace got {len(olds)} old values and {len(news)} new ones. Give as many "
-                    "new as old."
-                )
+                raise QueryError(f"replace got {len(olds)} old values, but {len(news)} new ones.")
             if not all(map(is_hashable, olds)):
                 raise QueryError(f"replace takes plain values, not {quoted(to_replace)}.")
             to_replace = dict(zip(olds, news, strict=True))
@@ -236,18 +231,14 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         ):
             raise QueryError("isin takes a list of plain values, such as isin(['a', 'b']).")
         if any(expressions.plain_or_missing(value) is None for value in values):
-            raise QueryError(
-                "isin never finds missing values. Write p['x'].isin([1]) | p['x'].isna()."
-            )
+            raise QueryError("isin never finds missing values. Add them by | p['x'].isna().")
         labels = tuple(query_string.literal(value).value for value in values)
         return self._new(expressions.IsIn(self._expression, labels))
 
     def between(self, left: Any, right: Any, inclusive: builtins.str = "both") -> Self:
         """A mask: which values lie between two others; ``inclusive`` as in Series.between."""
         if not is_one_of(inclusive, ("both", "neither", "left", "right")):
-            raise QueryError(
-                f"inclusive={quoted(inclusive)} must be 'both', 'neither', 'left' or 'right'."
-            )
+            raise QueryError(f"inclusive={quoted(inclusive)} must be both, neither, left or right.")
         low, high = self._other(left), self._other(right)
         return self._new(expressions.between(self._expression, low, high, inclusive))
 

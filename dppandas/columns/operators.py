@@ -76,10 +76,7 @@ class ColumnOperators(PrivateTable):
     def _other(self, other: Any) -> Expression:
         if isinstance(other, ColumnOperators):
             if other._table.data is not self._table.data or other._where != self._where:
-                raise LineageError(
-                    "these private columns come from different frames or rows. Make both from "
-                    "the same frame."
-                )
+                raise LineageError("these columns have different rows. Make both from one frame.")
             return other._expression
         if isinstance(other, Private) and other._is_answer:
             raise QueryError(

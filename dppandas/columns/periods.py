@@ -101,16 +101,12 @@ def _ends(name: Any, ends: object) -> tuple[pd.Timestamp, pd.Timestamp]:
     times with a zone and for times without."""
     example = f'keys= of {name!r} must be (start, end), such as ("2020-01-01", "2020-12-31")'
     if ends is None:
-        raise MissingArgument(
-            f"{example}. Which periods have rows is private, and so are the first and the last."
-        )
+        raise MissingArgument(f"{example}. Which periods have rows is private.")
     if not isinstance(ends, list | tuple) or len(ends) != 2:
         raise QueryError(f"{example}, not {quoted(ends)}.")
     start, end = map(timestamp, ends)
     if start is None or end is None or str(start.tz) != str(end.tz) or start > end:
-        raise QueryError(
-            f"{example}, the earlier first and both in one zone or in none. It is {quoted(ends)}."
-        )
+        raise QueryError(f"{example}, in order and in one zone or none, not {quoted(ends)}.")
     return start, end
 
 

@@ -96,17 +96,11 @@ def keys_by_column(keys: object, names: Iterable[Any]) -> Mapping[Any, Any]:
     if keys is None:
         return {}
     if not isinstance(keys, Mapping):
-        raise QueryError(
-            "keys= must be a dict here, with a list of labels for each column: "
-            "keys={'sex': ['f', 'm']}."
-        )
+        raise QueryError("keys= must be a dict of lists here: keys={'sex': ['f', 'm']}.")
     known = list(names)
     extra = [name for name in keys if name not in known]
     if extra:
-        raise QueryError(
-            f"keys= names {quoted(extra[0])}, which is not one of the columns here: "
-            f"{listed(known)}."
-        )
+        raise QueryError(f"keys= names {quoted(extra[0])}. The columns here: {listed(known)}.")
     return keys
 
 

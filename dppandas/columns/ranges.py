@@ -60,9 +60,7 @@ def range_of(table: Table, name: Any, expression: Expression, bounds: object) ->
     """The range of a column of numbers, times or durations: see `bounds_of`."""
     declared = table.declared(expression)
     if isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels):
-        raise QueryError(
-            f"{name!r} is declared as text, which has no sum or mean. Count it by value_counts()."
-        )
+        raise QueryError(f"{name!r} is declared as text. Count it by value_counts().")
     if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
         bounds = bounds.get(name)
     if bounds is not None:

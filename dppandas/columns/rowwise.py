@@ -33,9 +33,7 @@ def truth(expression: Expression) -> Expression:
     is_boolean = isinstance(expression, Literal) and isinstance(expression.value, bool)
     if expression.is_truth or isinstance(expression, Column) or is_boolean:
         return expression
-    raise QueryError(
-        f"{expression} is neither true nor false. Compare it with something, as in p['age'] > 30."
-    )
+    raise QueryError(f"{expression} isn't true or false. Compare it: p['age'] > 30.")
 
 
 def cast(expression: Expression, dtype: Any) -> Expression:

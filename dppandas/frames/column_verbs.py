@@ -80,9 +80,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
     def _not_the_unit(self, name: Any) -> None:
         unit = self._table.source.unit.column
         if unit is not None and name == unit:
-            raise LineageError(
-                f"{name!r} is the unit column and can't be redefined. Use another name."
-            )
+            raise LineageError(f"{name!r} is the unit column and stays as it is. Use another name.")
 
     @release_method
     def rename(self, *, columns: Any) -> Self:
@@ -135,9 +133,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
             isinstance(each, Mapping) for each in to_replace.values()
         ):
             if value is not None or not all(isinstance(m, Mapping) for m in to_replace.values()):
-                raise QueryError(
-                    "replace takes a dict of old to new values, or a dict of such dicts by column."
-                )
+                raise QueryError("replace takes a dict of old to new values, or one by column.")
             return self._columnwise(to_replace, lambda column, given: column.replace(given))
         return self._columnwise(None, lambda column, _: column.replace(to_replace, value))
 
@@ -226,10 +222,7 @@ def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
     refuse_private(other, "what holds the weights")
     if isinstance(other, pd.Series | pd.DataFrame):
         if not other.index.is_unique or set(other.index) != set(names):
-            raise QueryError(
-                "the index of the weights must hold each column of the frame once: "
-                f"{some_names(names)}."
-            )
+            raise QueryError(f"the index of the weights must be the columns: {some_names(names)}.")
         other = other.reindex(list(names))
     try:
         weights = np.asarray(other, dtype=np.float64)

@@ -62,9 +62,7 @@ class CrosstabMethods(Covariances):
         if not isinstance(margins, bool):
             raise QueryError(f"margins={quoted(margins)} must be True or False.")
         if not (isinstance(normalize, bool) or is_one_of(normalize, ("all", "index", "columns"))):
-            raise QueryError(
-                f'normalize={quoted(normalize)} must be False, True, "all", "index" or "columns".'
-            )
+            raise QueryError(f"normalize={quoted(normalize)} is no bool, all, index or columns.")
         sides = names_of(index), names_of(columns)
         if not all(sides):
             raise QueryError("crosstab needs both index= and columns=. Name a column for each.")
@@ -117,9 +115,7 @@ class CrosstabMethods(Covariances):
             raise QueryError("pivot_table needs index= or columns=. Name at least one column.")
         named = names_of(values) or [n for n in self._columns if n not in sides[0] + sides[1]]
         if len(named) != 1:
-            raise QueryError(
-                f"pivot_table aggregates one column, not {len(named)}. Name it as values=."
-            )
+            raise QueryError(f"pivot_table aggregates one column, not {len(named)}. Give values=.")
         query_string.lookup(named[0], self._columns)
         as_list = isinstance(values, list | pd.Index)
         return Pivot(self, sides, keys, named[0], as_list).of(aggfunc, bounds, epsilon, **more)

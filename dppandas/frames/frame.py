@@ -295,9 +295,7 @@ charged; ask .release(epsilon=…)>
     for given, name in ((index, "row"), (columns, "col")):
         side = given if isinstance(given, list | tuple) else [given]
         if not side or not all(isinstance(each, PrivateSeries) for each in side):
-            raise QueryError(
-                "dp.crosstab takes private columns, or lists of them. For plain ones use pandas."
-            )
+            raise QueryError("dp.crosstab takes private columns, or lists of them.")
         sides.append([(f"{name}_{i}" if s.name is None else s.name, s) for i, s in enumerate(side)])
     named = [pair for side in sides for pair in side]
     if len({name for name, _ in named}) < len(named):

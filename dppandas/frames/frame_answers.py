@@ -130,9 +130,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
         is_bounded = bounds is not None or any(isinstance(d, Bounds | Span) for d in declared)
         if is_bounded or any(x is not None for x in (weights, weight_bounds, norm)):
             if at_most is not None:
-                raise QueryError(
-                    "at_most= is for columns of True and False. Leave out bounds, weights and norm."
-                )
+                raise QueryError("at_most= is for True and False, without bounds or weights.")
             return super().sum(
                 bounds=bounds, weights=weights, weight_bounds=weight_bounds, norm=norm,
                 epsilon=epsilon, **more,
@@ -215,10 +213,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
         if not all(isinstance(name, Hashable) for name in names):
             raise QueryError("subset= must be the name of a column, or a list of names.")
         if not dropna:
-            raise QueryError(
-                "dropna=False is for a single column. Write frame['column'].value_counts(…, "
-                "dropna=False)."
-            )
+            raise QueryError("dropna=False is for a single column. Select it: frame['column'].")
         chosen = self if subset is None else self[names]
         flags = (normalize, sort, ascending, dropna)
         return chosen._value_counts(list(chosen._columns), keys, *flags, epsilon, **more)

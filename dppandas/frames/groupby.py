@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NoReturn, Self, Unpack
 
 import pandas as pd
 
+from .. import statistics
 from ..columns import refusals
 from ..columns.bins import binned
 from ..columns.private_rows import PrivateTable, listed, once
@@ -19,16 +20,7 @@ from ..release.unreleased import Unreleased, UnreleasedKeys
 from ..rows import query_string
 from ..rows.expressions import Expression
 from ..rows.facts.bounds import Bounds
-from ..statistics import (
-    BY_LABEL,
-    Cells,
-    Count,
-    Distinct,
-    Layout,
-    OccurringKeys,
-    Statistic,
-    UndeclaredKeys,
-)
+from ..statistics import Cells, Count, Layout, Statistic
 from .answers.arguments import briefly, index
 from .answers.frequencies import counts_units
 from .answers.summaries import Covariances
@@ -201,19 +193,17 @@ class PrivateGroupBy(Covariances):
         column = self._one("nunique")
         expression, layout = self._columns[column], self._shape(integer=True)
         if counts_units(self._table, expression, keys):
-            units = Distinct(self._groups, layout)
+            units = statistics.Distinct(self._groups, layout)
             return self._answer(units, self._titled("nunique"), epsilon, **more)
         inner = self._cells([column], keys)
-        statistic = OccurringKeys(self._within(inner), layout, groups=len(self._groups))
+        statistic = statistics.OccurringKeys(self._within(inner), layout, groups=len(self._groups))
         what = self._titled(f"nunique ({inner.described})")
         return self._answer(statistic, what, epsilon, **more)
 
     def _one(self, what: str) -> Any:
         """The selected column, of which there must be one."""
         if self._selected is None or isinstance(self._selected, list):
-            raise QueryError(
-                f'{what} by group needs one column. Select it: groupby(…)["column"].{what}(…).'
-            )
+            raise QueryError(f'{what} needs one column: groupby(…)["column"].{what}(…).')
         return self._selected
 
     def _within(self, inner: Cells) -> Cells:
@@ -252,11 +242,8 @@ class UnknownGroups(PrivateGroupBy):
         kind: type[Unreleased] = Unreleased,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        if type(statistic) not in BY_LABEL or kind is not Unreleased:
-            raise QueryError(
-                f"{what} needs declared keys. Give keys=[…], or ask for size, count, sum, mean, "
-                "var or std."
-            )
+        if type(statistic) not in statistics.BY_LABEL or kind is not Unreleased:
+            raise QueryError(f"{what} needs declared keys. Write groupby(…, keys=[…]).")
         return self._over_found_keys(statistic.layout, statistic, what, epsilon, **more)
 
     def _over_found_keys(
@@ -272,7 +259,7 @@ class UnknownGroups(PrivateGroupBy):
             raise QueryError("delta= was given to groupby already. Leave it out here.")
         delta = self._by.delta if isinstance(self._by, UndeclaredCells) else NO_DELTA
         by, names = self._groups.by, tuple(self._names)
-        found = UndeclaredKeys(Cells(), layout, by, names, delta, inner=inner)
+        found = statistics.UndeclaredKeys(Cells(), layout, by, names, delta, inner=inner)
         return super()._answer(found, what, epsilon, UnreleasedKeys, **more)
 
     @release_method

@@ -265,9 +265,7 @@ class PrivateSeries(Frequencies):
         **more: Unpack[ReleaseOptions],
     ) -> Any:
         if not isinstance(other, PrivateSeries):
-            raise QueryError(
-                f"{what} takes a private column of the same rows, as in p['a'].{what}(p['b'])."
-            )
+            raise QueryError(f"{what} takes a private column: p['a'].{what}(p['b']).")
         operands = (self._expression, self._other(other))
         names = (self.name, other.name)
         parsed = tuple(

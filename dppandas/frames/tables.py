@@ -82,9 +82,7 @@ charged; ask .release(epsilon=…)>
         table = frame._table
         unit = table.source.unit.column
         if unnamed or not columns:
-            raise QueryError(
-                'agg needs a name for each column it makes, as in agg(spend=("amount", "sum")).'
-            )
+            raise QueryError('agg needs names for its columns: agg(spend=("amount", "sum")).')
         asked: dict[Any, tuple[Expression | None, str]] = {}
         for name, given in columns.items():
             frame._not_the_unit(name)
@@ -171,9 +169,7 @@ def concat(frames: Sequence[V]) -> V:
         for i in range(frame._table.branches)
     ]
     if len(parts) > MOST_BRANCHES:
-        raise QueryError(
-            f"these frames have {len(parts)} branches, more than {MOST_BRANCHES}. Use fewer."
-        )
+        raise QueryError(f"concat makes {len(parts)} branches, more than {MOST_BRANCHES}.")
     tables = [frame._table for frame in given]
     facts = {column: fact for table in tables for column, fact in table.source.domain.items()}
     paths = [table.path for table in tables]

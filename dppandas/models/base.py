@@ -59,9 +59,7 @@ class Box:
         found = tuple(bounds_of(frame._table, n, frame[n]._expression, bounds) for n in names)
         for name, each in zip(names, found, strict=True):
             if each.lower == each.upper:
-                raise QueryError(
-                    f"the bounds of {name!r} are a single point, {each}. Leave the column out."
-                )
+                raise QueryError(f"bounds {each} of {name!r} are a single point. Leave it out.")
         return cls(names, found)
 
     @property
@@ -250,10 +248,7 @@ class Model(ABC):
         known = self.get_params()
         for name in params:
             if name not in known:
-                raise QueryError(
-                    f"{type(self).__name__} has no parameter {quoted(name)}. It has "
-                    f"{', '.join(known)}."
-                )
+                raise QueryError(f"no parameter {quoted(name)}. Known are {', '.join(known)}.")
         for name, value in params.items():
             setattr(self, name, value)
         return self

@@ -180,10 +180,7 @@ class TwoClasses(Linear):
             if isinstance(declared, Keys):
                 strange = [each for each in given if each not in declared.labels]
                 if strange:
-                    raise QueryError(
-                        f"classes= names {quoted(strange[0])}, but the keys of the target are "
-                        f"{declared}."
-                    )
+                    raise QueryError(f"classes= has {quoted(strange[0])}, no key of {declared}.")
             return given
         if isinstance(declared, Keys):
             return _two(list(declared.labels))

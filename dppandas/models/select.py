@@ -150,9 +150,7 @@ def private_frame(frame: Any, verb: str) -> PrivateFrame:
 
 def _checked(candidates: Any) -> tuple[Any, ...]:
     if not isinstance(candidates, list | tuple | range | pd.Index | np.ndarray):
-        raise QueryError(
-            f"candidates= must be a list of plain values, not a {type(candidates).__name__}."
-        )
+        raise QueryError(f"candidates= must be a list, not a {type(candidates).__name__}.")
     return Keys.parse(candidates, ["candidates"]).labels
 
 
@@ -183,9 +181,7 @@ def tried(
             f"columns: {some_names(names)}."
         ) from None
     if not fits(given):
-        raise QueryError(
-            f"{argument} returned a {type(given).__name__} for no rows, but must return {kind}."
-        )
+        raise QueryError(f"{argument} must return {kind}, not a {type(given).__name__}.")
 
 
 def _said(error: Exception) -> str:

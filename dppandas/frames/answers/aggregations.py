@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Unpack
 
+from ... import statistics
 from ...columns.ranges import summable
 from ...columns.rowwise import present
 from ...errors import QueryError, quoted
@@ -18,16 +19,6 @@ from ...privacy.accounting.losses import ReleaseOptions
 from ...release.asking import release_method
 from ...release.unreleased import Unreleased, UnreleasedExtreme
 from ...rows.facts.bounds import Grid
-from ...statistics import (
-    Count,
-    Mean,
-    NormedSum,
-    Quantiles,
-    Sum,
-    Variance,
-    WeightedMean,
-    grids_of_norm,
-)
 from .arguments import checked_ddof, quantiles_of, step_of, weights_of, with_levels
 from .queryable import Queryable
 
@@ -62,11 +53,11 @@ class Aggregations(Queryable):
         face = self._beside(weights)
         tests, title = tuple(map(present, face._operands().values())), face._titled("count")
         if weighing is None:
-            counted = Count(face._groups, face._shape(integer=True), tests)
+            counted = statistics.Count(face._groups, face._shape(integer=True), tests)
             return self._answer(counted, title, epsilon, **more)
         grids = (Grid.centred(weighing.bounds),) * len(tests)
         operands = tuple(map(weighing.of, tests))
-        statistic = Sum(face._groups, face._shape(integer=False), operands, grids)
+        statistic = statistics.Sum(face._groups, face._shape(integer=False), operands, grids)
         return self._answer(statistic, title + str(weighing), epsilon, **more)
 
     @release_method
@@ -110,10 +101,10 @@ class Aggregations(Queryable):
             title += str(weighing)
             operands, parsed = zip(*map(weighing.times, operands, parsed), strict=True)
         if norm is None:
-            plain = Sum(face._groups, shape, operands, tuple(map(Grid.centred, parsed)))
+            plain = statistics.Sum(face._groups, shape, operands, tuple(map(Grid.centred, parsed)))
             return self._answer(plain, title, epsilon, **more)
-        grids, most, order = grids_of_norm(parsed, norm)
-        scaled = NormedSum(face._groups, shape, operands, grids, most, order)
+        grids, most, order = statistics.grids_of_norm(parsed, norm)
+        scaled = statistics.NormedSum(face._groups, shape, operands, grids, most, order)
         return self._answer(scaled, f"{title} (norm {quoted(norm)})", epsilon, **more)
 
     @release_method
@@ -148,10 +139,10 @@ class Aggregations(Queryable):
         operands, parsed, shape = face._measured(bounds)
         title = face._titled("mean", parsed)
         if weighing is None:
-            statistic = Mean(face._groups, shape, operands, parsed)
+            statistic = statistics.Mean(face._groups, shape, operands, parsed)
             return self._answer(statistic, title, epsilon, **more)
         by = weighing.expression, Grid.centred(weighing.bounds)
-        weighted = WeightedMean(face._groups, shape, operands, parsed, *by)
+        weighted = statistics.WeightedMean(face._groups, shape, operands, parsed, *by)
         return self._answer(weighted, title + str(weighing), epsilon, **more)
 
     @release_method
@@ -206,11 +197,12 @@ class Aggregations(Queryable):
         operands, parsed, shape = self._measured(bounds)
         if what == "var" and shape.rulers:
             raise QueryError(
-                "the variance of times or durations has no unit in pandas. Ask for .std(), which "
-                "is a duration."
+                "the variance of times has no unit. Ask for .std(), which is a duration."
             )
         freedom, is_root = checked_ddof(ddof, parsed), what == "std"
-        statistic = Variance(self._groups, shape, operands, parsed, freedom, root=is_root)
+        statistic = statistics.Variance(
+            self._groups, shape, operands, parsed, freedom, root=is_root
+        )
         return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
 
     @release_method
@@ -320,6 +312,8 @@ class Aggregations(Queryable):
         operands, parsed, flat = self._measured(bounds)
         shape = with_levels(flat, labels, self._operands(), self._groups)
         public_step = step_of(step, parsed)
-        statistic = Quantiles(self._groups, shape, operands, parsed, tuple(shares), public_step)
+        statistic = statistics.Quantiles(
+            self._groups, shape, operands, parsed, tuple(shares), public_step
+        )
         what = what if public_step is None else f"{what} (step {public_step:g})"
         return self._answer(statistic, self._titled(what, parsed), epsilon, kind, **more)

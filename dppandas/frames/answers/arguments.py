@@ -83,9 +83,7 @@ def weights_of(of: PrivateTable, weights: object, bounds: object) -> Weights | N
         )
     parsed = bounds_of(of._table, name, expression, bounds)
     if parsed.lower < 0:
-        raise QueryError(
-            f"weight_bounds={parsed} can't be negative. Write weight_bounds=(0, {parsed.upper:g})."
-        )
+        raise QueryError(f"weight_bounds={parsed} can't be negative. Write (0, {parsed.upper:g}).")
     return Weights(expression, parsed)
 
 
@@ -102,9 +100,7 @@ def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
 def pearson(method: object) -> None:
     """Refuse correlations of ranks, because a rank depends on all rows."""
     if not is_one_of(method, ("pearson",)):
-        raise QueryError(
-            f"method={quoted(method)} must be 'pearson', because ranks depend on other rows."
-        )
+        raise QueryError(f"method={quoted(method)} must be 'pearson': ranks depend on other rows.")
 
 
 def quantiles_of(q: object) -> tuple[tuple[Fraction, ...], float | list[float]]:
@@ -126,9 +122,7 @@ def _share(q: object) -> Fraction:
         with contextlib.suppress(ValueError):  # inf and nan
             share = q if isinstance(q, Fraction) else Fraction(str(q))
     if not 0 <= share <= 1 or share.denominator > 10**20:
-        raise QueryError(
-            f"q={quoted(q)} must be a share from 0 to 1, such as 0.5, or a list of them."
-        )
+        raise QueryError(f"q={quoted(q)} must be a share from 0 to 1, such as 0.5, or a list.")
     return share
 
 

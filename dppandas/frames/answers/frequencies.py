@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from ... import statistics
 from ...columns.bins import binned
 from ...columns.columns import PrivateColumn
 from ...errors import QueryError
@@ -15,16 +16,7 @@ from ...release.private import Table
 from ...release.unreleased import UnreleasedLabels, UnreleasedMode
 from ...rows.expressions import Column, Expression
 from ...rows.facts.keys import Keys
-from ...statistics import (
-    BoundsHistogram,
-    Cells,
-    Count,
-    Distinct,
-    Layout,
-    OccurringKeys,
-    Popularity,
-    Unique,
-)
+from ...statistics import Cells, Count, Layout
 from .arguments import index
 from .summaries import Summaries
 
@@ -52,11 +44,13 @@ class Frequencies(PrivateColumn, Summaries):
         True
         """
         if counts_units(self._table, self._expression, keys):
-            units = Distinct(Cells(), Layout(integer=True))
+            units = statistics.Distinct(Cells(), Layout(integer=True))
             return self._answer(units, f"nunique of {self._expression}", epsilon, **more)
         cells = self._cells([self.name], keys)
         what = f"nunique of {self._expression} ({cells.described})"
-        return self._answer(OccurringKeys(cells, Layout(integer=True)), what, epsilon, **more)
+        return self._answer(
+            statistics.OccurringKeys(cells, Layout(integer=True)), what, epsilon, **more
+        )
 
     @release_method
     def unique(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
@@ -79,7 +73,7 @@ class Frequencies(PrivateColumn, Summaries):
         """
         delta = NO_DELTA if more.get("delta") is None else parse_delta(more.get("delta"))
         layout = Layout(integer=True, index=pd.Index([]))
-        statistic = Unique(Cells(), layout, (self._expression,), (self.name,), delta)
+        statistic = statistics.Unique(Cells(), layout, (self._expression,), (self.name,), delta)
         what = f"unique of {self._expression}"
         return self._answer(statistic, what, epsilon, UnreleasedLabels, **more)
 
@@ -93,8 +87,8 @@ class Frequencies(PrivateColumn, Summaries):
         such bounds around all values, and each interval from 2^(e-1) to 2^e outside them holds at
         most 2w values, about 24/epsilon (``dp.record(found).expected`` states 2w). Numbers below
         2^-64 count as 0, and numbers above 2^128 are always outside. If no interval holds enough
-        values, all three are NaN, which `bounds=` refuses. The record's ``.interval()`` says where the closest bounds
-        around all values lie and what share they clip, together with 95 %.
+        values, all three are NaN, which `bounds=` refuses. The record's ``.interval()`` says where
+        the closest bounds around all values lie and what share they clip, together with 95 %.
 
         *Guarantee*: epsilon-differential privacy of the unit; each value lies in one of 387 public
         cells, so the ℓ1 sensitivity is 1 a row (docs/proofs/ranges.md).
@@ -107,7 +101,7 @@ class Frequencies(PrivateColumn, Summaries):
         """
         labels = pd.Index(["lower", "upper", "clipped"])
         layout = Layout(integer=False, index=labels, name=self.name)
-        statistic = BoundsHistogram(Cells(), layout, self._expression)
+        statistic = statistics.BoundsHistogram(Cells(), layout, self._expression)
         return self._answer(statistic, f"bounds of {self._expression}", epsilon, **more)
 
     @release_method
@@ -200,7 +194,7 @@ class Frequencies(PrivateColumn, Summaries):
         """
         cells = self._cells([self.name], keys)
         ranks = pd.RangeIndex(1, len(cells) + 1, name="rank")
-        statistic = Popularity(cells, Layout(integer=False, index=ranks, name="count"))
+        statistic = statistics.Popularity(cells, Layout(integer=False, index=ranks, name="count"))
         what = f"popularity of {self._expression} ({cells.described})"
         return self._answer(statistic, what, epsilon, **more)
 

@@ -37,8 +37,8 @@ def check(domain: Domain, rows: int) -> None:
             break
     way = f"at most rows={most} are possible" if most else "there are too many for any rows="
     raise QueryError(
-        f"there are more than {MOST_DATABASES:,} databases of {rows} rows over {cells:,} cells, too "
-        f'many to select from: {way}. Select fewer columns, or use method="mwem".'
+        f"there are more than {MOST_DATABASES:,} databases of {rows} rows over {cells:,} cells, "
+        f'too many to select from: {way}. Select fewer columns, or use method="mwem".'
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Unpack, cast
 
 import pandas as pd
@@ -76,38 +77,45 @@ def synthesize(
     source = private_frame(frame, "synthesize")
     domain = domain_of(source, keys)
     if rows is None:
-        raise MissingArgument(
-            "rows= is needed: how many synthetic rows, a public number such as rows=1000."
-        )
+        raise MissingArgument("rows= is needed: the public number of synthetic rows.")
     number = whole_number(rows, "rows", 1, MOST_ROWS)
     kept = marginals_of(domain, marginals)
     chosen = "mwem" if method is None else method
-    if not is_one_of(chosen, METHODS):
-        raise QueryError(f"method={quoted(method)} must be one of {', '.join(METHODS)}.")
-    if rounds is not None and chosen != "mwem":
-        raise QueryError('rounds= is for method="mwem". Leave it out.')
-    turns = mwem.rounds_of(domain, kept)
-    if chosen == "mwem":
-        mwem.check(domain)
-    elif chosen == "aim":
-        aim.check(domain, kept)
-    else:
-        small_database.check(domain, number)
-    if rounds is not None:
-        turns = whole_number(rounds, "rounds", 1, len(mwem.candidates(domain, kept)))
+    turns = _rounds(chosen, rounds, domain, kept, number)
     records: dict[str, Record] = {}
     with split.program(epsilon, more, lambda: bool(records)) as (epsilon, more):
         budget = ProgramBudget(_within(source, domain), epsilon, more, records)
-
-        def run() -> list[Codes]:
-            if chosen == "mwem":
-                return mwem.mwem(budget.frame, domain, kept, turns, budget, number)
-            program = aim.aim if chosen == "aim" else small_database.small
-            return program(budget.frame, domain, kept, budget, number)
-
+        run = functools.partial(_made, budget, chosen, domain, kept, turns, number)
         # in a preview, earlier answers are replayed: without them it would ask other questions
         codes = preview.all_or_none(run) if preview.running() is not None else run()
     return cast(pd.DataFrame, results.gathered(domain.table(codes), records))
+
+
+def _rounds(method: str, rounds: object, domain: Domain, kept: Any, number: int) -> int:
+    """The number of MWEM's rounds. Refuses what a method can't do."""
+    if not is_one_of(method, METHODS):
+        raise QueryError(f"method={quoted(method)} must be one of {', '.join(METHODS)}.")
+    if rounds is not None and method != "mwem":
+        raise QueryError('rounds= is for method="mwem". Leave it out.')
+    if method == "aim":
+        aim.check(domain, kept)
+    elif method == "small":
+        small_database.check(domain, number)
+    else:
+        mwem.check(domain)
+    if rounds is None:
+        return mwem.rounds_of(domain, kept)
+    return whole_number(rounds, "rounds", 1, len(mwem.candidates(domain, kept)))
+
+
+def _made(
+    budget: ProgramBudget, method: str, domain: Domain, kept: Any, rounds: int, number: int
+) -> list[Codes]:
+    """The synthetic rows, as positions of labels."""
+    if method == "mwem":
+        return mwem.mwem(budget.frame, domain, kept, rounds, budget, number)
+    program = aim.aim if method == "aim" else small_database.small
+    return program(budget.frame, domain, kept, budget, number)
 
 
 def _within(frame: PrivateFrame, domain: Domain) -> PrivateFrame:
