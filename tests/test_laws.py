@@ -168,7 +168,7 @@ REFUSALS: dict[str, tuple[Callable[[Any, pd.DataFrame], Any], type[Exception], s
         lambda p, df: p.query("number > number.mean()").count(epsilon=0.1),
         dp.UnsupportedExpression, "depend on that row alone",
     ),
-    "a mask of another frame": (_someone_elses_mask, dp.LineageError, "make it from this one"),
+    "a mask of another frame": (_someone_elses_mask, dp.LineageError, "Make it from this one"),
     "plain values as a mask": (
         lambda p, df: p[df["number"] > 1].count(epsilon=0.1), dp.QueryError, "private mask",
     ),

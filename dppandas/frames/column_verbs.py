@@ -80,7 +80,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
     def _not_the_unit(self, name: Any) -> None:
         unit = self._table.source.unit.column
         if unit is not None and name == unit:
-            raise LineageError(f"{name!r} is the unit column and stays as it is. Use another name.")
+            raise LineageError(f"{name!r} is the unit and can't be redefined. Use another name.")
 
     @release_method
     def rename(self, *, columns: Any) -> Self:

@@ -107,14 +107,14 @@ class Box:
         return self.middle + np.clip(points, -1.0, 1.0) * self.half
 
 
-def matrix_of(rows: Any, width: int, which: str = "") -> Matrix:
+def matrix_of(rows: Any, width: int, which: str = "", what: str = "rows") -> Matrix:
     """Plain rows as an array of floats, with so many columns."""
     try:
         found = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError):
         found = np.empty(0)
     if found.ndim != 2 or found.shape[1] != width:
-        raise QueryError(f"rows must be a table of numbers with {width} columns{which}.")
+        raise QueryError(f"{what} must be numbers, {width} for each row{which}.")
     return found
 
 

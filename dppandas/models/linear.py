@@ -149,7 +149,7 @@ class LinearRegression(Linear):
         ask for the mean of the squared errors."""
         _plain_only(X, "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)")
         found = self.predict(X)
-        truth = matrix_of(targets_of(y, len(found))[:, None], 1)[:, 0]
+        truth = matrix_of(targets_of(y, len(found))[:, None], 1, what="the target")[:, 0]
         spread = float(((truth - truth.mean()) ** 2).sum())
         if spread == 0:
             raise QueryError("all targets are equal, so there is no variance to predict.")
