@@ -1112,7 +1112,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: p["age"].replace(np.nan, 0), dp.QueryError, "fillna",
     ),
     "two ways to replace": (lambda p: p["age"].replace({1: 2}, 3), dp.QueryError, "either a dict"),
-    "one value for columns": (lambda p: p.replace({"age": {1: 2}}, 3), dp.QueryError, "takes a dict"),
+    "one value for columns": (lambda p: p.replace({"age": {1: 2}}, 3), dp.QueryError, "a dict"),
     "a list too short": (lambda p: p["age"].replace([1, 2], [3]), dp.QueryError, "2 old values"),
     "a regular expression to replace": (
         lambda p: p["city"].replace("R.*", "x", regex=True), dp.QueryError, "'regex'",
