@@ -139,7 +139,7 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
         lambda p, df: p.query("number > number.mean()").count(epsilon=0.1),
         "depend on that row alone", dp.UnsupportedExpression,
     ),
-    "a mask of another frame": (_someone_elses_mask, "make it from this one", dp.LineageError),
+    "a mask of another frame": (_someone_elses_mask, "Make it from this one", dp.LineageError),
     "plain values as a mask": (
         lambda p, df: p[df["number"] > 1].count(epsilon=0.1), "private mask",
     ),

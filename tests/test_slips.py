@@ -157,8 +157,8 @@ FOREIGN: dict[str, tuple[Ask, str]] = {
     "a frame down": (lambda p: p.crosstab(ROWS, "g"), "by name, and a DataFrame"),
     "a frame of values": (lambda p: p.pivot_table(ROWS, "g"), "by name, and a DataFrame"),
     "a plain column": (lambda p: p.groupby(ROWS["g"]), "by name, and a Series"),
-    "a private column": (lambda p: p.groupby(p["x"] > 1), r"by name: .*\.assign"),
-    "private columns": (lambda p: p.crosstab("g", [p["x"] > 1]), r"by name: .*\.assign"),
+    "a private column": (lambda p: p.groupby(p["x"] > 1), r"by name here.*\.assign"),
+    "private columns": (lambda p: p.crosstab("g", [p["x"] > 1]), r"by name here.*\.assign"),
 }  # fmt: skip
 
 
@@ -202,7 +202,7 @@ def test_the_record_of_several_answers_is_several(p: Any) -> None:
     lambda p: p["f"].mean(epsilon=1),
 ])  # fmt: skip
 def test_what_may_be_truth_values_is_told_their_bounds(ask: Ask, p: Any) -> None:
-    refused(ask, p, r"\(0, 1\) for what is True or False", dp.MissingArgument)
+    refused(ask, p, r"\(0, 1\) for True and False", dp.MissingArgument)
 
 
 def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: None) -> None:
@@ -217,8 +217,8 @@ def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: Non
 
 @pytest.mark.parametrize(("ask", "match"), [
     (lambda p: p[["x", "f"]].mean(bounds={"x": (0, 1)}, epsilon=1), "needed for 'f'"),
-    (lambda p: p[["x", "y"]].mean(bounds={"X": (0, 1)}, epsilon=1), "for 'X', which is no column"),
-    (lambda p: p["x"].mean(bounds={"z": (0, 1)}, epsilon=1), "for 'z', which is no column"),
+    (lambda p: p[["x", "y"]].mean(bounds={"X": (0, 1)}, epsilon=1), "names 'X'"),
+    (lambda p: p["x"].mean(bounds={"z": (0, 1)}, epsilon=1), "names 'z'"),
 ])  # fmt: skip
 def test_bounds_of_other_names_are_refused(ask: Ask, match: str, p: Any) -> None:
     refused(ask, p, match, dp.MissingArgument)
@@ -324,7 +324,7 @@ INDEXED = ROWS.set_index("g")
 
 #: What a message says to do.
 ADVICE: dict[str, tuple[Ask, str]] = {
-    "distinct by group": (lambda p: p.groupby("g")["y"].nunique(epsilon=1), "declare keys and ask"),
+    "distinct by group": (lambda p: p.groupby("g")["y"].nunique(epsilon=1), "keys= is needed"),
     "named aggregation": (
         lambda p: p.groupby("g").agg(m=("x", "mean"), epsilon=1), r"Named aggreg.*agg\(\{'x'",
     ),
@@ -340,7 +340,7 @@ ADVICE: dict[str, tuple[Ask, str]] = {
     "true bins": (lambda p: p["x"].hist(bins=True, range=(0, 5)), "bins=True must be"),
     "a missing value": (lambda p: p["x"].isin([1, np.nan]), r"isna\(\)"),
     "a missing time": (lambda p: p["when"].isin([pd.NaT]), r"isna\(\)"),
-    "rows that nobody drops": (lambda p: p.truncated(epsilon=1), "max_rows drops none"),
+    "rows that nobody drops": (lambda p: p.truncated(epsilon=1), "needs a unit column"),
     "a frame of keys": (
         lambda p: p["g"].value_counts(keys=pd.DataFrame({"g": ["a", "b"]}), epsilon=1), "DataFrame",
     ),

@@ -1,4 +1,4 @@
-"""What ``.str`` and ``.dt`` of a private column offer: row by row, and nothing else."""
+"""``.str`` and ``.dt`` of private columns: their row-wise methods, and no others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from . import refusals
 
 
 class _Column(Protocol):
-    """What these ask of a private column: its expression, and a column like it of another one."""
+    """What accessors need of a private column."""
 
     @property
     def _expression(self) -> Expression: ...
@@ -31,7 +31,7 @@ C = TypeVar("C", bound=_Column)
 
 
 class _Accessor(Private, Generic[C]):
-    """A way to look at a private column."""
+    """Row-wise methods of a private column, under a name of their own."""
 
     def __init__(self, column: C) -> None:
         self._column = column
@@ -48,30 +48,29 @@ class _Accessor(Private, Generic[C]):
         return f"<{type(self).__name__} of {self._column!r}>"
 
 
-def _whole(value: Any, name: str) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+def _whole(value: Any, name: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise QueryError(f"{name}={quoted(value)} must be a whole number.")
 
 
 def _width(value: Any) -> int:
-    size = _whole(value, "width")
-    if size is None or size > 1000:
-        raise QueryError(f"width={quoted(value)} must be a whole number of at most 1,000.")
-    return size
+    if _whole(value, "width") > 1000:
+        raise QueryError(f"width={quoted(value)} must be at most 1,000.")
+    return int(value)
 
 
 def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise QueryError(f"{name}={quoted(value)} must be a text.")
-    return value
+    if isinstance(value, str):
+        return value
+    raise QueryError(f"{name}={quoted(value)} must be a text.")
 
 
 def _pattern(value: Any) -> str:
     try:
         re.compile(_text(value, "pat"))
     except re.error as error:
-        raise QueryError(f"pat={quoted(value)} is no regular expression: {error}.") from None
+        raise QueryError(f"pat={quoted(value)} isn't a regular expression: {error}.") from None
     return str(value)
 
 
@@ -80,7 +79,8 @@ _PLAIN_MAPS = ("lower", "upper", "title", "capitalize", "swapcase", "casefold", 
 
 
 class TextMethods(_Accessor[C]):
-    """``.str``: what is no text is missing, and passes no test. *Stability*: 1, row by row.
+    """``.str``: methods of texts. Other values become missing, and pass no test. *Stability*: 1,
+    row by row.
 
     >>> import pandas as pd, dppandas as dp
     >>> p = dp.private(pd.DataFrame({"city": ["Rome ", "oslo"]}), unit="row")
@@ -99,12 +99,12 @@ class TextMethods(_Accessor[C]):
         raise refusals.refuse("private texts", name, ", ".join(dict.fromkeys([*MAPS, *TESTS])))
 
     def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Any:
-        """A method that takes no arguments."""
+        """A method without arguments."""
 
         def method() -> C:
             return self._new(kind(self._operand, name))
 
-        method.__name__ = name
+        method.__name__ = name  # errors name it
         return hide_internals(method)
 
     @hide_internals
@@ -120,32 +120,30 @@ class TextMethods(_Accessor[C]):
     @hide_internals
     def get(self, i: int) -> C:
         """Character i, or element i of a list; missing where there is none."""
-        position = _whole(i, "i")
-        if position is None:
-            raise QueryError("i= must be a whole number.")
-        return self._new(TextMap(self._operand, "get", (position,)))
+        return self._new(TextMap(self._operand, "get", (_whole(i, "i"),)))
 
     @hide_internals
     def slice(self, start: Any = None, stop: Any = None, step: Any = None) -> C:
-        """A part of each text."""
+        """Characters start to stop of each text."""
         if step == 0:
-            raise QueryError("step= can't be 0.")
-        ends = (_whole(start, "start"), _whole(stop, "stop"), _whole(step, "step"))
+            raise QueryError("step=0 never moves on. Give another step, such as 1.")
+        named = {"start": start, "stop": stop, "step": step}.items()
+        ends = tuple(None if end is None else _whole(end, name) for name, end in named)
         return self._new(TextMap(self._operand, "slice", ends))
 
     @hide_internals
     def strip(self, to_strip: str | None = None) -> C:
-        """Without spaces (or other characters) at both ends."""
+        """Texts without spaces (or other characters) at both ends."""
         return self._stripped("strip", to_strip)
 
     @hide_internals
     def lstrip(self, to_strip: str | None = None) -> C:
-        """Without spaces (or other characters) at the start."""
+        """Texts without spaces (or other characters) at the start."""
         return self._stripped("lstrip", to_strip)
 
     @hide_internals
     def rstrip(self, to_strip: str | None = None) -> C:
-        """Without spaces (or other characters) at the end."""
+        """Texts without spaces (or other characters) at the end."""
         return self._stripped("rstrip", to_strip)
 
     def _stripped(self, method: str, to_strip: str | None) -> C:
@@ -154,32 +152,32 @@ class TextMethods(_Accessor[C]):
 
     @hide_internals
     def removeprefix(self, prefix: str) -> C:
-        """Without a start."""
+        """Texts without a prefix."""
         return self._new(TextMap(self._operand, "removeprefix", (_text(prefix, "prefix"),)))
 
     @hide_internals
     def removesuffix(self, suffix: str) -> C:
-        """Without an end."""
+        """Texts without a suffix."""
         return self._new(TextMap(self._operand, "removesuffix", (_text(suffix, "suffix"),)))
 
     @hide_internals
     def zfill(self, width: int) -> C:
-        """With zeros in front, up to a width of at most 1,000."""
+        """Texts padded with zeros on the left, to a width of at most 1,000."""
         return self._new(TextMap(self._operand, "zfill", (_width(width),)))
 
     @hide_internals
     def center(self, width: int, fillchar: str = " ") -> C:
-        """Filled up at both ends, to a width of at most 1,000."""
+        """Texts padded on both sides, to a width of at most 1,000."""
         return self._filled("center", width, fillchar)
 
     @hide_internals
     def ljust(self, width: int, fillchar: str = " ") -> C:
-        """Filled up at the end, to a width of at most 1,000."""
+        """Texts padded on the right, to a width of at most 1,000."""
         return self._filled("ljust", width, fillchar)
 
     @hide_internals
     def rjust(self, width: int, fillchar: str = " ") -> C:
-        """Filled up at the start, to a width of at most 1,000."""
+        """Texts padded on the left, to a width of at most 1,000."""
         return self._filled("rjust", width, fillchar)
 
     def _filled(self, method: str, width: int, fillchar: str) -> C:
@@ -189,58 +187,59 @@ class TextMethods(_Accessor[C]):
 
     @hide_internals
     def find(self, sub: str) -> C:
-        """Where another text begins in it, -1 for nowhere."""
+        """Where another text first begins, or -1."""
         return self._new(TextMap(self._operand, "find", (_text(sub, "sub"),)))
 
     @hide_internals
     def count(self, pat: str) -> C:
-        """How often a regular expression matches."""
+        """How many times a regular expression matches."""
         return self._new(TextMap(self._operand, "count", (_pattern(pat),)))
 
     @hide_internals
     def replace(self, pat: str, repl: str, *, regex: bool = False) -> C:
-        """With one text in the place of another (of a regular expression's matches)."""
+        """One text replaced by another; with ``regex=True``, a regular expression's matches."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
         by = _text(repl, "repl")
         try:
             re.compile(f"{pattern}|" if regex else "").sub(by if regex else "", "")
         except (re.error, IndexError) as error:
-            raise QueryError(f"repl={quoted(repl)} does not fit pat=: {error}.") from None
+            raise QueryError(f"repl={quoted(repl)} doesn't fit pat=: {error}.") from None
         return self._new(TextMap(self._operand, "replace", (pattern, by, bool(regex))))
 
     @hide_internals
     def extract(self, pat: str) -> C:
-        """The first group of a regular expression's first match; missing where there is none."""
+        """The group of a regular expression, at its first match; missing without a match."""
         if re.compile(_pattern(pat)).groups != 1:
-            raise QueryError("pat= must have one group, such as r'(\\d+)'.")
+            raise QueryError("pat= must have exactly one group, as in r'(\\d+)'.")
         return self._new(TextMap(self._operand, "extract", (pat,)))
 
     @hide_internals
     def split(self, pat: str | None = None, n: int = -1, *, regex: bool | None = None) -> C:
-        """Lists of parts, for explode or ``.str[0]``; never columns, whose number is data.
+        """Texts split into lists, for explode or ``.str[0]``. Never into columns, because how
+        many there would be is private.
 
-        As in pandas, pat is a regular expression if it is longer than one character.
+        As in pandas, a pat of more than one character is a regular expression.
         """
         separator = None if pat is None else _text(pat, "pat") or None
         is_regex = len(separator or "") > 1 if regex is None else bool(regex)
         if separator is not None and is_regex:
             _pattern(separator)
-        most = _whole(n, "n") or -1
+        most = -1 if n is None else _whole(n, "n") or -1
         return self._new(TextMap(self._operand, "split", (separator, most, is_regex)))
 
     @hide_internals
     def startswith(self, pat: str | tuple[str, ...]) -> C:
-        """A mask: which texts start so."""
+        """A mask: which texts start with this."""
         return self._new(TextTest(self._operand, "startswith", (_texts(pat),)))
 
     @hide_internals
     def endswith(self, pat: str | tuple[str, ...]) -> C:
-        """A mask: which texts end so."""
+        """A mask: which texts end with this."""
         return self._new(TextTest(self._operand, "endswith", (_texts(pat),)))
 
     @hide_internals
     def contains(self, pat: str, case: bool = True, *, regex: bool = True) -> C:
-        """A mask: in which texts a regular expression (or a text) is found."""
+        """A mask: which texts contain a regular expression (or, with ``regex=False``, a text)."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
         return self._new(TextTest(self._operand, "contains", (pattern, not case, bool(regex))))
 
@@ -251,7 +250,7 @@ class TextMethods(_Accessor[C]):
 
     @hide_internals
     def fullmatch(self, pat: str, case: bool = True) -> C:
-        """A mask: which texts a regular expression matches as a whole."""
+        """A mask: which texts match a regular expression as a whole."""
         return self._new(TextTest(self._operand, "fullmatch", (_pattern(pat), not case, True)))
 
 
@@ -261,7 +260,7 @@ def _texts(pat: Any) -> str | tuple[str, ...]:
     return _text(pat, "pat")
 
 
-#: What times have beside their parts.
+#: What times offer besides their fields.
 _OF_TIMES = (
     "day_name", "month_name", "normalize", "date", "floor", "ceil", "round", "tz_convert",
     "strftime", "to_period",
@@ -269,7 +268,7 @@ _OF_TIMES = (
 
 
 def _zone(tz: Any) -> str:
-    """The name of a time zone, which every machine understands alike."""
+    """The name of a time zone, if it means the same on every machine."""
     if isinstance(tz, str | datetime.tzinfo):
         try:
             named = str(pd.Timestamp(2020, 1, 1, tz=str(tz)).tz)
@@ -277,15 +276,14 @@ def _zone(tz: Any) -> str:
                 return named
         except Exception:  # each library of zones has errors of its own
             pass
-    raise QueryError(
-        f"tz={quoted(tz)} is no name of a time zone, such as 'UTC' or 'Europe/Berlin'."
-    )
+    raise QueryError(f"tz={quoted(tz)} must name a time zone, such as 'UTC' or 'Europe/Berlin'.")
 
 
 class TimeMethods(_Accessor[C]):
-    """``.dt``: what is no time (or duration) is missing. *Stability*: 1, row by row.
+    """``.dt``: methods of times and durations. Other values become missing. *Stability*: 1, row by
+    row.
 
-    The values of month, hour, day_name() and the like are known, so that they need no keys.
+    The possible values of month, hour, day_name() and the like are known, so they need no keys.
 
     >>> import pandas as pd, dppandas as dp
     >>> p = dp.private(pd.DataFrame({"when": pd.to_datetime(["2020-01-31"])}), unit="row")
@@ -319,7 +317,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def total_seconds(self) -> C:
-        """The length of a duration."""
+        """The length of a duration in seconds."""
         return self._new(TimePart(self._operand, "total_seconds"))
 
     @hide_internals
@@ -330,55 +328,59 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     @property
     @hide_internals
     def date(self) -> C:
-        """The day, as a time at midnight without a zone."""
+        """The day, as midnight without a zone."""
         return self._new(TimePart(self._operand, "date"))
 
     @hide_internals
     def floor(self, freq: str) -> C:
-        """Rounded down to a fixed frequency such as "h"."""
+        """Times rounded down to a fixed frequency such as "h"."""
         return self._rounded("floor", freq)
 
     @hide_internals
     def ceil(self, freq: str) -> C:
-        """Rounded up to a fixed frequency such as "h"."""
+        """Times rounded up to a fixed frequency such as "h"."""
         return self._rounded("ceil", freq)
 
     @hide_internals
     def round(self, freq: str) -> C:
-        """Rounded to a fixed frequency such as "h"."""
+        """Times rounded to a fixed frequency such as "h"."""
         return self._rounded("round", freq)
 
     @hide_internals
     def tz_convert(self, tz: Any) -> C:
-        """Zoned times by the clocks of another zone, such as "Europe/Berlin"; None: in UTC and
-        without a zone. Times without one are missing."""
+        """Zoned times in another zone, such as "Europe/Berlin"; None gives UTC without a zone.
+        Times without a zone become missing."""
         return self._new(InZone(self._operand, None if tz is None else _zone(tz)))
 
     @hide_internals
     def strftime(self, date_format: str) -> C:
-        """As text, such as "%Y-%m-%d": the same on every machine, with English names. What the
-        locale decides (%c, %x, %X) is refused, and so is what not every system knows."""
+        """Times as text, such as "%Y-%m-%d", with English names on every machine. Refused are
+        directives that depend on the locale (%c, %x, %X) or that some systems lack."""
         form = _text(date_format, "date_format")
         strange = unknown(form)
         if strange or len(form) > LONGEST:
-            what = f"{strange[0]} is not" if strange else f"a format this long is not: {LONGEST}"
+            what = (
+                f"{strange[0]} doesn't mean the same on every machine"
+                if strange
+                else f"it is longer than {LONGEST} characters"
+            )
             raise QueryError(
-                f"date_format={quoted(form)}: {what} the same on every machine. Give a text of "
+                f"date_format={quoted(form)} can't be used: {what}. Use only "
                 f"{', '.join('%' + letter for letter in DIRECTIVES)}."
             )
         return self._new(TimeText(self._operand, form))
 
     @hide_internals
     def to_period(self, freq: str) -> C:
-        """The period that a time lies in, by the clock on its wall: for freq="M" its month. Keys
-        are periods, such as ``pd.period_range("2020-01", "2020-12", freq="M")``."""
+        """The period that a time lies in, by its local clock: for freq="M", its month. Keys are
+        periods, such as ``pd.period_range("2020-01", "2020-12", freq="M")``."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error")  # what pandas warns of it would warn of at each time
+                warnings.simplefilter("error")  # or pandas would warn again for each time
                 period = pd.Timestamp(2020, 1, 1).to_period(_text(freq, "freq"))
         except (ValueError, AttributeError, KeyError, Warning) as error:
             raise QueryError(
-                f"freq={quoted(freq)} is no frequency of periods, such as 'M', 'Q' or 'D': {error}."
+                f"freq={quoted(freq)} must be a frequency of periods, such as 'M' or 'D': {error}."
             ) from None
         return self._new(InPeriod(self._operand, period.freqstr))
 
@@ -387,5 +389,5 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             named: str = pd.tseries.frequencies.to_offset(_text(freq, "freq")).freqstr
             pd.Timestamp(2020, 1, 1).round(named)
         except ValueError as error:
-            raise QueryError(f"freq={quoted(freq)} is no fixed frequency: {error}.") from None
+            raise QueryError(f"freq={quoted(freq)} isn't a fixed frequency: {error}.") from None
         return self._new(TimePart(self._operand, how, named))

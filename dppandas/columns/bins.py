@@ -19,14 +19,13 @@ from ..statistics import Cells
 from .ranges import bounds_of, range_of
 from .rowwise import edges_of
 
-#: Of a histogram.
 MOST_BINS = 1_000_000
 
 
 def binned(
     table: Table, name: Any, expression: Expression, bins: Any, within: Any
 ) -> tuple[Cells, str]:
-    """A cell for each bin of a column, the last with both its edges; and the bins in words."""
+    """A cell for each bin of a column (the last holds both its edges), and the bins in words."""
     span = _span(table, name, expression, bins, within)
     if span is not None:
         return _of_times(expression, bins, span)
@@ -38,7 +37,7 @@ def binned(
 
 
 def _span(table: Table, name: Any, expression: Expression, bins: Any, within: Any) -> Span | None:
-    """The range of times or durations that is asked for, if it is one."""
+    """The range of the bins, if it is one of times or durations."""
     if isinstance(bins, list | tuple | np.ndarray | pd.Index) and len(bins) > 1:
         return Span.parse((bins[0], bins[-1]), str(name)) if within is None else None
     if not isinstance(bins, int | np.integer) or isinstance(bins, bool):
@@ -51,12 +50,12 @@ def _span(table: Table, name: Any, expression: Expression, bins: Any, within: An
 
 
 def _of_times(expression: Expression, bins: Any, span: Span) -> tuple[Cells, str]:
-    """Bins of times or durations: what `Ruler` makes of them lies in those of numbers."""
+    """Bins of times or durations: bins of the numbers that a `Ruler` makes of them."""
     nanos = _nanos(bins, span)
     ruler = Ruler(span, TICKS[1] if all(edge % 1000 == 0 for edge in nanos) else TICKS[0])
     edges = tuple((edge - ruler.origin) / ruler.tick for edge in nanos)
     if any(a >= b for a, b in itertools.pairwise(edges)):
-        raise QueryError(f"{span} can't be cut into such bins: edges must rise.")
+        raise QueryError(f"{span} can't be cut into such bins, because edges must rise.")
     breaks = ruler.array([span.value(edge) for edge in nanos], of_lengths=not span.is_time)
     intervals = tuple(pd.IntervalIndex.from_breaks(breaks, closed="left"))
     cut_up = Cut(Measured(expression, ruler), edges, intervals, right=False, include_highest=True)
@@ -65,18 +64,23 @@ def _of_times(expression: Expression, bins: Any, span: Span) -> tuple[Cells, str
 
 
 def _nanos(bins: Any, span: Span) -> list[int]:
-    """The edges: given, or as many equal bins as are asked for, rounded to microseconds."""
+    """The edges in nanoseconds: those given, or of equal bins, rounded to microseconds."""
     if not isinstance(bins, int | np.integer):
         ends = [Span.parse((edge, edge), "bins") for edge in bins]
         if any(e is None or (e.family, e.zone) != (span.family, span.zone) for e in ends):
-            raise QueryError("bins= must be rising times, or durations, of one kind.")
+            raise QueryError("bins= must be rising times of one kind, or rising durations.")
         return [end.lower for end in ends if end is not None]
+    number = _number(bins)
+    width = span.upper - span.lower
+    step = 1 if width < 1000 * number else 1000
+    inner = (span.lower + width * i // number // step * step for i in range(1, number))
+    return [span.lower, *inner, span.upper]
+
+
+def _number(bins: int | np.integer[Any]) -> int:
     if not 1 <= bins <= MOST_BINS:
         raise QueryError(f"bins={quoted(bins)} must lie between 1 and {MOST_BINS:,}.")
-    width = span.upper - span.lower
-    step = 1 if width < 1000 * int(bins) else 1000
-    inner = (span.lower + width * i // int(bins) // step * step for i in range(1, int(bins)))
-    return [span.lower, *inner, span.upper]
+    return int(bins)
 
 
 def _edges(
@@ -86,21 +90,20 @@ def _edges(
         raise QueryError(f"bins={quoted(bins)} must be a whole number of bins, or a list of edges.")
     if not isinstance(bins, int | np.integer):
         if within is not None:
-            raise QueryError("bins= as a list of edges needs no range=.")
+            raise QueryError("a list of edges as bins= already says the range. Leave range= out.")
         edges = edges_of(bins)
     else:
-        if not 1 <= bins <= MOST_BINS:
-            raise QueryError(f"bins={quoted(bins)} must lie between 1 and {MOST_BINS:,}.")
+        number = _number(bins)
         try:
             bounds = bounds_of(table, name, expression, within)
         except MissingArgument:
             raise MissingArgument(
-                f"range= is needed for bins={int(bins)} of {name!r}: (lower, upper), or a list of "
-                "edges as bins=. dppandas never reads it from the data."
+                f"range= is needed for bins={number} of {name!r}, because dppandas never reads it "
+                "from the data. Write range=(lower, upper), or a list of edges as bins=."
             ) from None
-        edges = tuple(np.linspace(bounds.lower, bounds.upper, int(bins) + 1).tolist())
+        edges = tuple(np.linspace(bounds.lower, bounds.upper, number + 1).tolist())
         if any(a >= b for a, b in itertools.pairwise(edges)):
-            raise QueryError(f"{bounds} is too narrow for {int(bins)} bins.")
+            raise QueryError(f"{bounds} is too narrow for {number} bins.")
     if not all(map(math.isfinite, edges)):
-        raise QueryError("the edges of bins must be finite.")
+        raise QueryError("the edges of bins= must be finite.")
     return edges

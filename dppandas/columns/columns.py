@@ -1,4 +1,4 @@
-"""What private columns are computed from: operators and verbs, each row by itself."""
+"""The row-wise methods of private columns: each row of the result depends on that row alone."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..release.asking import release_method
 from ..release.private import Private
 from ..rows import expressions, query_string
-from ..rows.expressions import Clip, ClipSpan, Column, Cut, Expression, Function, Literal, Where
+from ..rows.expressions import Clip, ClipSpan, Cut, Expression, Function, Literal, Where
 from ..rows.facts.keys import Keys, is_hashable
+from ..rows.facts.units import whole_number
 from .accessors import TextMethods, TimeMethods
 from .operators import ColumnOperators
 from .private_rows import PrivateTable, same_rows
@@ -23,12 +24,15 @@ from .rowwise import cast, clipped_to, edges_of, mapped, number, truth
 
 
 class PrivateColumn(ColumnOperators):
-    """An expression over one private row, evaluated for each."""
+    """An expression that is evaluated for each private row."""
 
     @hide_internals
     def __getitem__(self, key: Any) -> Self:
         if not isinstance(key, PrivateColumn):
-            raise QueryError("index a private column by a private mask: rows have no position.")
+            raise QueryError(
+                "a private column can only be indexed by a private mask, as in "
+                "p['age'][p['age'] > 30]: its rows have no positions."
+            )
         return type(self)(self._table, self.name, self._expression, kept(self, key))
 
     @hide_internals
@@ -49,20 +53,19 @@ class PrivateColumn(ColumnOperators):
 
     @hide_internals
     def abs(self) -> Self:
-        """Without the sign. *Stability*: 1, row by row."""
+        """Absolute values. *Stability*: 1, row by row."""
         return self._new(Function("absolute", self._expression))
 
     @release_method
     def round(self, decimals: int = 0) -> Self:
-        """Rounded to decimals. *Stability*: 1, row by row."""
-        if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > 300:
-            raise QueryError(f"decimals={quoted(decimals)} must be a whole number, -300 to 300.")
-        return self._new(Function("round", self._expression, decimals))
+        """Rounded to so many decimals. *Stability*: 1, row by row."""
+        places = whole_number(decimals, "decimals", -300, 300)
+        return self._new(Function("round", self._expression, places))
 
     @release_method
     def clip(self, lower: Any = None, upper: Any = None) -> Self:
-        """No lower and no higher than two numbers, times or durations; missing values stay missing.
-        What the result is bounded by is declared for it. *Stability*: 1, row by row.
+        """Values clipped to two numbers, times or durations; missing values stay missing. The
+        result has these ends as its declared bounds. *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"age": [20, 90, 300]}), unit="row")
@@ -76,30 +79,30 @@ or charged; ask .release(epsilon=…)>
         low = -math.inf if lower is None else number(lower, "lower")
         high = math.inf if upper is None else number(upper, "upper")
         if low > high:
-            raise QueryError(f"lower={low:g} is above upper={high:g}.")
+            raise QueryError(f"lower={low:g} is above upper={high:g}. Swap them.")
         return self._new(Clip(self._expression, low, high))
 
     @release_method
     def where(self, cond: Any, other: Any = None) -> Self:
-        """The value where a mask holds, else another (missing). *Stability*: 1, row by row."""
-        condition, otherwise = self._condition(cond), self._value(other)
-        return self._new(Where(condition, self._expression, otherwise))
+        """Values where a mask is true, elsewhere ``other`` (or missing). *Stability*: 1, row by
+        row."""
+        return self._new(Where(self._condition(cond), self._expression, self._value(other)))
 
     @release_method
     def mask(self, cond: Any, other: Any = None) -> Self:
-        """Another value (missing) where a mask holds. *Stability*: 1, row by row."""
-        condition, otherwise = self._condition(cond), self._value(other)
-        return self._new(Where(condition, otherwise, self._expression))
+        """Values where a mask is false, elsewhere ``other`` (or missing). *Stability*: 1, row by
+        row."""
+        return self._new(Where(self._condition(cond), self._value(other), self._expression))
 
     def _condition(self, cond: Any) -> Expression:
         if callable(cond) and not isinstance(cond, PrivateColumn):
             cond = cond(self)
         if not isinstance(cond, PrivateColumn):
-            raise QueryError("the condition is a mask made from private columns: p['age'] > 30.")
+            raise QueryError("the condition must be a private mask, such as p['age'] > 30.")
         return truth(self._other(cond))
 
     def _value(self, other: Any) -> Expression:
-        """A plain value, a private column of the same rows, or a missing value."""
+        """The expression for a plain value, a missing value, or a column of the same rows."""
         if not isinstance(other, PrivateColumn | pd.Series | pd.Index | np.ndarray) and (
             expressions.plain_or_missing(other) is None
         ):
@@ -108,14 +111,14 @@ or charged; ask .release(epsilon=…)>
 
     @release_method
     def fillna(self, value: Any) -> Self:
-        """With a constant (or another private column's value) for missing values.
+        """Missing values filled with a constant, or with another private column's values.
 
-        *Stability*: 1, row by row. A value computed from the column, such as its mean, has to be
-        released first.
+        *Stability*: 1, row by row. Release a value that is computed from the column, such as its
+        mean, before you fill with it.
         """
         filled = self._value(value)
         if isinstance(filled, Literal) and filled.value is None:
-            raise QueryError("fillna needs a value that is not missing itself.")
+            raise QueryError("fillna needs a value that isn't missing itself, such as fillna(0).")
         missing = expressions.IsMissing(self._expression)
         return self._new(Where(missing, filled, self._expression))
 
@@ -126,7 +129,7 @@ or charged; ask .release(epsilon=…)>
 
     @release_method
     def astype(self, dtype: Any) -> Self:
-        """As int, float, bool, str, datetime or category; what can't be converted is missing.
+        """Values as int, float, bool, str, datetime or category; missing where that is impossible.
 
         Text follows the value, not the dtype: 1.0 becomes "1". *Stability*: 1, row by row.
         """
@@ -134,8 +137,8 @@ or charged; ask .release(epsilon=…)>
 
     @release_method
     def map(self, arg: Mapping[Any, Any]) -> Self:
-        """A plain value for each plain value of a dict; missing for others, which are then known
-        to be no key. *Stability*: 1, row by row.
+        """Values replaced by those of a dict; missing where the dict has none. The dict's values
+        are the declared keys of the result. *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"educ": [9, 12, 16]}), unit="row")
@@ -147,7 +150,10 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @release_method
     def replace(self, to_replace: Any, value: Any = None) -> Self:
-        """With plain values in the place of others: a dict, or one value (a list) by another.
+        """Some plain values replaced by others, the rest kept.
+
+        to_replace : a dict of old to new values; or an old value, or a list of them, to be
+            replaced by ``value`` (or by a list of as many).
 
         *Stability*: 1, row by row.
         """
@@ -155,28 +161,26 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             olds = to_replace if isinstance(to_replace, list | tuple) else [to_replace]
             news = value if isinstance(value, list | tuple) else [value] * len(olds)
             if len(olds) != len(news):
-                raise QueryError("replace needs as many new values as old ones.")
+                raise QueryError(f"replace got {len(olds)} old values, but {len(news)} new ones.")
             if not all(map(is_hashable, olds)):
                 raise QueryError(f"replace takes plain values, not {quoted(to_replace)}.")
             to_replace = dict(zip(olds, news, strict=True))
         elif value is not None:
-            raise QueryError("replace takes a dict, or old values and value=: not both.")
+            raise QueryError("replace takes either a dict, or old values and value=. Drop one.")
         return self._new(mapped(self._expression, to_replace, others_stay=True))
 
     @release_method
     def cut(
-        self,
-        bins: Any,
-        labels: Any = None,
-        right: bool = True,
-        include_lowest: bool = False,
+        self, bins: Any, labels: Any = None, right: bool = True, include_lowest: bool = False
     ) -> Self:
-        """Which of some public intervals a value lies in, as `pandas.cut` with given edges.
+        """The public interval that each value lies in, as `pandas.cut` with given edges.
 
-        bins : the edges, a list of rising numbers; a number of bins would be read from the data.
-        labels : a label for each interval; None: the intervals; False: 0, 1, 2, …
-        Missing values, and those in no interval, are missing. The labels are the declared keys.
-        *Stability*: 1, row by row.
+        bins : the edges, a list of rising numbers. A mere number of bins isn't enough: their
+            edges would have to be read from the data.
+        labels : a label for each interval; None for the intervals themselves, False for 0, 1, 2, …
+
+        Missing values, and values outside all intervals, are missing. The labels are the declared
+        keys of the result. *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"age": [15, 30, 60]}), unit="row")
@@ -193,21 +197,24 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         else:
             named = Keys.parse(labels, ["cut"]).labels
         if len(named) != len(edges) - 1:
-            raise QueryError(f"{len(edges)} edges make {len(edges) - 1} intervals: as many labels.")
+            raise QueryError(
+                f"{len(edges)} edges make {len(edges) - 1} intervals, but there are {len(named)} "
+                "labels. Give one for each interval."
+            )
         return self._new(
             Cut(self._expression, edges, named, bool(right), bool(include_lowest and right))
         )
 
     @hide_internals
     def rename(self, name: Any) -> Self:
-        """Under another name. *Stability*: 1."""
+        """The same column under another name. *Stability*: 1."""
         if not is_hashable(name):
-            raise QueryError(f"{quoted(name)} can't name a column.")
+            raise QueryError(f"{quoted(name)} can't name a column. Use a text or a number.")
         return type(self)(self._table, name, self._expression, self._where)
 
     @hide_internals
     def copy(self, deep: bool = True) -> Self:
-        """Itself: private columns are never changed in place."""
+        """This column itself: private columns never change in place."""
         return self
 
     @hide_internals
@@ -217,41 +224,38 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @property
     def str(self) -> TextMethods[Self]:
-        """Texts row by row: see `TextMethods`."""
+        """Methods of texts: see `TextMethods`."""
         return TextMethods(self)
 
     @property
     def dt(self) -> TimeMethods[Self]:
-        """Times row by row: see `TimeMethods`."""
+        """Methods of times and durations: see `TimeMethods`."""
         return TimeMethods(self)
 
     @hide_internals
     def isin(self, values: Sequence[Any]) -> Self:
-        """A mask: which values equal one of some plain ones."""
+        """A mask: which values are in a list of plain values."""
         if isinstance(values, builtins.str | Private) or not isinstance(
             values, list | tuple | set | frozenset | range | pd.Index | np.ndarray
         ):
-            raise QueryError("isin takes a list of plain values.")
+            raise QueryError("isin takes a list of plain values, such as isin(['a', 'b']).")
         if any(expressions.plain_or_missing(value) is None for value in values):
-            raise QueryError(
-                "a missing value is in no list: ask .isna(), as in p['x'].isin([1]) | "
-                "p['x'].isna()."
-            )
+            raise QueryError("isin never finds missing values. Add them by | p['x'].isna().")
         labels = tuple(query_string.literal(value).value for value in values)
         return self._new(expressions.IsIn(self._expression, labels))
 
     @hide_internals
     def between(self, left: Any, right: Any, inclusive: builtins.str = "both") -> Self:
-        """A mask: which values lie between two; inclusive as in Series.between."""
+        """A mask: which values lie between two others; ``inclusive`` as in Series.between."""
         if not is_one_of(inclusive, ("both", "neither", "left", "right")):
-            raise QueryError("inclusive= is 'both', 'neither', 'left' or 'right'.")
+            raise QueryError(f"inclusive={quoted(inclusive)} must be both, neither, left or right.")
         low, high = self._other(left), self._other(right)
         return self._new(expressions.between(self._expression, low, high, inclusive))
 
 
 def kept(rows_of: PrivateTable, mask: PrivateColumn) -> Expression:
-    """What keeps the rows that were kept before, and of these the ones where a mask is true."""
+    """The condition of rows that were kept before and for which a mask is true."""
     same_rows(rows_of, mask)
-    if not (mask._expression.is_truth or isinstance(mask._expression, Column)):
-        raise QueryError(f"{mask._expression} is not true or false: compare it.")
-    return expressions.both(rows_of._where, mask._expression)
+    if isinstance(mask._expression, Literal):
+        raise QueryError(f"{mask._expression} isn't a mask. Compare a column, as in p['age'] > 30.")
+    return expressions.both(rows_of._where, truth(mask._expression))

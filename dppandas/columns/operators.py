@@ -1,4 +1,4 @@
-"""The operators of private columns."""
+"""The operators of private columns: arithmetic, comparisons, logic, and numpy's functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..rows.values.vectors import NUMBERS
 from .private_rows import PrivateTable
 from .rowwise import truth
 
-#: Binary functions of numpy that are operators.
+#: numpy's binary functions, and the operator that each stands for.
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -65,7 +65,7 @@ def _arithmetic(symbol: str) -> tuple[Callable[[C, Any], C], Callable[[C, Any], 
 
 
 class ColumnOperators(PrivateTable):
-    """An expression over one private row, and what operators make of it."""
+    """An expression over one private row, with Python's operators."""
 
     name: Any
     _expression: Expression
@@ -81,17 +81,17 @@ class ColumnOperators(PrivateTable):
     def _other(self, other: Any) -> Expression:
         if isinstance(other, ColumnOperators):
             if other._table.data is not self._table.data or other._where != self._where:
-                raise LineageError("these private columns come from different frames or rows.")
+                raise LineageError("these columns have different rows. Make both from one frame.")
             return other._expression
         if isinstance(other, Private) and other._is_answer:
             raise QueryError(
-                f"{other!r} is no number yet. Release it: what is released is public, and may be "
-                "used here."
+                f"{other!r} isn't a number yet. Release it first: a released answer is public, "
+                "and you can use it here."
             )
         if isinstance(other, pd.Series | pd.Index | np.ndarray | list | tuple):
             raise LineageError(
-                f"a plain {type(other).__name__} has no rows in common with private data; use "
-                ".isin([…]) for a set of values."
+                f"the rows of a plain {type(other).__name__} can't be matched with private ones. "
+                "Use a single value, or .isin([…]) for a set of values."
             )
         return query_string.literal(other)
 
@@ -102,7 +102,7 @@ class ColumnOperators(PrivateTable):
         for side in (left, right):
             if isinstance(side, Literal) and not isinstance(side.value, (*NUMBERS, *TIMES)):
                 raise QueryError(
-                    f"{side} is no number, time or duration: give one, such as 1, "
+                    f"{side} isn't a number, a time or a duration. Give one, such as 1, "
                     "pd.Timestamp('2020-01-31') or pd.Timedelta('1D')."
                 )
             if isinstance(side, Literal):
@@ -156,14 +156,14 @@ class ColumnOperators(PrivateTable):
 
     @hide_internals
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-        """numpy's operators, which a numpy scalar on the left calls before ours."""
-        if ufunc.__name__ in FUNCTIONS and method == "__call__" and not kwargs:
-            return self._new(Function(ufunc.__name__, self._expression))
-        function = _OPERATORS.get(ufunc.__name__)
-        if function is None or method != "__call__" or kwargs:
+        """numpy's functions. A numpy scalar on the left calls this before our own operators."""
+        name = ufunc.__name__ if method == "__call__" and not kwargs else ""
+        if name in FUNCTIONS:
+            return self._new(Function(name, self._expression))
+        function = _OPERATORS.get(name)
+        if function is None:
             return super().__array_ufunc__(ufunc, method, *args, **kwargs)
         left, right = (x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
         if isinstance(left, ColumnOperators):
             return function(left, right)
-        first = type(self)(self._table, self.name, self._other(left), self._where)
-        return function(first, self)
+        return function(self._new(self._other(left)), self)

@@ -1,4 +1,4 @@
-"""Groups by periods of a public range: what pandas' Grouper means, without looking at any row."""
+"""Groups by the periods of a public range: `pandas.Grouper`, without a look at the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..rows.facts.keys import Keys
 from ..rows.query_string import lookup
 from ..rows.values.vectors import timestamp
 from ..statistics import Cells
-from .private_rows import PrivateTable
+from .private_rows import PrivateTable, keys_by_column
 
 MOST_PERIODS = 100_000
 _OFFSETS: dict[type, tuple[str, str]] = {
@@ -25,7 +25,7 @@ _OFFSETS: dict[type, tuple[str, str]] = {
     pd.offsets.YearBegin: ("YS", "month"), pd.offsets.YearEnd: ("YE", "month"),
 }  # fmt: skip
 _TICKS = {pd.offsets.Hour: 3600, pd.offsets.Minute: 60, pd.offsets.Second: 1}
-#: No period of a kind is shorter: so many days.
+#: The shortest period of each kind, in days.
 _SHORTEST = {"D": 1, "W": 7, "M": 28, "Q": 90, "Y": 365}
 
 
@@ -39,7 +39,7 @@ class Periods(Keys):
         plain = pd.DatetimeIndex(list(self.labels), name=names[0])
         try:
             return pd.DatetimeIndex(plain, freq=self.frequency)
-        except Exception:  # a clock that skips a midnight leaves no even steps; pytz has own errors
+        except Exception:  # a skipped midnight leaves uneven steps; pytz raises errors of its own
             return plain
 
 
@@ -48,17 +48,14 @@ def is_grouper(by: object) -> bool:
 
 
 def grouped(table: PrivateTable, by: list[Any], keys: object) -> tuple[list[Any], Cells]:
-    """The names and cells of a groupby some of whose keys are periods."""
+    """The names and cells of a groupby with at least one Grouper."""
     names = [_key_of(each) if is_grouper(each) else each for each in by]
     if len(by) > 1 and not isinstance(keys, Mapping):
         raise MissingArgument(
             "keys= must be a dict with (start, end) for each Grouper, and a list for each other "
             "column that has no declared keys."
         )
-    given = keys if isinstance(keys, Mapping) else {names[0]: keys}
-    extra = [name for name in given if name not in names]
-    if extra:
-        raise QueryError(f"keys= names {quoted(extra[0])}, which is no column of by=.")
+    given = keys_by_column(keys if isinstance(keys, Mapping) else {names[0]: keys}, names)
     cells: Cells | None = None
     for each, name in zip(by, names, strict=True):
         if is_grouper(each) and each.freq is not None:
@@ -85,44 +82,43 @@ def _cells(table: PrivateTable, grouper: Any, name: Any, ends: object) -> Cells:
     division = replace(division, zone=start.tz, by_clock=by_clock)
     if division.kind == "tick" and start.tz is not None and str(start.tz) != "UTC":
         raise QueryError(
-            f"parts of a day are counted in UTC or without a zone: in {start.tz} a clock may show "
-            "an hour twice. Give start and end in UTC."
+            f"hours, minutes and seconds are grouped in UTC or without a zone, because a clock in "
+            f"{start.tz} can show an hour twice. Give start and end in UTC."
         )
     first, last = (division.label(time.tz_localize(None)) for time in (start, end))
     days = _SHORTEST.get(division.kind[0], 1) * division.seconds / DAY
     if (last - first).days / days > MOST_PERIODS:
-        raise QueryError(f"that would be more than {MOST_PERIODS:,} periods.")
+        raise QueryError(
+            f"keys= of {name!r} would make more than {MOST_PERIODS:,} periods. Give a shorter "
+            "range, or a longer freq."
+        )
     labels = tuple(map(division.placed, pd.date_range(first, last, freq=division.frequency)))
     return Cells((Period(operand, division),), Periods(labels, 1, division.frequency))
 
 
 def _ends(name: Any, ends: object) -> tuple[pd.Timestamp, pd.Timestamp]:
-    """The public range of times: its first and last. Texts without a zone mean the clock on the
-    wall, of times with a zone and of those without."""
+    """The first and last time of the public range. Texts without a zone mean local time, both for
+    times with a zone and for times without."""
     example = f'keys= of {name!r} must be (start, end), such as ("2020-01-01", "2020-12-31")'
     if ends is None:
-        raise MissingArgument(
-            f"{example}: which periods have rows is private, and so are the first and last."
-        )
+        raise MissingArgument(f"{example}. Which periods have rows is private.")
     if not isinstance(ends, list | tuple) or len(ends) != 2:
-        raise QueryError(f"{example}; not {quoted(ends)}.")
+        raise QueryError(f"{example}, not {quoted(ends)}.")
     start, end = map(timestamp, ends)
     if start is None or end is None or str(start.tz) != str(end.tz) or start > end:
-        raise QueryError(
-            f"{example}, the earlier first and both in one zone or in none; not {quoted(ends)}."
-        )
+        raise QueryError(f"{example}, in order and in one zone or none, not {quoted(ends)}.")
     return start, end
 
 
 def _division(grouper: Any) -> Calendar:
-    """The calendar that a Grouper means, if it is the same whatever the rows are."""
+    """The calendar that a Grouper means, if it doesn't depend on the rows."""
     usual = pd.Grouper(key=grouper.key, freq=grouper.freq)
     for option in ("closed", "label", "origin", "offset", "convention", "sort", "dropna"):
         given = getattr(grouper, option, None)
         if given != getattr(usual, option, None):
             raise QueryError(
-                f"{option}={quoted(given)} of a Grouper is not answered: only periods of the "
-                "calendar as pandas names them by default."
+                f"{option}={quoted(given)} of a Grouper isn't supported. Leave it out: groups are "
+                "periods of the calendar, named as pandas names them by default."
             )
     offset, kind = grouper.freq, type(grouper.freq)
     if kind in _TICKS:
@@ -135,7 +131,7 @@ def _division(grouper: Any) -> Calendar:
         if anchor is not None:
             return Calendar(name, offset.freqstr, anchor)
     raise QueryError(
-        f"freq={offset.freqstr!r} is not answered: where such periods start, pandas reads from the "
-        "first row, or they are no whole days. Take D, W, MS, ME, QS, QE, YS, YE, or hours, "
-        "minutes or seconds that divide a day."
+        f"freq={offset.freqstr!r} isn't supported: pandas reads from the first row where such "
+        "periods start, or they don't consist of whole days. Use D, W, MS, ME, QS, QE, YS, YE, or "
+        "hours, minutes or seconds that divide a day."
     )

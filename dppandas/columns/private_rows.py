@@ -6,7 +6,13 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, quoted
+from ..errors import (
+    LineageError,
+    MissingArgument,
+    QueryError,
+    UnknownColumn,
+    quoted,
+)
 from ..release.private import Private, Table
 from ..rows import expressions, query_string
 from ..rows.expressions import Column, Expression
@@ -28,28 +34,26 @@ class PrivateTable(Private):
 
     def _some_columns(self) -> None:
         if not self._columns:
-            raise QueryError("there are no columns to answer for; select some.")
+            raise QueryError("no columns are selected. Select at least one.")
 
     def _found_column(self, name: Any) -> Expression:
-        """The column of a name; where that is the index's, what to do about it."""
+        """The column of that name. If the index has the name, the error says what to do."""
         try:
             return query_string.lookup(name, self._columns)
         except UnknownColumn as error:
             if name not in self._table.levels:
                 raise
             raise UnknownColumn(
-                f"{error.reason} {quoted(name)} is of the index, which has no part in answers: start from "
-                "df.reset_index()."
+                f"{error.reason} {quoted(name)} is an index level, and answers use columns only. "
+                "Start from df.reset_index()."
             ) from None
 
     def _cells(self, names: Sequence[Any], keys: object) -> Cells:
         self._some_columns()
         by = [self._found_column(name) for name in names]
         if keys is None:
-            declared = [declared_keys(self._table, n, e) for n, e in zip(names, by, strict=True)]
-            parsed = declared[0]
-            for more in declared[1:]:
-                parsed = parsed.then(more)
+            declared = (declared_keys(self._table, n, e) for n, e in zip(names, by, strict=True))
+            parsed = functools.reduce(Keys.then, declared)
         else:
             parsed = Keys.parse(keys, names)
         for position, expression in enumerate(by):
@@ -59,18 +63,13 @@ class PrivateTable(Private):
     def _crossed(
         self, index_names: Sequence[Any], column_names: Sequence[Any], keys: object
     ) -> tuple[Cells, list[Keys]]:
-        """A cell for each pair of row keys and column keys, row by row; and both of these."""
+        """A cell for each pair of a row key and a column key, row by row; and both sides' keys."""
         names = [*index_names, *column_names]
         self._some_columns()
         for name in names:
             query_string.lookup(name, self._columns)
         once(names)
-        if keys is not None and not isinstance(keys, Mapping):
-            raise QueryError("keys= is a dict with a list for each column here.")
-        given = {} if keys is None else keys
-        if set(given) - set(names):
-            extra = sorted(map(str, set(given) - set(names)))
-            raise QueryError(f"keys= names {extra}, not among {listed(names)}.")
+        given = keys_by_column(keys, names)
         each = [self._cells([name], given.get(name)) for name in names]
         parsed = [cells.keys for cells in each if cells.keys is not None]
         sides = [parsed[: len(index_names)], parsed[len(index_names) :]]
@@ -79,22 +78,35 @@ class PrivateTable(Private):
         return Cells(by, functools.reduce(Keys.then, joined)), joined
 
 
+def keys_by_column(keys: object, names: Iterable[Any]) -> Mapping[Any, Any]:
+    """The keys that a call gives for columns, by name; empty for None."""
+    if keys is None:
+        return {}
+    if not isinstance(keys, Mapping):
+        raise QueryError("keys= must be a dict of lists here: keys={'sex': ['f', 'm']}.")
+    known = list(names)
+    extra = [name for name in keys if name not in known]
+    if extra:
+        raise QueryError(f"keys= names {quoted(extra[0])}. The columns here: {listed(known)}.")
+    return keys
+
+
 def once(names: Sequence[Any]) -> None:
     """Refuse a list that names a column twice."""
     if len(set(names)) != len(names):
-        raise QueryError("the list names a column twice; name each once.")
+        raise QueryError("the list names a column twice. Name each column once.")
 
 
 def same_rows(rows_of: PrivateTable, column: PrivateTable) -> None:
-    """Refuse a column of another frame, or of rows that were kept otherwise."""
+    """Refuse a column of another frame, or one with other rows kept."""
     if column._table.data is not rows_of._table.data:
-        raise LineageError("this column was made from another frame; make it from this one.")
+        raise LineageError("this column belongs to another frame. Make it from this one.")
     if column._where is not None and column._where != rows_of._where:
-        raise QueryError("this column was made from other rows; make it from this frame.")
+        raise QueryError("this column has other rows than the frame. Make it from this frame.")
 
 
 def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
-    """The keys that a domain declares; those of a truth value are no secret."""
+    """The keys that the domain declares. Those of a truth value are known anyway."""
     declared = table.declared(expression)
     if isinstance(declared, Keys):
         return declared
@@ -102,11 +114,11 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
         return Keys((False, True))
     raise MissingArgument(
         f"keys= is needed for {name!r}: a list of the labels to answer for, such as "
-        "keys=[9, 12, 14], or facts declared by domain= of dp.protect or by .declare(…) (which "
-        "hold for the frame returned, not for df.dp). dppandas never reads labels from the data, "
-        "for a rare one would tell who is in it. Those that many have can be found at the price of "
-        "a δ: value_counts(epsilon=…, delta=…) or groupby(…, delta=…), in a session such as "
-        "dp.session(epsilon=2, delta=1e-6)."
+        "keys=[9, 12, 14]. Or declare them by domain= of dp.protect, or by .declare(…), which "
+        "returns a frame that knows them (df.dp doesn't). dppandas never reads labels from the "
+        "data, because a rare one would show who is in it. To find labels that many people share, "
+        "pay with a δ: value_counts(epsilon=…, delta=…) or groupby(…, delta=…), in a session such "
+        "as dp.session(epsilon=2, delta=1e-6)."
     )
 
 

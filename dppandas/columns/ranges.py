@@ -1,8 +1,8 @@
-"""The public ranges that values are clipped to, and numbers made of times and durations."""
+"""The public ranges that values are clipped to; times and durations as numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,31 +18,31 @@ from ..statistics import Layout
 
 
 def bounds_of(table: Table, name: Any, expression: Expression, bounds: object) -> Bounds:
-    """The bounds that a call gives for a column of numbers, else those that the domain implies."""
+    """The bounds of a column of numbers: those of the call, else those that the domain implies."""
     found = range_of(table, name, expression, bounds)
     if isinstance(found, Bounds):
         return found
     raise QueryError(
-        f"{name!r} is bounded by {found}, and this is answered for numbers only. Make numbers of "
-        f"it: {_as_numbers(name, found)}."
+        f"{name!r} is bounded by {found}, and this works with numbers only. Convert it: "
+        f"{_as_numbers(name, found)}."
     )
 
 
 def _of_one_kind(table: Table, name: Any, expression: Expression, span: Span) -> None:
-    """Refuse bounds of times for what can't be such."""
+    """Refuse bounds of times or durations for a column of another kind."""
     kind = expression.kind(table.source.facts.schema)
     if kinds.is_in(kind, expressions.KINDS[span.family]):
         return
     wanted = sorted(expressions.KINDS[span.family])[0]
     raise QueryError(
-        f"bounds {span} of {name!r} are for the kind {wanted}, and it "
-        f"is of kind {kind}. {_BOUNDED.get(kind, '')}"
+        f"bounds {span} of {name!r} are for the kind {wanted}, but the column is of kind {kind}. "
+        f"{_BOUNDED.get(kind, '')}"
     )
 
 
 _BOUNDED = {
     kinds.ZONED: 'Give times in a zone, such as pd.Timestamp("2020-01-01", tz="UTC"), or texts.',
-    kinds.TIME: "Give times without a zone, or texts that read as such.",
+    kinds.TIME: "Give times without a zone, or texts that can be read as times.",
     kinds.DURATION: 'Give durations, such as (pd.Timedelta(0), pd.Timedelta("7D")).',
     kinds.NUMBER: "Give two numbers.",
     kinds.TEXT: 'Convert it by .astype("datetime64[ns]"), or declare it: kinds={…: "time"}.',
@@ -57,10 +57,10 @@ def _as_numbers(name: Any, span: Span) -> str:
 
 
 def range_of(table: Table, name: Any, expression: Expression, bounds: object) -> Bounds | Span:
-    """The same, of numbers, times or durations."""
+    """The range of a column of numbers, times or durations: see `bounds_of`."""
     declared = table.declared(expression)
     if isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels):
-        raise QueryError(f"{name!r} is declared as text, which has no sum or mean.")
+        raise QueryError(f"{name!r} is declared as text. Count it by value_counts().")
     if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
         bounds = bounds.get(name)
     if bounds is not None:
@@ -78,38 +78,33 @@ def range_of(table: Table, name: Any, expression: Expression, bounds: object) ->
     of = kinds.NUMBERS | kinds.TIMES | {kinds.DURATION}
     expressions.need(expression, of, table.source.facts, f"numbers of {name!r}")
     raise MissingArgument(
-        f"bounds= is needed for {name!r}: the range into which values are clipped, such as "
-        "bounds=(0, 60), or (0, 1) for what is True or False, or two times such as ('2020-01-01', "
-        "'2020-12-31'), or two durations; or facts declared by domain= of dp.protect or by "
-        ".declare(…) (which hold for the frame returned, not for df.dp). dppandas never reads it "
-        "from the data, for the largest value is somebody's."
+        f"bounds= is needed for {name!r}: the range that values are clipped to, such as (0, 60), "
+        "(0, 1) for True and False, ('2020-01-01', '2020-12-31') for times, or two durations. Or "
+        "declare it by domain= of dp.protect, or by .declare(…), which returns a frame that knows "
+        "it (df.dp doesn't). dppandas never reads bounds from the data, because the largest value "
+        "belongs to somebody."
     )
 
 
 def measured(
-    operands: Sequence[Expression], ranges: Sequence[Bounds | Span]
-) -> tuple[tuple[Expression, ...], tuple[Bounds, ...]]:
-    """Numbers of all columns: times and durations in ticks along their spans, one tick for all."""
+    operands: Iterable[Expression], ranges: Sequence[Bounds | Span], layout: Layout
+) -> tuple[tuple[Expression, ...], tuple[Bounds, ...], Layout]:
+    """All columns as numbers, with their bounds: times and durations count ticks of one length for
+    all, and the layout turns ticks back into times."""
     spans = [each for each in ranges if isinstance(each, Span)]
     tick = tick_of(spans) if spans else 1
-    found: list[tuple[Expression, Bounds]] = []
-    for operand, each in zip(operands, ranges, strict=True):
+    numbers, bounds = list(operands), list[Bounds]()
+    for i, each in enumerate(ranges):
         if isinstance(each, Span):
             ruler = Ruler(each, tick)
-            found.append((Measured(operand, ruler), Ticks.along(ruler)))
-        else:
-            found.append((operand, each))
-    return tuple(e for e, _ in found), tuple(b for _, b in found)
-
-
-def ruled(layout: Layout, bounds: Sequence[Bounds]) -> Layout:
-    """A layout that tells of times, where bounds are of such."""
+            numbers[i], each = Measured(numbers[i], ruler), Ticks.along(ruler)
+        bounds.append(each)
     rulers = tuple(each.ruler if isinstance(each, Ticks) else None for each in bounds)
-    return replace(layout, rulers=rulers) if any(rulers) else layout
+    return tuple(numbers), tuple(bounds), replace(layout, rulers=rulers if spans else ())
 
 
 def summable(bounds: Sequence[Bounds], norm: object) -> None:
-    """Refuse sums of times, and of durations beside numbers or within a norm."""
+    """Refuse sums of times; of durations together with numbers; and of durations with norm=."""
     rulers = [each.ruler for each in bounds if isinstance(each, Ticks)]
     if any(ruler.span.is_time for ruler in rulers):
         raise QueryError(
@@ -118,6 +113,6 @@ def summable(bounds: Sequence[Bounds], norm: object) -> None:
         )
     if rulers and (len(rulers) < len(bounds) or norm is not None):
         raise QueryError(
-            "durations are summed apart from numbers, and without norm=: make numbers of them by "
+            "durations can't be summed together with numbers, nor with norm=. Convert them by "
             ".dt.total_seconds()."
         )

@@ -1,7 +1,7 @@
-"""What pandas can and private data can't: refused by name, with what to do instead.
+"""Methods of pandas that private data can't offer, and what to do instead.
 
-Everything else that has no name here is refused as well, for what isn't written can't be said: this
-table only knows what people try.
+A method that isn't listed here is refused as well: this table holds those that people try, and the
+reasons.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from collections.abc import Iterable, Mapping
 
 from ..errors import UnsupportedVerb
 
-_ORDER = "rows have no order: which ones come first depends on other rows"
-_OTHERS = "each row's answer would depend on other rows"
+_ORDER = "rows have no order, because which one comes first depends on other rows"
+_OTHERS = "the result of each row would depend on other rows"
 _SHOWS = "it would show private values"
 _RELEASE = "release an answer and use that, such as .count(epsilon=0.1)"
 _FILTER = 'keep rows by their own values, as in query("age > 30")'
 _SAMPLE = "keep a share of the units with sample(frac=0.1)"
 _PUBLIC = "take the threshold from public knowledge or from a released answer"
 _BINS = "give public edges, as in cut([0, 18, 65, 120])"
-_NEVER = "The original DataFrame can do it, on your responsibility"
+_NEVER = "The original DataFrame can do it, on your own responsibility"
 
-#: Verb: why not, and what to do instead.
+#: For each name: why not, and what to do instead.
 VERBS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("head", "tail", "first", "last", "nth", "truncate"), (_ORDER, _SAMPLE)),
     **dict.fromkeys(("iloc", "loc", "at", "iat", "xs", "take", "get_group"), (_ORDER, _FILTER)),
-    "nlargest": (_ORDER, "choose among declared labels: value_counts(keys=[…]).nlargest(3)"),
+    "nlargest": (_ORDER, "select among declared labels: value_counts(keys=[…]).nlargest(3)"),
     **dict.fromkeys(("nsmallest", "sort_values", "sort_index"), (_ORDER, _RELEASE)),
     **dict.fromkeys(("rank", "cumsum", "cumprod", "cummax", "cummin", "cumcount"),
                     (_OTHERS, _PUBLIC)),
@@ -39,11 +39,11 @@ VERBS: dict[str, tuple[str, str]] = {
                     ("a function of your own could look at other rows",
                      "use arithmetic, where, map with a dict, .str and .dt, agg with names, or "
                      "per_unit().agg()")),
-    "trimmed_mean": ("it is answered for one column at a time, of all its rows",
-                     'choose them, as in frame.query("age > 30")["income"].trimmed_mean(…)'),
+    "trimmed_mean": ("it works on one column at a time, over all its rows",
+                     'select them, as in frame.query("age > 30")["income"].trimmed_mean(…)'),
     "qcut": ("its edges would be read from the data", _BINS),
     **dict.fromkeys(("sem", "skew", "kurt", "mad", "idxmin", "argmax", "argmin", "prod", "product"),
-                    ("it is not among the answers of this version", "ask count, sum, mean, "
+                    ("this version doesn't offer it", "ask for count, sum, mean, "
                      "var, std or value_counts")),
     **dict.fromkeys(("unique", "factorize", "get_dummies", "select_dtypes", "info", "dtypes",
                      "dtype", "memory_usage", "shape", "empty", "index", "axes", "T",
@@ -59,37 +59,37 @@ VERBS: dict[str, tuple[str, str]] = {
                     (_SHOWS, _RELEASE + "; results can be written and plotted like any others")),
     **dict.fromkeys(("join", "merge_asof", "merge_ordered", "append", "align",
                      "compare"),
-                    (_OTHERS, "merge with a public table on its unique key, or dp.concat frames of "
-                     "one source")),
+                    (_OTHERS, "merge with a public table on its unique key, or use dp.concat on "
+                     "frames of one source")),
     **dict.fromkeys(("pivot", "melt", "stack", "unstack", "wide_to_long"),
                     ("the shape of the result would be read from the data",
-                     "group by declared keys, or ask crosstab or pivot_table")),
+                     "group by declared keys, or use crosstab or pivot_table")),
     **dict.fromkeys(("set_index", "reset_index", "reindex", "insert", "pop", "swaplevel",
                      "squeeze"),
-                    ("private rows have no index and frames are not changed in place",
-                     "assign, rename and drop give new frames")),
+                    ("private rows have no index, and frames never change in place",
+                     "make a new frame with assign, rename or drop")),
 }  # fmt: skip
 
 
-_OF_ALL = "bounds hold for all groups of a column"
+_OF_ALL = "the bounds of a column hold for all groups"
 _ROW = "pandas answers with a row, and which rows exist is private"
 
-#: What groups don't have, beside these.
+#: What groups lack besides these.
 BY_GROUP: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("idxmax", "idxmin"),
                     (_ROW, "ask for the group with the largest sum or size: "
                      "sum(bounds=(0, 60)).idxmax(epsilon=0.1)")),
-    "mode": ("a selection tells one label, and each group would need its own",
+    "mode": ("each group would need a selection of its own",
              "release value_counts(keys=[…]) for the same loss, and take its largest by "
              ".groupby(level=0).idxmax()"),
-    "popularity": ("it is not among the answers of groups",
+    "popularity": ("groups don't offer it",
                    "release value_counts(keys=[…]) for the same loss, and sort the result"),
     **dict.fromkeys(("clipped", "suggest_bounds"),
-                    (_OF_ALL, 'ask it of the column, as in frame["age"], or of query("…")')),
+                    (_OF_ALL, 'ask the column instead, as in frame["age"], or query("…") first')),
     "unique": ("which labels a group has is private",
                "count by both columns: frame.value_counts([…], epsilon=…, delta=…)"),
     **dict.fromkeys(("any", "all"),
-                    ("a single row would decide it", "count the True ones: sum(bounds=(0, 1))")),
+                    ("a single row would decide it", "count the rows: sum(bounds=(0, 1))")),
     **dict.fromkeys(("ngroups", "groups", "indices"),
                     ("which keys have rows is private",
                      "the groups are the declared keys; size(epsilon=…) counts their rows")),
@@ -103,8 +103,8 @@ def refuse(
     columns: Iterable[object] = (),
     more: Mapping[str, tuple[str, str]] = VERBS,
 ) -> UnsupportedVerb:
-    """The error for a verb that private objects don't have; more: what these in particular don't
-    have."""
+    """The error for a method that private objects lack. ``more``: what this kind of object lacks
+    besides `VERBS`."""
     known = {**VERBS, **more}
     if name in known:
         why, instead = known[name]

@@ -1,4 +1,4 @@
-"""Row-wise expressions made from what pandas users write: casts, maps, ranges, edges, masks."""
+"""From arguments that pandas users know to row-wise expressions: casts, maps, edges, masks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..rows.values.vectors import NUMBERS
 
 
 def present(expression: Expression) -> Expression:
-    """Whether a value is not missing."""
+    """Whether a value is there."""
     return expressions.Not(expressions.IsMissing(expression))
 
 
@@ -29,23 +29,23 @@ def true(expression: Expression) -> Expression:
 
 
 def truth(expression: Expression) -> Expression:
-    """An expression that is true or false, or a column that may be."""
+    """The expression, if it is true or false, or a column that may be."""
     is_boolean = isinstance(expression, Literal) and isinstance(expression.value, bool)
     if expression.is_truth or isinstance(expression, Column) or is_boolean:
         return expression
-    raise QueryError(f"{expression} is not true or false: compare it.")
+    raise QueryError(f"{expression} isn't true or false. Compare it: p['age'] > 30.")
 
 
 def cast(expression: Expression, dtype: Any) -> Expression:
-    """An expression as another type, as `Series.astype` names it."""
+    """An expression as another type, named as `Series.astype` names types."""
     is_named = isinstance(dtype, str | np.dtype | pd.api.extensions.ExtensionDtype)
     named = str(dtype) if is_named else getattr(dtype, "__name__", "")
     lowered = named.lower().replace("interval", "an interval")
     has_zone = isinstance(dtype, pd.DatetimeTZDtype) or (lowered.startswith("dat") and "," in named)
     if has_zone or (isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None):
         raise QueryError(
-            f"astype({quoted(named)}): columns have no zone and no categories of their own here; "
-            "use 'datetime64[ns]' or 'category', and keys=."
+            f"astype({quoted(named)}): private columns have no time zone and no categories of "
+            "their own. Use 'datetime64[ns]' or 'category', and give labels as keys=."
         )
     for kind, starts in (
         ("int", ("int", "uint")), ("float", ("float",)), ("bool", ("bool",)),
@@ -58,8 +58,8 @@ def cast(expression: Expression, dtype: Any) -> Expression:
     if lowered in ("category", "object"):
         return expression
     raise QueryError(
-        f"astype({quoted(named or dtype)}): private columns can become int, float, bool, str, "
-        "datetime or category."
+        f"astype({quoted(named or dtype)}) isn't possible for private columns. Choose int, float, "
+        "bool, str, datetime or category."
     )
 
 
@@ -70,14 +70,15 @@ def number(value: Any, name: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise QueryError(f"{name}={quoted(value)} is larger than numbers here can be.") from None
+        raise QueryError(f"{name}={quoted(value)} is too large for a float.") from None
 
 
 def clipped_to(lower: Any, upper: Any) -> Span | None:
-    """The range between times or durations, open at an end that isn't given; None for others."""
+    """The range between two times or durations, open at an end that is None; None for numbers."""
     given = lower if upper is None else upper
-    ends = [given if end is None else end for end in (lower, upper)]
-    span = None if given is None else Span.parse(tuple(ends), "clip")
+    if given is None:
+        return None
+    span = Span.parse((given if lower is None else lower, given), "clip")
     if span is None:
         return None
     least = -FURTHEST // 2 if lower is None else span.lower
@@ -88,26 +89,26 @@ def clipped_to(lower: Any, upper: Any) -> Span | None:
 def edges_of(bins: Any) -> tuple[float, ...]:
     if not isinstance(bins, list | tuple | range | np.ndarray | pd.Index):
         raise QueryError(
-            f"bins={quoted(bins)}: give the edges, such as [0, 18, 65, 120]; a number of bins "
-            "would be laid over the range of the data."
+            f"bins={quoted(bins)} must be a list of edges, such as [0, 18, 65, 120]. A mere number "
+            "of bins would need the range of the data."
         )
     edges = tuple(number(edge, "bins") for edge in bins)
     if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
-        raise QueryError("bins= must be at least two rising edges.")
+        raise QueryError("bins= must hold at least two edges, each larger than the one before.")
     return edges
 
 
 def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
-    """What a dict of plain values makes of an expression."""
+    """An expression with its values replaced by those of a dict; others stay, or are missing."""
     if not isinstance(arg, Mapping):
         raise QueryError(
-            f"{quoted(arg)} might look at other rows: give a dict of plain values, or use "
-            "arithmetic, where, cut, .str and .dt."
+            f"{quoted(arg)} could look at other rows. Give a dict of plain values, or use "
+            "arithmetic, where, cut, .str or .dt."
         )
     if not arg:
-        raise QueryError("the dict is empty.")
+        raise QueryError("the dict is empty. Give at least one value to replace.")
     if any(expressions.plain_or_missing(key) is None for key in arg):
-        raise QueryError("missing values are no key here: fillna gives them a value.")
+        raise QueryError("a missing value can't be a key of the dict. Use fillna for them.")
     keys = Keys.parse(list(arg), ["map"]).labels
     values = [expressions.plain_or_missing(value) for value in arg.values()]
     plain = tuple(

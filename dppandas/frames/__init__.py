@@ -1,1 +1,1 @@
-"""The pandas-shaped face: frames, series, groups and tables."""
+"""Private objects with the methods of pandas: frames, series, groups and tables."""

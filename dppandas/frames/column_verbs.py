@@ -1,4 +1,4 @@
-"""The verbs that choose, change and make columns, row by row."""
+"""Methods that select, change and make columns, row by row."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .series import PrivateSeries
 
 
 class ColumnTransformations(PrivateTable):
-    """Private rows of whose columns others are made."""
+    """Private rows whose columns can be selected, changed and combined."""
 
-    #: Whether somebody chose these columns: answers are then one a column.
+    #: Whether the columns were selected. Answers then have one entry for each column.
     _selected = False
 
     @property
@@ -47,11 +47,11 @@ class ColumnTransformations(PrivateTable):
 
     @hide_internals
     def assign(self, **columns: Any) -> Self:
-        """With new columns: private columns, functions of this frame, plain values, or strings in
-        the grammar of `query` (a plain text is written in quotes of its own: "'text'").
+        """Columns added or replaced: by private columns, functions of this frame, plain values, or
+        strings in the grammar of `query` (a plain text needs its own quotes: "'text'").
 
-        A column assigned anew drops its declared domain; what the new expression implies holds
-        instead. The unit column can't be assigned. *Stability*: 1, row by row.
+        A replaced column loses its declared domain and gets what the new expression implies. The
+        unit column can't be assigned. *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"age": [15, 30]}), unit="row")
@@ -81,22 +81,23 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
     def _not_the_unit(self, name: Any) -> None:
         unit = self._table.source.unit.column
         if unit is not None and name == unit:
-            raise LineageError(
-                f"{name!r} says whose row it is, and can't be redefined. Use another name."
-            )
+            raise LineageError(f"{name!r} is the unit and can't be redefined. Use another name.")
 
     @release_method
     def rename(self, *, columns: Any) -> Self:
-        """With other names: a dict, or a function of a name. *Stability*: 1."""
+        """Columns under other names: a dict, or a function of a name. *Stability*: 1."""
         if not isinstance(columns, Mapping) and not callable(columns):
-            raise QueryError("columns= is a dict of old to new names, or a function of a name.")
+            raise QueryError(
+                "columns= must be a dict of old to new names, such as columns={'a': 'b'}, or a "
+                "function of a name."
+            )
         renamed: dict[Any, Expression] = {}
         for name, expression in self._columns.items():
             new = columns.get(name, name) if isinstance(columns, Mapping) else columns(name)
             if not is_hashable(new):
-                raise QueryError(f"{quoted(new)} can't name a column.")
+                raise QueryError(f"{quoted(new)} can't name a column. Use a text or a number.")
             if new in renamed:
-                raise QueryError(f"two columns would be called {quoted(new)}.")
+                raise QueryError(f"two columns would be called {quoted(new)}. Rename one.")
             if new != name:
                 self._not_the_unit(new)
             renamed[new] = expression
@@ -104,7 +105,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
 
     @release_method
     def drop(self, *, columns: Any) -> Self:
-        """Without some columns. *Stability*: 1."""
+        """All columns but some. *Stability*: 1."""
         names = columns if isinstance(columns, list | tuple | pd.Index) else [columns]
         for name in names:
             query_string.lookup(name, self._columns)
@@ -113,38 +114,39 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
 
     @release_method
     def fillna(self, value: Any) -> Self:
-        """With constants for missing values: one, or a dict of columns. *Stability*: 1."""
+        """Missing values filled with a constant, or a dict of them by column. *Stability*: 1."""
         return self._columnwise(value, lambda column, given: column.fillna(given))
 
     @release_method
     def astype(self, dtype: Any) -> Self:
-        """As other types: one, or a dict of columns. See `PrivateSeries.astype`."""
+        """Columns as another type, or a dict of types by column. See `PrivateSeries.astype`."""
         return self._columnwise(dtype, lambda column, given: column.astype(given))
 
     @release_method
     def round(self, decimals: Any = 0) -> Self:
-        """Rounded numbers: one number of decimals, or a dict of columns."""
+        """Rounded numbers: to so many decimals, or a dict of them by column."""
         return self._columnwise(decimals, lambda column, given: column.round(given))
 
     @release_method
     def replace(self, to_replace: Any, value: Any = None) -> Self:
-        """With plain values in the place of others, in each column. See `PrivateSeries.replace`."""
+        """Some plain values replaced by others, in each column. See `PrivateSeries.replace`."""
         if isinstance(to_replace, Mapping) and any(
             isinstance(each, Mapping) for each in to_replace.values()
         ):
             if value is not None or not all(isinstance(m, Mapping) for m in to_replace.values()):
-                raise QueryError("replace takes one dict of old to new, or one of these a column.")
+                raise QueryError("replace takes a dict of old to new values, or one by column.")
             return self._columnwise(to_replace, lambda column, given: column.replace(given))
         return self._columnwise(None, lambda column, _: column.replace(to_replace, value))
 
     @release_method
     def dot(self, other: Any) -> Any:
-        """Weighted sums of the columns of each row, as DataFrame.dot: a private column, or for a
-        DataFrame of weights a private frame with a column for each of its.
+        """Weighted sums of the columns, row by row, as DataFrame.dot: a private column; for a
+        DataFrame of weights a private frame with the same columns as the weights.
 
-        other : public numbers: a Series or a DataFrame whose index are these columns, a list, or an
-            array with a weight (or a row of weights) for each, in their order. A weighted sum is
-            missing where any value is. *Stability*: 1, row by row.
+        other : public numbers: a Series or a DataFrame with these columns as its index; or a list
+            or an array with a weight (or a row of weights) for each column, in order.
+
+        A weighted sum is missing if any value is. *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 5.0]}), unit="row")
@@ -164,7 +166,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         return expressions.Dot(tuple(self._columns.values()), tuple(weights.tolist()))
 
     def _name_of(self, largest: bool) -> PrivateSeries:
-        """For each row the name of the column with its largest, or least, value."""
+        """The name of the column with the largest, or smallest, value of each row."""
         self._some_columns()
         labels = Keys.parse(list(self._columns), ["columns"]).labels
         expression = expressions.Extreme(tuple(self._columns.values()), labels, largest)
@@ -172,11 +174,11 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
 
     @release_method
     def idxmin(self, axis: Any = 0) -> PrivateSeries:
-        """For each row the name of the column with its least value, with axis=1: a private column
-        whose keys are the names. Of equal values the first; missing ones are passed over.
+        """With axis=1, the name of the column with the smallest value of each row: a private column
+        whose keys are the names. Of equal values the first counts, and missing ones are skipped.
         *Stability*: 1, row by row.
 
-        Which column has the least sum (axis=0) isn't answered: see `idxmax`.
+        The column with the smallest sum (axis=0) isn't offered: see `idxmax`.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 5.0]}), unit="row")
@@ -187,15 +189,15 @@ computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(
         if is_along_rows(axis):
             return self._name_of(largest=False)
         raise UnsupportedVerb(
-            "'idxmin' of columns is not among the answers of this version. Instead: idxmax of "
-            "columns that are made negative, as in assign(b=-frame['b']); or idxmin(axis=1), the "
-            "column with the least value of each row."
+            "'idxmin' of columns isn't offered by this version. Negate the columns and use idxmax, "
+            "as in assign(b=-frame['b']); or use idxmin(axis=1), the column with the "
+            "smallest value of each row."
         )
 
     def _columnwise(
         self, given: Any, change: Callable[[PrivateSeries, Any], PrivateSeries]
     ) -> Self:
-        """Each column changed by what is given for it (a dict), or by the same."""
+        """Each column changed as a dict says for it, or all in the same way."""
         by_name = given if isinstance(given, Mapping) else dict.fromkeys(self._columns, given)
         changed = dict(self._columns)
         for name, each in by_name.items():
@@ -209,23 +211,19 @@ computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(
 
 
 def is_along_rows(axis: object) -> bool:
-    """Whether pandas' axis= says: for each row."""
-    if isinstance(axis, int | str) and not isinstance(axis, bool) and axis in (1, "columns"):
-        return True
-    if isinstance(axis, int | str) and not isinstance(axis, bool) and axis in (0, "index", "rows"):
-        return False
-    raise QueryError(f"axis={quoted(axis)} must be 0, the columns, or 1, for each row.")
+    """Whether pandas' axis= means: for each row."""
+    known = {1: True, "columns": True, 0: False, "index": False, "rows": False}
+    if isinstance(axis, int | str) and not isinstance(axis, bool) and axis in known:
+        return known[axis]
+    raise QueryError(f"axis={quoted(axis)} must be 0 for the columns, or 1 for each row.")
 
 
 def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """Public weights in the order of some columns."""
+    """Public weights in the order of the columns."""
     refuse_private(other, "what holds the weights")
     if isinstance(other, pd.Series | pd.DataFrame):
         if not other.index.is_unique or set(other.index) != set(names):
-            raise QueryError(
-                "the index of the weights must be the columns of the frame, each once: "
-                f"{some_names(names)}."
-            )
+            raise QueryError(f"the index of the weights must be the columns: {some_names(names)}.")
         other = other.reindex(list(names))
     try:
         weights = np.asarray(other, dtype=np.float64)
@@ -233,8 +231,8 @@ def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
         weights = np.empty(0)
     if weights.ndim not in (1, 2) or len(weights) != len(names) or not np.isfinite(weights).all():
         raise QueryError(
-            f"dot takes a finite public number for each of {len(names)} columns (or a row of "
-            "them): a list, an array, or a Series or DataFrame with these columns as its index."
+            f"dot needs a finite public number (or a row of them) for each of the {len(names)} "
+            "columns: a list, an array, or a Series or DataFrame with these columns as its index."
         )
     return weights
 

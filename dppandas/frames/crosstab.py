@@ -1,4 +1,4 @@
-"""Tables of two sides: contingency tables, and pivot tables of an aggregate."""
+"""Contingency tables, and pivot tables of an aggregate."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..release.private import Private
 from ..rows import query_string
 from ..rows.facts.keys import is_hashable
 from ..statistics import Contingency, Layout
-from .answers.summaries import Summaries
+from .answers.summaries import Covariances
 from .groupby import PrivateGroupBy
 
-#: What a pivot table is made of: the answers with one number for each group.
+#: The answers that a pivot table can show: those with one number for each group.
 AGGREGATES = ("count", "sum", "mean", "median", "quantile", "min", "max", "var", "std")
 
 
-class CrosstabMethods(Summaries):
-    """What a frame answers by keys down and keys across."""
+class CrosstabMethods(Covariances):
+    """The answers of a frame by keys of rows and keys of columns."""
 
     @release_method
     def crosstab(
@@ -41,13 +41,13 @@ class CrosstabMethods(Summaries):
 
         index, columns : a column's name, or a list of names, for the rows and for the columns.
         keys : a dict with a list of labels for each column; else the declared domain's. Rows with
-            other labels are dropped, and every pair has its cell: which ones occur is private.
-        normalize : True or "all", "index" (shares of a row's sum) or "columns": shares of noisy
-            counts, those below 0 taken as 0; floats on a public grid. Shares of nothing are 0, as
+            other labels are dropped. Every pair has its cell, because which ones occur is private.
+        normalize : True or "all", "index" (shares of a row's sum) or "columns": shares of the noisy
+            counts, with 0 for counts below 0; floats on a public grid. Shares of nothing are 0, as
             in pandas.
         margins : True adds the sums of the noisy counts as a last row and column. They cost
-            nothing, and err by more: about √n times as much for a sum of n cells, as error() and
-            interval() say. Where a sum matters more than its parts, ask for it alone.
+            nothing, but their error is larger: about √n times for a sum of n cells, as error() and
+            interval() say. If a sum matters more than its cells, ask for the sum alone.
 
         *Guarantee*: differential privacy of the unit; the cells are disjoint, so the ℓ1
         sensitivity is 1 a row, and all else is post-processing (docs/proofs/tables.md).
@@ -62,24 +62,19 @@ class CrosstabMethods(Summaries):
         if not isinstance(margins, bool):
             raise QueryError(f"margins={quoted(margins)} must be True or False.")
         if not (isinstance(normalize, bool) or is_one_of(normalize, ("all", "index", "columns"))):
-            raise QueryError(
-                f'normalize={quoted(normalize)} must be False, True, "all", "index" or "columns".'
-            )
+            raise QueryError(f"normalize={quoted(normalize)} is no bool, all, index or columns.")
         sides = names_of(index), names_of(columns)
         if not all(sides):
-            raise QueryError("crosstab needs columns for its rows, and columns for its columns.")
+            raise QueryError("crosstab needs both index= and columns=. Name a column for each.")
         cells, joined = self._crossed(*sides, keys)
         share = str(normalize) if isinstance(normalize, str) else "all" if normalize else ""
-        labels = [k.index(names) for k, names in zip(joined, sides, strict=True)]
-        if margins:
-            labels = [
-                _and_sum(side, margins_name) if share not in own else side
-                for side, own in zip(labels, (("columns",), ("index",)), strict=True)
-            ]
-        layout = Layout(integer=not share, index=labels[0], columns=labels[1])
-        statistic = Contingency(
-            cells, layout, width=len(joined[1]), share=share, margins=bool(margins)
-        )
+        rows, across = (k.index(names) for k, names in zip(joined, sides, strict=True))
+        if margins and share != "columns":
+            rows = _and_sum(rows, margins_name)
+        if margins and share != "index":
+            across = _and_sum(across, margins_name)
+        layout = Layout(integer=not share, index=rows, columns=across)
+        statistic = Contingency(cells, layout, width=len(joined[1]), share=share, margins=margins)
         what = f"crosstab of {listed(sides[0])} by {listed(sides[1])} ({cells.described})"
         return self._answer(statistic, f"shares: {what}" if share else what, epsilon, **more)
 
@@ -99,14 +94,15 @@ class CrosstabMethods(Summaries):
         """One aggregate of one column for each combination of keys: a DataFrame, shaped as
         DataFrame.pivot_table.
 
-        values : the column that is aggregated.
-        index, columns : a name or a list of names: keys down, and keys across.
-        aggfunc : "mean", "sum", "count", "var", "std": what groupby answers with one number.
+        values : the column to aggregate.
+        index, columns : a name or a list of names, for the rows and for the columns.
+        aggfunc : "mean", "sum", "count", "var", "std", or another that groupby answers with one
+            number.
         keys : a dict with a list of labels for each column; else the declared domain's.
-        bounds : of values, as for the aggregate alone.
+        bounds : of the values, as for the aggregate alone.
 
-        *Guarantee*: that of the aggregate by groups, for it is the same release in another shape
-        (docs/proofs/tables.md).
+        *Guarantee*: that of the aggregate by groups, because it is the same release in another
+        shape (docs/proofs/tables.md).
 
         >>> import pandas as pd
         >>> df = pd.DataFrame({"sex": ["f", "m"], "smokes": [True, False], "age": [30, 40]})
@@ -116,52 +112,48 @@ class CrosstabMethods(Summaries):
         """
         sides = names_of(index), names_of(columns)
         if not any(sides):
-            raise QueryError("pivot_table needs index= or columns=, the names of columns.")
+            raise QueryError("pivot_table needs index= or columns=. Name at least one column.")
         named = names_of(values) or [n for n in self._columns if n not in sides[0] + sides[1]]
         if len(named) != 1:
-            raise QueryError(
-                f"pivot_table aggregates one column, not {len(named)}: give values=, its name."
-            )
+            raise QueryError(f"pivot_table aggregates one column, not {len(named)}. Give values=.")
         query_string.lookup(named[0], self._columns)
         as_list = isinstance(values, list | pd.Index)
-        pivot = Pivot(self, sides, keys, named[0], as_list)
-        return pivot.of(aggfunc, bounds, epsilon, **more)
+        return Pivot(self, sides, keys, named[0], as_list).of(aggfunc, bounds, epsilon, **more)
 
 
 def names_of(given: Any) -> list[Any]:
-    """Columns by name: one, or a list; None for none."""
+    """The names of columns: one, or a list; empty for None."""
     if given is None:
         return []
     names = list(given) if isinstance(given, list | pd.Index) else [given]
     for name in names:
         if isinstance(name, Private):
             raise QueryError(
-                "columns are given by name: call a private column something first, as in "
+                "columns are given by name here. Name a private column first, as in "
                 ".assign(old=p['age'] > 60), and use that name."
             )
         if not is_hashable(name):
-            raise QueryError(f"columns are given by name, and {quoted(name)} is none.")
+            raise QueryError(f"{quoted(name)} isn't a column. Give columns by name.")
     return names
 
 
 def _and_sum(labels: pd.Index, name: object) -> pd.Index:
-    """Labels, and one for the sum of all."""
+    """Labels, and one more for their sum."""
     if not isinstance(name, str):
         raise QueryError(f"margins_name={quoted(name)} must be a text.")
     if isinstance(labels, pd.MultiIndex):
-        last: tuple[str, ...] = (name, *[""] * (labels.nlevels - 1))
-        taken = last in labels
+        last: Any = (name, *[""] * (labels.nlevels - 1))
         both: pd.Index = pd.MultiIndex.from_tuples([*labels, last], names=labels.names)
     else:
-        taken = name in labels.tolist()
+        last = name
         both = pd.Index([*labels.tolist(), name], name=labels.name, tupleize_cols=False)
-    if taken:
-        raise QueryError(f"margins_name={quoted(name)} is a key already.")
+    if last in labels.tolist():
+        raise QueryError(f"margins_name={quoted(name)} is a key already. Use another name.")
     return both
 
 
 class Pivot(PrivateGroupBy):
-    """Groups of which some keys are rows of the answer, and others its columns."""
+    """Groups whose keys are laid out as rows and columns of the answer."""
 
     def __init__(
         self,
@@ -199,12 +191,10 @@ class Pivot(PrivateGroupBy):
         """The answer of one aggregate."""
         offered = [name for name in AGGREGATES if hasattr(PrivateGroupBy, name)]
         if not is_one_of(aggfunc, offered):
-            raise QueryError(
-                f"aggfunc={quoted(aggfunc)} must be one of {', '.join(offered)}, and one alone."
-            )
+            raise QueryError(f"aggfunc={quoted(aggfunc)} must be one of {', '.join(offered)}.")
         method = getattr(self, str(aggfunc))
         if "bounds" in parameters(method):
             return method(bounds=bounds, epsilon=epsilon, **more)
         if bounds is not None:
-            raise QueryError(f"{aggfunc} takes no bounds=.")
+            raise QueryError(f"{aggfunc} takes no bounds=. Leave it out.")
         return method(epsilon=epsilon, **more)

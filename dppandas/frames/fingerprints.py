@@ -1,10 +1,10 @@
-"""Whether data changed under one version, told to the holder of the data alone.
+"""Detects data that changed under the same version; only the holder of the data learns of it.
 
-With a store the same query of the same version is answered again, so a version must not name two
-states of the data. `dp.protect` compares a keyed fingerprint with that of the time before, and
-refuses if they differ: at that moment, and for no other purpose. Key and fingerprints are files of
-the user's own configuration that nobody else may read; neither a ledger nor an export holds them,
-and no query depends on them (docs/threat_model.md says what the refusal tells).
+With a store, the same query of the same version is replayed, so a version must not name two states
+of the data. `dp.protect` compares a keyed fingerprint with the previous one, and refuses if they
+differ; it has no other use. Key and fingerprints are files in the user's own configuration that
+nobody else may read. No ledger or export holds them, and no query depends on them
+(docs/threat_model.md says what a refusal reveals).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ..rows.values import hashing
 
 
 def is_as_before(dataset: tuple[str, ...], fingerprint: Callable[[bytes], str]) -> bool:
-    """Whether a dataset has the fingerprint that it had when it was seen first.
+    """Whether a dataset still has the fingerprint of the first time; True at the first time, and if
+    no file can be written.
 
-    dataset : what names it, and the ledger. fingerprint : makes one under a key. True where it
-    wasn't seen before, or nothing can be kept.
+    dataset : the names of the ledger and the dataset. fingerprint : makes one under a key.
     """
     with contextlib.suppress(OSError):
         folder = _folder()
@@ -34,7 +34,7 @@ def is_as_before(dataset: tuple[str, ...], fingerprint: Callable[[bytes], str]) 
 
 
 def _folder() -> Path:
-    """The user's own configuration."""
+    """A folder in the user's own configuration."""
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     folder = Path(base) / "dppandas"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -42,13 +42,13 @@ def _folder() -> Path:
 
 
 def _kept(file: Path, first: Callable[[], str]) -> str:
-    """What a file holds, whole from the moment that it is there; made at the first time."""
+    """What a file holds, which is made the first time. It is complete as soon as it exists."""
     if not file.exists():
         draft = file.with_name(f"{file.name}.{entropy.identifier()}")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
             out.write(first())
         try:
-            os.link(draft, file)  # unlike a rename it doesn't replace what another process made
+            os.link(draft, file)  # unlike a rename, a link never replaces another process' file
         except FileExistsError:
             pass
         finally:

@@ -1,7 +1,7 @@
-"""The pandas-shaped face of a table about people: `PrivateFrame`.
+"""A private table with the methods of a pandas DataFrame: `PrivateFrame`.
 
-Argument shaping only. Each method turns what pandas users write into a statistic over row-wise
-expressions; what is computed, charged and noised is decided on the road behind `release`.
+Methods only turn their arguments into statistics over row-wise expressions. What is computed,
+charged and noised is decided behind `release`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..rows.facts.bounds import Bounds
 from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
-from ..rows.facts.units import MOST_ROWS
+from ..rows.facts.units import MOST_ROWS, whole_number
 from ..rows.query_string import lookup
 from ..statistics import Cells, Layout, Truncation
 from .crosstab import names_of
@@ -34,7 +34,7 @@ from .tables import PerUnit
 
 
 class PrivateFrame(FrameAggregations):
-    """Rows about people that answer only through releases. It shows its schema, never its rows."""
+    """Rows about people, which answer only by releases. It shows its schema, never its rows."""
 
     # what is public
 
@@ -42,19 +42,19 @@ class PrivateFrame(FrameAggregations):
     def describe(
         self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
-        """The public schema: each column with the kind, bounds or keys declared for it. With
-        epsilon= (or bounds=) pandas' eight figures of each column: a DataFrame.
+        """The public schema: each column with its declared kind, bounds or keys. With epsilon=
+        (or bounds=), pandas' eight figures of each column: a DataFrame.
 
         bounds : as in `mean`. Count, mean and deviation come from one release with three eighths of
-            the loss; min and max (quantiles near them) and the quartiles from one with the rest.
-            ``dp.records(result)`` has the records.
+            the loss; the quartiles, with quantiles near both ends as min and max, from a second
+            one. ``dp.records(result)`` has both records.
 
-        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
+        *Guarantee*: differential privacy of the unit; both losses add up to exactly epsilon
         (docs/proofs/variances.md). The schema is public.
         """
         if bounds is not None or Ways.read(epsilon, more).give_loss:
             self._some_columns()
-            return self._described(bounds, epsilon, **more)
+            return super().describe(bounds=bounds, epsilon=epsilon, **more)
         declared = [self._table.declared(expression) for expression in self._columns.values()]
         held = [e.held if isinstance(e, Declared) else "" for e in self._columns.values()]
         return pd.DataFrame(
@@ -70,21 +70,21 @@ class PrivateFrame(FrameAggregations):
     def declare(self, facts: object = None, /, **columns: object) -> Self:
         """A new frame that knows more public facts: bounds or keys of columns that had none.
 
-        facts : a dict, for names that are no identifiers: ``declare({"my age": (0, 120)})``.
-        columns : for each column a (lower, upper) tuple, what `suggest_bounds` answered, or a list
-            of keys, as ``domain=`` of `dppandas.protect` takes them.
+        facts : a dict, for names that aren't identifiers: ``declare({"my age": (0, 120)})``.
+        columns : for each column a (lower, upper) tuple, a result of `suggest_bounds`, or a list of
+            keys, as in ``domain=`` of `dppandas.protect`.
 
-        This frame stays as it is, and so do others: what was asked of them keeps its key, and is
-        replayed when a cell is run again. The facts that hold are those of the frame that is asked,
-        also where columns of another frame of the same rows are used; `dppandas.concat` and
-        `dppandas.crosstab` join them.
+        This frame and all others stay as they are: what was asked of them keeps its key, and is
+        replayed when a cell is run again. An answer uses the facts of the frame that is asked, even
+        for columns of another frame of the same rows; `dppandas.concat` and `dppandas.crosstab`
+        join them.
 
-        Raises `SourceError` for facts that contradict what was declared of the source before, by
-        whatever frame, and `QueryError` for columns that are computed from others: of these their
-        expression says what holds, as ``.clip(0, 1)``, ``.cut(…)`` and ``.map(…)`` do.
+        Raises `SourceError` for facts that contradict earlier ones about the source, from any
+        frame; and `QueryError` for computed columns, whose expressions imply what holds, as
+        ``.clip(0, 1)``, ``.cut(…)`` and ``.map(…)`` do.
 
-        *Guarantee*: nothing is computed or released. Facts are assertions of yours, or made of what
-        was released; where they are wrong answers are off, and no promise is broken.
+        *Guarantee*: nothing is computed or released. Facts are your assertions, or come from
+        releases. Wrong facts make answers inaccurate, but break no promise.
 
         >>> import pandas as pd, dppandas as dp
         >>> people = dp.protect(pd.DataFrame({"age": [20, 30, 40] * 99}), name="known")
@@ -96,38 +96,37 @@ ask .release(epsilon=…)>
         parsed = [parse_domain(given, list(self._columns), "declare") for given in (facts, columns)]
         twice = [name for name in parsed[0] if name in parsed[1]]
         if twice:
-            raise QueryError(f"declare names {quoted(twice[0])} twice.")
+            raise QueryError(f"declare names {quoted(twice[0])} twice. Name it once.")
         return self._with_table(self._table.declaring(self._of_source(parsed[0] | parsed[1])))
 
     def _of_source(self, declared: dict[Any, Declaration]) -> dict[Any, Declaration]:
-        """What is declared of columns here as facts about those of the source."""
+        """Facts about columns of this frame, as facts about columns of the source."""
         found: dict[Any, Declaration] = {}
         for name, fact in declared.items():
             column = self._columns[name]
             if not isinstance(column, Column):
                 raise QueryError(
-                    f"{quoted(name)} is computed from other columns, and no column of the source: "
-                    "say what holds where it is computed, as in .clip(0, 1) for bounds and "
-                    ".map({…}) or .cut([…]) for keys, or declare the columns that it is made of."
+                    f"{quoted(name)} is computed from other columns, so it can't be declared. "
+                    "Compute it with .clip(0, 1) to bound it, or with .map({…}) or .cut([…]) to "
+                    "give it keys; or declare the columns that it is computed from."
                 )
             if repr(found.setdefault(column.name, fact)) != repr(fact):
-                raise QueryError(f"declare says two things of column {quoted(name)}.")
+                raise QueryError(f"declare contradicts itself about column {quoted(name)}.")
         return found
+
+    def _headline(self) -> str:
+        source = self._table.source
+        return f"private frame of {source.name} ({source.lineage}), protecting {source.unit}"
 
     @hide_internals
     def __repr__(self) -> str:
-        source = self._table.source
         rows_kept = "" if self._where is None else f"\nrows where {self._where}"
-        return (
-            f"<private frame of {source.name} ({source.lineage}), protecting {source.unit}>"
-            f"{rows_kept}\n{self.describe().to_string()}"
-        )
+        return f"<{self._headline()}>{rows_kept}\n{self.describe().to_string()}"
 
     def _repr_html_(self) -> str:
-        source = self._table.source
         rows_kept = "" if self._where is None else f" · rows where {self._where}"
-        head = f"private frame of {source.name} ({source.lineage}), protecting {source.unit}"
-        return f"<div><p>{escape(head + rows_kept)}</p>{self.describe().to_html()}</div>"
+        head = escape(self._headline() + rows_kept)
+        return f"<div><p>{head}</p>{self.describe().to_html()}</div>"
 
     @hide_internals
     def __contains__(self, name: object) -> bool:
@@ -145,9 +144,9 @@ ask .release(epsilon=…)>
             raise AttributeError(name)
         answers = (
             "count, size, sum, mean, var, std, median, quantile, min, max, cov, corr, "
-            "value_counts, idxmax, agg, describe, "
+            "value_counts, idxmax, agg, describe, crosstab, pivot_table, groupby, partition, "
+            "per_unit and truncated"
         )
-        answers += "crosstab, pivot_table, groupby, partition, per_unit and truncated"
         raise refusals.refuse("private frames", name, answers, self._columns)
 
     # units
@@ -155,12 +154,16 @@ ask .release(epsilon=…)>
     @hide_internals
     def per_unit(self) -> PerUnit[PrivateFrame]:
         """One row for each unit: ``per_unit().agg(spend=("amount", "sum"))``. See `PerUnit`."""
+        self._unit_column("per_unit()")
+        return PerUnit(self)
+
+    def _unit_column(self, verb: str) -> Any:
         if self._table.source.unit.column is None:
             raise QueryError(
-                "each row is one unit here. per_unit() is for a source with a unit column: "
-                'dp.protect(df, …, unit="person_id", max_rows=…).'
+                f"each row is a unit of its own here, and {verb} needs a unit column. Protect the "
+                'data with one: dp.protect(df, …, unit="person_id", max_rows=…).'
             )
-        return PerUnit(self)
+        return self._table.source.unit.column
 
     @release_method
     def truncated(
@@ -168,30 +171,25 @@ ask .release(epsilon=…)>
     ) -> Any:
         """The shares of rows that max_rows keeps and drops: what truncation changes.
 
-        counted : a unit's rows are counted up to this public number, by default 10 * max_rows; the
-            noise grows with it. No interval includes what truncation changes, so this pays for a
-            look at it. The result is a Series under "kept" and "dropped".
+        counted : a unit's rows are counted up to this public number, by default 10 * max_rows. The
+            noise grows with it.
+
+        No interval includes what truncation changes; this measures it. The result is a Series
+        under "kept" and "dropped".
 
         *Guarantee*: epsilon-differential privacy of the unit, with ℓ1 sensitivity `counted`
         (docs/proofs/units.md).
         """
-        if self._table.source.unit.column is None:
-            raise QueryError(
-                "each row is one unit here, and max_rows drops none: truncated() is for a source "
-                'with a unit column, dp.protect(df, …, unit="person_id", max_rows=…).'
-            )
+        name = "rows_" if self._unit_column("truncated()") == "rows" else "rows"
         most = self._table.source.unit.max_rows
-        name = next(n for n in ("rows", "rows_") if n != self._table.source.unit.column)
         per_unit = self.per_unit().agg(**{name: "size"})
-        up_to = 10 * most if counted is None else counted
-        if isinstance(up_to, bool) or not isinstance(up_to, int) or not most < up_to <= MOST_ROWS:
-            raise QueryError(f"counted={quoted(counted)} must be a whole number above {most}.")
+        number = 10 * most if counted is None else counted
+        up_to = whole_number(number, "counted", most + 1, MOST_ROWS, ", more than max_rows")
         labels = pd.Index(["kept", "dropped"], name="rows")
         layout = Layout(integer=False, index=labels, name="proportion")
         statistic = Truncation(Cells(), layout, per_unit._columns[name], most, up_to)
-        return per_unit._answer(
-            statistic, f"rows beyond max_rows={most}, of {up_to}", epsilon, **more
-        )
+        what = f"rows beyond max_rows={most}, of {up_to}"
+        return per_unit._answer(statistic, what, epsilon, **more)
 
     @release_method
     def groupby(
@@ -205,68 +203,66 @@ ask .release(epsilon=…)>
         dropna: bool = True,
         delta: object = None,
     ) -> PrivateGroupBy:
-        """Group rows by declared keys of a column, or of several.
+        """Group rows by the declared keys of one or more columns.
 
+        by : a name or a list of names; or a ``pd.Grouper(key="when", freq="MS")`` with
+            keys=(start, end), two times, which makes a group for each period between them, named as
+            in pandas. freq is D, W, MS, ME, QS, QE, YS, YE, or hours, minutes or seconds that
+            divide a day; pandas counts others from the first row. Times with a zone need start and
+            end with a zone, whose clock decides. A time with a zone is in no group if start and end
+            have none, and the other way round. With several columns, keys= is then a dict.
         keys : for one column a list; for several a dict with a list for each (their product) or a
-            list of tuples; else the declared domain's. Rows outside the keys are dropped. Groups
-            come in declared order, all of them: which groups have rows is private.
-        delta : in a session with a δ, and without keys: keys are found in the data, and those told
-            whose noisy count reaches a public threshold (see `UnknownGroups`); each answer spends
-            this δ. Intervals hold for each key by itself, given that it is told.
-
-        by : a name, or a ``pd.Grouper(key="when", freq="MS")`` whose keys= are (start, end), two
-            times: a group for each period from that of start to that of end, called as pandas
-            calls it. freq is D, W, MS, ME, QS, QE, YS, YE, or hours, minutes or seconds that divide
-            a day: pandas counts others from the first row. Times with a zone need start and end
-            with one, whose clock then decides; what has a zone where they have none, or none where
-            they have one, is in no group. Several keys are a dict then.
-
-        as_index, sort, observed, dropna : as in pandas, but only with the values shown, which are
-            the ones that make sense; another one raises `QueryError` and says what to do instead.
+            list of tuples; else the declared domain's. Rows with other labels are dropped. All
+            groups are there, in declared order, because which groups have rows is private.
+        delta : finds the keys in the data, in a session with a δ and without keys=. Shown are those
+            whose noisy count reaches a public threshold (see `UnknownGroups`). Each answer spends
+            this δ, and its intervals hold for each key by itself, given that it is shown.
+        as_index, sort, observed, dropna : as in pandas, but only these defaults make sense here.
+            Another value raises `QueryError`, which says what to do instead.
         """
         for given, only, instead in (
             (as_index, True, "as_index=False: call .reset_index() on the result"),
             (sort, False, "sort=True: call .sort_index() on the result, or sort keys="),
             (observed, False, "observed=True: which keys have rows is private"),
-            (dropna, True, "dropna=False: missing labels are in no group; fill them before"),
+            (dropna, True, "dropna=False: missing labels are in no group. Use fillna first"),
         ):
             if given is not only:
-                raise QueryError(f"{instead}.")
+                raise QueryError(f"groupby doesn't offer {instead}.")
+        if delta is None:
+            return PrivateGroupBy(self, *cells_of(self, by, keys, "groupby"), None)
         names = names_of(by)
         if not names:
             raise QueryError("groupby needs at least one column.")
-        if delta is not None:
-            if not self._are_unknown(names, keys, delta):
-                raise QueryError("delta= is for keys that nobody declared, and these are declared.")
-            once(names)
-            self._some_columns()
-            by = tuple(lookup(name, self._columns) for name in names)
-            return UnknownGroups(self, names, UndeclaredCells(by, delta=parse_delta(delta)), None)
-        names, cells = cells_of(self, by, keys, "groupby")
-        return PrivateGroupBy(self, names, cells, None)
+        if not self._are_unknown(names, keys, delta):
+            raise QueryError("delta= is for undeclared keys, and these are declared. Leave it out.")
+        once(names)
+        self._some_columns()
+        by = tuple(lookup(name, self._columns) for name in names)
+        return UnknownGroups(self, names, UndeclaredCells(by, delta=parse_delta(delta)), None)
 
     @release_method
     def partition(self, by: Any, keys: object = None) -> dict[Any, PrivateFrame]:
-        """Private frames of the rows of each declared key: a dict, in declared order.
+        """A private frame for the rows of each declared key: a dict, in declared order.
 
-        by, keys : as in `groupby`: a column and a list of labels, or a list of columns and a dict
-            of lists, or a list of tuples, which are then the keys of the dict; else the declared
-            domain's. Rows with other labels are in no part.
+        by, keys : as in `groupby`: a column and a list of labels; or a list of columns with a dict
+            of lists, or with a list of tuples, which are then the keys of the dict; else the
+            declared domain's. Rows with other labels are in no frame.
 
-        What is asked of parts composes in parallel, in whatever order, whatever it is, and however
-        it is chosen by what came before: where a unit has one row, the ledger counts the dearest
-        part; where it has up to max_rows (times what explode and concat make of them), the dearest
-        so many. `groupby` asks the same of each key for one loss; this is for different questions.
-        Parts can be partitioned again. The same keys of the same rows are the same partition when
-        it is made again; other partitions, and masks, add up. ``per_unit()`` of a part reads all
-        rows of a unit, so that its charges count for the whole: partition what it returns instead.
+        Questions to these frames compose in parallel, in any order, even if they depend on earlier
+        answers. If each unit has one row, the ledger counts only the most expensive frame; if a
+        unit has up to max_rows (times what explode and concat add), that many of the most expensive
+        ones. Use `groupby` to ask all keys the same question for one loss, and this for different
+        questions. The frames can be partitioned again. The same keys of the same rows make the same
+        partition again; the losses of other partitions, and of masks, add up. ``per_unit()`` of
+        such a frame reads all rows of a unit, so it is charged to the whole: partition its result
+        instead.
 
-        Raises `LineageError` for asserted frames, and `QueryError` for keys of which two are equal;
-        nothing is charged then.
+        Raises `LineageError` for asserted frames, and `QueryError` for equal keys; nothing is
+        charged then.
 
-        *Guarantee*: nothing is released; the losses of parts count as said (parallel composition:
-        McSherry, "Privacy Integrated Queries", SIGMOD 2009, Theorem 4; interleaved, adaptive, and
-        for units of several rows: docs/proofs/parallel.md).
+        *Guarantee*: nothing is released. Losses count as stated (parallel composition: McSherry,
+        "Privacy Integrated Queries", SIGMOD 2009, Theorem 4; interleaved, adaptive, and for units
+        of several rows: docs/proofs/parallel.md).
 
         >>> import pandas as pd, dppandas as dp
         >>> dp.reset(); _ = dp.session(epsilon=1)
@@ -294,7 +290,7 @@ def crosstab(
 ) -> Any:
     """`PrivateFrame.crosstab`, spelled like `pandas.crosstab`: of private columns or lists of them.
 
-    *Guarantee*: as there (docs/proofs/tables.md).
+    *Guarantee*: as for `PrivateFrame.crosstab` (docs/proofs/tables.md).
 
     >>> import pandas as pd, dppandas as dp
     >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [3, 3]}), unit="row")
@@ -306,14 +302,11 @@ charged; ask .release(epsilon=…)>
     for given, name in ((index, "row"), (columns, "col")):
         side = given if isinstance(given, list | tuple) else [given]
         if not side or not all(isinstance(each, PrivateSeries) for each in side):
-            raise QueryError(
-                "dp.crosstab takes private columns, or lists of them; pandas.crosstab takes plain "
-                "ones."
-            )
+            raise QueryError("dp.crosstab takes private columns, or lists of them.")
         sides.append([(f"{name}_{i}" if s.name is None else s.name, s) for i, s in enumerate(side)])
     named = [pair for side in sides for pair in side]
     if len({name for name, _ in named}) < len(named):
-        raise QueryError("two of these columns have one name; rename one.")
+        raise QueryError("two of these columns have the same name. Rename one.")
     first = named[0][1]
     facts = {c: fact for _, each in named for c, fact in each._table.source.domain.items()}
     table = PrivateFrame(

@@ -1,8 +1,9 @@
-"""What private frames answer beside what columns and groups do."""
+"""The answers of private frames, besides those that columns and groups share."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, Self, Unpack
 
 import pandas as pd
@@ -21,7 +22,7 @@ from ..rows.facts.spans import Span
 from ..rows.facts.units import whole_number
 from ..rows.query_string import lookup
 from ..statistics import Cells, Count, Layout, Sum
-from .answers.arguments import briefly, pearson, weights_of
+from .answers.arguments import briefly, weights_of
 from .column_verbs import is_along_rows
 from .crosstab import CrosstabMethods
 from .series import PrivateSeries
@@ -29,7 +30,7 @@ from .transformations import Transformations
 
 
 class FrameAggregations(Transformations, CrosstabMethods):
-    """The answers of a frame, with one entry for each column or combination of keys."""
+    """A private frame's answers, with one entry for each column or combination of keys."""
 
     def _operands(self) -> dict[Any, Expression]:
         self._some_columns()
@@ -50,10 +51,9 @@ class FrameAggregations(Transformations, CrosstabMethods):
 
     def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
         names = list(dict.fromkeys(column for column, _ in values))
-        if flat:
-            columns = pd.Index(names, tupleize_cols=False)
-            return pd.Series(list(values.values()), index=columns)
-        return by_row(values, names)
+        if not flat:
+            return by_row(values, names)
+        return pd.Series(list(values.values()), index=pd.Index(names, tupleize_cols=False))
 
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
         return f"{what} of {briefly(list(self._columns))}"
@@ -74,13 +74,13 @@ class FrameAggregations(Transformations, CrosstabMethods):
         **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The number of rows: an int. With columns selected (``[["a", "b"]]``), how many values
-        of each are not missing: a Series.
+        of each aren't missing: a Series.
 
-        pandas' DataFrame.count is per column always; here a frame without selected columns counts
-        rows, as `size` does. With weights= the answer is the sum of the weights: a float.
+        pandas' DataFrame.count always counts by column; here a frame without selected columns
+        counts rows, as `size` does. With weights= the answer is the sum of the weights: a float.
 
         *Guarantee*: differential privacy of the unit; ℓ1 sensitivity 1 a row and column
-        (docs/proofs/counts.md), with weights the largest that one can be (docs/proofs/sums.md).
+        (docs/proofs/counts.md), with weights the largest possible one (docs/proofs/sums.md).
         """
         if self._selected:
             return super().count(
@@ -94,16 +94,6 @@ class FrameAggregations(Transformations, CrosstabMethods):
         return self._answer(statistic, f"count{weighing}", epsilon, **more)
 
     @release_method
-    def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
-        """The number of rows: an int. See `count`.
-
-        *Guarantee*: epsilon-differential privacy of the unit; ℓ1 sensitivity 1 a row
-        (docs/proofs/counts.md).
-        """
-        statistic = Count(Cells(), Layout(integer=True))
-        return self._answer(statistic, "count", epsilon, **more)
-
-    @release_method
     def sum(
         self,
         *,
@@ -115,20 +105,20 @@ class FrameAggregations(Transformations, CrosstabMethods):
         epsilon: object = None,
         **more: Unpack[TargetErrorOptions],
     ) -> Any:
-        """For each column the sum of its values clipped to bounds: a float Series.
+        """The sum of each column's values, clipped to bounds: a float Series.
 
-        bounds : one (lower, upper) for all columns, or a dict of them. Where none is given, the
-            declared domain's; where it has none either, the number of values that are True: an
-            int Series, whatever the dtypes, because a dtype is data.
-        weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
-        norm : the most that the sizes of a row's values add up to: rows beyond are scaled down, and
-            the noise grows with it; or ("l2", norm). See `PrivateSeries.sum`.
-        at_most : of a row, at most so many True count, and the noise grows with this number and not
-            with that of the columns. Which ones count, where a row has more, is decided by keyed
-            hashes of the row alone; so it is a choice about as good as random.
+        bounds : one (lower, upper) for all columns, or a dict of them; else the declared domain's.
+            Without either, the answer is the number of True values: an int Series for any dtypes,
+            because a dtype is data.
+        weights, weight_bounds : as in `count`; each value is multiplied by its weight.
+        norm : the most that the absolute values of a row may add up to, or ("l2", norm). Rows
+            beyond are scaled down, and the noise grows with the norm. See `PrivateSeries.sum`.
+        at_most : counts at most so many True values of a row. The noise then grows with this
+            number, not with the number of columns. Which ones count in a row with more is decided
+            by keyed hashes of that row, which is about as good as a random choice.
 
-        *Guarantee*: differential privacy of the unit; the ℓ1 sensitivity is the sum over the
-        columns of the most that one row can add, or the norm (docs/proofs/sums.md), or at_most
+        *Guarantee*: differential privacy of the unit; the ℓ1 sensitivity is the most that one row
+        can add to all columns together, or the norm (docs/proofs/sums.md), or at_most
         (docs/proofs/counts.md).
 
         >>> import pandas as pd, dppandas as dp
@@ -141,87 +131,27 @@ class FrameAggregations(Transformations, CrosstabMethods):
         is_bounded = bounds is not None or any(isinstance(d, Bounds | Span) for d in declared)
         if is_bounded or any(x is not None for x in (weights, weight_bounds, norm)):
             if at_most is not None:
-                raise QueryError(
-                    "at_most= is for columns of True and False, without bounds and weights."
-                )
+                raise QueryError("at_most= is for True and False, without bounds or weights.")
             return super().sum(
                 bounds=bounds, weights=weights, weight_bounds=weight_bounds, norm=norm,
                 epsilon=epsilon, **more,
             )  # fmt: skip
         if at_most is not None and more.get("within") is not None:
             raise QueryError(
-                "at_most= of a sum is how many True of a row count, and with within= the most that "
-                "an answer may cost: say which, by .sum(at_most=3).release(within=20) or "
-                ".sum().release(within=20, at_most=0.5)."
+                "at_most= can mean two things here: how many True values of a row count, or the "
+                "most that an answer within= an error may cost. Write .sum(at_most=3).release("
+                "within=20), or .sum().release(within=20, at_most=0.5)."
             )
         for expression in self._operands().values():
             what = "the number of True (a sum of numbers needs bounds=)"
             need(expression, kinds.TRUTHS, self._table.source.facts, what)
-        tests = tuple(true(expression) for expression in self._operands().values())
-        if at_most is None:
-            statistic, what = Count(Cells(), self._shape(integer=True), tests), "sum of True"
-        else:
-            most = whole_number(at_most, "at_most", 1)
-            hashed = tuple(self._table.engine.columns)
-            what = f"sum of True (at most {most} a row)"
-            statistic = Count(
-                Cells(), self._shape(integer=True), tests, at_most=most, hashed=hashed
-            )
+        tests, what = tuple(map(true, self._operands().values())), "sum of True"
+        statistic = Count(Cells(), self._shape(integer=True), tests)
+        if at_most is not None:
+            most, hashed = whole_number(at_most, "at_most", 1), tuple(self._table.engine.columns)
+            statistic = replace(statistic, at_most=most, hashed=hashed)
+            what += f" (at most {most} a row)"
         return self._answer(statistic, self._titled(what), epsilon, **more)
-
-    @release_method
-    def cov(
-        self,
-        ddof: int = 1,
-        *,
-        dropna: bool = False,
-        bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
-    ) -> Any:
-        """The covariance of each two columns, of values clipped to bounds: a square DataFrame.
-
-        bounds, ddof : as in `var`. As in pandas, each entry is about the rows that have both
-            values. The table has no negative eigenvalue: what noise makes negative is made 0.
-        dropna : True for the rows that have all values, as after ``dropna()``: with Gaussian noise
-            and three columns or more the noise is then up to half as large.
-
-        *Guarantee*: differential privacy of the unit, and of how many values there are
-        (docs/proofs/covariances.md).
-
-        >>> import pandas as pd
-        >>> df = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99})
-        >>> df.dp[["a", "b"]].cov(bounds=(0, 5), epsilon=1).shape
-        (2, 2)
-        """
-        return self._covariances("cov", ddof, dropna, bounds, epsilon, **more)
-
-    @release_method
-    def corr(
-        self,
-        method: str = "pearson",
-        *,
-        dropna: bool = False,
-        bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
-    ) -> Any:
-        """The correlation of each two columns, of values clipped to bounds: a square DataFrame.
-
-        bounds : as in `var`. As in pandas, each entry is about the rows that have both values. The
-            diagonal is 1, and no eigenvalue is negative; what can't be told from noise is 0.
-        dropna : as in `cov`.
-
-        *Guarantee*: differential privacy of the unit, and of how many values there are
-        (docs/proofs/covariances.md).
-
-        >>> import pandas as pd
-        >>> df = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99})
-        >>> df.dp.corr(bounds={"a": (1, 4), "b": (1, 4)}, epsilon=1).loc["a", "a"]
-        np.float64(1.0)
-        """
-        pearson(method)
-        return self._covariances("corr", 1, dropna, bounds, epsilon, **more)
 
     @release_method
     def idxmax(
@@ -232,13 +162,13 @@ class FrameAggregations(Transformations, CrosstabMethods):
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """The name of the column with the largest sum (without bounds, with most True values).
+        """The name of the column with the largest sum (without bounds, the most True values).
 
-        Report noisy max over counting queries. The same as ``sum(…).idxmax(epsilon=…)``. With
-        axis=1 nothing is answered: for each row the name of the column with its largest value, a
-        private column (see `idxmin`).
+        Report noisy max over counting queries: the same as ``sum(…).idxmax(epsilon=…)``. With
+        axis=1 the result is a private column, and nothing is released: the name of the column with
+        the largest value of each row (see `idxmin`).
 
-        *Guarantee*: epsilon-differential privacy of the unit, however many columns there are
+        *Guarantee*: epsilon-differential privacy of the unit, for any number of columns
         (docs/proofs/permute_and_flip.md).
 
         >>> import pandas as pd
@@ -249,8 +179,8 @@ class FrameAggregations(Transformations, CrosstabMethods):
         if is_along_rows(axis):
             if bounds is not None or Ways.read(epsilon, more).give_loss:
                 raise QueryError(
-                    "idxmax(axis=1) makes a private column, which tells nothing by itself: ask it, "
-                    "as in .idxmax(axis=1).value_counts(epsilon=…)."
+                    "idxmax(axis=1) is a private column, and releases nothing by itself. Write "
+                    ".idxmax(axis=1).value_counts(epsilon=…)."
                 )
             return self._name_of(largest=True)
         scores = self.sum(bounds=bounds)
@@ -274,24 +204,17 @@ class FrameAggregations(Transformations, CrosstabMethods):
 
         keys : a dict with a list for each column (their product), or a list of tuples; else the
             declared domain's. The rest is as in DataFrame.value_counts.
-        delta : without keys, combinations are found in the data: see `PrivateSeries.value_counts`.
+        delta : without keys, finds the combinations in the data: see `PrivateSeries.value_counts`.
 
         *Guarantee*: epsilon-differential privacy of the unit; the keys are disjoint, so the ℓ1
-        sensitivity is 1 a row (docs/proofs/counts.md). For keys that are found, (epsilon, delta)
-        (docs/proofs/thresholds.md).
+        sensitivity is 1 a row (docs/proofs/counts.md). For keys found in the data,
+        (epsilon, delta)-differential privacy (docs/proofs/thresholds.md).
         """
         names = list(subset) if isinstance(subset, list | pd.Index) else [subset]
         if not all(isinstance(name, Hashable) for name in names):
-            raise QueryError("subset= names columns: a name, or a list of names.")
-        chosen = self if subset is None else self[names]
-        if chosen._are_unknown(list(chosen._columns), keys, more.get("delta")):
-            flags = {"normalize": normalize, "sort": sort, "ascending": ascending}
-            return chosen._found(
-                list(chosen._columns), {**flags, "dropna": dropna}, epsilon, **more
-            )
-        cells = chosen._cells(list(chosen._columns), keys)
+            raise QueryError("subset= must be the name of a column, or a list of names.")
         if not dropna:
-            raise QueryError("dropna=False is for one column; over several give keys= only.")
-        return chosen._histogram(
-            cells, list(chosen._columns), normalize, sort, ascending, epsilon, **more
-        )
+            raise QueryError("dropna=False is for a single column. Select it: frame['column'].")
+        chosen = self if subset is None else self[names]
+        flags = (normalize, sort, ascending, dropna)
+        return chosen._value_counts(list(chosen._columns), keys, *flags, epsilon, **more)

@@ -1,4 +1,4 @@
-"""Private rows in groups: of declared keys, or of keys that are found in the data."""
+"""Private rows grouped by declared keys, or by keys that are found in the data."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NoReturn, Self, Unpack
 
 import pandas as pd
 
+from .. import statistics
 from ..columns import refusals
 from ..columns.bins import binned
 from ..columns.private_rows import PrivateTable, listed, once
@@ -19,24 +20,15 @@ from ..release.unreleased import Unreleased, UnreleasedKeys
 from ..rows import query_string
 from ..rows.expressions import Expression
 from ..rows.facts.bounds import Bounds
-from ..statistics import (
-    BY_LABEL,
-    Cells,
-    Count,
-    Distinct,
-    Layout,
-    OccurringKeys,
-    Statistic,
-    UndeclaredKeys,
-)
-from .answers.arguments import briefly, index, pearson
+from ..statistics import Cells, Count, Layout, Statistic
+from .answers.arguments import briefly, index
 from .answers.frequencies import counts_units
-from .answers.summaries import Summaries
+from .answers.summaries import Covariances
 from .series import PrivateSeries
 
 
-class PrivateGroupBy(Summaries):
-    """Private rows grouped by declared keys; answers have one entry for each key, in that order."""
+class PrivateGroupBy(Covariances):
+    """Private rows grouped by declared keys. Answers have an entry for each key, in that order."""
 
     def __init__(self, table: PrivateTable, names: list[Any], cells: Cells, selected: Any) -> None:
         super().__init__(table._table, table._columns, table._where)
@@ -74,7 +66,7 @@ class PrivateGroupBy(Summaries):
         else:
             names = self._selected if isinstance(self._selected, list) else [self._selected]
         if not names:
-            raise QueryError("no columns are left to answer for; use .size().")
+            raise QueryError("no columns are left to answer for. Use .size() to count rows.")
         return {name: self._columns[name] for name in names}
 
     def _beside(self, weights: object) -> Self:
@@ -95,7 +87,7 @@ class PrivateGroupBy(Summaries):
 
     def _column(self, name: Any) -> PrivateGroupBy:
         if not isinstance(name, Hashable):
-            raise QueryError(f"{quoted(name)} is no column.")
+            raise QueryError(f"{quoted(name)} isn't a column. Use the name of one.")
         return self[name]
 
     def _by_column(self, value: Any) -> dict[Any, Any]:
@@ -124,31 +116,13 @@ class PrivateGroupBy(Summaries):
 
     @release_method
     def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
-        """The number of rows of each group: an int Series.
+        """The number of rows in each group: an int Series.
 
         *Guarantee*: epsilon-differential privacy of the unit; groups are disjoint
         (docs/proofs/counts.md).
         """
         layout = Layout(integer=True, index=index(self._groups, self._names))
         return self._answer(Count(self._groups, layout), self._by_group("size"), epsilon, **more)
-
-    @release_method
-    def describe(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
-        """pandas' eight figures of each group, clipped to bounds: a DataFrame with a row a group,
-        and for several columns eight columns for each. See `PrivateSeries.describe`.
-
-        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly,
-        and groups are disjoint (docs/proofs/variances.md, docs/proofs/quantiles.md).
-
-        >>> import pandas as pd
-        >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "x": [1, 2] * 99}).dp
-        >>> told = p.groupby("g", keys=["a", "b"])["x"].describe(bounds=(0, 4), epsilon=1)
-        >>> told.index.tolist(), told.columns.tolist()[:3]
-        (['a', 'b'], ['count', 'mean', 'std'])
-        """
-        return self._described(bounds, epsilon, **more)
 
     @release_method
     def value_counts(
@@ -169,10 +143,9 @@ class PrivateGroupBy(Summaries):
         """
         column = self._one("value_counts")
         inner = self._cells([column], keys)
+        order = ("ascending" if ascending else "descending") if sort else None
         cells, names = self._within(inner), [*self._names, column]
-        return self._histogram(
-            cells, names, normalize, sort, ascending, epsilon, len(inner), **more
-        )
+        return self._histogram(cells, names, normalize, order, epsilon, len(inner), **more)
 
     @release_method
     def hist(
@@ -183,8 +156,8 @@ class PrivateGroupBy(Summaries):
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """How many values of each group lie in each of some public bins of one column: an int
-        Series by group and interval. Bins as in `PrivateSeries.hist`, the same for all groups.
+        """How many values of one column lie in each of some public bins, by group: an int Series
+        by group and interval. Bins as in `PrivateSeries.hist`, the same for all groups.
 
         *Guarantee*: epsilon-differential privacy of the unit; groups and bins are disjoint, so the
         ℓ1 sensitivity is 1 a row (docs/proofs/counts.md).
@@ -202,61 +175,17 @@ class PrivateGroupBy(Summaries):
         return self._answer(Count(cells, layout), what, epsilon, **more)
 
     @release_method
-    def cov(
-        self,
-        ddof: int = 1,
-        *,
-        dropna: bool = False,
-        bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
-    ) -> Any:
-        """For each group the covariance of each two columns, of values clipped to bounds: a
-        DataFrame with a row for each group and column. See `PrivateFrame.cov`.
-
-        *Guarantee*: differential privacy of the unit, and of how many values each group has
-        (docs/proofs/covariances.md).
-
-        >>> import pandas as pd
-        >>> df = pd.DataFrame({"g": [1, 2] * 99, "a": [1, 4] * 99, "b": [4, 1] * 99})
-        >>> df.dp.groupby("g", keys=[1, 2]).cov(bounds=(0, 5), epsilon=1).index.tolist()
-        [(1, 'a'), (1, 'b'), (2, 'a'), (2, 'b')]
-        """
-        self._several("cov")
-        return self._covariances("cov", ddof, dropna, bounds, epsilon, **more)
-
-    @release_method
-    def corr(
-        self,
-        method: str = "pearson",
-        *,
-        dropna: bool = False,
-        bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
-    ) -> Any:
-        """For each group the correlation of each two columns, of values clipped to bounds: a
-        DataFrame with a row for each group and column. See `PrivateFrame.corr`.
-
-        *Guarantee*: differential privacy of the unit, and of how many values each group has
-        (docs/proofs/covariances.md).
-        """
-        pearson(method)
-        self._several("corr")
-        return self._covariances("corr", 1, dropna, bounds, epsilon, **more)
-
-    @release_method
     def nunique(
         self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
-        """How many of the declared keys of one column have a row in each group: an int Series. Of
-        the unit column without keys: how many units have a row in each group.
+        """How many of one column's declared keys have a row in each group: an int Series. For the
+        unit column without keys, how many units have a row in each group.
 
         keys : a list of labels; else the declared domain's. Other values don't count.
 
-        *Guarantee*: epsilon-differential privacy of the unit, which brings to all groups together
-        at most as many keys as it has rows (docs/proofs/presence.md), and as a unit adds at most 1
-        to each group that its rows can reach (docs/proofs/units.md).
+        *Guarantee*: epsilon-differential privacy of the unit. In all groups together it can't have
+        more keys than rows (docs/proofs/presence.md); counted as a unit, it adds at most 1 to each
+        group that its rows can reach (docs/proofs/units.md).
 
         >>> import pandas as pd
         >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "city": ["Rome", "Oslo"] * 99}).dp
@@ -267,35 +196,29 @@ class PrivateGroupBy(Summaries):
         column = self._one("nunique")
         expression, layout = self._columns[column], self._shape(integer=True)
         if counts_units(self._table, expression, keys):
-            units = Distinct(self._groups, layout)
+            units = statistics.Distinct(self._groups, layout)
             return self._answer(units, self._titled("nunique"), epsilon, **more)
         inner = self._cells([column], keys)
-        statistic = OccurringKeys(self._within(inner), layout, groups=len(self._groups))
+        statistic = statistics.OccurringKeys(self._within(inner), layout, groups=len(self._groups))
         what = self._titled(f"nunique ({inner.described})")
         return self._answer(statistic, what, epsilon, **more)
 
     def _one(self, what: str) -> Any:
-        """The one column that is selected."""
+        """The selected column, of which there must be one."""
         if self._selected is None or isinstance(self._selected, list):
-            raise QueryError(f'{what}: select one column, as in groupby(…)["column"].{what}(…).')
+            raise QueryError(f'{what} needs one column: groupby(…)["column"].{what}(…).')
         return self._selected
-
-    def _several(self, what: str) -> None:
-        if len(self._operands()) < 2:
-            raise QueryError(
-                f'{what}: select two columns or more, as in groupby(…)[["a", "b"]].{what}(…).'
-            )
 
     def _within(self, inner: Cells) -> Cells:
         """A cell for each group and key of a column, group by group."""
         if self._groups.keys is None or inner.keys is None:
-            raise QueryError("these groups need declared keys.")
+            raise QueryError("this needs declared keys. Give them as groupby(…, keys=[…]).")
         return Cells(self._groups.by + inner.by, self._groups.keys.then(inner.keys))
 
 
 @dataclass(frozen=True)
 class UndeclaredCells(Cells):
-    """The cells of keys that nobody declared."""
+    """Cells of keys that are to be found in the data."""
 
     canonical_name: ClassVar[str] = "Undeclared"
 
@@ -307,11 +230,11 @@ class UndeclaredCells(Cells):
 
 
 class UnknownGroups(PrivateGroupBy):
-    """Private rows grouped by keys that nobody declared; `PrivateFrame.groupby` with ``delta=``.
+    """Private rows grouped by keys found in the data: `PrivateFrame.groupby` with ``delta=``.
 
-    Half of ε is spent on counts, which decide what keys are told, and half on the statistic of
-    those; `size` tells the counts, for all of ε. Keys come in their order, as objects. Errors and
-    intervals hold for each key by itself, given that it is told.
+    Half of ε pays for counts, which decide which keys are shown, and half for the statistic of
+    those keys; `size` shows the counts, for all of ε. Keys are sorted, as objects. Errors and
+    intervals hold for each key by itself, given that it is shown.
     """
 
     def _answer(
@@ -322,39 +245,35 @@ class UnknownGroups(PrivateGroupBy):
         kind: type[Unreleased] = Unreleased,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        if type(statistic) not in BY_LABEL or kind is not Unreleased:
-            raise QueryError(
-                f"{what}: by keys that nobody declared there are size, count, sum, mean, var and "
-                "std. Declare keys=[…]."
-            )
-        if more.get("delta") is not None:
-            raise QueryError("delta= was given to groupby, and counts once.")
-        delta = self._undeclared.delta
-        found = UndeclaredKeys(Cells(), statistic.layout, self._groups.by, tuple(self._names),
-        delta,
-                        inner=statistic)  # fmt: skip
-        return super()._answer(found, what, epsilon, UnreleasedKeys, **more)
+        if type(statistic) not in statistics.BY_LABEL or kind is not Unreleased:
+            raise QueryError(f"{what} needs declared keys. Write groupby(…, keys=[…]).")
+        return self._over_found_keys(statistic.layout, statistic, what, epsilon, **more)
 
-    @property
-    def _undeclared(self) -> UndeclaredCells:
-        if not isinstance(self._by, UndeclaredCells):
-            raise QueryError("these keys are declared.")
-        return self._by
+    def _over_found_keys(
+        self,
+        layout: Layout,
+        inner: Statistic | None,
+        what: str,
+        epsilon: object,
+        **more: Unpack[ReleaseOptions],
+    ) -> Any:
+        """The counts of the keys found, or another statistic of their rows."""
+        if more.get("delta") is not None:
+            raise QueryError("delta= was given to groupby already. Leave it out here.")
+        delta = self._by.delta if isinstance(self._by, UndeclaredCells) else NO_DELTA
+        by, names = self._groups.by, tuple(self._names)
+        found = statistics.UndeclaredKeys(Cells(), layout, by, names, delta, inner=inner)
+        return super()._answer(found, what, epsilon, UnreleasedKeys, **more)
 
     @release_method
     def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
-        """The number of rows of each group that is told: an int Series.
+        """The number of rows in each group that is shown: an int Series.
 
         *Guarantee*: (epsilon, delta)-differential privacy of the unit, with the delta of groupby
         (docs/proofs/thresholds.md).
         """
-        if more.get("delta") is not None:
-            raise QueryError("delta= was given to groupby, and counts once.")
         layout = Layout(integer=True, index=self._shape(integer=True).index)
-        delta = self._undeclared.delta
-        statistic = UndeclaredKeys(Cells(), layout, self._groups.by, tuple(self._names), delta)
-        what = self._by_group("size")
-        return super(PrivateGroupBy, self)._answer(statistic, what, epsilon, UnreleasedKeys, **more)
+        return self._over_found_keys(layout, None, self._by_group("size"), epsilon, **more)
 
     @hide_internals
     def agg(self, *args: Any, **more: Any) -> NoReturn:
@@ -362,20 +281,23 @@ class UnknownGroups(PrivateGroupBy):
 
         *Guarantee*: nothing is released.
         """
-        raise QueryError("by keys that nobody declared ask for each statistic apart.")
+        raise QueryError("agg needs declared keys. Give keys=[…], or ask for one statistic.")
 
     @hide_internals
     def value_counts(self, *args: Any, **more: Any) -> NoReturn:
-        """Refused: count by both columns, ``value_counts`` of a frame.
+        """Refused: count by both columns, with ``value_counts`` of a frame.
 
         *Guarantee*: nothing is released.
         """
-        raise QueryError("count by both columns: frame.value_counts([…], delta=…).")
+        raise QueryError(
+            "value_counts by group needs declared keys. Give keys=[…], or count by both columns: "
+            "frame.value_counts([…], delta=…)."
+        )
 
 
 @hide_internals
 def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
-    """`PrivateSeries.unique`, spelled like `pandas.unique`: the labels that many units have.
+    """`PrivateSeries.unique`, spelled like `pandas.unique`: the labels that many units share.
 
     *Guarantee*: (epsilon, delta)-differential privacy of the unit (Desfontaines et al., PoPETs
     2022, Theorem 1; docs/proofs/partition_selection.md).
@@ -387,7 +309,7 @@ def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
     """
     if not isinstance(column, PrivateSeries):
         raise QueryError(
-            f"dp.unique takes a private column, such as df.dp['city'], not {quoted(column)}; "
-            "pandas.unique takes a plain one."
+            f"dp.unique takes a private column, such as df.dp['city'], not {quoted(column)}. Use "
+            "pandas.unique for a plain one."
         )
     return column.unique(epsilon=epsilon, delta=delta)

@@ -1,4 +1,4 @@
-"""Parts of private rows by declared keys, whose charges compose in parallel."""
+"""Partitions of private rows by declared keys, whose charges compose in parallel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ V = TypeVar("V", bound=Transformations)
 
 
 def cells_of(frame: Transformations, by: Any, keys: object, verb: str) -> tuple[list[Any], Cells]:
-    """The columns and the declared keys that rows are grouped by."""
+    """The columns that rows are grouped by, and a cell for each declared key."""
     names = names_of(by)
     if not names:
         raise QueryError(f"{verb} needs at least one column.")
@@ -40,10 +40,10 @@ def parts_of(frame: V, by: Any, keys: object) -> dict[Any, V]:
     table = frame._table
     if not table.source.verified:
         raise LineageError(
-            "partition needs a verified frame, the one that dp.protect returned or made from it: "
-            "parts are charged side by side because a person's rows lie in few of them, and what "
-            "pandas did to this frame before can't be checked. groupby(…, keys=[…]) answers for "
-            "all keys in one release, and costs its loss once."
+            "partition needs a verified frame: the one that dp.protect returned, or one made from "
+            "it. Its branches are charged in parallel, which holds only if each person's rows lie "
+            "in few of them, and what pandas did to this frame can't be checked. Use groupby(…, "
+            "keys=[…]), which answers for all keys in one release."
         )
     names, cells = cells_of(frame, by, keys, "partition")
     found: Keys = cells.keys or Keys(())
@@ -66,10 +66,10 @@ def parts_of(frame: V, by: Any, keys: object) -> dict[Any, V]:
 def _names(
     table: Table, columns: list[Any], by: tuple[expressions.Expression, ...], keys: Keys
 ) -> tuple[str, list[str]]:
-    """What tells a partition from others, and its parts from one another.
+    """The name of a partition, and the labels of its branches.
 
-    Two partitions of one name have the same rows to divide, and give each the same key. In another
-    version of a source a person may have another value, and other keys may be found otherwise.
+    Two partitions of the same name divide the same rows by the same keys. In another version of the
+    source a person may have another value, so the version is part of the name.
     """
     source, shown = table.source, listed(columns)
     try:
@@ -77,6 +77,6 @@ def _names(
         if source.made is None:
             raise canonical.NoCanonicalText
         said = canonical.key(source.version, unit, source.made, table.grown, by, keys.labels)
-    except canonical.NoCanonicalText:  # another partition each time, which adds up
+    except canonical.NoCanonicalText:  # a new partition each time, whose losses add up
         said = entropy.identifier()
     return f"{shown} {said}", [f"{i}: {label}"[:100] for i, label in enumerate(keys.labels)]

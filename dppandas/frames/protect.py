@@ -1,4 +1,4 @@
-"""`df.dp` and `series.dp`, and the two ways to say whose rows they are: `private`, `protect`."""
+"""`df.dp`, `series.dp`, and two functions that say whose rows they hold: `private`, `protect`."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from . import fingerprints
 from .frame import PrivateFrame
 from .series import PrivateSeries
 
-#: Of a source, and of a version of it.
+#: The longest name of a source, and of a version.
 LONGEST_NAME = 200
-#: Fingerprints are compared within this process, and mean nothing to another.
+#: Fingerprints are compared within this process only.
 _KEY = entropy.key()
 
 
@@ -52,29 +52,29 @@ def protect(
     version: str | None = None,
     kinds: Any = None,
 ) -> PrivateFrame:
-    """Take a DataFrame under protection, and return the private frame to work on.
+    """Protect a DataFrame, and return the private frame to work with.
 
-    df : the data; the source keeps its own copy.
-    name : what the ledger calls it.
-    unit : the column that says whose row it is; without one every row is one person, which has to
-        be stated as "row" in a session that holds a source with a unit column.
-    max_rows : needed with a unit column: at most this many rows of a unit are used, and noise grows
-        with their number. The rows kept are those of smallest keyed hash of their own contents: 1
-        keeps one row of each unit. Rows with a missing unit are dropped.
-    domain : public facts: a dict of column to (lower, upper) or to a list of keys. They are never
-        read from the data, and used where a call gives none. The frame returned has just these,
-        whatever other frames of the source have; `PrivateFrame.declare` makes one with more.
-    version : what you call this state of the data: change it whenever the data change. A session
-        with a store needs it, for there the same query of the same version is answered once, and
-        given again after a restart.
-    kinds : what columns hold, which is public: a dict such as {"when": "time", "price": "number"}
-        makes cells so as `astype` does; else what the dtypes say, and you assert (docs/kinds.md).
+    df : the data. The source keeps its own copy.
+    name : its name in the ledger.
+    unit : the column that says whose row it is. Without it every row is one person; state that as
+        "row" in a session that holds a source with a unit column.
+    max_rows : needed with a unit column: at most so many rows of each unit are used, and the noise
+        grows with their number. Kept are the rows with the smallest keyed hash of their contents.
+        Rows with a missing unit are dropped.
+    domain : public facts: a dict of columns to (lower, upper) or to a list of keys. They are never
+        read from the data, and hold where a call gives none. The returned frame knows only these;
+        `PrivateFrame.declare` makes one that knows more.
+    version : your name for this state of the data. Change it whenever the data change. A session
+        with a store needs it, because there the same query of the same version is answered once,
+        and replayed after a restart.
+    kinds : what columns hold, a public fact: a dict such as {"when": "time", "price": "number"}
+        converts cells as `astype` does; else what the dtypes say, which you assert (docs/kinds.md).
 
-    What follows from the private frame by its own verbs is row-wise, and its lineage *verified*;
-    but *asserted* if plain pandas made ``df`` from the frame of a source protected before.
-    Called again with the same data and terms (a cell run again) it returns the same source; other
-    data or terms under the same name raise `SourceError`, and so do facts that contradict any that
-    were declared of the source before. More facts, or fewer, are no other terms.
+    Frames that are made from the private frame by its own methods are row-wise, and their lineage
+    is *verified*. It is *asserted* if plain pandas made ``df`` from the frame of an earlier source.
+    With the same data and terms (when a cell is run again) it returns the same source. Other data
+    or terms under the same name raise `SourceError`, and so do facts that contradict earlier ones
+    about the source. More or fewer facts are allowed.
 
     *Guarantee*: every answer protects all rows of a unit together.
 
@@ -86,7 +86,7 @@ def protect(
 ask .release(epsilon=…)>
     """
     _check_names(df, name, version)
-    columns = list(df.columns)  # on a line of its own: a traceback shows what its line names
+    columns = list(df.columns)  # on its own line, because a traceback shows what the line names
     _once(columns)
     owner = Unit.parse(unit, max_rows, columns)
     declared, meant = parse_domain(domain, columns), parse_kinds(kinds, columns)
@@ -95,12 +95,14 @@ ask .release(epsilon=…)>
     before = identities.get(str(token))
     _check_owner(owner, unit, token, before, running)
     terms: dict[str, object] = {"unit": owner, "version": version}
-    schema, own = _schema(df, meant, running.strict), _own_copy(df)
-    facts = truncation.fingerprint(own, _KEY)  # all columns are in forms of their own from here on
+    schema = _schema(df, meant, running.strict)
+    # a copy that nobody else can change. Not a lazy one: .array writes around pandas' copy-on-write
+    own = Columns(df.copy(deep=True))
+    facts = truncation.fingerprint(own, _KEY)  # from here on all columns are in forms of their own
     own.detach()
     held = running.sources.get(name)
     if held is None:
-        # What pandas made of another source's frame is that source's rows, changed who knows how.
+        # pandas may have changed the rows of another source's frame in any way
         is_new = token is None or (before is not None and before.fingerprint == facts)
         source = Source(entropy.identifier(), name, owner, declared, version, is_new, schema=schema)
         held = _held(running, source, own, terms, facts, meant)
@@ -114,8 +116,8 @@ ask .release(epsilon=…)>
 def _refuse_others(
     running: Session, held: ProtectedSource, terms: dict[str, object], facts: str, kinds: Schema
 ) -> None:
-    """Refuse other terms, other data and other kinds under the name of a source. A kind may be
-    declared later than others: what was asked before was asked of another column."""
+    """Refuse other terms, data or kinds under the name of a source. New kinds may come later:
+    earlier answers were about other columns."""
     now = {f"kind of {column!r}": kind for column, kind in kinds.items()}
     before = {f"kind of {c!r}": held.kinds.get(c, kind) for c, kind in kinds.items()}
     other = _difference({**held.terms, **before}, {**terms, **now})
@@ -123,22 +125,22 @@ def _refuse_others(
         other = "other data"
     if other:
         raise SourceError(
-            f"source {held.source.name!r} was protected before with {other}. Use another name "
-            "for another dataset; for another version of it end the session with dp.reset(), for "
-            "one holds one version of a source."
+            f"source {held.source.name!r} was protected before with {other}. Use another name for "
+            "another dataset. For a new version end the session with dp.reset(), because a session "
+            "holds one version of a source."
         )
     _check_kinds(running, held.source, kinds)
     held.kinds.update(kinds)
 
 
 def _schema(df: pd.DataFrame, declared: Schema, strict: bool = False) -> dict[Any, Kind]:
-    """The kinds that are declared; else those of the dtypes, or, in a strict session, none."""
+    """The declared kinds; else those of the dtypes, or in a strict session none."""
     asserted = dict.fromkeys(df.columns, UNKNOWN) if strict else of_columns(df)
     return {**asserted, **declared}
 
 
 def _columns(names: list[Any], declared: Schema) -> dict[Any, Expression]:
-    """The columns of a table as they are read: a declared kind converts."""
+    """The columns of a table. A declared kind converts what is read."""
     return {
         name: Declared(name, declared[name]) if name in declared else Column(name) for name in names
     }
@@ -147,16 +149,15 @@ def _columns(names: list[Any], declared: Schema) -> dict[Any, Expression]:
 def _table_of(
     held: ProtectedSource, declared: dict[Any, Declaration], schema: Schema, levels: tuple[Any, ...]
 ) -> Table:
-    """The table of a source, with just the facts that are declared now."""
-    known = held.source
-    known = known if known.schema == schema else replace(known, schema=schema)
+    """The table of a source, with only the facts that are declared now."""
+    known = held.source if held.source.schema == schema else replace(held.source, schema=schema)
     source = known if known.domain == declared else replace(known, domain={})
     table = Table(source, held.engine, held.engine, levels=levels, facts=held.facts)
     return table.declaring(declared)
 
 
 def _check_names(df: object, name: object, version: object) -> None:
-    """Refuse what isn't a table, and what the ledger couldn't print as the name of a source."""
+    """Refuse what isn't a table, and names that the ledger couldn't print."""
     if not isinstance(df, pd.DataFrame):
         raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
     if not isinstance(name, str) or not name.strip() or name == UNNAMED:
@@ -167,7 +168,7 @@ def _check_names(df: object, name: object, version: object) -> None:
         if len(said) > LONGEST_NAME or not said.isprintable():
             raise QueryError(
                 f"{argument}={quoted(said)} must be one line of at most {LONGEST_NAME} characters, "
-                "for the ledger prints it."
+                "because the ledger prints it."
             )
 
 
@@ -179,26 +180,24 @@ def _held(
     facts: str,
     kinds: Schema,
 ) -> ProtectedSource:
-    """Hold a source with its data. Each ledger has its own key of a source; its name, a keyed hash,
-    tells nothing of that."""
+    """Hold a source with its data. Each ledger has its own key for a source; the name of the key, a
+    keyed hash, doesn't reveal it."""
     key = _registered(running, source, own, kinds)
-    engine = PandasEngine(own, source.unit, key)
-    mine = ProtectedSource(
-        source, engine, terms, facts, hashing.digest("ledger", key), kinds=dict(kinds)
-    )
+    engine, named = PandasEngine(own, source.unit, key), hashing.digest("ledger", key)
+    mine = ProtectedSource(source, engine, terms, facts, named, kinds=dict(kinds))
     held = running.sources.setdefault(source.name, mine)
     identities[held.source.id] = SourceIdentity(held.source, facts, tuple(own))
     return held
 
 
 def _registered(running: Session, source: Source, own: Columns, declared: Schema) -> bytes:
-    """The key that chooses rows of a source, as the session's store knows it."""
+    """The key that selects a source's rows, as registered in the session's store."""
     store, name, owner, version = running.ledger.store, source.name, source.unit, source.version
     if store.identity and (version is None or not version.strip()):
         raise SourceError(
-            f"version= is needed: this session's ledger outlives the data, and answers {name!r} "
-            'again as long as its version is the same. Say version="1", and another '
-            "whenever the data change."
+            f"version= is needed, because this session's ledger outlives the data and replays "
+            f'answers about {name!r} while its version is the same. Write version="1", and '
+            "another one whenever the data change."
         )
     _check_version(running, name, version, own)
     _check_kinds(running, source, declared)
@@ -207,39 +206,39 @@ def _registered(running: Session, source: Source, own: Columns, declared: Schema
     known = store.register(mine)
     if known.unit != mine.unit:
         raise SourceError(
-            f"the ledger knows {name!r} as protecting {known.unit}, not {mine.unit}. Use the same "
+            f"the ledger says that {name!r} protects {known.unit}, not {mine.unit}. Use the same "
             "unit, or another name."
         )
     return known.key
 
 
 def _check_version(running: Session, name: str, version: str | None, own: Columns) -> None:
-    """Refuse other data under a version that was protected before, where a ledger outlives them."""
+    """Refuse other data under an earlier version, if the ledger outlives the data."""
     ledger = running.ledger.store.identity
     if ledger and not fingerprints.is_as_before(
         (ledger, name, str(version), f"form {FORM}"), lambda key: truncation.fingerprint(own, key)
     ):
         raise SourceError(
-            f"the data of {name!r} are not those that were protected as version {version!r}: what "
-            "was answered of those would be given again for these. Say another version=."
+            f"the data of {name!r} have changed since version {version!r} was protected, so its "
+            "answers must not be replayed for them. Use another version=."
         )
 
 
 def _check_kinds(running: Session, source: Source, kinds: Schema) -> None:
-    """Refuse another kind of a column under a version for which one was declared before, where a
-    ledger outlives the session."""
+    """Refuse another kind for a column under a version that declared one, if the ledger outlives
+    the session."""
     ledger = running.ledger.store.identity
     for column, kind in kinds.items() if ledger else ():
         said = (ledger, source.name, str(source.version), "kind", repr(column))
         if not fingerprints.is_as_before(said, partial(hashing.digest, kind)):
             raise SourceError(
                 f"{column!r} of {source.name!r} was declared in version {source.version!r}, but "
-                f"not as {kind!r}, and kinds never change within one. Say another version=."
+                f"not as {kind!r}. Kinds can't change within a version. Use another version=."
             )
 
 
 def _difference(before: dict[str, object], now: dict[str, object]) -> str:
-    """Which terms are not those of before; equal keys may be of other types, 1 or True."""
+    """The terms that have changed, in words. It compares texts, because 1 equals True."""
     both = [(term, before.get(term), now.get(term)) for term in {**before, **now}]
     other = [f"{t} was {then}, is {this}" for t, then, this in both if repr(then) != repr(this)]
     return f"other terms ({'; '.join(other)})" if other else ""
@@ -247,11 +246,11 @@ def _difference(before: dict[str, object], now: dict[str, object]) -> str:
 
 @hide_internals
 def private(df: Any, unit: Any = None, max_rows: int | None = None, kinds: Any = None) -> Any:
-    """What ``df.dp`` gives, for type checkers, and with a say in the privacy unit.
+    """The same as ``df.dp``, with types, and with a choice of the privacy unit.
 
-    unit : "row" states that every row is one person, for a frame of which dppandas can't tell; a
-        column names the unit, at most max_rows= rows of which are then used (see `protect`).
-    kinds : what columns hold, as in `protect`; of a Series its kind.
+    unit : "row" states that every row is one person, where dppandas can't know. A column names the
+        unit, of which at most max_rows= rows are used (see `protect`).
+    kinds : what columns hold, as in `protect`; for a Series its kind.
 
     The lineage is *asserted*: you vouch for what pandas did to the frame before.
 
@@ -263,7 +262,7 @@ ask .release(epsilon=…)>
     if isinstance(df, pd.Series):
         if unit is not None and not _is_row(unit, [df.name]):
             raise QueryError(
-                f"a Series has no column {quoted(unit)} to say whose values these are; use "
+                f"a Series has no column {quoted(unit)} that says whose values these are. Write "
                 f"dp.private(df, unit={quoted(unit)})['column']."
             )
         return _series(df, row_level=_is_row(unit, [df.name]), kinds=kinds)
@@ -279,24 +278,18 @@ def _is_row(unit: Any, columns: list[Any]) -> bool:
 def _once(names: list[Any]) -> None:
     twice = sorted({str(name) for name in names if names.count(name) > 1})
     if twice:
-        raise QueryError(f"columns named twice can't be told apart: {twice}. Rename them first.")
+        raise QueryError(f"several columns have the same name: {twice}. Rename them first.")
 
 
 def _levels(df: pd.DataFrame) -> tuple[Any, ...]:
-    """What the index is called, which is as public as the names of columns."""
+    """The names of the index, which are as public as those of columns."""
     return tuple(name for name in df.index.names if name is not None)
-
-
-def _own_copy(df: pd.DataFrame) -> Columns:
-    """A copy that nobody else can change: not a lazy one, for pandas copies on write, but not
-    through ``.array``."""
-    return Columns(df.copy(deep=True))
 
 
 def _check_owner(
     owner: Unit, unit: Any, token: object, before: SourceIdentity | None, running: Session
 ) -> None:
-    """A frame of a source with a unit column must not come back as one of single rows."""
+    """Refuse a frame of a source with a unit column that would come back as one of single rows."""
     if token is None:
         if unit is None:
             running.refuse_nobodys_rows(say='dp.protect(df, …, unit="row")')
@@ -304,17 +297,17 @@ def _check_owner(
     if before is None:
         if unit is None:
             raise LineageError(
-                "this frame carries the token of a source that this process never protected, which "
-                'may have had a unit column: say whose rows these are with unit= ("row" if each is '
-                "one person), or df.attrs.clear() first."
+                "this frame comes from a source that this process never protected, and which may "
+                'have had a unit column. Say whose rows these are with unit= ("row" if each is one '
+                "person), or call df.attrs.clear() first."
             )
         return
     was = before.source.unit.column
     is_live = running.protected(before.source.id) is not None
     if was is not None and owner.column != was and (is_live or unit is None):
         raise LineageError(
-            f"this frame comes from source {before.source.name!r}, whose unit is {was!r}: "
-            f"protect it with unit={was!r} and max_rows={before.source.unit.max_rows}."
+            f"this frame comes from source {before.source.name!r}, whose unit is {was!r}. Protect "
+            f"it with unit={was!r} and max_rows={before.source.unit.max_rows}."
         )
 
 
@@ -332,10 +325,10 @@ def _frame(
             source, refusal = Source("", unit=asked), ""
         elif asked.column != source.unit.column:
             raise LineageError(
-                f"this frame comes from source {source.name!r}, which protects {source.unit}; "
+                f"this frame comes from source {source.name!r}, which protects {source.unit}, and "
                 f"unit={quoted(unit)} can't change that. Leave unit= out."
             )
-    # A copy, so that the columns stay those that were checked, whatever happens to the frame.
+    # a copy, so that the columns stay as they were checked, whatever happens to the frame
     engine = PandasEngine(df.copy(deep=False), source.unit, entropy.key())
     source = replace(source, schema=_schema(df, declared))
     table = Table(source, engine, df, row_level, refusal, _levels(df))
@@ -353,41 +346,30 @@ def _series(series: pd.Series, row_level: bool = False, kinds: Any = None) -> Pr
 
 
 def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
-    """The source that a token names: its unit is inherited, its domain is not."""
+    """The source of a frame's token, and why it may not answer. Its domain isn't inherited."""
     token = attrs.get(SOURCE_ATTR)
     if token is None:
         return Source(""), ""
     known = identities.get(str(token))
     if known is None:
         return Source(""), (
-            "this frame carries the token of a source that this process never protected. Protect "
-            "it with dp.protect, or say whose rows these are after df.attrs.clear()."
+            "this frame comes from a source that this process never protected. Protect it with "
+            "dp.protect, or call df.attrs.clear() and say whose rows these are."
         )
     source = known.source
     if source.unit.column is not None and source.unit.column not in columns:
         return source, (
-            f"source {source.name!r} protects each {source.unit.column!r}, and that column is not "
-            "within reach here: keep it in the frame and select afterwards, as in "
-            "df.dp['income']."
+            f"source {source.name!r} protects each {source.unit.column!r}, but that column is "
+            "missing here. Keep it in the frame and select afterwards, as in df.dp['income']."
         )
-    if current().protected(source.id) is None:  # its session has ended; its unit has not
+    if current().protected(source.id) is None:  # its session has ended, but its unit still counts
         return Source("", unit=source.unit), ""
     return Source(source.id, source.name, source.unit, {}, source.version), ""
 
 
-@hide_internals
-def _of_frame(df: pd.DataFrame) -> PrivateFrame:
-    """``df.dp``: differentially private answers from this DataFrame."""
-    return _frame(df)
+_DOC = "Differentially private answers about these rows."
 
-
-@hide_internals
-def _of_series(series: pd.Series) -> PrivateSeries:
-    """``series.dp``: differentially private answers from this Series."""
-    return _series(series)
-
-
-# Properties, and not pandas' register_…_accessor: pandas 2 keeps the first accessor it makes of a
-# frame for good, which would then never hear of columns added, or of dp.protect and dp.reset.
-pd.DataFrame.dp = property(_of_frame)  # type: ignore[attr-defined]
-pd.Series.dp = property(_of_series)  # type: ignore[attr-defined]
+# Properties rather than pandas' register_…_accessor: pandas 2 keeps the first accessor of a frame
+# for good, and it would miss columns that are added, and calls of dp.protect and dp.reset.
+pd.DataFrame.dp = property(hide_internals(_frame), doc=_DOC)  # type: ignore[attr-defined]
+pd.Series.dp = property(hide_internals(_series), doc=_DOC)  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Unpack
 import pandas as pd
 
 from ..columns import refusals
-from ..columns.ranges import bounds_of, measured, range_of
+from ..columns.ranges import bounds_of
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..privacy.accounting.losses import ReleaseOptions
 from ..release.asking import release_method
@@ -21,7 +21,7 @@ from ..statistics import Cells, Count, Covariance, Layout, SmoothQuantile, Trimm
 from .answers.arguments import checked_ddof, pearson, quantiles_of, trim_of
 from .answers.frequencies import Frequencies
 
-#: Of a longer expression the ledger tells the beginning, and the name of the column.
+#: Of a longer expression the ledger shows the column's name and the beginning.
 LONGEST = 60
 
 
@@ -65,26 +65,7 @@ class PrivateSeries(Frequencies):
         names = pd.Index([name for _, name in values])
         return pd.Series(list(values.values()), index=names, name=self.name)
 
-    # answers of a column alone
-
-    @release_method
-    def describe(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
-        """pandas' eight figures of the values, clipped to bounds: a Series.
-
-        Count, mean and deviation come from one release with three eighths of the loss; min and max
-        (quantiles near them) and the quartiles from one with the rest. ``dp.records(result)`` has
-        the records.
-
-        *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
-        (docs/proofs/variances.md).
-
-        >>> import pandas as pd
-        >>> pd.Series([20, 30, 40] * 99).dp.describe(bounds=(0, 60), epsilon=1).index.tolist()[:3]
-        ['count', 'mean', 'std']
-        """
-        return self._described(bounds, epsilon, **more)
+    # answers of a single column
 
     @release_method
     def median(
@@ -96,7 +77,7 @@ class PrivateSeries(Frequencies):
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """The median of the values, clipped to bounds: `quantile` of one half.
+        """The median of the values, clipped to bounds: the `quantile` for q=0.5.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md;
         docs/proofs/smooth.md).
@@ -121,18 +102,18 @@ class PrivateSeries(Frequencies):
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """Values below which a share q of the values lies, clipped to bounds. Missing values are
-        left out. For a list of shares they are the index, as in pandas.
+        """The value below which a share q of the values lies, clipped to bounds. Missing values
+        are left out. A list of shares is the index of the result, as in pandas.
 
         q, bounds, step : as for the columns of a frame (`Aggregations.quantile`).
-        method : "exponential" chooses a point by its rank. "smooth" adds noise to the value of rank
-            ⌈qn⌉, the wider the more a few rows could change it. It is better only where many values
-            are equal or lie in few places; it takes one q, knows no error, and is experimental
-            (`dp.allow_experimental`): its noise is made of floats, of whose rounding nothing is
-            proven.
+        method : "exponential" selects a point by its rank. "smooth" adds noise to the value of rank
+            ⌈qn⌉, the more noise the more a few rows could change that value. It is better only if
+            many values are equal or lie close together; it takes one q and has no error. It is
+            experimental (`dp.allow_experimental`), because nothing is proven about the rounding of
+            its floating-point noise.
 
-        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md); for "smooth" of
-        real numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007;
+        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md); "smooth" on real
+        numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007;
         docs/proofs/smooth.md).
 
         >>> import pandas as pd, dppandas as dp
@@ -160,9 +141,8 @@ class PrivateSeries(Frequencies):
     ) -> Any:
         shares, label = quantiles_of(q)
         if isinstance(label, list):
-            raise QueryError('method="smooth" takes a single q.')
-        operands, parsed = self._numbers(bounds)
-        layout = self._shape(integer=False)
+            raise QueryError('method="smooth" takes a single q. Ask for one at a time.')
+        operands, parsed, layout = self._measured(bounds, bounds_of)
         statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)
         said = what if what == "median" else f"{what} {label:g}"
         return self._answer(statistic, self._titled(f"smooth {said}", parsed), epsilon, **more)
@@ -176,21 +156,22 @@ class PrivateSeries(Frequencies):
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """The mean of the values without the smallest and the largest: a float, with noise that is
-        the wider the more a few rows could change it. Missing values are left out, others clipped
-        to bounds. With 2·trim values or fewer, noise around the middle of the bounds.
+        """The mean of the values without the smallest and the largest: a float. The noise grows
+        with how much a few rows could change it. Missing values are left out, others are clipped to
+        bounds. With 2·trim values or fewer, the answer is noise around the middle of the bounds.
 
-        trim : how many rows are left out at each end, a public number: not a share, for how many
-            there are is private. Where bounds are far beyond the values, take some
-            (5/epsilon)·ln(how many times wider they are); times max_rows where units have several
-            rows. With fewer `mean` is better.
+        trim : how many rows to leave out at each end, a public number. Not a share, because how
+            many rows there are is private. If bounds are much wider than the values, use about
+            (5/epsilon)·ln(how many times wider), times max_rows if units have several rows. With
+            less, `mean` is better.
 
-        There is neither an error nor an interval: both would tell what is private. Experimental
-        (`dp.allow_experimental`): its noise is made of floats, of whose rounding nothing is proven.
+        It has neither an error nor an interval, because both would reveal private values. It is
+        experimental (`dp.allow_experimental`), because nothing is proven about the rounding of its
+        floating-point noise.
 
-        *Guarantee*: differential privacy of the unit, and of how many values there are; of real
-        numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007). The bound on it
-        where rows are added and removed is derived in docs/proofs/smooth.md.
+        *Guarantee*: differential privacy of the unit, and of how many values there are, on real
+        numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007). Its bound for
+        added and removed rows is derived in docs/proofs/smooth.md.
 
         >>> import pandas as pd, dppandas as dp
         >>> dp.allow_experimental()
@@ -200,8 +181,7 @@ class PrivateSeries(Frequencies):
         True
         """
         cut = trim_of(trim)
-        operands, parsed = self._numbers(bounds)
-        layout = self._shape(integer=False)
+        operands, parsed, layout = self._measured(bounds, bounds_of)
         statistic = TrimmedMean(self._groups, layout, operands, parsed, trim=cut)
         title = self._titled(f"trimmed mean ({cut} rows at each end)", parsed)
         return self._answer(statistic, title, epsilon, **more)
@@ -212,27 +192,24 @@ class PrivateSeries(Frequencies):
     ) -> Any:
         """The shares of values below, inside and above bounds: what clipping would change.
 
-        No interval of a sum or mean includes that change, so this pays for a look at it. The
-        result is a Series under "below", "inside", "above".
+        No interval of a sum or mean includes that change; this measures it. The result is a Series
+        under "below", "inside", "above".
 
-        *Guarantee*: epsilon-differential privacy of the unit; a value lies in one of three places,
-        ℓ1 sensitivity 1 a row (docs/proofs/counts.md).
+        *Guarantee*: epsilon-differential privacy of the unit; each value lies in one of three
+        cells, so the ℓ1 sensitivity is 1 a row (docs/proofs/counts.md).
 
         >>> import pandas as pd
         >>> ages = pd.Series([20, 30, 400] * 100, name="age")
         >>> ages.dp.clipped(bounds=(0, 99), epsilon=1).index.tolist()
         ['below', 'inside', 'above']
         """
-        found = range_of(self._table, self.name, self._expression, bounds)
-        (expression,), (bound,) = measured((self._expression,), (found,))
+        (expression,), (bound,), _ = self._measured(bounds)
         keys = Keys(Outside.labels)
-        cells = Cells((Outside(expression, bound),), keys)
         names = pd.Index(keys.labels, name=self.name)
         layout = Layout(integer=False, index=names, name="proportion")
-        statistic = Count(cells, layout, share_of=len(keys))
-        return self._answer(
-            statistic, f"values of {self._expression} outside {bound}", epsilon, **more
-        )
+        cells = Cells((Outside(expression, bound),), keys)
+        what = f"values of {self._expression} outside {bound}"
+        return self._answer(Count(cells, layout, share_of=len(keys)), what, epsilon, **more)
 
     @release_method
     def cov(
@@ -246,8 +223,9 @@ class PrivateSeries(Frequencies):
     ) -> Any:
         """The covariance with another private column of the same rows: a float.
 
-        bounds : (lower, upper) for both, or a dict by name; else the declared domain's. Of rows
-            that have both values; ddof as in pandas.
+        bounds : (lower, upper) for both, or a dict by name; else the declared domain's.
+
+        It uses the rows that have both values; ddof as in pandas.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are
         (docs/proofs/covariances.md).
@@ -289,29 +267,17 @@ class PrivateSeries(Frequencies):
         **more: Unpack[ReleaseOptions],
     ) -> Any:
         if not isinstance(other, PrivateSeries):
-            raise QueryError(
-                f"{what} takes a private column of the same rows, as in p['a'], p['b']."
-            )
+            raise QueryError(f"{what} takes a private column: p['a'].{what}(p['b']).")
         operands = (self._expression, self._other(other))
         names = (self.name, other.name)
         parsed = tuple(
             bounds_of(self._table, name, expression, bounds)
             for name, expression in zip(names, operands, strict=True)
         )
-        freedom = checked_ddof(ddof, parsed)
-        statistic = Covariance(
-            Cells(), Layout(integer=False), operands, parsed, freedom, what == "corr", pair=True
-        )
+        layout, freedom, is_corr = Layout(integer=False), checked_ddof(ddof, parsed), what == "corr"
+        statistic = Covariance(Cells(), layout, operands, parsed, freedom, is_corr, pair=True)
         title = f"{what} of {operands[0]} in {parsed[0]} and {operands[1]} in {parsed[1]}"
         return self._answer(statistic, title, epsilon, **more)
-
-    @release_method
-    def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
-        """The number of rows, missing values and all: an int.
-
-        *Guarantee*: epsilon-differential privacy of the unit (docs/proofs/counts.md).
-        """
-        return self._answer(Count(Cells(), Layout(integer=True)), "count", epsilon, **more)
 
 
 @hide_internals
@@ -326,5 +292,5 @@ def cut(
     <private column cut(age, [0, 18, 99]) of unnamed (asserted)>
     """
     if not isinstance(x, PrivateSeries):
-        raise QueryError("dp.cut takes a private column; pandas.cut takes a plain one.")
+        raise QueryError("dp.cut takes a private column. Use pandas.cut for a plain one.")
     return x.cut(bins, labels, right, include_lowest)

@@ -1,4 +1,4 @@
-"""Tables made of private ones: a row for each unit, or several tables of one source."""
+"""Tables made from private ones: one row for each unit, or several tables of one source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .transformations import Branch, Transformations
 
 V = TypeVar("V", bound=Transformations)
 
-#: Aggregates that are made of values of some kinds only; the others of any.
+#: Aggregates that take values of some kinds only. The others take any.
 _AGGREGATED: dict[str, frozenset[kinds.Kind]] = {
     **dict.fromkeys(("sum", "mean", "median"), kinds.NUMBERS),
     **dict.fromkeys(("any", "all"), kinds.TRUTHS),
@@ -33,7 +33,7 @@ _AGGREGATED: dict[str, frozenset[kinds.Kind]] = {
 
 
 def _kind_of(facts: expressions.Facts, expression: Expression | None, how: str) -> kinds.Kind:
-    """Of what an aggregate gives: of one of the values, a truth or a number."""
+    """The kind of what an aggregate gives: that of the values, a truth or a number."""
     if how in ("any", "all"):
         return kinds.TRUTH
     is_one = expression is not None and how in CHOSEN
@@ -41,17 +41,17 @@ def _kind_of(facts: expressions.Facts, expression: Expression | None, how: str) 
 
 
 def _domain_of(table: Table, asked: Mapping[Any, tuple[Expression | None, str]]) -> dict[Any, Any]:
-    """What is declared of the values holds for one of them."""
+    """The declared domains of aggregates that choose one of the values."""
     chosen = {n: table.declared(e) for n, (e, how) in asked.items() if e and how in CHOSEN}
     return {name: declared for name, declared in chosen.items() if declared is not None}
 
 
 class PerUnit(Private, Generic[V]):
-    """Private rows, to be made into one row for each unit.
+    """Private rows that are to become one row for each unit.
 
-    *Stability*: 1. The row of a unit is made from all its rows (max_rows doesn't bound them), and
-    from no others'; so adding a unit adds one row, and bounds clip what it may hold. Often far more
-    accurate than adding up rows bounded by max_rows.
+    *Stability*: 1. A unit's row is made from all its rows (max_rows doesn't limit them) and from no
+    others, so adding a unit adds one row, and bounds clip what it may hold. This is often far more
+    accurate than sums over rows that max_rows limits.
     """
 
     def __init__(self, frame: V) -> None:
@@ -63,14 +63,13 @@ class PerUnit(Private, Generic[V]):
 
     @hide_internals
     def agg(self, *unnamed: Any, **columns: Any) -> V:
-        """A private frame of one row a unit: each column a (column, how) pair, or "size".
+        """A private frame with one row for each unit: each column a (column, how) pair, or "size".
 
         how : sum, mean, median (of numbers), min, max (of numbers, texts, times or durations),
-            first, count, nunique, any, all, or size. Missing values count for nothing, as in
-            pandas. The order of rows never matters: "first" is the value of the row whose keyed
-            hash is least. What min, max and first give has the kind and the declared domain of
-            the column. Of values of several kinds numbers come before texts, and these before
-            times.
+            first, count, nunique, any, all, or size. Missing values are left out, as in pandas.
+            The order of rows never matters: "first" is the value of the row with the smallest
+            keyed hash. min, max and first keep the kind and the declared domain of the column; in
+            a mix of kinds, numbers come before texts, and texts before times.
 
         >>> import pandas as pd, dppandas as dp
         >>> visits = pd.DataFrame({"person": [1, 1, 2], "amount": [5.0, 7.0, 9.0]})
@@ -84,9 +83,7 @@ charged; ask .release(epsilon=…)>
         table = frame._table
         unit = table.source.unit.column
         if unnamed or not columns:
-            raise QueryError(
-                'agg takes names for the columns it makes, such as agg(spend=("amount", "sum")).'
-            )
+            raise QueryError('agg needs names for its columns: agg(spend=("amount", "sum")).')
         asked: dict[Any, tuple[Expression | None, str]] = {}
         for name, given in columns.items():
             frame._not_the_unit(name)
@@ -117,8 +114,8 @@ charged; ask .release(epsilon=…)>
         engine = table.engine.per_unit(frame._where, table.branches, asked)
         if source.verified and made is not None:
             made_tables[source.id, made] = engine
-        # All rows of a unit are read, those too that max_rows drops: some may lie in each part, and
-        # so what is asked of the table is charged to the whole.
+        # All rows of a unit are read, even those that max_rows drops. Some may lie in each branch
+        # of a partition, so what is asked of the table is charged to the whole.
         new_root = replace(
             table, source=source, engine=engine, data=engine, branches=1, grown=(), path=(),
             facts=Facts(),
@@ -133,7 +130,7 @@ charged; ask .release(epsilon=…)>
 
 
 def _name_of(*steps: Any) -> str | None:
-    """A name of how a table was made, so that answers from another aren't taken for its own."""
+    """A name for how a table was made, so that answers of another table are never reused for it."""
     try:
         return None if steps[0] is None else canonical.key(*steps)
     except canonical.NoCanonicalText:
@@ -144,9 +141,9 @@ def _name_of(*steps: Any) -> str | None:
 def concat(frames: Sequence[V]) -> V:
     """The rows of several private frames of *one* source, one below the other.
 
-    Columns that a frame lacks are missing in its rows. *Stability*: the sum of theirs, by which the
-    noise grows: a source's row may be in each. Frames of two sources are refused, for no promise
-    holds for people in both.
+    Columns that a frame lacks are missing in its rows. *Stability*: the sum of the frames'
+    stabilities, because a row of the source may be in each, and the noise grows with it. Frames of
+    two sources are refused, because people in both would not be protected.
 
     >>> import pandas as pd, dppandas as dp
     >>> p = dp.protect(pd.DataFrame({"a": [1, 2], "b": [3, 4]}), name="concat")
@@ -156,14 +153,14 @@ def concat(frames: Sequence[V]) -> V:
     """
     given = list(frames) if isinstance(frames, Sequence) else []
     if not given or not all(isinstance(frame, Transformations) for frame in given):
-        raise QueryError("dp.concat takes a list of private frames.")
+        raise QueryError("dp.concat takes a list of private frames, such as [a, b].")
     first = given[0]._table
     for frame in given[1:]:
         table = frame._table
         if table.engine is not first.engine or table.source.id != first.source.id:
             raise LineageError(
-                "these private frames come from different sources or tables: the privacy of people "
-                "in both would not be kept."
+                "these private frames come from different sources or tables, and people in both "
+                "would not be protected. Concatenate the plain tables before dp.protect."
             )
     parts: list[Branch] = [
         (
@@ -174,9 +171,7 @@ def concat(frames: Sequence[V]) -> V:
         for i in range(frame._table.branches)
     ]
     if len(parts) > MOST_BRANCHES:
-        raise QueryError(
-            f"that would be {len(parts)} frames; at most {MOST_BRANCHES} are possible."
-        )
+        raise QueryError(f"concat makes {len(parts)} branches, more than {MOST_BRANCHES}.")
     tables = [frame._table for frame in given]
     facts = {column: fact for table in tables for column, fact in table.source.domain.items()}
     paths = [table.path for table in tables]

@@ -1,4 +1,4 @@
-"""The verbs that keep and make private rows, each of them row by row."""
+"""Methods that filter private rows and make new ones, row by row."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from ..release.private import Private
 from ..rows import expressions, query_string
 from ..rows.accumulators import MOST_BRANCHES
 from ..rows.expressions import Expression, Literal
+from ..rows.facts.units import whole_number
 from ..rows.public_tables import public_table
 from .column_verbs import ColumnTransformations, variables_of
 from .series import PrivateSeries
 
 
 class Transformations(ColumnTransformations):
-    """Private rows of which others are made."""
+    """Private rows that others can be made from."""
 
     @hide_internals
     def query(self, expr: str) -> Self:
         """Keep the rows for which a query string is true, in the grammar of DataFrame.query.
 
-        Comparisons, and/or/not, arithmetic, ``in`` with a written list, ``.isna()``,
-        ``.notna()``, ``.isin([…])`` and ``.between(a, b)`` over columns, plain values and @scalars
-        of the caller; the rest is refused. *Stability*: 1, for each row is kept or dropped by its
-        own values.
+        It knows comparisons, and/or/not, arithmetic, ``in`` with a written list, ``.isna()``,
+        ``.notna()``, ``.isin([…])`` and ``.between(a, b)``, of columns, plain values and the
+        caller's @scalars. Everything else is refused. *Stability*: 1, because each row is kept or
+        dropped by its own values.
 
         >>> import pandas as pd, dppandas as dp
         >>> adults = pd.DataFrame({"age": [15, 30, 60]}).dp.query("age >= 18")
@@ -56,31 +57,27 @@ class Transformations(ColumnTransformations):
             return self._with(chosen, self._where, selected=True)
         if not isinstance(key, Hashable) or isinstance(key, slice):
             raise QueryError(
-                "index a private frame by a column name, a list of names, or a private mask such "
-                "as frame[frame['age'] > 30]; rows can't be chosen by position or by plain values."
+                "a private frame can be indexed by a column name, a list of names, or a private "
+                "mask, as in frame[frame['age'] > 30], but not by positions or plain values."
             )
         expression = self._found_column(key)
         return PrivateSeries(self._table, key, expression, self._where)
 
     @release_method
     def dropna(self, *, subset: Any = None, how: str = "any") -> Self:
-        """Only rows in which no value of some columns (how="all": not every one) is missing.
+        """Rows without missing values in some columns; with how="all", rows with any value there.
 
         *Stability*: 1, row by row.
         """
         if not is_one_of(how, ("any", "all")):
-            raise QueryError("how= is 'any' or 'all'.")
+            raise QueryError(f"how={quoted(how)} must be 'any' or 'all'.")
         names = list(self._columns) if subset is None else subset
         names = names if isinstance(names, list | pd.Index) else [names]
         there = [present(query_string.lookup(name, self._columns)) for name in names]
         if not there:
-            raise QueryError("there are no columns to look at.")
-        join = expressions.And if how == "any" else expressions.Or
-        return self._with(
-            self._columns,
-            expressions.both(self._where, functools.reduce(join, there)),
-            self._selected,
-        )
+            raise QueryError("subset= is empty. Name at least one column.")
+        joined = functools.reduce(expressions.And if how == "any" else expressions.Or, there)
+        return self._with(self._columns, expressions.both(self._where, joined), self._selected)
 
     @release_method
     def merge(
@@ -93,14 +90,14 @@ class Transformations(ColumnTransformations):
         right_on: Any = None,
         suffixes: Sequence[str | None] = ("_x", "_y"),
     ) -> Self:
-        """With the columns of a *public* table, by its unique key: you state that it is public.
+        """Columns added from a *public* table by its unique key. You state that it is public.
 
-        right : a plain DataFrame, whose key is in each row another. It may hold nothing private:
-            its values are taken for public, and declared as keys of the new columns.
-        how : "left" keeps all private rows; "inner" those with a row in the table.
+        right : a plain DataFrame with another key in each row. It must hold nothing private: its
+            values count as public, and become the declared keys of the new columns.
+        how : "left" keeps all private rows, "inner" only those with a row in the table.
 
-        *Stability*: 1, for each row finds at most one. The ledger says where a public table was
-        used. Refused for private frames, and for frames that carry a source's token.
+        *Stability*: 1, because each row finds at most one other. The ledger says where a public
+        table was used. Private frames, and frames that carry a source's token, are refused.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"zip": ["10", "20"]}), unit="row")
@@ -111,25 +108,22 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         """
         if isinstance(right, Private):
             raise LineageError(
-                "two private frames can't be merged: one person's row could meet many of "
-                "another's. Merge with a public table, or build one frame before dp.protect."
+                "two private frames can't be merged, because one person's row could match many "
+                "others. Merge with a public table, or merge the plain frames before dp.protect."
             )
         table = public_table(right, how, on, left_on, right_on)
         by = tuple(query_string.lookup(name, self._columns) for name in table.left)
         shared = [name for name in table.values if name in self._columns]
-        if (
-            not isinstance(suffixes, list | tuple)
-            or len(suffixes) != 2
-            or not all(isinstance(each, str | None) for each in suffixes)
-        ):
+        are_listed = isinstance(suffixes, list | tuple) and len(suffixes) == 2
+        if not are_listed or not all(isinstance(each, str | None) for each in suffixes):
             raise QueryError(f"suffixes={quoted(suffixes)} must be two texts, or None for none.")
         columns = {_suffixed(n, shared, suffixes[0]): e for n, e in self._columns.items()}
         if len(columns) < len(self._columns):
-            raise QueryError("two columns would be called alike; set suffixes=.")
+            raise QueryError("two columns would get the same name. Set suffixes=.")
         for name, values in table.values.items():
             new = _suffixed(name, shared, suffixes[1])
             if new in columns:
-                raise QueryError(f"two columns would be called {quoted(new)}; set suffixes=.")
+                raise QueryError(f"two columns would be called {quoted(new)}. Set suffixes=.")
             self._not_the_unit(new)
             columns[new] = expressions.Lookup(by, table.keys, name, values, table.digest)
         matched = expressions.InTable(by, table.keys, table.digest)
@@ -138,10 +132,10 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @release_method
     def explode(self, column: Any, *, max_items: int) -> Self:
-        """A row for each element of a column of lists, at most max_items of them a row.
+        """A row for each element of a column of lists, but at most max_items for each list.
 
-        A value that is no list stays one row; so does an empty list, with a missing value. Later
-        elements are dropped. *Stability*: max_items, by which the noise grows.
+        Later elements are dropped. A value that isn't a list stays one row, and so does an empty
+        list, with a missing value. *Stability*: max_items, which the noise grows with.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"tags": [["a", "b"], ["b"]]}), unit="row")
@@ -149,15 +143,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         'count'
         """
         most = MOST_BRANCHES // self._table.branches
-        if (
-            isinstance(max_items, bool)
-            or not isinstance(max_items, int)
-            or (not 1 <= max_items <= most)
-        ):
-            raise QueryError(
-                f"max_items={quoted(max_items)} must be a whole number from 1 to {most}: the most "
-                "elements of a row that count."
-            )
+        max_items = whole_number(max_items, "max_items", 1, most, ", the most elements of a list")
         self._not_the_unit(column)
         operand = query_string.lookup(column, self._columns)
         parts: list[Branch] = []
@@ -166,12 +152,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             columns = {name: e.at(branch) for name, e in self._columns.items()}
             where = None if self._where is None else self._where.at(branch)
             for i in range(max_items):
-                kept = (
-                    where
-                    if max_items == 1 or not i
-                    else expressions.both(where, expressions.HasElement(here, i))
-                )
-                parts.append(({**columns, column: expressions.Element(here, i)}, kept))
+                has_it = expressions.both(where, expressions.HasElement(here, i)) if i else where
+                parts.append(({**columns, column: expressions.Element(here, i)}, has_it))
         return self._branched(parts, (*self._table.grown, max_items))
 
     def _branched(
@@ -184,11 +166,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             for name in names
         }
         keeps = [expressions.EVERY if where is None else where for _, where in parts]
-        where = (
-            None
-            if all(keep == expressions.EVERY for keep in keeps)
-            else expressions.by_branch(keeps)
-        )
+        keeps_all = all(keep == expressions.EVERY for keep in keeps)
+        where = None if keeps_all else expressions.by_branch(keeps)
         path = self._table.path if path is None else path
         table = replace(self._table, branches=len(parts), grown=grown, path=path, data=object())
         frame = type(self)(table, columns, where)
@@ -197,11 +176,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @release_method
     def sample(self, *, frac: float) -> Self:
-        """The rows of a share of all units, chosen by a keyed hash of who they are.
+        """The rows of a share of all units, chosen by a keyed hash of the unit.
 
-        Each unit is in with probability frac, whoever else there is, and stays so: asked again, the
-        same units are in. (A sample of a sample is another choice.) There is no exact size and no
-        random_state, and no privacy amplification is claimed. Rows without a unit column are
+        Each unit is in the sample with probability frac, independently of the others, and sampling
+        again gives the same units. (A sample of a sample is a new choice.) There is no exact size,
+        no random_state, and no claim of privacy amplification. Without a unit column, rows are
         chosen by their contents. *Stability*: 1.
         """
         if isinstance(frac, bool) or not isinstance(frac, int | float) or not 0 < frac <= 1:
@@ -213,7 +192,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def copy(self, deep: bool = True) -> Self:
-        """Itself: private frames are never changed in place."""
+        """This frame itself: private frames never change in place."""
         return self
 
     @hide_internals
@@ -222,7 +201,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         return func(self, *args, **kwargs)
 
 
-#: The columns of some rows, and what keeps them.
+#: Columns of some rows, and the condition that keeps these rows.
 Branch = tuple[Mapping[Any, Expression], Expression | None]
 
 

@@ -1,19 +1,19 @@
-"""What models have in common: scikit-learn's conventions, on private rows.
+"""The base of all models: scikit-learn's conventions, on private rows.
 
-A model is a program of ordinary releases: it asks a private frame what anybody could ask it, in a
-public and fixed number of rounds, and shares its loss over them by `dp.split`. It has no door of
-its own to the rows, and so no proof of its own: its loss is the sum of its releases'.
+A model is a program of ordinary releases. It asks a private frame what anybody could ask, in a
+public number of rounds, and divides its loss among them by `dp.split`. It has no access of its own
+to the rows, so it needs no proof of its own: its loss is the sum of its releases' losses.
 """
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ..columns.private_rows import same_rows
@@ -27,39 +27,39 @@ from ..release.records import Record
 from ..release.ways import Ways
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import SOURCE_ATTR, some_names
+from .points import Matrix
 
-Matrix = npt.NDArray[np.float64]
-#: Rounds beyond this nobody waits for.
+#: Nobody waits for more rounds.
 MOST_ROUNDS = 1000
+#: What is learnt, by attribute.
+Learnt = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Public bounds of features, which clipping keeps, and [-1, 1] in place of each."""
+    """The public bounds of features: clips values to them and scales them to [-1, 1]."""
 
     names: tuple[Any, ...]
     bounds: tuple[Bounds, ...]
 
     @classmethod
     def of(cls, frame: PrivateFrame, bounds: object) -> Box:
-        """The bounds that are given, else those of the declared domain."""
+        """The given bounds, else those of the declared domain."""
         names = tuple(frame.columns)
         if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
             known = {*names, *frame._table.engine.columns}  # one dict may serve several models
             strange = [name for name in bounds if name not in known]
             if strange:
                 raise QueryError(
-                    f"bounds= has an entry for {quoted(strange[0])}, which is no column: "
+                    f"bounds= names {quoted(strange[0])}, which isn't a column. The columns: "
                     f"{some_names(names)}."
                 )
         if not names:
-            raise QueryError("a model needs at least one column.")
+            raise QueryError("a model needs at least one column. Select some.")
         found = tuple(bounds_of(frame._table, n, frame[n]._expression, bounds) for n in names)
         for name, each in zip(names, found, strict=True):
             if each.lower == each.upper:
-                raise QueryError(
-                    f"the bounds of {name!r} are one point, {each}: leave the column out."
-                )
+                raise QueryError(f"bounds {each} of {name!r} are a single point. Leave it out.")
         return cls(names, found)
 
     @property
@@ -68,11 +68,11 @@ class Box:
 
     @property
     def half(self) -> Matrix:
-        """Half the width of each."""
+        """Half the width of each feature's bounds."""
         return np.array([b.upper / 2 - b.lower / 2 for b in self.bounds])
 
     def private(self, frame: PrivateFrame) -> PrivateFrame:
-        """The features of private rows in [-1, 1], row by row, under new names."""
+        """The features of private rows scaled to [-1, 1], row by row, under new names."""
         columns: dict[str, PrivateSeries] = {}
         ends = zip(self.names, self.bounds, self.middle.tolist(), self.half.tolist(), strict=True)
         for name, bounds, middle, half in ends:
@@ -84,69 +84,71 @@ class Box:
         return made
 
     def plain(self, X: Any) -> Matrix:
-        """The same of rows that are not private: a DataFrame with these columns, or an array."""
+        """The same for plain rows: a DataFrame with these columns, or an array."""
         if SOURCE_ATTR in getattr(X, "attrs", ()):
             raise LineageError(
-                "these rows carry the token of a protected source, and what is computed of plain "
-                "rows is exact: hand the private frame that dp.protect returned, and ask for what "
-                "you need of its column; or rows that are public."
+                "these rows come from a protected source, and answers about plain rows are exact. "
+                "Give the private frame that dp.protect returned, or rows that are public."
             )
         if isinstance(X, pd.DataFrame):
             missing = [name for name in self.names if name not in X.columns]
             if missing:
                 raise QueryError(
-                    f"these rows have no column {quoted(missing[0])}; the model was fitted on "
+                    f"these rows have no column {quoted(missing[0])}. The model was fitted on "
                     f"{some_names(self.names)}."
                 )
             X = X[list(self.names)]
-        try:
-            rows = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError):
-            rows = np.empty(0)
-        if rows.ndim != 2 or rows.shape[1] != len(self.names):
-            raise QueryError(
-                f"rows must be a DataFrame, or an array of numbers with {len(self.names)} columns: "
-                f"{some_names(self.names)}."
-            )
-        low = [b.lower for b in self.bounds]
-        high = [b.upper for b in self.bounds]
-        return np.clip((np.clip(rows, low, high) - self.middle) / self.half, -1.0, 1.0)
+        rows = matrix_of(X, len(self.names), f": {some_names(self.names)}")
+        clipped = np.clip(rows, [b.lower for b in self.bounds], [b.upper for b in self.bounds])
+        return np.clip((clipped - self.middle) / self.half, -1.0, 1.0)
 
     def back(self, points: Matrix) -> Matrix:
-        """Points of [-1, 1] to the power of d in the units of the features."""
+        """Points of [-1, 1]^d in the units of the features."""
         return self.middle + np.clip(points, -1.0, 1.0) * self.half
 
 
+def matrix_of(rows: Any, width: int, which: str = "", what: str = "rows") -> Matrix:
+    """Plain rows as an array of floats, with so many columns."""
+    try:
+        found = np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 2 or found.shape[1] != width:
+        raise QueryError(f"{what} must be numbers, {width} for each row{which}.")
+    return found
+
+
 class ProgramAnswers:
-    """The answers of a program, in order: each is handed to it as it is released."""
+    """The answers of a program, in order. It is called with each of them, and returns it."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
 
-    def __call__(self, answer: Any) -> None:
+    def __call__(self, answer: Any) -> Any:
         self.records.append(results.record(answer))
+        return answer
 
     @property
     def has_begun(self) -> bool:
-        """Whether any of it may have been paid for."""
+        """Whether an answer may have been paid for."""
         return bool(self.records) and not self.records[0].preview
 
     @property
     def is_dummy(self) -> bool:
-        """Whether the last answer was made of nothing, in a rehearsal: a program then goes the way
-        on which most is asked, so that all of it is rehearsed; no other way may cost more."""
+        """Whether the last answer is a dummy of a rehearsal. The program then takes the most
+        expensive branch, so that all of it is rehearsed; no other branch may cost more."""
         return self.records[-1].preview
 
     @property
     def stands_still(self) -> bool:
-        """Whether the last answer was given before in this fit: then so would be all that follow.
-        Never where answers are drawn anew, nor in a preview, which prices every round."""
+        """Whether the last answer repeats an earlier one of this fit, and so would all that follow.
+        Never if noise is drawn anew, nor in a preview, which prices every round."""
         numbers = [each.number for each in self.records]
         return preview.running() is None and numbers[-1] in numbers[:-1]
 
 
 class Releases(tuple[Record, ...]):
-    """The records of a model's releases, in order: a tuple that shows a line for each."""
+    """The records of a model's releases, in order: a tuple that shows one line for each."""
 
     def __repr__(self) -> str:
         lines = [f"{each.query}: {each.loss}" for each in self]
@@ -156,43 +158,50 @@ class Releases(tuple[Record, ...]):
         printer.text(repr(self))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Model(ABC):
     """A program of releases with scikit-learn's `fit`, `get_params` and `set_params`.
 
-    The arguments of ``__init__`` are kept as they are and checked by `fit`, so that scikit-learn's
-    clone works. What `fit` learns ends in an underscore. All its releases are charged, or if the
-    budget can't pay for all, none; ``releases_`` has their records. Of a named source or with a
-    store, what was answered before is free: the same fit again learns the same and costs nothing.
+    Arguments are kept as they are and checked by `fit`, so that scikit-learn's clone works. What
+    `fit` learns ends in an underscore. Either all its releases are charged, or, if the budget can't
+    pay for all, none; ``releases_`` has their records. For a named source, or with a store, earlier
+    answers are free: the same fit again learns the same and costs nothing.
     """
 
-    epsilon: object
-    rho: object
-    bounds: object
+    epsilon: object = None
+    rho: object = None
+    bounds: object = None
 
-    #: What kind of estimator scikit-learn takes it for.
+    #: The kind of estimator that scikit-learn sees.
     _kind: ClassVar[str | None] = None
     #: Whether it learns from a target.
     _needs_target: ClassVar[bool] = False
 
     @hide_internals
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from private rows, at the price of epsilon (or rho).
+        """Learn from private rows, for a loss of epsilon (or rho).
 
-        X : a private frame, of `dp.protect` or ``df.dp``, with the features selected:
-            ``people[["age", "income"]]``. Rows in which a feature is missing don't count.
-        y : for what learns from a target, a private column of the same rows.
+        X : a private frame, from `dp.protect` or ``df.dp``, with the features selected:
+            ``people[["age", "income"]]``. Rows with a missing feature don't count.
+        y : the target, for models that have one: a private column of the same rows.
 
-        *Guarantee*: differential privacy of the unit, with the sum of the losses of its releases,
-        which is at most epsilon (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
+        *Guarantee*: differential privacy of the unit. The losses of all releases add up to at most
+        epsilon (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
         """
         frame, target = _checked(X, y, self._needs_target)
         box = Box.of(frame, self.bounds)
         answered = ProgramAnswers()
         said = Ways(self.epsilon, self.rho)
         with split.program(said, lambda: answered.has_begun) as ways:
-            self._loss = self._whole(ways.epsilon, ways.rho)
+            self._loss = ways.epsilon, ways.rho
+            if (ways.epsilon is None) == (ways.rho is None):
+                name = type(self).__name__
+                raise MissingArgument(
+                    f"{name} needs the loss of the whole fit. Write {name}(…, epsilon=1), or rho= "
+                    "in a session that counts ρ."
+                )
 
-            def run() -> dict[str, Any]:
+            def run() -> Learnt:
                 answered.records.clear()
                 return self._program(box.private(frame), box, target, answered)
 
@@ -206,70 +215,48 @@ class Model(ABC):
         return self
 
     @abstractmethod
-    def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
-    ) -> dict[str, Any]:
-        """What is learnt from features in [-1, 1], by its attribute. Each released answer is
-        handed to ``answered``. It runs twice, once on answers made of nothing: it must stand
-        whatever numbers come, zeros too, and draw nothing at random itself."""
+    def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
+        """What is learnt from features in [-1, 1]. Each released answer goes through ``answered``.
 
-    def _whole(self, epsilon: object, rho: object) -> tuple[object, object]:
-        """What the model may cost, one of both."""
-        if (epsilon is None) == (rho is None):
-            raise MissingArgument(
-                f"{type(self).__name__} needs what it may cost in all: "
-                f"{type(self).__name__}(…, epsilon=1), or rho= in its place in a session that "
-                "counts ρ."
-            )
-        return epsilon, rho
+        It runs twice, the first time on dummy answers: it must work for any numbers, zeros too, and
+        must not draw anything at random.
+        """
 
     def _shared(self, weights: Sequence[Any]) -> split.Split:
-        """The loss of the model over its releases, in proportion to weights."""
+        """The loss of the model, divided among its releases in proportion to weights."""
         epsilon, rho = self._loss
         return split.split(epsilon, rho=rho, weights=list(weights))
 
     def _fitted(self) -> Box:
         if not hasattr(self, "releases_"):
-            raise QueryError(f"this {type(self).__name__} is not fitted yet: call fit(X) first.")
+            raise QueryError(f"this {type(self).__name__} isn't fitted yet. Call fit(X) first.")
         if any(each.preview for each in self.releases_) and preview.running() is None:
             raise QueryError(
-                f"this {type(self).__name__} was fitted in a preview, on answers made of nothing: "
-                "fit it outside."
+                f"this {type(self).__name__} was fitted in a preview, on dummy answers. Fit it "
+                "outside the preview."
             )
         return self._box
 
     # as scikit-learn has it
 
-    @classmethod
-    def _parameters(cls) -> list[str]:
-        return list(parameters(cls.__init__))
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments that it was made with, by name. There is nothing below them."""
-        return {name: getattr(self, name) for name in self._parameters()}
+        """The arguments of the model by name. They have no parameters of their own."""
+        return {name: getattr(self, name) for name in parameters(type(self).__init__)}
 
     def set_params(self, **params: Any) -> Self:
-        """Change arguments by name; unknown ones are a `QueryError`."""
-        known = self._parameters()
+        """Change arguments by name. Unknown names raise `QueryError`."""
+        known = self.get_params()
         for name in params:
             if name not in known:
-                raise QueryError(
-                    f"{type(self).__name__} has no parameter {quoted(name)}: {', '.join(known)}."
-                )
+                raise QueryError(f"no parameter {quoted(name)}. Known are {', '.join(known)}.")
         for name, value in params.items():
             setattr(self, name, value)
         return self
 
     def __repr__(self) -> str:
-        made = type(self).__init__
-        positional = made.__code__.co_varnames[1 : made.__code__.co_argcount]
-        defaults = {**dict(zip(positional, made.__defaults__ or (), strict=True))}
-        defaults.update(made.__kwdefaults__ or {})
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if value is not defaults[name]
-        ]
+        known = inspect.signature(type(self)).parameters
+        given = self.get_params().items()
+        changed = [f"{name}={value!r}" for name, value in given if value is not known[name].default]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -288,18 +275,18 @@ class Model(ABC):
 
 
 def _checked(X: Any, y: Any, needs_target: bool) -> tuple[PrivateFrame, PrivateSeries | None]:
-    """Private features and target of the same rows, or what to do instead."""
+    """Private features, and the target of the same rows if the model needs one."""
     if not isinstance(X, PrivateFrame):
         raise QueryError(
-            f"fit takes a private frame, not a {type(X).__name__}: people[[…]] of dp.protect(…), "
-            "or df.dp[[…]]."
+            f"fit takes a private frame, not a {type(X).__name__}. Write people[[…]] for a frame "
+            "of dp.protect(…), or df.dp[[…]]."
         )
     if not needs_target:
-        return X, None  # scikit-learn's pipelines hand a y to all
+        return X, None  # scikit-learn's pipelines pass a y to every model
     if not isinstance(y, PrivateSeries):
         raise QueryError(
-            "fit needs a target, a private column of the same rows: fit(people[features], "
-            'people["income"]).'
+            "fit needs a target, a private column of the same rows, as in "
+            'fit(people[features], people["income"]).'
         )
     same_rows(X, y)
     return X, y

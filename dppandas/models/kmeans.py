@@ -1,13 +1,13 @@
-"""k-means on private rows: by counts on a public grid, or by Lloyd's rounds."""
+"""k-means on private rows: by counts on a public grid, or by Lloyd's algorithm."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass, field
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ..engines import parallel
@@ -16,39 +16,39 @@ from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..release import results
 from ..rows.facts.units import whole_number
-from .base import MOST_ROUNDS, Box, Matrix, Model, ProgramAnswers
-from .points import clustered, rounded, spread
+from .base import MOST_ROUNDS, Box, Learnt, Model, ProgramAnswers
+from .points import Matrix, clustered, rounded, spread
 
 #: Centres of a model.
 MOST = 1000
 #: Cells of a grid.
 MOST_CELLS = 2**15
-#: Up to so many columns "auto" counts on a grid: with more, cells are too few a side.
+#: "auto" uses the grid up to so many columns; with more, the grid would be too coarse.
 GRID_COLUMNS = 6
-#: Shares of the loss: for how many rows there are, and for how many lie in each cell.
+#: Shares of the loss: for the number of rows, and for the counts of the cells.
 SHARES = (1, 19)
-#: Of the grid's fineness: Su et al. (2016), Section 4.1.
+#: How fine the grid is: Su et al. (2016), Section 4.1.
 ROWS_A_CELL = 10
 
 
+@dataclass(eq=False, repr=False)
 class KMeans(Model):
-    """k centres with a small mean squared distance to the rows, for epsilon (or rho) in all.
+    """k centres with a small mean squared distance to the rows, for epsilon (or rho) in total.
 
     n_clusters : how many centres, up to 1000.
     bounds : of the features: one (lower, upper), or a dict of them; else the declared domain's.
-        Features are clipped to them and moved to [-1, 1], where distances are measured, so that
-        each counts as much as its bounds are wide.
-    method : "grid": counts of rows in the cells of a public grid, and k-means of their middles. A
-        twentieth of the loss goes into the number of rows, which decides how fine the grid is.
-        "lloyd": rounds of Lloyd's algorithm on noisy counts and sums, from centres that are spread
-        over the box. "auto": the grid up to 6 columns.
-    rounds : of Lloyd's algorithm; more rounds share the same loss. Where answers are replayed, it
-        ends when no centre moves any more.
+        Features are clipped to them and scaled to [-1, 1], where distances are measured.
+    method : "grid" counts rows in the cells of a public grid and runs k-means on the cells. A
+        twentieth of the loss pays for the number of rows, which decides how fine the grid is.
+        "lloyd" runs rounds of Lloyd's algorithm on noisy counts and sums, from centres that are
+        spread over the box. "auto" uses the grid up to 6 columns.
+    rounds : of Lloyd's algorithm; more rounds share the same loss. If answers are replayed, it ends
+        as soon as no centre moves.
 
     After `fit`: ``cluster_centers_`` in the units of the features, ``method_``, ``n_iter_`` (the
     passes over the rows that made centres), ``releases_``. There is no ``labels_``, which would
-    tell of each person where they are: `predict` makes a private column of them. There is no
-    ``inertia_`` either, for scikit-learn's is exact; ask for what you need of the labels.
+    show each person's cluster; `predict` makes a private column of them. There is no ``inertia_``
+    either, because scikit-learn's is exact; ask the column of labels for what you need.
 
     *Guarantee*: as for `fit`: differential privacy of the unit, with the sum of the losses of its
     releases (docs/proofs/programs.md). Source: Su, Cao, Li, Bertino and Jin, "Differentially
@@ -68,33 +68,18 @@ class KMeans(Model):
     >>> dp.reset()
     """
 
-    cluster_centers_: Matrix
-    method_: str
-    n_iter_: int
-    _centres: Matrix
+    n_clusters: object = 8
+    _: KW_ONLY
+    method: object = "auto"
+    rounds: object = 3
 
+    cluster_centers_: Matrix = field(init=False)
+    method_: str = field(init=False)
+    n_iter_: int = field(init=False)
+    _centres: Matrix = field(init=False)
     _kind: ClassVar[str | None] = "clusterer"
 
-    def __init__(
-        self,
-        n_clusters: object = 8,
-        *,
-        epsilon: object = None,
-        rho: object = None,
-        bounds: object = None,
-        method: object = "auto",
-        rounds: object = 3,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.rho = rho
-        self.bounds = bounds
-        self.method = method
-        self.rounds = rounds
-
-    def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
-    ) -> dict[str, Any]:
+    def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
         number, width = whole_number(self.n_clusters, "n_clusters", 1, MOST), len(box.names)
         rounds, method = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), self._method(width)
         if method == "grid":
@@ -110,17 +95,13 @@ class KMeans(Model):
 
     def _method(self, width: int) -> str:
         if self.method not in ("auto", "grid", "lloyd"):
-            raise QueryError(
-                f'method={quoted(self.method)} must be "grid", "lloyd" or "auto", which is the '
-                "grid "
-                f"up to {GRID_COLUMNS} columns."
-            )
+            raise QueryError(f'method={quoted(self.method)} must be "grid", "lloyd" or "auto".')
         if self.method == "auto":
             return "grid" if width <= GRID_COLUMNS else "lloyd"
         if self.method == "grid" and 2**width > MOST_CELLS:
             raise QueryError(
-                f"a grid of {width} columns has more than {MOST_CELLS:,} cells; the most is "
-                f'{MOST_CELLS.bit_length() - 1} columns. Choose columns, or method="lloyd".'
+                f"a grid of {width} columns has more than {MOST_CELLS:,} cells. Select at most "
+                f'{MOST_CELLS.bit_length() - 1} columns, or use method="lloyd".'
             )
         return str(self.method)
 
@@ -130,8 +111,7 @@ class KMeans(Model):
         self, scaled: PrivateFrame, number: int, width: int, answered: ProgramAnswers
     ) -> Matrix:
         with self._shared(SHARES):
-            rows = scaled.dot([1.0] * width).rename("rows with all values").count()
-            answered(rows)
+            rows = answered(scaled.dot([1.0] * width).rename("rows with all values").count())
             noise = results.record(rows).scale * self._ratio()
             a_side = self._cells_a_side(max(int(rows), 0), noise, number, width)
             inner = {
@@ -139,10 +119,8 @@ class KMeans(Model):
                 for name in scaled.columns
             }
             code = scaled.assign(**inner).dot([float(a_side**i) for i in range(width)])
-            code = code.rename("cell of a grid")
-            cells = a_side**width
-            counts = code.value_counts(keys=range(cells), sort=False)
-            answered(counts)
+            code, cells = code.rename("cell of a grid"), a_side**width
+            counts = answered(code.value_counts(keys=range(cells), sort=False))
         found: Matrix = counts.to_numpy().astype(np.float64)
         kept = found > self._threshold(noise, cells)
         if kept.sum() < number:
@@ -154,13 +132,13 @@ class KMeans(Model):
         return rounded(clustered(middles.astype(np.float64), np.maximum(found[kept], 0.0), number))
 
     def _ratio(self) -> float:
-        """The scale of the noise of the second release as a multiple of that of the first."""
+        """The scale of the second release's noise, as a multiple of the first one's."""
         share = SHARES[0] / SHARES[1]
         return share if self.rho is None else math.sqrt(share)
 
     def _cells_a_side(self, rows: int, noise: float, number: int, width: int) -> int:
-        """(n ε / 10)^(2/(2+d)), rounded up, with 1/ε the scale of Laplace noise, or of one that has
-        the deviation of the Gaussian."""
+        """(n ε / 10)^(2/(2+d)), rounded up. 1/ε is the scale of Laplace noise, or of Laplace noise
+        with the deviation of the Gaussian."""
         scale = noise if self.rho is None else noise / math.sqrt(2)
         wanted = math.ceil(math.pow(rows / scale / ROWS_A_CELL, 2 / (2 + width)))
         most = next(m for m in range(MOST_CELLS, 1, -1) if m**width <= MOST_CELLS)
@@ -168,7 +146,7 @@ class KMeans(Model):
         return max(min(wanted, most), least)
 
     def _threshold(self, noise: float, cells: int) -> float:
-        """What noise alone exceeds in an empty cell with probability 1/(2 √cells)."""
+        """What noise in an empty cell exceeds with probability 1/(2 √cells)."""
         if self.rho is None:
             return noise * math.log(cells) / 2
         return noise * NormalDist().inv_cdf(1 - 0.5 / math.sqrt(cells))
@@ -183,10 +161,8 @@ class KMeans(Model):
             for _ in parallel.rounds(rounds, "k-means"):
                 table = scaled.assign(cluster=_nearest(scaled, centres))
                 clusters = table.groupby("cluster", keys=range(number))
-                counts = clusters.size()
-                answered(counts)
-                sums = clusters[names].sum(bounds=(-1, 1))
-                answered(sums)
+                counts = answered(clusters.size())
+                sums = answered(clusters[names].sum(bounds=(-1, 1)))
                 if answered.stands_still:
                     break
                 centres = _moved(centres, counts.to_numpy(), sums.to_numpy())
@@ -194,25 +170,25 @@ class KMeans(Model):
         return centres, passes
 
     def _weights(self, width: int) -> list[Any]:
-        """Of the counts and the sums of a round. For a loss in ρ as good as noise on both at once:
-        a row (√d/2, x) is at most √(d/4 + d) long."""
+        """The shares of the counts and the sums of a round. For a loss in ρ this is as good as
+        noise on both at once: a row (√d/2, x) is at most √(d/4 + d) long."""
         if self.rho is not None:
             return [1, 4]
         counts = (4 * width * 0.225**2) ** (1 / 3)  # Su et al., Section 3.2
-        whole = round(100 * counts / (counts + width))  # so that shares are read as decimals
+        whole = round(100 * counts / (counts + width))  # so that shares are decimals
         return [max(whole, 1), 100 - max(whole, 1)]
 
     # labels
 
     @hide_internals
     def predict(self, X: Any) -> Any:
-        """The nearest centre of each row: whole numbers from 0.
+        """The number of the nearest centre of each row, counted from 0.
 
-        X : plain rows (a DataFrame with the features, or an array): an array of ints. A private
-            frame: a private column whose declared keys are the clusters; a row that lacks a feature
-            has no label. Rows are clipped to the bounds first.
+        X : plain rows (a DataFrame with the features, or an array) give an array of ints. A private
+            frame gives a private column whose declared keys are the clusters; it is missing for
+            rows with a missing feature. Rows are clipped to the bounds first.
 
-        Raises `QueryError` for plain rows in which a value is missing.
+        Raises `QueryError` for plain rows with a missing value.
 
         *Guarantee*: nothing is released; of private rows, row by row. *Stability*: 1.
         """
@@ -221,13 +197,12 @@ class KMeans(Model):
             return _nearest(box.private(X), self._centres)
         rows = box.plain(X)
         if np.isnan(rows).any():
-            raise QueryError("a value is missing in these rows: fill it, or leave the row out.")
+            raise QueryError("a value is missing in these rows. Fill it, or drop the row.")
         total = [np.zeros(len(rows)) for _ in self._centres]
         for j, weights in enumerate(_lines(self._centres).T):
             for column, weight in zip([*rows.T, np.ones(len(rows))], weights, strict=True):
                 total[j] = total[j] + weight * (column + 0.0)
-        labels: npt.NDArray[np.int64] = np.argmax(np.stack(total), axis=0).astype(np.int64)
-        return labels
+        return np.argmax(np.stack(total), axis=0).astype(np.int64)
 
     @hide_internals
     def fit_predict(self, X: Any, y: Any = None) -> PrivateSeries:
@@ -235,24 +210,22 @@ class KMeans(Model):
 
         *Guarantee*: as for `fit`; the labels are not released.
         """
-        labels: PrivateSeries = self.fit(X, y).predict(X)
-        return labels
+        return cast(PrivateSeries, self.fit(X, y).predict(X))
 
 
 def _lines(centres: Matrix) -> Matrix:
-    """Weights by which the nearest centre has the largest sum: c·x - c·c/2."""
+    """Weights that give the nearest centre the largest sum: c·x - c·c/2."""
     return np.vstack([centres.T, -(centres**2).sum(axis=1) / 2])
 
 
 def _nearest(scaled: PrivateFrame, centres: Matrix) -> PrivateSeries:
-    """For each row the number of its nearest centre."""
+    """The number of the nearest centre of each row."""
     with_one = scaled.assign(one=1.0)
     weights = pd.DataFrame(_lines(centres), index=list(with_one.columns))
-    labels: PrivateSeries = with_one.dot(weights).idxmax(axis=1)
-    return labels
+    return cast(PrivateSeries, with_one.dot(weights).idxmax(axis=1))
 
 
 def _moved(centres: Matrix, counts: Matrix, sums: Matrix) -> Matrix:
-    """To the noisy means; a centre stays where its noisy count is less than one row."""
+    """The noisy means; a centre stays where it is if its noisy count is below one row."""
     means = sums / np.maximum(counts, 1)[:, None]
     return rounded(np.where(counts[:, None] < 1, centres, np.clip(means, -1.0, 1.0)))

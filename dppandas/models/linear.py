@@ -1,10 +1,10 @@
-"""Linear regression by gradients with a noisy line search."""
+"""Linear regression by gradients, each with a noisy line search."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..frames.series import PrivateSeries
 from ..release.blocks.split import Split
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.units import whole_number
-from .base import MOST_ROUNDS, Box, Matrix, ProgramAnswers
+from .base import MOST_ROUNDS, Box, Learnt, ProgramAnswers, matrix_of
 from .gradient import (
     Linear,
     _plain_only,
@@ -27,40 +27,42 @@ from .gradient import (
     targets_of,
     variance_of,
 )
+from .points import Matrix
 
-#: Shares of the loss: of the number of rows and the target's mean; and in each round of a gradient,
-#: the mean along it, the sums that say how far to go, and the mean of what is left.
+#: Shares of the loss: of the number of rows with the target's mean; in each round, of a gradient,
+#: the mean along it, the sums that decide how far to go, and the mean of the residual.
 FIRST, ROUND = 4, [16, "2.5", 11, 4]
-#: A weighted sum is looked for if there are this many rows in deviations of a count at the last
-#: share: with fewer the last mean alone has noise of an eighth of the target's range. And gone
-#: along if its sums stand out by this many variances of such a count.
+#: A direction is looked for if there are this many rows, in deviations of a count at the last
+#: share; with fewer, the noise of the last mean alone is an eighth of the target's range. It is
+#: followed if its sums stand out by this many variances of such a count.
 FEW, SURE = 11, 1 / 3
-#: A step is shrunk as if this many times the noise of its sums had been found on top of the sum of
-#: squares (chosen on the benchmark's data, which benchmarks/README.md says).
+#: A step is shrunk as if the sum of squares were larger by this many times the noise of its sums
+#: (chosen on the benchmark's data: benchmarks/README.md).
 SHRINK = 1.5
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearRegression(Linear):
-    """Least squares on features in public bounds, by statistical queries.
+    """Least squares on features with public bounds, by statistical queries.
 
     First it asks for the number of rows and the mean of the target, by two sums. Each round asks
-    for the gradient, a sum for each feature, of which the first is of rows scaled to a small norm,
-    and has the products of each two features with it where there are many rows for the square of
-    their number; and how far to go along it: the mean of the weighted sum, the sums of its squares
-    and of its products with what is left of the target, and the mean of what is left then. With
-    one round this is regression on a single direction, which stands more noise than solving for
-    all weights; more rounds come to least squares where there are many rows.
+    for the gradient, a sum for each feature; and then how far to go along it, by the mean of the
+    weighted sum, the sums of its squares and of its products with the residual, and the mean of the
+    new residual. The first gradient is over rows that are scaled to a small norm. If there are many
+    rows compared with the square of the number of features, it includes the products of each two
+    features. One round is regression on a single direction, which tolerates more noise than solving
+    for all weights; with many rows, more rounds approach least squares.
 
-    A step is taken only where it is surely better than none: where there are too few rows for the
-    noise, or the first gradient doesn't stand out of its own, all that is left of the loss goes
+    It takes a step only if that is surely better than none. If there are too few rows for the
+    noise, or the first gradient doesn't stand out from its own noise, the rest of the loss goes
     into one mean of the target, and the model is that constant, after 0 rounds.
 
-    epsilon, rho : what the fit costs in all.
-    bounds : (lower, upper) for all features or a dict; else those that are declared.
-    target_bounds : (lower, upper) of the target, to which it is clipped; else those declared.
-    rounds : how many rounds there are.
-    clip : what is left of the target is clipped to this share of half its range in each gradient,
-        which lowers the noise; 2 clips nothing.
+    epsilon, rho : the loss of the whole fit.
+    bounds : (lower, upper) for all features, or a dict; else the declared domain's.
+    target_bounds : (lower, upper) that the target is clipped to; else the declared domain's.
+    rounds : how many rounds to run.
+    clip : each gradient clips the residual to this share of half the target's range, which lowers
+        the noise; 2 clips nothing.
 
     Learnt: ``coef_`` (d,), ``intercept_``, ``n_iter_`` (0 where it is a constant), ``releases_``.
 
@@ -79,33 +81,17 @@ class LinearRegression(Linear):
 
     _kind = "regressor"
 
-    def __init__(
-        self,
-        *,
-        epsilon: object = None,
-        rho: object = None,
-        bounds: object = None,
-        target_bounds: object = None,
-        rounds: object = 1,
-        clip: object = 0.5,
-    ) -> None:
-        self.epsilon = epsilon
-        self.rho = rho
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.rounds = rounds
-        self.clip = clip
+    target_bounds: object = None
+    rounds: object = 1
+    clip: object = 0.5
 
-    def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
-    ) -> dict[str, Any]:
-        target = cast(PrivateSeries, target)  # `fit` has seen to it
+    def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
         rounds, reach = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), _reach(self.clip)
-        ends = _ends(target, self.target_bounds)
+        ends = _ends(y, self.target_bounds)
         if ends.lower == ends.upper:
-            raise QueryError(f"the bounds of the target are one point, {ends}.")
+            raise QueryError(f"target_bounds={ends} is a single point. Give wider bounds.")
         middle, half = ends.lower / 2 + ends.upper / 2, ends.upper / 2 - ends.lower / 2
-        value = ((target.clip(ends.lower, ends.upper) - middle) / half).clip(-1, 1)
+        value = ((y.clip(ends.lower, ends.upper) - middle) / half).clip(-1, 1)
         weights, constant, done = self._fitted_line(scaled, value, rounds, reach, answered)
         learnt = self._learnt(box, weights * half, constant * half + middle)
         return {**learnt, "n_iter_": done}
@@ -118,12 +104,12 @@ class LinearRegression(Linear):
         reach: float,
         answered: ProgramAnswers,
     ) -> tuple[Matrix, float, int]:
-        """Weights, what is added, and after how many rounds; target and features in [-1, 1]."""
+        """Weights, constant, and how many rounds it took; for target and features in [-1, 1]."""
         weights = np.zeros(len(scaled.columns))
         split = self._shared([FIRST, *ROUND * rounds])
         losses = split.shares
         with split:
-            # a row of which a feature is missing has no weighted sum, not even of weights 0
+            # a row with a missing feature has no weighted sum, not even with weights of 0
             known = (value + scaled.dot(weights.tolist())).clip(-1, 1)
             number, mean = _number_and_mean(scaled, known, losses[0], answered)
             level = Level(mean, variance_of(losses[0]))
@@ -139,14 +125,13 @@ class LinearRegression(Linear):
                         return weights, _alone(level, known, split, answered), 0
                     direct = begun.weights
                 else:
-                    answered(sums := gradient(scaled, held, reach))
-                    direct = direction(sums, len(weights))
+                    direct = direction(answered(gradient(scaled, held, reach)), len(weights))
                 line = scaled.dot(direct.tolist()).clip(-1, 1).where(left.notna())
                 centre, step = _searched(scaled, line, held, reach, noise_of(across), answered)
                 weights = weights + direct * step
                 level = level.shifted(-step * centre, step**2 * variance_of(along))
                 rest = value - scaled.dot(weights.tolist()) - level.height
-                answered(mean := rest.mean(bounds=(-1, 1)))
+                mean = answered(rest.mean(bounds=(-1, 1)))
                 level = level.updated(_inside(mean), variance_of(last))
                 if answered.stands_still:
                     break
@@ -154,41 +139,37 @@ class LinearRegression(Linear):
 
     @hide_internals
     def predict(self, X: Any) -> Any:
-        """The target that is expected of each row: a private column of a private frame (row by
-        row, *Stability*: 1; nothing is charged), an array of plain rows. It isn't clipped."""
+        """The expected target of each row: a private column for a private frame (row by row,
+        *Stability*: 1; nothing is charged), an array for plain rows. It isn't clipped."""
         return self._scores(X)
 
     @hide_internals
     def score(self, X: Any, y: Any) -> float:
-        """R² on plain rows: the share of the target's variance that is predicted. Of private rows
-        ask for the mean of squares."""
+        """R² on plain rows: the share of the target's variance that is predicted. For private rows,
+        ask for the mean of the squared errors."""
         _plain_only(X, "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)")
         found = self.predict(X)
-        given = targets_of(y, len(found))
-        try:
-            truth = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise QueryError("the target must be numbers.") from None
+        truth = matrix_of(targets_of(y, len(found))[:, None], 1, what="the target")[:, 0]
         spread = float(((truth - truth.mean()) ** 2).sum())
         if spread == 0:
-            raise QueryError("the target is one number, whose variance nothing can predict.")
+            raise QueryError("all targets are equal, so there is no variance to predict.")
         return 1 - float(((truth - found) ** 2).sum()) / spread
 
 
 @dataclass(frozen=True)
 class Level:
-    """What is added to the weighted sum, as well as is known: ``variance`` is that of its noise, as
-    that of a count, for all is divided by the same number of rows."""
+    """An estimate of the constant, with the variance of its noise: that of a count, because
+    everything is divided by the same number of rows."""
 
     height: float
     variance: float
 
     def shifted(self, by: float, variance: float) -> Level:
-        """By something that has noise of its own."""
+        """Changed by a number with noise of its own."""
         return Level(_inside(self.height + by, 4.0), self.variance + variance)
 
     def updated(self, rest: float, variance: float) -> Level:
-        """By how much it is too low, says an answer: each counts by the inverse of its variance."""
+        """Improved by an answer that says how much is missing: both weigh by inverse variance."""
         trust = self.variance / (self.variance + variance)
         return Level(_inside(self.height + trust * rest, 4.0), trust * variance)
 
@@ -196,19 +177,19 @@ class Level:
 def _number_and_mean(
     scaled: PrivateFrame, known: PrivateSeries, loss: Any, answered: ProgramAnswers
 ) -> tuple[float, float]:
-    """Of what lies in [-1, 1], by two sums: a row adds 1 to both together."""
+    """The number and mean of values in [-1, 1], by two sums that a row adds 1 to together."""
     table = scaled.assign(above=(1 + known) / 2, below=(1 - known) / 2)[["above", "below"]]
     norm = 1.0 if loss.epsilon else ("l2", 1.0)
-    answered(sums := table.sum(bounds=(0, 1), norm=norm))
+    sums = answered(table.sum(bounds=(0, 1), norm=norm))
     above, below = np.maximum(np.asarray(sums, dtype=np.float64), 0.0).tolist()
     number = above + below
     return number, (above - below) / number if number > 0 else 0.0
 
 
 def _alone(level: Level, known: PrivateSeries, split: Split, answered: ProgramAnswers) -> float:
-    """The constant without a weighted sum: all that is left goes into one mean."""
+    """The constant of a model without a direction: the rest of the loss goes into one mean."""
     at_once = split.join()
-    answered(mean := known.mean(bounds=(-1, 1)))
+    mean = answered(known.mean(bounds=(-1, 1)))
     return level.updated(_inside(mean) - level.height, variance_of(at_once)).height
 
 
@@ -221,14 +202,13 @@ def _searched(
     answered: ProgramAnswers,
 ) -> tuple[float, float]:
     """The mean of the weighted sum, and how far to go along it, by two releases."""
-    # a weighted sum with weights of 1 in all seldom lies further from its mean
+    # with weights that add up to 1, a weighted sum seldom lies further from its mean
     narrow = float(len(scaled.columns) ** -0.4)
-    answered(place := line.mean(bounds=(-1, 1)))
-    centre = _inside(place)
+    centre = _inside(answered(line.mean(bounds=(-1, 1))))
     near = (line - centre).clip(-narrow, narrow)
     limits = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
     pair = scaled.assign(both=near * held, square=near * near)
-    answered(table := pair[list(limits)].sum(bounds=limits))
+    table = answered(pair[list(limits)].sum(bounds=limits))
     both, square = np.asarray(table, dtype=np.float64).tolist()
     most = max(square, 0.0) + SHRINK * noise * (narrow * reach + narrow**2)
     return centre, min(max(both / most, 0.0), 4.0) if most > 0 else 0.0
@@ -237,14 +217,14 @@ def _searched(
 def _ends(target: PrivateSeries, given: object) -> Bounds:
     """The bounds of the target."""
     if isinstance(given, Mapping) and not Bounds.is_named(given):
-        raise QueryError("target_bounds= is one (lower, upper), not a dict.")
+        raise QueryError("target_bounds= must be one pair (lower, upper), not a dict.")
     try:
         return bounds_of(target._table, target.name, target._expression, given)
     except MissingArgument:
         raise MissingArgument(
-            "target_bounds= is needed: the range into which the target is clipped, such as "
-            "target_bounds=(0, 60), or facts declared by domain= of dp.protect or by .declare(…). "
-            "It is never read from the data."
+            "target_bounds= is needed: the range that the target is clipped to, such as "
+            "target_bounds=(0, 60). Or declare it by domain= of dp.protect or by .declare(…). "
+            "dppandas never reads it from the data."
         ) from None
 
 
@@ -255,5 +235,5 @@ def _inside(value: Any, reach: float = 1.0) -> float:
 
 def _reach(clip: object) -> float:
     if isinstance(clip, bool) or not isinstance(clip, int | float | np.number) or not 0 < clip <= 2:
-        raise QueryError(f"clip={quoted(clip)} must be a number above 0, up to 2.")
+        raise QueryError(f"clip={quoted(clip)} must be a number above 0 and at most 2.")
     return float(clip)

@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..engines import parallel
-from ..errors import QueryError, hide_internals
+from ..errors import hide_internals
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..rows.facts.units import whole_number
-from .base import MOST_ROUNDS, Box, Matrix, ProgramAnswers
-from .gradient import TwoClasses, direction, first_direction, gradient, shares
+from .base import MOST_ROUNDS, Box, Learnt, ProgramAnswers
+from .gradient import TwoClasses, direction, first_direction, gradient, noise_of
+from .points import Matrix
 
 #: Bins of the two histograms of the first line search.
 COARSE, FINE = 8, 16
-#: Weighted sums beyond this change no probability that could be told.
+#: Larger weighted sums change no probability noticeably.
 STEEPEST = 1000.0
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LogisticRegression(TwoClasses):
-    """The chance of the second of two classes, by statistical queries: gradient ascent.
+    """The probability of the second of two classes, by statistical queries: gradient ascent.
 
-    First it asks how many rows each class has. The first round asks for the gradient where all
-    weights are 0, Σ (y - ȳ)·x, a sum for each feature, of rows that are scaled to a small norm; and
-    where there are many rows for the square of the number of features, in the same sum for the
-    products of each two features, as least squares needs them. Then it asks for two histograms of
-    the weighted sum by class, coarse and fine, to which intercept and slope are fitted. So the loss
-    goes into one direction and two numbers, and not into many gradients. Each further round asks
-    for a gradient where the last one ended, and for the five sums of a Newton step along it and the
-    intercept: more rounds come to the most likely weights where there are very many rows, and cost
-    accuracy where there are few.
+    First it asks how many rows each class has. The first round asks for the gradient at weights of
+    0, Σ (y - ȳ)·x, a sum for each feature over rows that are scaled to a small norm. If there are
+    many rows compared with the square of the number of features, the same sum includes the products
+    of each two features, as least squares needs them. Then it asks for two histograms of the
+    weighted sum by class, a coarse and a fine one, and fits intercept and slope to them. So the
+    loss goes into one direction and two numbers, not into many gradients. Each further round asks
+    for a gradient at the current weights, and for the five sums of a Newton step along it and the
+    intercept. With very many rows, more rounds approach the most likely weights; with few rows,
+    they cost accuracy.
 
-    epsilon, rho : what the fit costs in all.
-    bounds : (lower, upper) for all features or a dict; else those that are declared.
+    epsilon, rho : the loss of the whole fit.
+    bounds : (lower, upper) for all features, or a dict; else the declared domain's.
     classes : [negative, positive]; else the declared keys of the target, or False and True of a
-        mask. Rows whose target is neither don't count.
-    rounds : how many rounds there are.
+        mask. Rows with another target don't count.
+    rounds : how many rounds to run.
 
     Learnt: ``coef_`` (1, d), ``intercept_`` (1,), ``classes_``, ``n_iter_``, ``releases_``.
 
@@ -55,34 +58,18 @@ class LogisticRegression(TwoClasses):
     >>> dp.reset()
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: object = None,
-        rho: object = None,
-        bounds: object = None,
-        classes: object = None,
-        rounds: object = 1,
-    ) -> None:
-        self.epsilon = epsilon
-        self.rho = rho
-        self.bounds = bounds
-        self.classes = classes
-        self.rounds = rounds
+    rounds: object = 1
 
-    def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
-    ) -> dict[str, Any]:
-        target = cast(PrivateSeries, target)  # `fit` has seen to it
+    def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
         rounds, width = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), len(scaled.columns)
-        labels, sign = self._signs(scaled, target)
+        labels, sign = self._signs(y)
         weights, constant = np.zeros(width), 0.0
         split = self._shared(["0.5", 5, 1, 4] + [5, 5] * (rounds - 1))
-        noise = shares(split)
+        noise = [noise_of(loss) for loss in split.shares]
         with split:
-            # a row of which a feature is missing has no weighted sum, not even of weights 0
+            # a row with a missing feature has no weighted sum, not even with weights of 0
             sign = sign + scaled.dot(weights.tolist())
-            answered(counts := sign.value_counts(keys=[-1, 1], sort=False))
+            counts = answered(sign.value_counts(keys=[-1, 1], sort=False))
             negative, positive = np.maximum(np.asarray(counts, dtype=np.float64), 0).tolist()
             number = max(negative + positive, 1.0)
             middle = (positive - negative) / number
@@ -98,8 +85,7 @@ class LogisticRegression(TwoClasses):
                 score = scaled.dot(weights.tolist()) + constant
                 # y - p, where p is the chance of the second class
                 residual = (sign - np.tanh(score / 2)) / 2
-                answered(sums := gradient(scaled, residual, 1.0))
-                along = direction(sums, width)
+                along = direction(answered(gradient(scaled, residual, 1.0)), width)
                 line = scaled.dot(along.tolist()).clip(-1, 1)
                 step, more = _newton(scaled, line, score, residual, noise[2 * i + 3], answered)
                 weights, constant = weights + along * step, constant + more
@@ -110,15 +96,10 @@ class LogisticRegression(TwoClasses):
 
     @hide_internals
     def predict_proba(self, X: Any) -> Any:
-        """The chances of both classes: of plain rows an array (rows, 2); of a private frame a
-        private column, the chance of the second class (row by row; nothing is charged)."""
-        scores = self._scores(X)
-        if isinstance(X, PrivateFrame):
-            return np.tanh(scores / 2) / 2 + 0.5
-        if np.isnan(scores).any():
-            raise QueryError("a feature is missing in a row: fill or drop it first.")
-        chance = np.tanh(scores / 2) / 2 + 0.5
-        return np.column_stack([1 - chance, chance])
+        """The probabilities of both classes: an array (rows, 2) for plain rows; for a private frame
+        a private column, the probability of the second class (row by row; nothing is charged)."""
+        chance = np.tanh(self._complete_scores(X) / 2) / 2 + 0.5
+        return chance if isinstance(X, PrivateFrame) else np.column_stack([1 - chance, chance])
 
 
 def _held(weights: Matrix) -> Matrix:
@@ -127,25 +108,25 @@ def _held(weights: Matrix) -> Matrix:
 
 
 def _fitted(line: PrivateSeries, sign: PrivateSeries, answered: Any) -> tuple[float, float]:
-    """Slope and intercept of the chance along a line, by two histograms by class."""
+    """Slope and intercept of the probability along a line, by two histograms by class."""
     low, high = -1.0, 1.0
     slope = place = 0.0
     for bins in (COARSE, FINE):
         at: Any = np.floor((line - low) * (bins / (high - low))).clip(0, bins - 1)
         cell: Any = at + (sign + 1) * (bins / 2)
-        answered(counts := cell.value_counts(keys=range(2 * bins), sort=False))
+        counts = answered(cell.value_counts(keys=range(2 * bins), sort=False))
         table = np.asarray(counts, dtype=np.float64).reshape(2, bins)
         middles = low + (np.arange(bins) + 0.5) * (high - low) / bins
         slope, place = _most_likely(middles, table[1], table[0])
-        # where the chances lie between e^-6 and 1 - e^-6, but not too near
+        # where probabilities lie between e^-6 and 1 - e^-6, but not too narrow
         reach = min(max(6 / abs(slope), 0.2), 2.0)
         low, high = max(place - reach, -1.0), min(place + reach, 1.0)
     return slope, -slope * place
 
 
 def _most_likely(middles: Matrix, positive: Matrix, negative: Matrix) -> tuple[float, float]:
-    """Slope and place of the most likely chance, of all in a table: noisy counts may be below 0,
-    so that likelihoods have many peaks."""
+    """Slope and place with the highest likelihood of all in a table. It tries them all, because
+    with noisy counts below 0 the likelihood has many peaks."""
     sizes = 2.0 ** np.arange(0, 9, 0.25)
     slopes = np.concatenate([-sizes[::-1], sizes])
     places = np.linspace(middles[0], middles[-1], 129)
@@ -163,17 +144,16 @@ def _newton(
     noise: float,
     answered: Any,
 ) -> tuple[float, float]:
-    """One step of Newton's along a line and the intercept."""
+    """One Newton step along a line and the intercept."""
     bend = (1 - np.tanh(score / 2) ** 2) / 4
     ends = {"r": (-1, 1), "r s": (-1, 1), "h": (0, 0.25), "h s": (-0.25, 0.25), "h s s": (0, 0.25)}
     parts = [residual, residual * line, bend, bend * line, bend * line * line]
     table = scaled.assign(**dict(zip(ends, parts, strict=True)))[list(ends)]
-    answered(sums := table.sum(bounds=ends))
+    sums = answered(table.sum(bounds=ends))
     r, rs, h, hs, hss = np.asarray(sums, dtype=np.float64).tolist()
-    shrink = 4 * noise  # about the noise of the sums, which bends what isn't known to be bent
+    shrink = 4 * noise  # about the noise of the sums: below it no curvature is certain
     second = np.array([[max(hss, 0) + shrink, hs], [hs, max(h, 0) + shrink]])
     if np.linalg.eigvalsh(second).min() < shrink / 2:
         second = np.diag(np.diag(second))
-    step = np.linalg.solve(second, [rs, r])
-    step = np.clip(step, -STEEPEST, STEEPEST)
+    step = np.clip(np.linalg.solve(second, [rs, r]), -STEEPEST, STEEPEST)
     return float(step[0]), float(step[1])

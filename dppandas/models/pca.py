@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -13,24 +14,25 @@ from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..rows.facts.units import whole_number
 from ..statistics.moments.covariance_tables import CovarianceTable
-from .base import Box, Matrix, Model, ProgramAnswers
-from .points import rounded
+from .base import Box, Learnt, Model, ProgramAnswers, matrix_of
+from .points import Matrix, rounded
 
 
+@dataclass(eq=False, repr=False)
 class PCA(Model):
-    """The directions in which rows vary most, for epsilon (or rho) in all.
+    """The directions in which rows vary most, for epsilon (or rho) in total.
 
-    n_components : how many of them; None for one a column.
+    n_components : how many of them; None for as many as columns.
     bounds : of the features: one (lower, upper), or a dict of them; else the declared domain's.
         Values are clipped to them, here and in `transform`.
 
-    After `fit`: ``components_`` (a row each; its entry of largest size is positive),
+    After `fit`: ``components_`` (a row each, whose entry of largest size is positive),
     ``explained_variance_``, ``explained_variance_ratio_`` (of the variance of all columns),
-    ``mean_``, ``n_components_``, ``releases_``. As in scikit-learn features are in their own units:
-    those with wide ranges have most variance, unless they are scaled before.
+    ``mean_``, ``n_components_``, ``releases_``. As in scikit-learn, features keep their own units:
+    those with wide ranges have the most variance, unless you scale them first.
 
-    All is made of one release, the covariances of complete rows: the means are in the same noisy
-    integers.
+    Everything comes from one release, the covariances of complete rows. The means are computed from
+    the same noisy integers.
 
     *Guarantee*: as for `fit`: differential privacy of the unit, with the loss of its one release
     (docs/proofs/programs.md, docs/proofs/covariances.md). Source: Blum, Dwork, McSherry and
@@ -48,32 +50,18 @@ class PCA(Model):
     >>> dp.reset()
     """
 
-    components_: Matrix
-    explained_variance_: Matrix
-    explained_variance_ratio_: Matrix
-    mean_: Matrix
-    n_components_: int
+    n_components: object = None
 
-    def __init__(
-        self,
-        n_components: object = None,
-        *,
-        epsilon: object = None,
-        rho: object = None,
-        bounds: object = None,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.rho = rho
-        self.bounds = bounds
+    components_: Matrix = field(init=False)
+    explained_variance_: Matrix = field(init=False)
+    explained_variance_ratio_: Matrix = field(init=False)
+    mean_: Matrix = field(init=False)
+    n_components_: int = field(init=False)
 
-    def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
-    ) -> dict[str, Any]:
+    def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
         number = self._number(len(box.names))
         with self._shared([1]):
-            spread = scaled.cov(dropna=True, bounds=(-1, 1))
-            answered(spread)
+            spread = answered(scaled.cov(dropna=True, bounds=(-1, 1)))
         (record,) = answered.records
         statistic = cast(CovarianceTable, record.statistic)
         means = 2 * np.array(statistic.means(record._noisy)) - 1
@@ -97,21 +85,22 @@ class PCA(Model):
 
     def _number(self, width: int) -> int:
         number = width if self.n_components is None else self.n_components
-        why = ", that of the columns; or None for all"
+        why = ", the number of columns; or None for all"
         return whole_number(number, "n_components", 1, width, why)
 
     def _lines(self, box: Box) -> Matrix:
-        """Weights of the features in [-1, 1], and a constant, for each component."""
+        """For each component, the weights of the features in [-1, 1], and a constant."""
         constants = (self.components_ * (box.middle - self.mean_)).sum(axis=1)
         return np.vstack([(self.components_ * box.half).T, constants])
 
     @hide_internals
     def transform(self, X: Any) -> Any:
-        """The rows in the directions of the components, from the mean.
+        """The rows in the directions of the components, measured from the mean.
 
-        X : plain rows (a DataFrame with the features, or an array): an array. A private frame: a
-            private frame with columns pca0, pca1, …, whose bounds follow from the features'; a row
-            that lacks a feature has no values. Rows are clipped to the bounds first.
+        X : plain rows (a DataFrame with the features, or an array) give an array. A private frame
+            gives a private frame with columns pca0, pca1, …, whose bounds follow from those of the
+            features; it has no values for rows with a missing feature. Rows are clipped to the
+            bounds first.
 
         *Guarantee*: nothing is released; of private rows, row by row. *Stability*: 1.
         """
@@ -134,28 +123,20 @@ class PCA(Model):
 
         *Guarantee*: as for `fit`; the rows are not released.
         """
-        made: PrivateFrame = self.fit(X, y).transform(X)
-        return made
+        return cast(PrivateFrame, self.fit(X, y).transform(X))
 
     @hide_internals
     def inverse_transform(self, X: Any) -> Matrix:
-        """Plain rows of components in the units of the features: an array, one column a feature.
+        """Plain rows of components in the units of the features: an array, a column for each.
 
         *Guarantee*: nothing is released.
         """
         self._fitted()
         if isinstance(X, PrivateFrame | PrivateSeries):
             raise QueryError("inverse_transform takes plain rows, such as released centres.")
-        try:
-            rows = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError):
-            rows = np.empty(0)
-        if rows.ndim != 2 or rows.shape[1] != self.n_components_:
-            raise QueryError(f"rows must be an array with {self.n_components_} columns of numbers.")
-        found: Matrix = rows @ self.components_ + self.mean_
-        return found
+        return matrix_of(X, self.n_components_) @ self.components_ + self.mean_
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
-        """What `transform` names its columns: pca0, pca1, …"""
+        """The names of the columns that `transform` makes: pca0, pca1, …"""
         self._fitted()
         return np.array([f"pca{i}" for i in range(self.n_components_)], dtype=object)

@@ -1,28 +1,29 @@
-"""Rosenblatt's perceptron by statistical queries."""
+"""Rosenblatt's perceptron, by statistical queries."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..engines import parallel
 from ..frames.frame import PrivateFrame
-from ..frames.series import PrivateSeries
 from ..rows.facts.units import whole_number
-from .base import MOST_ROUNDS, Box, ProgramAnswers
+from .base import MOST_ROUNDS, Box, Learnt, ProgramAnswers
 from .gradient import TwoClasses, direction
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Perceptron(TwoClasses):
     """A plane between two classes, by statistical queries: the lecture's perceptron.
 
     Each round asks for the sum of y·(x, 1) over the rows on the wrong side of the plane (y is 1 or
     -1), a sum for each feature and one for the intercept, and adds it to the weights. The number of
-    rounds is public; the lecture's rule stops when no row is wrong, which is private.
+    rounds is public. The lecture's rule stops when no row is wrong, but that is private.
 
     epsilon, rho, bounds, classes : as for `LogisticRegression`.
-    rounds : how many rounds there are.
+    rounds : how many rounds to run.
 
     Learnt: ``coef_`` (1, d), ``intercept_`` (1,), ``classes_``, ``n_iter_``, ``releases_``.
 
@@ -39,27 +40,11 @@ class Perceptron(TwoClasses):
     >>> dp.reset()
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: object = None,
-        rho: object = None,
-        bounds: object = None,
-        classes: object = None,
-        rounds: object = 5,
-    ) -> None:
-        self.epsilon = epsilon
-        self.rho = rho
-        self.bounds = bounds
-        self.classes = classes
-        self.rounds = rounds
+    rounds: object = 5
 
-    def _program(
-        self, scaled: PrivateFrame, box: Box, target: PrivateSeries | None, answered: ProgramAnswers
-    ) -> dict[str, Any]:
-        target = cast(PrivateSeries, target)  # `fit` has seen to it
+    def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
         rounds, names = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), list(scaled.columns)
-        labels, sign = self._signs(scaled, target)
+        labels, sign = self._signs(y)
         weights, passes = np.zeros(len(names) + 1), 0
         with self._shared([1] * rounds):
             for _ in parallel.rounds(rounds, "perceptron"):
@@ -67,7 +52,7 @@ class Perceptron(TwoClasses):
                 wrong = sign.where(score * sign <= 0)  # missing on the right side
                 sums = {name: scaled[name] * wrong for name in names}
                 table = scaled.assign(**sums, all=wrong)[[*names, "all"]]
-                answered(found := table.sum(bounds=(-1, 1)))
+                found = answered(table.sum(bounds=(-1, 1)))
                 weights = weights + np.asarray(found, dtype=np.float64)
                 passes += 1
                 if answered.stands_still:

@@ -1,4 +1,4 @@
-"""Centres of public points: plain arithmetic on what has been released, the same on each run."""
+"""Centres of public points: plain, deterministic arithmetic on released answers."""
 
 from __future__ import annotations
 
@@ -9,23 +9,28 @@ import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float64]
 
-#: Points among which spread centres are looked for.
+#: How many points spread centres are chosen from.
 CANDIDATES = 4096
-#: Centres and components are multiples of this, so that machines whose sums differ in their last
-#: bits agree, and a model that is fitted again asks the same questions.
+#: Centres and components are multiples of this. So machines whose sums differ in their last bits
+#: agree, and a model that is fitted again asks the same questions.
 STEP = 2.0**-26
-#: Rounds from each start, and from where the best of them came to.
+#: Rounds from each start, and rounds from the best result of these.
 FEW, MANY = 10, 100
 
 
 def rounded(values: Matrix) -> Matrix:
-    """On the public grid of what models learn."""
+    """Values on the public grid of what models learn."""
     found: Matrix = np.round(values / STEP) * STEP + 0.0
     return found
 
 
 @lru_cache(maxsize=64)
-def _spread(number: int, width: int) -> Matrix:
+def spread(number: int, width: int) -> Matrix:
+    """Centres in [-1, 1]^width that lie far from each other, and half as far from the walls.
+
+    Balls of the largest possible radius, found by bisection, are placed one by one at the points of
+    Roberts' sequence (Su, Cao, Li, Bertino and Jin, 2016, Section 3.1, draw them at random).
+    """
     golden = 2.0
     for _ in range(64):  # the root of x^(d+1) = x + 1
         golden = (1 + golden) ** (1 / (width + 1))
@@ -45,8 +50,8 @@ def _spread(number: int, width: int) -> Matrix:
 
 
 def _placed(candidates: Matrix, number: int, radius: float) -> Matrix | None:
-    """Candidates two radii apart, from a corner on, each as near to the others as it may be; or
-    None if there are too few."""
+    """Candidates at least two radii apart, starting in a corner, each as near to the others as
+    possible; None if there are too few."""
     nearest = np.full(len(candidates), np.inf)
     chosen = [int(candidates.sum(axis=1).argmin())]
     while len(chosen) < number:
@@ -60,17 +65,8 @@ def _placed(candidates: Matrix, number: int, radius: float) -> Matrix | None:
     return candidates[chosen]
 
 
-def spread(number: int, width: int) -> Matrix:
-    """Centres in [-1, 1]^width, which lie far from each other and half as far from the walls.
-
-    Balls of the largest radius, found by bisection, that can be placed one by one at the points of
-    Roberts' sequence (Su, Cao, Li, Bertino and Jin, 2016, Section 3.1, draw them at random).
-    """
-    return _spread(number, width)
-
-
 def nearest(points: Matrix, centres: Matrix) -> tuple[npt.NDArray[np.intp], Matrix]:
-    """For each point the first of the nearest centres, and the square of its distance."""
+    """The nearest centre of each point (the first of several), and its squared distance."""
     labels = np.zeros(len(points), dtype=np.intp)
     best = np.full(len(points), np.inf)
     for i, centre in enumerate(centres):
@@ -82,11 +78,11 @@ def nearest(points: Matrix, centres: Matrix) -> tuple[npt.NDArray[np.intp], Matr
 
 
 def clustered(points: Matrix, weights: Matrix, number: int, starts: int = 8) -> Matrix:
-    """Centres with a small weighted sum of squared distances, by Lloyd's rounds.
+    """Centres with a small weighted sum of squared distances, by Lloyd's algorithm.
 
-    Several starts, of which the best goes on: each begins at one of the heaviest points and adds
-    whichever has most weight times squared distance, as k-means++ without its dice. At least
-    ``number`` points are needed.
+    It tries several starts and continues from the best. Each start is one of the heaviest points,
+    and then, again and again, the point with the most weight times squared distance: k-means++
+    without randomness. There must be at least ``number`` points.
     """
     order = np.argsort(-weights, kind="stable")
     least, best = np.inf, points[order[:number]]

@@ -1,9 +1,9 @@
-"""How far rows are from a property of the caller's own, and values told because they are far."""
+"""The distance of rows from a property of your own, and values released if they are stable."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import pandas as pd
 
@@ -20,22 +20,21 @@ from ..statistics.distances import Measurer, Valuer, is_plain
 from ..statistics.scores import is_whole
 from .select import shown_rows, tried, vouched
 
-#: What a distance is.
+#: What a distance must be.
 COUNT = "a whole number: a count of rows"
 
 
 class UnreleasedProposal(Unreleased):
-    """A value that was not tested yet."""
+    """A value that hasn't been tested yet."""
 
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> TestedValue:
-        """The value if it is far from changing: see `TestedValue`.
+        """The value, if it is far from changing: see `TestedValue`.
 
-        *Guarantee*: (epsilon, delta)-differential privacy of the unit, if value and distance are
-        what the caller states (docs/proofs/propose_test_release.md).
+        *Guarantee*: (epsilon, delta)-differential privacy of the unit, if value and distance are as
+        the caller states (docs/proofs/propose_test_release.md).
         """
-        tested: TestedValue = super().release(epsilon=epsilon, **more)
-        return tested
+        return cast(TestedValue, super().release(epsilon=epsilon, **more))
 
     @staticmethod
     def _shaped(record: Record) -> TestedValue:
@@ -50,22 +49,22 @@ def distance_to(
     epsilon: object = None,
     **more: Unpack[ReleaseOptions],
 ) -> Any:
-    """How many rows would have to change for a property to hold or fail, noisily.
+    """How many rows would have to change for a property to hold, or to fail: a noisy count.
 
-    frame : a DataFrame, or its ``df.dp`` (filtered, or with columns selected, if you like). The
-        private frame of `dp.protect` never shows its rows to anybody's function.
-    distance : ``distance(df)`` returns a whole number of at least 0 (less counts as 0) for whatever
-        rows, none included. By **your** statement one row, added or removed, changes it by 1 at
-        most, as it does where it counts rows to be added or removed. It is handed a plain DataFrame
-        of the rows that count (of a unit, at most max_rows), after the charge; and before it an
-        empty one with the same columns: what fails there is refused, free of charge. It must not
-        look at dtypes or at the index: one row can change those for all. Should it fail on the
-        data, the charge stays and the cause is not shown.
+    frame : a DataFrame or its ``df.dp``, which may be filtered or have columns selected. The
+        private frame of `dp.protect` never shows its rows to a function.
+    distance : ``distance(df)`` returns a whole number (below 0 counts as 0) for any rows, even
+        none. You state that one added or removed row changes it by at most 1, as is true if it
+        counts rows to be added or removed. After the charge it gets a plain DataFrame of the rows
+        that count (at most max_rows for each unit). Before the charge it gets an empty one with
+        the same columns: if it fails then, the call is refused, free of charge. It must not look at
+        dtypes or at the index, which a single row can change for all. If it fails on the data, the
+        charge stays and the cause isn't shown.
 
-    Returns an int of at least 0 that knows its ``.error()`` and ``.interval()``, in rows.
+    Returns an int of at least 0 with ``.error()`` and ``.interval()``, in rows.
 
-    Raises `QueryError` for what isn't such a function, `LineageError` for verified frames and in
-    strict sessions; nothing is charged then.
+    Raises `QueryError` for other functions, and `LineageError` for verified frames and in strict
+    sessions; nothing is charged then.
 
     *Guarantee*: epsilon-differential privacy of the unit, *if* one row changes the distance by at
     most 1: discrete Laplace noise of scale max_rows/epsilon (Dwork, McSherry, Nissim and Smith,
@@ -97,27 +96,26 @@ def propose_test_release(
     epsilon: object = None,
     **more: Unpack[ReleaseOptions],
 ) -> Any:
-    """The exact value of a function of your own, told only if no few rows could change it.
+    """The exact value of a function of your own, released only if it takes many rows to change it.
 
     frame : as for `dp.distance_to`.
-    value : ``value(df)`` returns a float, an int or a str, for whatever rows, none included, in
-        whatever order. Equal values come back alike: 3.0 as 3, for example.
-    distance : ``distance(df)`` returns how many rows can be added or removed, whichever they are,
-        while the value stays the same: one less than the least number that changes it. Fewer are
-        allowed, if one row more or less still changes the distance by at most 1. Both are **your**
-        statement, and the promise is as good as that: the ledger says whose it is.
+    value : ``value(df)`` returns a float, an int or a str, for any rows, even none, in any order.
+        Equal values come back alike: 3.0 as 3, for example.
+    distance : ``distance(df)`` returns how many rows, whichever they are, can be added or removed
+        without changing the value: one less than the smallest number that changes it. It may return
+        less, as long as one row more or less changes it by at most 1. Both properties are **your**
+        statement, and the guarantee depends on it. The ledger says so.
+    epsilon, delta : the loss. The noise has scale max_rows/epsilon, and delta decides how large the
+        noisy distance must be for the value to be released.
 
-    epsilon, delta : what the release may cost. The noise has the scale max_rows/epsilon, and delta
-        says from which noisy distance on the value is told.
+    Both functions get plain DataFrames, as in `dp.distance_to`.
 
-    Both functions are handed a plain DataFrame as `dp.distance_to` hands it out.
+    Returns a `TestedValue`: ``.released`` and ``.value``, which is None if it wasn't released. A
+    distance as large as the ledger's error column says is enough for a release with 95 %. The
+    charge is the same either way.
 
-    Returns a `TestedValue`: ``.released`` and ``.value``, None where it wasn't released. With 95 %
-    it is where the distance is as large as the ledger's column of errors says. The charge is the
-    same either way.
-
-    Raises `QueryError` for what aren't such functions, in sessions without a δ, and without
-    delta=; `LineageError` for verified frames and in strict sessions; nothing is charged then.
+    Raises `QueryError` for other functions, in sessions without a δ, and without delta=; and
+    `LineageError` for verified frames and in strict sessions. Nothing is charged then.
 
     *Guarantee*: (epsilon, delta)-differential privacy of the unit, *if* value and distance are as
     stated (Dwork and Lei, "Differential Privacy and Robust Statistics", STOC 2009;

@@ -1,10 +1,10 @@
-"""Selections among public candidates by a score of the caller's own."""
+"""Selections among public candidates, by a score of your own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 import pandas as pd
@@ -21,24 +21,27 @@ from ..release.unreleased import UnreleasedMode
 from ..release.ways import Ways
 from ..rows.expressions import Column
 from ..rows.facts.keys import Keys, some_names
+from ..rows.facts.units import whole_number
 from ..statistics import Cells, Layout, Scores
 from ..statistics.scores import CallerFunction, Scorer, is_whole
 
-#: What a score or a distance is.
+#: What a score must be.
 WHOLE = "a whole number: round, as in int(…), and count in steps"
-#: Of a larger one nobody would state it.
+#: Nobody states a larger sensitivity.
 MOST_SENSITIVE = 2**64
 
 
 class UnreleasedChoice(UnreleasedMode):
-    """A candidate that is not selected yet."""
+    """A selection by scores that hasn't been made yet."""
 
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
-        """The candidate selected, with ``.error()`` if its type lets it.
+        """The selected candidate, or the position of the selected table or database, with
+        ``.error()`` if its type allows it.
 
-        *Guarantee*: epsilon-differential privacy of the unit, if the score is as sensitive as
-        stated (McKenna and Sheldon, NeurIPS 2020; docs/proofs/choose.md).
+        *Guarantee*: epsilon-differential privacy of the unit; for `choose`, if the score is as
+        sensitive as stated (McKenna and Sheldon, NeurIPS 2020; docs/proofs/choose.md,
+        docs/proofs/misfit.md).
         """
         return super().release(epsilon=epsilon, **more)
 
@@ -58,25 +61,26 @@ def choose(
     epsilon: object = None,
     **more: Unpack[ReleaseOptions],
 ) -> Any:
-    """One of some public candidates, of a high score by a function of your own.
+    """Select a public candidate with a high score, by a function of your own.
 
-    frame : a DataFrame, or its ``df.dp`` (filtered, or with columns selected, if you like). The
-        private frame of `dp.protect` never shows its rows to anybody's function.
+    frame : a DataFrame or its ``df.dp``, which may be filtered or have columns selected. The
+        private frame of `dp.protect` never shows its rows to a function.
     candidates : a list of plain values. They are public, and never read from the data.
-    score : ``score(df, candidate)`` returns a whole number. It is handed a plain DataFrame of the
-        rows that count (of a unit, at most max_rows), after the charge; and before it, with each
-        candidate, an empty one with the same columns: what fails there is refused, free of charge.
-        It must not change the frame, nor look at dtypes or at the index: one row can change those
-        for all. Should it fail on the data, the charge stays and the cause is not shown.
-    sensitivity : the most by which one row, added or removed, changes any candidate's score, by
-        **your** statement: the promise is as good as that. The ledger says whose it is.
-    monotone : whether one more row never lowers any score, or never raises any: twice as sharp.
+    score : ``score(df, candidate)`` returns a whole number. After the charge it gets a plain
+        DataFrame of the rows that count (at most max_rows for each unit). Before the charge it gets
+        an empty one with the same columns, for each candidate: if it fails then, the call is
+        refused, free of charge. It must not change the frame, and must not look at dtypes or at the
+        index, which a single row can change for all. If it fails on the data, the charge stays and
+        the cause isn't shown.
+    sensitivity : the most that one added or removed row changes any candidate's score. This is
+        **your** statement, and the guarantee depends on it. The ledger says so.
+    monotone : whether one more row never lowers any score, or never raises any. Halves the error.
 
-    The error of the result is how far its score may lie below the best, in units of the score:
-    with m candidates at most ln(m/0.05)·2·sensitivity/epsilon, with 95 %.
+    The error of the result is how far its score may lie below the best, in units of the score: for
+    m candidates at most ln(m/0.05)·2·sensitivity/epsilon, with 95 %.
 
-    *Guarantee*: epsilon-differential privacy of the unit, *if* the score is as sensitive as stated;
-    permute-and-flip (McKenna and Sheldon, NeurIPS 2020), which is nowhere worse than the
+    *Guarantee*: epsilon-differential privacy of the unit, *if* the score is as sensitive as stated,
+    by permute-and-flip (McKenna and Sheldon, NeurIPS 2020), which is nowhere worse than the
     exponential mechanism (McSherry and Talwar, FOCS 2007; docs/proofs/choose.md).
 
     >>> import pandas as pd, dppandas as dp
@@ -94,67 +98,61 @@ def choose(
     names = tuple(source._columns)
     for candidate in public:
         tried(score, "score=", names, is_whole, WHOLE, candidate)
-    labels = np.array([*public, None], dtype=object)[:-1]  # None, or tuples would make a matrix
+    labels = np.array([*public, None], dtype=object)[:-1]  # without None, tuples make a matrix
     index = pd.Index(labels, dtype=object, tupleize_cols=False)
     statistic = Scores(
         Cells(), Layout(integer=True, index=index), names, public, Scorer(score), stated, monotone
     )
-    table = vouched(source)
     way = "monotone, " if monotone else ""
     what = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
     what += "a row as stated)"
-    request = Request(table, source._where, statistic, what, 1)
+    request = Request(vouched(source), source._where, statistic, what, select=1)
     return UnreleasedChoice._ask(request, Ways.read(epsilon, more))
 
 
 def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
-    """The private frame whose plain rows a caller's function may see, or why it may not."""
-    source = frame if isinstance(frame, PrivateFrame) else _of(frame, verb)
+    """The private frame whose plain rows a caller's function may see; refuses any other."""
+    source = private_frame(frame, verb)
     table = source._table
     if table.source.verified:
         raise LineageError(
-            "a verified frame never shows its rows, and a function of your own would see them. If "
-            f"you vouch for it, start from the plain frame: dp.{verb}(df, …)."
+            "a verified frame never shows its rows, but your function would see them. If you vouch "
+            f"for it, start from the plain frame: dp.{verb}(df, …)."
         )
     if table.branches != 1 or not all(
         isinstance(e, Column) and e.name == name for name, e in source._columns.items()
     ):
         raise QueryError(
-            f"{argument} sees plain columns only: compute and rename with pandas, or within the "
-            "function, and start from that frame."
+            f"{argument} sees original columns only. Compute and rename columns with pandas or in "
+            "the function, and start from the plain frame."
         )
     return source
 
 
 def vouched(source: PrivateFrame) -> Table:
-    """Its root, with a lineage that says what else is trusted."""
+    """The table of a frame, with a lineage that says that a caller's function is trusted."""
     table = source._table
     return replace(table, source=replace(table.source, trusted=", caller-scored"))
 
 
-def _of(frame: Any, verb: str) -> PrivateFrame:
-    if not isinstance(frame, pd.DataFrame):
-        raise QueryError(f"dp.{verb} takes a DataFrame or its .dp, not a {type(frame).__name__}.")
-    made: PrivateFrame = private(frame)
-    return made
+def private_frame(frame: Any, verb: str) -> PrivateFrame:
+    """A private frame, or that of a plain one."""
+    if isinstance(frame, PrivateFrame):
+        return frame
+    if isinstance(frame, pd.DataFrame):
+        return cast(PrivateFrame, private(frame))
+    raise QueryError(f"dp.{verb} takes a DataFrame or its .dp, not a {type(frame).__name__}.")
 
 
 def _checked(candidates: Any) -> tuple[Any, ...]:
     if not isinstance(candidates, list | tuple | range | pd.Index | np.ndarray):
-        raise QueryError(
-            f"candidates must be a list of plain values, not a {type(candidates).__name__}."
-        )
+        raise QueryError(f"candidates= must be a list, not a {type(candidates).__name__}.")
     return Keys.parse(candidates, ["candidates"]).labels
 
 
 def _sensitivity(sensitivity: object) -> int:
-    is_int = isinstance(sensitivity, int | np.integer) and not isinstance(sensitivity, bool)
-    if not is_int or not 1 <= sensitivity <= MOST_SENSITIVE:  # type: ignore[operator]
-        raise QueryError(
-            f"sensitivity={quoted(sensitivity)} must be a whole number of at least 1: the most "
-            "that one row changes any score. Scale scores that are no whole numbers."
-        )
-    return int(sensitivity)  # type: ignore[call-overload, no-any-return]
+    why = ", the most that one row changes any score. Scale and round scores that aren't whole"
+    return whole_number(sensitivity, "sensitivity", 1, MOST_SENSITIVE, why)
 
 
 def tried(
@@ -165,8 +163,8 @@ def tried(
     kind: str,
     *more: Any,
 ) -> None:
-    """Refuse a caller's function that fails on no rows, which anybody may know: after the charge
-    it would fail as well, and could not say why."""
+    """Refuse a caller's function that fails on an empty frame, which everybody may know. After the
+    charge it would fail as well, and the cause could not be shown."""
     if not callable(function):
         raise QueryError(f"{argument} must be a function of a DataFrame.")
     nothing = pd.DataFrame(columns=pd.Index(names, tupleize_cols=False))
@@ -174,19 +172,16 @@ def tried(
         given = CallerFunction(function)._said(nothing, *more)
     except Exception as error:
         raise QueryError(
-            f"{argument} raised {_said(error)} for no rows. It must be defined "
-            "for whatever rows, none included: columns of no rows hold objects, as they may with "
-            "rows, so convert before .dt or int(…). The columns: "
-            f"{some_names(names)}."
+            f"{argument} raised {_said(error)} for an empty frame, and must work for any rows. "
+            "Columns of an empty frame hold objects, so convert them before .dt or int(…). The "
+            f"columns: {some_names(names)}."
         ) from None
     if not fits(given):
-        raise QueryError(
-            f"{argument} returned a {type(given).__name__} for no rows, and must return {kind}."
-        )
+        raise QueryError(f"{argument} must return {kind}, not a {type(given).__name__}.")
 
 
 def _said(error: Exception) -> str:
-    """An exception of the caller's function, in short."""
+    """An exception of the caller's function, shortened."""
     try:
         text = str(error)
     except Exception:

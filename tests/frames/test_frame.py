@@ -306,7 +306,7 @@ class TestRows:
     def test_private_masks_need_one_frame(self) -> None:
         df = sample()
         assert df.dp[df.dp["age"] > 20].count(epsilon=1) == 5  # two accesses of one frame
-        refusal(lambda: df.dp[df.copy().dp["age"] > 20], "make it from this one", dp.LineageError)
+        refusal(lambda: df.dp[df.copy().dp["age"] > 20], "Make it from this one", dp.LineageError)
 
 
 # --- the domain -----------------------------------------------------------------------------------

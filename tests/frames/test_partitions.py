@@ -469,7 +469,7 @@ def test_strict_sessions_part_what_is_verified() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "says"),
     [
-        (lambda p: table().dp.partition("sex", keys=KEYS), dp.LineageError, "side by side because"),
+        (lambda p: table().dp.partition("sex", keys=KEYS), dp.LineageError, "charged in parallel"),
         (lambda p: dp.private(table(), unit="u", max_rows=1).partition("sex", keys=KEYS),
          dp.LineageError, "verified frame"),
         (lambda p: p.partition("sex", keys=["f", "f"]), dp.QueryError, "one label twice"),

@@ -193,10 +193,10 @@ def test_a_fit_of_verified_rows_again_is_free_and_the_same(method: str) -> None:
         ({"n_clusters": 1001}, dp.QueryError, "n_clusters"),
         ({"rounds": 0}, dp.QueryError, "rounds"),
         ({"method": "elkan"}, dp.QueryError, "method='elkan'"),
-        ({"epsilon": None}, dp.MissingArgument, "needs what it may cost"),
+        ({"epsilon": None}, dp.MissingArgument, "needs the loss"),
         ({"epsilon": -1}, dp.QueryError, "epsilon"),
         ({"rho": 1}, dp.QueryError, "epsilon"),
-        ({"bounds": (3, 3)}, dp.QueryError, "one point"),
+        ({"bounds": (3, 3)}, dp.QueryError, "single point"),
         ({"bounds": (3, np.nan)}, dp.QueryError, "bounds"),
     ],
     ids=str,
@@ -215,7 +215,7 @@ def test_rows_that_arent_private_and_wide_grids_are_refused() -> None:
     dp.session(epsilon=9)
     refusal(lambda: KMeans(epsilon=1).fit(table()), "fit takes a private frame")
     wide = pd.DataFrame(np.zeros((3, 16)), columns=[f"c{i}" for i in range(16)])
-    with pytest.raises(dp.QueryError, match="the most is 15 columns"):
+    with pytest.raises(dp.QueryError, match="at most 15 columns"):
         KMeans(epsilon=1, method="grid", bounds=(0, 1)).fit(wide.dp)
     refusal(lambda: KMeans(epsilon=1).fit(wide.dp), "bounds= is needed", dp.MissingArgument)
     assert dp.ledger().entries() == []
@@ -298,7 +298,7 @@ def test_a_row_that_lacks_a_feature_has_no_label(frozen: Any) -> None:
 
 
 def test_a_model_without_fit_says_so() -> None:
-    refusal(lambda: KMeans().predict(table()), r"call fit\(X\) first")
+    refusal(lambda: KMeans().predict(table()), r"Call fit\(X\) first")
 
 
 # scikit-learn

@@ -142,7 +142,7 @@ def test_a_wrong_number_is_refused_before_anything_is_charged(number: Any) -> No
 def test_wrong_rows_are_refused() -> None:
     dp.session(epsilon=1)
     refusal(lambda: PCA(epsilon=1).fit(IRIS), "fit takes a private frame")
-    refusal(lambda: PCA(epsilon=1).transform(IRIS), r"call fit\(X\) first")
+    refusal(lambda: PCA(epsilon=1).transform(IRIS), r"Call fit\(X\) first")
     model = PCA(2, epsilon=1).fit(people())
     refusal(lambda: model.transform(IRIS[list("abc")]), "no column 'd'")
     refusal(lambda: model.inverse_transform(IRIS), "with 2 columns")

@@ -203,7 +203,7 @@ class TestReset:
         dp.reset()
         df.dp.count(epsilon=1)
         assert dp.record(df.dp.count(epsilon=1)).unit == "each 'id' (1 row)"
-        refusal(lambda: df["age"].dp.count(epsilon=1), "not within reach", dp.LineageError)
+        refusal(lambda: df["age"].dp.count(epsilon=1), "is missing here", dp.LineageError)
 
 
 class TestLedger:
@@ -509,7 +509,7 @@ def test_unit_row_is_no_way_around_a_token() -> None:
         with pytest.raises(dp.LineageError, match="protects each 'id'"):
             dp.private(df, unit=unit, max_rows=1)
     assert dp.record(dp.private(df, unit="id", max_rows=1).count(epsilon=1)).scale == 2
-    with pytest.raises(dp.LineageError, match="not within reach"):
+    with pytest.raises(dp.LineageError, match="is missing here"):
         dp.private(df["age"], unit="row").count(epsilon=1)
 
 

@@ -1,9 +1,8 @@
-"""What private columns, frames and groups all answer.
+"""The numeric answers that private columns, frames and groups share.
 
 An answer is a statistic over cells (the groups, or one cell of all rows) and operands (columns).
-`Queryable` says which these are and how the result is laid out; each method here says which
-statistic is meant, for all of them at once. So a new operation is one more method, and a file of
-`statistics`.
+`Queryable` knows both, and the layout of the result; each method here names the statistic. So a
+new operation takes one method here, and one module of `statistics`.
 """
 
 from __future__ import annotations
@@ -12,30 +11,20 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Unpack
 
+from ... import statistics
 from ...columns.ranges import summable
 from ...columns.rowwise import present
 from ...errors import QueryError, quoted
 from ...privacy.accounting.losses import ReleaseOptions
 from ...release.asking import release_method
 from ...release.unreleased import Unreleased, UnreleasedExtreme
-from ...rows.facts.bounds import Bounds, Grid
-from ...statistics import (
-    Count,
-    Covariance,
-    Mean,
-    NormedSum,
-    Quantiles,
-    Sum,
-    Variance,
-    WeightedMean,
-    grids_of_norm,
-)
+from ...rows.facts.bounds import Grid
 from .arguments import checked_ddof, quantiles_of, step_of, weights_of, with_levels
 from .queryable import Queryable
 
 
 class Aggregations(Queryable):
-    """The statistics of numbers, entry by entry."""
+    """Statistics of numbers, one entry for each column and group."""
 
     @release_method
     def count(
@@ -46,14 +35,14 @@ class Aggregations(Queryable):
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """How many values are not missing: an int; for several columns a Series, and by group a
-        Series or DataFrame.
+        """How many values aren't missing: an int; a Series for several columns; a Series or
+        DataFrame by group.
 
-        weights : a private column of the same rows, or its name: the answer is then the sum of the
-            weights (a float), clipped to weight_bounds, of which none may be negative.
+        weights : a private column of the same rows, or its name. The answer is then the sum of the
+            weights (a float), clipped to weight_bounds, which can't be negative.
 
         *Guarantee*: differential privacy of the unit; ℓ1 sensitivity 1 a row and column
-        (docs/proofs/counts.md), with weights the largest that one can be (docs/proofs/sums.md).
+        (docs/proofs/counts.md), with weights the largest possible one (docs/proofs/sums.md).
 
         >>> import pandas as pd
         >>> n = pd.DataFrame({"age": [15, 30, 60]}).dp.count(epsilon=1)
@@ -62,14 +51,14 @@ class Aggregations(Queryable):
         """
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
-        tests = tuple(present(expression) for expression in face._operands().values())
+        tests, title = tuple(map(present, face._operands().values())), face._titled("count")
         if weighing is None:
-            counted = Count(face._groups, face._shape(integer=True), tests)
-            return self._answer(counted, face._titled("count"), epsilon, **more)
-        operands = tuple(weighing.of(test) for test in tests)
-        grids = (Grid.centred(weighing.bounds),) * len(operands)
-        statistic = Sum(face._groups, face._shape(integer=False), operands, grids)
-        return self._answer(statistic, face._titled("count") + str(weighing), epsilon, **more)
+            counted = statistics.Count(face._groups, face._shape(integer=True), tests)
+            return self._answer(counted, title, epsilon, **more)
+        grids = (Grid.centred(weighing.bounds),) * len(tests)
+        operands = tuple(map(weighing.of, tests))
+        statistic = statistics.Sum(face._groups, face._shape(integer=False), operands, grids)
+        return self._answer(statistic, title + str(weighing), epsilon, **more)
 
     @release_method
     def sum(
@@ -83,19 +72,19 @@ class Aggregations(Queryable):
         **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The sum of the values, clipped to bounds: a float, or a Series or DataFrame of them.
-        Missing values count as nothing.
+        Missing values add nothing.
 
-        bounds : (lower, upper), public facts, for all columns, or a dict of them; for columns that
-            it doesn't name, the declared domain's. What `suggest_bounds` released is one, too.
-        weights, weight_bounds : as in `count`; each value is then multiplied by its weight.
-        norm : a public number. The values of a row whose sizes add up to more are scaled down
-            together, so that they add up to it, and the noise grows with the norm and not with the
-            bounds. ("l2", norm) is for the root of their squares, which is what noise by rho grows
-            with. As with bounds, no interval includes what this changes.
+        bounds : (lower, upper), public facts, for all columns, or a dict of them; the declared
+            domain holds for columns that it doesn't name. A result of `suggest_bounds` works too.
+        weights, weight_bounds : as in `count`; each value is multiplied by its weight.
+        norm : a public number. If the absolute values of a row add up to more, they are scaled
+            down together until they add up to it. The noise then grows with the norm, not with the
+            bounds. ("l2", norm) limits the root of their sum of squares, which counts for noise by
+            rho. As with bounds, no interval includes what this changes.
 
         *Guarantee*: differential privacy of the unit; sensitivity max(|lower|, |upper|) a row and
-        column, on the grid, with weights times the largest of them, or the norm for all columns
-        together (docs/proofs/sums.md).
+        column, on the grid; times the largest weight with weights; the norm for all columns
+        together with norm= (docs/proofs/sums.md).
 
         >>> import pandas as pd, dppandas as dp
         >>> df = pd.DataFrame({"a": [1, 0] * 500, "b": [0, 2] * 500, "c": [0, 0] * 500})
@@ -110,14 +99,12 @@ class Aggregations(Queryable):
         title = face._titled("sum", parsed)
         if weighing is not None:
             title += str(weighing)
-            pairs = [weighing.times(e, b) for e, b in zip(operands, parsed, strict=True)]
-            operands, parsed = tuple(e for e, _ in pairs), tuple(b for _, b in pairs)
-        cells = face._groups
+            operands, parsed = zip(*map(weighing.times, operands, parsed), strict=True)
         if norm is None:
-            grids = tuple(Grid.centred(bound) for bound in parsed)
-            return self._answer(Sum(cells, shape, operands, grids), title, epsilon, **more)
-        grids, most, order = grids_of_norm(parsed, norm)
-        scaled = NormedSum(cells, shape, operands, grids, most, order)
+            plain = statistics.Sum(face._groups, shape, operands, tuple(map(Grid.centred, parsed)))
+            return self._answer(plain, title, epsilon, **more)
+        grids, most, order = statistics.grids_of_norm(parsed, norm)
+        scaled = statistics.NormedSum(face._groups, shape, operands, grids, most, order)
         return self._answer(scaled, f"{title} (norm {quoted(norm)})", epsilon, **more)
 
     @release_method
@@ -134,10 +121,10 @@ class Aggregations(Queryable):
         Missing values are left out.
 
         bounds : (lower, upper), public facts, for all columns, or a dict of them; else the declared
-            domain's. What is True or False needs none: the mean of ``frame["age"] > 30`` is the
-            share of True, from two counts. For a column that may hold truth values give (0, 1).
-        weights, weight_bounds : as in `count`; each value then counts by its weight, and not where
-            that is missing.
+            domain's. A mask needs none: the mean of ``frame["age"] > 30`` is the share of True,
+            from two counts. Give (0, 1) for a column that may hold True and False.
+        weights, weight_bounds : as in `count`; each value counts by its weight. Values without a
+            weight are left out.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are
         (Kulesza, Suresh and Wang, ICML 2024; docs/proofs/means.md, docs/proofs/weights.md).
@@ -150,15 +137,13 @@ class Aggregations(Queryable):
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
         operands, parsed, shape = face._measured(bounds)
-        statistic = Mean(face._groups, shape, operands, parsed)
         title = face._titled("mean", parsed)
-        if weighing is not None:
-            title += str(weighing)
-            statistic = WeightedMean(
-                statistic.cells, statistic.layout, operands, parsed,
-                weighing.expression, Grid.centred(weighing.bounds),
-            )  # fmt: skip
-        return self._answer(statistic, title, epsilon, **more)
+        if weighing is None:
+            statistic = statistics.Mean(face._groups, shape, operands, parsed)
+            return self._answer(statistic, title, epsilon, **more)
+        by = weighing.expression, Grid.centred(weighing.bounds)
+        weighted = statistics.WeightedMean(face._groups, shape, operands, parsed, *by)
+        return self._answer(weighted, title + str(weighing), epsilon, **more)
 
     @release_method
     def var(
@@ -172,8 +157,9 @@ class Aggregations(Queryable):
         """The variance of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values are left out.
 
-        bounds : as in `mean`. ddof as in pandas; the number of values that it is taken from is
-            private, and part of the same release.
+        ddof : as in pandas. The number of values, which it is subtracted from, is private and part
+            of the same release.
+        bounds : as in `mean`.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are
         (docs/proofs/variances.md).
@@ -183,8 +169,7 @@ class Aggregations(Queryable):
         >>> 0 <= v <= 905
         True
         """
-        statistic, parsed = self._variance(ddof, bounds, root=False)
-        return self._answer(statistic, self._titled("var", parsed), epsilon, **more)
+        return self._variance("var", ddof, bounds, epsilon, **more)
 
     @release_method
     def std(
@@ -195,24 +180,30 @@ class Aggregations(Queryable):
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """The standard deviation: the root of `var`.
+        """The standard deviation of the values, clipped to bounds: the square root of `var`.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/variances.md).
         """
-        statistic, parsed = self._variance(ddof, bounds, root=True)
-        return self._answer(statistic, self._titled("std", parsed), epsilon, **more)
+        return self._variance("std", ddof, bounds, epsilon, **more)
 
     def _variance(
-        self, ddof: object, bounds: object, root: bool
-    ) -> tuple[Variance, tuple[Bounds, ...]]:
+        self,
+        what: str,
+        ddof: object,
+        bounds: object,
+        epsilon: object,
+        **more: Unpack[ReleaseOptions],
+    ) -> Any:
         operands, parsed, shape = self._measured(bounds)
-        if not root and shape.rulers:
+        if what == "var" and shape.rulers:
             raise QueryError(
-                "a variance of times or durations is measured in their square: ask .std(), which "
-                "is a duration."
+                "the variance of times has no unit. Ask for .std(), which is a duration."
             )
-        freedom = checked_ddof(ddof, parsed)
-        return Variance(self._groups, shape, operands, parsed, freedom, root=root), parsed
+        freedom, is_root = checked_ddof(ddof, parsed), what == "std"
+        statistic = statistics.Variance(
+            self._groups, shape, operands, parsed, freedom, root=is_root
+        )
+        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
 
     @release_method
     def median(
@@ -223,7 +214,7 @@ class Aggregations(Queryable):
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """The median of the values, clipped to bounds: `quantile` of one half.
+        """The median of the values, clipped to bounds: the `quantile` for q=0.5.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
 
@@ -232,7 +223,7 @@ class Aggregations(Queryable):
         >>> 0 <= m <= 60, m.error()
         (True, 24.0)
         """
-        return self._quantile("median", (Fraction(1, 2),), None, bounds, epsilon, step, **more)
+        return self._quantile("median", [Fraction(1, 2)], None, bounds, epsilon, step, **more)
 
     @release_method
     def quantile(
@@ -244,20 +235,21 @@ class Aggregations(Queryable):
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """Values below which a share q of the values lies, clipped to bounds. Missing values are
-        left out. Shaped as in pandas: for a list of shares they are the index, or its last level.
+        """The value below which a share q of the values lies, clipped to bounds. Missing values
+        are left out. Shaped as in pandas: a list of shares is the index, or its last level.
 
-        q : a share between 0 and 1, or a list of them. Several at once cost less than each on its
-            own, and never decrease from one to a larger one. For shares of 0 and 1 see `min`.
+        q : a share from 0 to 1, or a list of them. Several at once cost less than each on its own,
+            and never decrease as q grows. For shares of 0 and 1 see `min`.
         bounds : as in `mean`. Answers lie on a grid of at most 2^30 steps between them.
-        step : of a coarser grid, where values are known to lie on one, such as 1 for whole numbers:
-            answers then come nearer. A public fact: a power of two that divides the bounds.
+        step : the step of a coarser grid that all values are known to lie on, such as 1 for whole
+            numbers, which makes answers more accurate. A public fact: a power of two that divides
+            the bounds.
 
-        Where pandas interpolates between two values, this is one of the points between them.
+        Where pandas interpolates between two values, the answer is a point between them.
         ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
-        Of several quantiles fewer are proven if it is known how many values there are at most:
-        ``expected_rows=`` with `within=`, in ``expected_error`` and in ``dp.record(…).error``.
-        There is no interval of values; ask ``quantile([0.45, 0.5, 0.55])`` for a bracket.
+        For several quantiles it is smaller if you know how many values there are at most: give
+        ``expected_rows=`` with `within=`, in ``expected_error`` or in ``dp.record(…).error``.
+        There is no interval of values; ask for ``quantile([0.45, 0.5, 0.55])`` to bracket one.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are; the
         exponential mechanism (McSherry and Talwar, FOCS 2007; Kaplan, Schnapp and Stemmer, ICML
@@ -271,47 +263,45 @@ class Aggregations(Queryable):
         """
         shares, labels = quantiles_of(q)
         said = "quantile " + ", ".join(f"{float(share):g}" for share in shares)
-        at_end = 0 in shares or 1 in shares
-        kind = UnreleasedExtreme if at_end else Unreleased
+        kind = UnreleasedExtreme if 0 in shares or 1 in shares else Unreleased
         return self._quantile(said, shares, labels, bounds, epsilon, step, kind, **more)
 
     @release_method
     def min(
         self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
-        """A value near the smallest: as near to it as privacy lets one come without giving more.
+        """A value near the smallest: as close as privacy allows.
 
-        The smallest value is somebody's. This is a point with at most about one value below it;
-        ``.error()`` says how many there may be. Bounds as in `quantile`, and close: any point below
-        all values is as good, so that where bounds are much wider than the values the answer may
-        lie anywhere between. ``quantile(0.01)`` then tells more. A `UserWarning` with the answer
-        says that it isn't the smallest; `describe`, of which this is one figure of eight, gives
-        none.
+        The smallest value itself belongs to somebody. This is a point with about one value below
+        it at most; ``.error()`` says how many there may be.
+
+        bounds : as in `quantile`, but narrow. Any point below all values is as good as another, so
+            with bounds much wider than the values the answer can lie anywhere between, and
+            ``quantile(0.01)`` tells more.
+
+        A `UserWarning` with the answer says that it isn't the smallest value; `describe`, where
+        this is one of eight figures, doesn't warn.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
-        return self._extreme("min", 0, bounds, epsilon, **more)
+        kind = UnreleasedExtreme
+        return self._quantile("min", [Fraction(0)], None, bounds, epsilon, kind=kind, **more)
 
     @release_method
     def max(
         self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
-        """A value near the largest. See `min`.
+        """A value near the largest: as close as privacy allows. See `min`.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
-        return self._extreme("max", 1, bounds, epsilon, **more)
-
-    def _extreme(
-        self, what: str, end: int, bounds: object, epsilon: object, **more: Unpack[ReleaseOptions]
-    ) -> Any:
-        shares, kind = (Fraction(end),), UnreleasedExtreme
-        return self._quantile(what, shares, None, bounds, epsilon, None, kind, **more)
+        kind = UnreleasedExtreme
+        return self._quantile("max", [Fraction(1)], None, bounds, epsilon, kind=kind, **more)
 
     def _quantile(
         self,
         what: str,
-        shares: tuple[Fraction, ...],
+        shares: Sequence[Fraction],
         labels: Sequence[float] | float | None,
         bounds: object,
         epsilon: object,
@@ -322,26 +312,8 @@ class Aggregations(Queryable):
         operands, parsed, flat = self._measured(bounds)
         shape = with_levels(flat, labels, self._operands(), self._groups)
         public_step = step_of(step, parsed)
-        statistic = Quantiles(self._groups, shape, operands, parsed, shares, public_step)
+        statistic = statistics.Quantiles(
+            self._groups, shape, operands, parsed, tuple(shares), public_step
+        )
         what = what if public_step is None else f"{what} (step {public_step:g})"
         return self._answer(statistic, self._titled(what, parsed), epsilon, kind, **more)
-
-    def _covariances(
-        self,
-        what: str,
-        ddof: object,
-        dropna: object,
-        bounds: object,
-        epsilon: object,
-        **more: Unpack[ReleaseOptions],
-    ) -> Any:
-        operands, parsed = self._numbers(bounds)
-        names, freedom = list(self._operands()), checked_ddof(ddof, parsed)
-        if not isinstance(dropna, bool):
-            raise QueryError(f"dropna={quoted(dropna)} must be True or False.")
-        layout = with_levels(self._shape(integer=False), names, names, self._groups)
-        statistic = Covariance(
-            self._groups, layout, operands, parsed, freedom, what == "corr", complete=dropna
-        )
-        what = f"{what} of complete rows" if dropna else what
-        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)

@@ -1,4 +1,4 @@
-"""Several statistics for one loss: agg and describe."""
+"""Several statistics for one loss (agg and describe), and covariances."""
 
 from __future__ import annotations
 
@@ -6,31 +6,37 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Unpack
 
+from ...columns.ranges import bounds_of
 from ...errors import QueryError, is_one_of, parameters, quoted
 from ...privacy.accounting.losses import ReleaseOptions
 from ...release.asking import release_method
 from ...release.blocks.bundle import Name, bundle, shares_of
 from ...release.unreleased import Unreleased
 from ...release.ways import Ways
-from ...statistics import Moments
+from ...statistics import Count, Covariance, Layout, Moments
 from .aggregations import Aggregations
-from .arguments import checked_ddof, with_levels
+from .arguments import checked_ddof, pearson, with_levels
 from .queryable import Queryable
 
-#: What agg can be asked for: those of these that a face answers.
+#: What agg offers, as far as an object has it.
 AGGREGATED = ("count", "sum", "mean", "var", "std", "median", "min", "max")
 
-#: What describe releases, in the order in which it shows them: the rows of one release, the method
-#: that answers it, and its part of the loss. So each row has one part in eight, and those of one
-#: release have more of it.
-DESCRIBED: tuple[tuple[tuple[str, ...], str, int], ...] = (
-    (("count", "mean", "std"), "_moments", 3),
-    (("min", "25%", "50%", "75%", "max"), "_five", 5),
-)
+#: The figures of describe, as its two releases answer them. Each figure gets an eighth of the loss.
+DESCRIBED = (("count", "mean", "std"), ("min", "25%", "50%", "75%", "max"))
 
 
 class Summaries(Aggregations):
     """The statistics of numbers, one by one and several at once."""
+
+    @release_method
+    def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
+        """The number of rows, missing values included: an int.
+
+        *Guarantee*: epsilon-differential privacy of the unit; ℓ1 sensitivity 1 a row
+        (docs/proofs/counts.md).
+        """
+        statistic = Count(self._groups, Layout(integer=True))
+        return self._answer(statistic, "count", epsilon, **more)
 
     @release_method
     def agg(
@@ -44,17 +50,17 @@ class Summaries(Aggregations):
     ) -> Any:
         """Several statistics for one loss, laid out as pandas' agg does.
 
-        func : names such as ["count", "mean"], for each column; or a dict of a name or names for
-            columns, as {"a": "mean", "b": ["sum", "count"]}. One name alone is that method.
+        func : names such as ["count", "mean"], for each column; or a dict with a name or names for
+            each column, such as {"a": "mean", "b": ["sum", "count"]}. A single name is that method.
         bounds : as in `mean`, for those that need them.
         weights : how the loss is divided: a dict of shares by name, or by (column, name), such as
-            {"mean": 2, "count": 1}. Without it, evenly. (Not weights of rows.)
+            {"mean": 2, "count": 1}. Without it, evenly. (These aren't weights of rows.)
 
-        Each part is a release with its own entry in the ledger; all are charged, or none.
-        ``dp.records(result)`` has their records.
+        Each statistic is a release of its own, with its own entry in the ledger; either all are
+        charged, or none. ``dp.records(result)`` has their records.
 
-        *Guarantee*: differential privacy of the unit with the sum of the parts' losses, which is
-        exactly epsilon (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
+        *Guarantee*: differential privacy of the unit. The losses add up to exactly epsilon
+        (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
 
         >>> import pandas as pd
         >>> x = pd.Series([20, 30, 40] * 100, name="x").dp
@@ -63,10 +69,13 @@ class Summaries(Aggregations):
         """
         if isinstance(func, str):
             if weights is not None:
-                raise QueryError("weights= divides a loss among several statistics; this is one.")
-            part = self._aggregated(self, func, bounds)
+                raise QueryError(
+                    f"weights= divides a loss among several statistics, and {func} is one. Leave "
+                    "weights= out."
+                )
+            one = self._aggregated(self, func, bounds)
             is_asked = Ways.read(epsilon, more).give_loss
-            return part.release(epsilon=epsilon, **more) if is_asked else part
+            return one.release(epsilon=epsilon, **more) if is_asked else one
         wanted = self._wanted(func)
         parts = {
             (column, name): self._aggregated(
@@ -79,8 +88,8 @@ class Summaries(Aggregations):
         def combined(values: dict[Name, Any]) -> Any:
             found: dict[Name, Any] = {}
             for (column, name), value in values.items():
-                one = {column: value} if column is not None else self._by_column(value)
-                found.update({(each, name): entry for each, entry in one.items()})
+                by_column = self._by_column(value) if column is None else {column: value}
+                found.update({(each, name): entry for each, entry in by_column.items()})
             return self._gathered(found, flat)
 
         each = list(self._each._operands())
@@ -94,64 +103,155 @@ class Summaries(Aggregations):
             named = [names] if isinstance(names, str) else names
             if not isinstance(named, list | tuple) or not named:
                 raise QueryError(
-                    "agg takes names such as 'mean', lists of them, or a dict of them by column; "
-                    f"not {quoted(names)}: a function of your own could look at other rows."
+                    f"agg can't use {quoted(names)}: a function of your own could look at other "
+                    "rows. Give names such as 'mean', lists of them, or a dict of them by column."
                 )
             pairs += [(column, name) for name in named]
         if not pairs or len({(c, str(n)) for c, n in pairs}) < len(pairs):
-            raise QueryError("agg needs statistics, each of them once.")
+            raise QueryError("agg needs at least one statistic, and each only once.")
         return pairs
 
     def _aggregated(self, face: Queryable, name: Any, bounds: object) -> Unreleased:
         known = [each for each in AGGREGATED if hasattr(type(face), each)]
         if not is_one_of(name, known):
-            raise QueryError(f"agg can be asked for {', '.join(known)}; not {quoted(name)}.")
-        return _asked(face, name, bounds)
+            raise QueryError(f"agg doesn't know {quoted(name)}. Choose from {', '.join(known)}.")
+        ask = getattr(face, name)
+        asked: Unreleased = ask(bounds=bounds) if "bounds" in parameters(ask) else ask()
+        return asked
 
-    def _moments(self, *, bounds: object = None) -> Any:
-        """Counts, means and deviations in one release."""
-        operands, parsed, shape = self._measured(bounds)
-        freedom = checked_ddof(1, parsed)
-        if any(bound.lower == bound.upper for bound in parsed):
-            raise QueryError("describe needs bounds with an upper above the lower.")
-        rows = list(DESCRIBED[0][0])
-        layout = with_levels(shape, rows, self._operands(), self._groups)
-        statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
-        return self._answer(statistic, self._titled("count, mean, std", parsed))
+    @release_method
+    def describe(
+        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> Any:
+        """pandas' eight figures of the values, clipped to bounds: a Series for a column, a
+        DataFrame by group (for several columns, with eight columns for each).
 
-    def _five(self, *, bounds: object = None) -> Any:
-        """Quartiles and, near the ends, quantiles in one release."""
-        shares = tuple(Fraction(i, 4) for i in range(5))
-        labels = [float(share) for share in shares]
-        return self._quantile("min, quartiles, max", shares, labels, bounds, None)
+        bounds : as in `mean`.
 
-    def _described(self, bounds: object, epsilon: object, **more: Unpack[ReleaseOptions]) -> Any:
-        """See `describe`."""
-        whole = sum(share for *_, share in DESCRIBED)
-        names: list[Name] = [(None, ", ".join(rows)) for rows, *_ in DESCRIBED]
-        parts = {
-            name: _asked(self, method, bounds)
-            for name, (_, method, _) in zip(names, DESCRIBED, strict=True)
-        }
-        shares = {
-            name: Fraction(share, whole) for name, (*_, share) in zip(names, DESCRIBED, strict=True)
-        }
+        Count, mean and deviation come from one release with three eighths of the loss. The other
+        five come from a second release: the quartiles, and near the ends two quantiles as min and
+        max. ``dp.records(result)`` has both records.
+
+        *Guarantee*: differential privacy of the unit; both losses add up to exactly epsilon, and
+        groups are disjoint (docs/proofs/variances.md, docs/proofs/quantiles.md).
+
+        >>> import pandas as pd
+        >>> pd.Series([20, 30, 40] * 99).dp.describe(bounds=(0, 60), epsilon=1).index.tolist()[:3]
+        ['count', 'mean', 'std']
+        """
+        names: list[Name] = [(None, ", ".join(rows)) for rows in DESCRIBED]
+        parts = dict(zip(names, (self._moments(bounds), self._five(bounds)), strict=True))
+        shares = {n: Fraction(len(rows), 8) for n, rows in zip(names, DESCRIBED, strict=True)}
 
         def combined(values: dict[Name, Any]) -> Any:
             found: dict[Name, Any] = {}
-            for (rows, *_), value in zip(DESCRIBED, values.values(), strict=True):
+            for rows, value in zip(DESCRIBED, values.values(), strict=True):
                 for place, row in enumerate(rows):
                     entries = self._by_column(self._level(value, place, len(rows)))
                     found.update({(column, row): entry for column, entry in entries.items()})
             return self._gathered(found, False)
 
-        asked = list(self._operands())
-        columns = dict.fromkeys(names, asked)
+        columns = {name: list(self._operands()) for name in names}
         return bundle(parts, shares, combined, columns, epsilon, **more)
 
+    def _moments(self, bounds: object) -> Any:
+        """Counts, means and deviations in one release."""
+        operands, parsed, shape = self._measured(bounds)
+        freedom = checked_ddof(1, parsed)
+        if any(bound.lower == bound.upper for bound in parsed):
+            raise QueryError("describe needs bounds whose upper end lies above the lower one.")
+        layout = with_levels(shape, DESCRIBED[0], self._operands(), self._groups)
+        statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
+        return self._answer(statistic, self._titled("count, mean, std", parsed))
 
-def _asked(face: Queryable, method: str, bounds: object) -> Unreleased:
-    """An unreleased answer, given bounds where it takes them."""
-    ask = getattr(face, method)
-    asked: Unreleased = ask(bounds=bounds) if "bounds" in parameters(ask) else ask()
-    return asked
+    def _five(self, bounds: object) -> Any:
+        """Quartiles, and quantiles near both ends, in one release."""
+        shares = [Fraction(i, 4) for i in range(5)]
+        return self._quantile("min, quartiles, max", shares, [*map(float, shares)], bounds, None)
+
+
+class Covariances(Summaries):
+    """Statistics of each two of several columns."""
+
+    @release_method
+    def cov(
+        self,
+        ddof: int = 1,
+        *,
+        dropna: bool = False,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[ReleaseOptions],
+    ) -> Any:
+        """The covariance of each two columns, of values clipped to bounds: a square DataFrame; by
+        group a DataFrame with a row for each group and column.
+
+        ddof, bounds : as in `var`. As in pandas, each entry uses the rows that have both values.
+            The table has no negative eigenvalues: those that noise makes negative become 0.
+        dropna : True uses only the rows that have all values, as after ``dropna()``. With Gaussian
+            noise and three columns or more, the noise is then up to half as large.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"g": [1, 2] * 99, "a": [1, 4] * 99, "b": [4, 1] * 99})
+        >>> df.dp[["a", "b"]].cov(bounds=(0, 5), epsilon=1).shape
+        (2, 2)
+        >>> df.dp.groupby("g", keys=[1, 2]).cov(bounds=(0, 5), epsilon=1).index.tolist()
+        [(1, 'a'), (1, 'b'), (2, 'a'), (2, 'b')]
+        """
+        return self._covariances("cov", ddof, dropna, bounds, epsilon, **more)
+
+    @release_method
+    def corr(
+        self,
+        method: str = "pearson",
+        *,
+        dropna: bool = False,
+        bounds: object = None,
+        epsilon: object = None,
+        **more: Unpack[ReleaseOptions],
+    ) -> Any:
+        """The correlation of each two columns, of values clipped to bounds: a square DataFrame; by
+        group a DataFrame with a row for each group and column.
+
+        bounds : as in `var`. As in pandas, each entry uses the rows that have both values. The
+            diagonal is 1, no eigenvalue is negative, and what can't be told from noise is 0.
+        dropna : as in `cov`.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/covariances.md).
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99})
+        >>> df.dp.corr(bounds={"a": (1, 4), "b": (1, 4)}, epsilon=1).loc["a", "a"]
+        np.float64(1.0)
+        """
+        pearson(method)
+        return self._covariances("corr", 1, dropna, bounds, epsilon, **more)
+
+    def _covariances(
+        self,
+        what: str,
+        ddof: object,
+        dropna: object,
+        bounds: object,
+        epsilon: object,
+        **more: Unpack[ReleaseOptions],
+    ) -> Any:
+        names, cells = list(self._operands()), self._groups
+        if len(names) < 2 and cells.by:
+            raise QueryError(
+                f"{what} by group needs two columns or more. Select them, as in "
+                f'groupby(…)[["a", "b"]].{what}(…).'
+            )
+        operands, parsed, shape = self._measured(bounds, bounds_of)
+        freedom = checked_ddof(ddof, parsed)
+        if not isinstance(dropna, bool):
+            raise QueryError(f"dropna={quoted(dropna)} must be True or False.")
+        layout = with_levels(shape, names, names, cells)
+        is_corr = what == "corr"
+        statistic = Covariance(cells, layout, operands, parsed, freedom, is_corr, complete=dropna)
+        what = f"{what} of complete rows" if dropna else what
+        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)

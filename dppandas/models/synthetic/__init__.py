@@ -1,4 +1,4 @@
-"""Synthetic rows: ordinary DataFrames drawn from what several releases tell of private rows."""
+"""Synthetic rows: ordinary DataFrames made from several releases about private rows."""
 
 from .synthesize import synthesize
 from .worst_fit import worst_fit

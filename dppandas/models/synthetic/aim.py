@@ -1,4 +1,4 @@
-"""Adaptive and iterative: marginals selected by what the model of a graph lacks most, AIM."""
+"""AIM: marginals selected by what a graphical model lacks most, adaptively and iteratively."""
 
 from __future__ import annotations
 
@@ -9,39 +9,37 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import QueryError
 from ...frames.frame import PrivateFrame
 from . import graphs
 from .domains import Codes, Domain, Floats, Marginal, closure
-from .mwem import counted
+from .mwem import counted, worst_of
 from .program_budget import ProgramBudget
-from .worst_fit import clipped_expectations, worst_fit
 
-#: Of the whole, so many parts a column has: a round spends one, and later ones more.
+#: The loss of a round is at first the whole, divided by this and by the number of columns.
 PARTS = {"rho": 8, "epsilon": 2}
-#: What a selection gets of its round.
+#: The share of a round for its selection.
 SELECTING = Fraction(1, 10)
-#: Where a round taught little, the next ones spend so many times as much: half the noise.
+#: After a round that taught little, the next ones spend this many times as much: half the noise.
 MORE = {"rho": 4, "epsilon": 2}
-#: Cells of a model; it may grow as the loss is spent.
+#: The most cells of a model, which may grow as the loss is spent.
 MOST_MODEL = 500_000
 #: Steps of one fit.
 STEPS = 500
 
 
 def check(domain: Domain, marginals: Sequence[Marginal]) -> None:
-    """Refuse what is too large, or lacks the package."""
+    """Refuse domains that are too large, and runs without the package mbi."""
     if importlib.util.find_spec("mbi") is None:
         raise QueryError(
-            'method="aim" needs the package mbi: pip install "dppandas[synthetic]". Without it, '
-            'method="mwem" fits up to a million cells.'
+            'method="aim" needs the package mbi: pip install "dppandas[synthetic]". Or use '
+            'method="mwem", which fits up to a million cells.'
         )
     if len(domain.names) > graphs.MOST_COLUMNS:
         raise QueryError(
             f"a graphical model has at most {graphs.MOST_COLUMNS} columns here, not "
-            f"{len(domain.names)}: select some."
+            f"{len(domain.names)}. Select fewer."
         )
 
 
@@ -52,8 +50,8 @@ def aim(
     budget: ProgramBudget,
     rows: int,
 ) -> list[Codes]:
-    """Synthetic rows: all columns alone, and then rounds that select a marginal, measure it and fit
-    a graphical model, until the loss is spent.
+    """Synthetic rows: counts of each column, and then rounds that select a marginal, measure it and
+    fit a graphical model, until the loss is spent.
 
     *Source*: McKenna, Mullins, Sheldon and Miklau, "AIM: An Adaptive and Iterative Mechanism for
     Differentially Private Synthetic Data", VLDB 2022; by ε as by ρ, with Laplace noise and
@@ -62,7 +60,7 @@ def aim(
     kind = "rho" if budget.by_rho else "epsilon"
     may = closure(domain, marginals)
     part = budget.whole / (PARTS[kind] * max(len(domain.names), 2))
-    budget.check(part * SELECTING)  # parts only grow
+    budget.check(part * SELECTING)  # later rounds spend more
     model = Model(domain)
     for alone in [m for m in may if len(m) == 1]:
         price = part * (1 - SELECTING)
@@ -77,7 +75,7 @@ def aim(
         room = MOST_MODEL * float(1 - budget.left / budget.whole + part / budget.whole)
         open_ = [m for m in may if model.is_new(m, price) and model.size_with(m) <= room]
         open_ = open_ or [m for m in may if model.is_new(m, price) and model.has(m)]
-        if not open_ and part < budget.left:  # all were measured at this price: once more, by all
+        if not open_ and part < budget.left:  # all were measured at this price: spend the rest
             part = budget.left
             continue
         if not open_:
@@ -85,22 +83,11 @@ def aim(
         turn += 1
         noise = budget.noise(price)
         before = [model.marginal(m) for m in open_]
-        asked = worst_fit(
-            frame,
-            [
-                pd.Series(clipped_expectations(b), index=domain.index(m))
-                for m, b in zip(open_, before, strict=True)
-            ],
-            weights=[may[m] for m in open_],
-            offsets=clipped_expectations(
-                [noise * may[m] * domain.cells(m) for m in open_]
-            ).tolist(),
-        )
+        asked = worst_of(frame, domain, open_, before, noise, [may[m] for m in open_])
         place = budget.spend(f"round {turn}: what fits worst", select, asked.release)
         chosen = open_[place]
-        counts = counted(
-            frame, domain, chosen, f"round {turn}: {domain.named(chosen)}", price, budget
-        )
+        name = f"round {turn}: {domain.named(chosen)}"
+        counts = counted(frame, domain, chosen, name, price, budget)
         model.add(chosen, counts, budget.deviation(price), price)
         model.fit()
         if np.abs(model.marginal(chosen) - before[place]).sum() <= noise * domain.cells(chosen):
@@ -109,7 +96,7 @@ def aim(
 
 
 class Model:
-    """A graphical model, fitted by mbi to what was measured."""
+    """A graphical model, fitted by mbi to measurements."""
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
@@ -127,7 +114,7 @@ class Model:
         price: Fraction,
         is_start: bool = False,
     ) -> None:
-        """One more measurement; those of the start say how many rows there are."""
+        """Add a measurement. Those of the start estimate how many rows there are."""
         self._counts.append((marginal, counts, deviation))
         self._prices.add((marginal, price))
         if is_start:
@@ -136,23 +123,23 @@ class Model:
             self.total = max(1.0, weighed)
 
     def is_new(self, marginal: Marginal, price: Fraction) -> bool:
-        """Whether it wasn't measured at this price: the same answer would be given again."""
+        """Whether it wasn't measured at this price before, which would replay the same answer."""
         return (marginal, price) not in self._prices
 
     def has(self, marginal: Marginal) -> bool:
-        """Whether the model has all of a marginal already."""
+        """Whether a measured marginal includes this one."""
         return any(set(marginal) <= set(known) for known, _, _ in self._counts)
 
     def size_with(self, marginal: Marginal) -> int:
-        """How many cells it would have with one more."""
+        """How many cells the model would have with one more marginal."""
         return graphs.size(self._domain, [*(m for m, _, _ in self._counts), marginal])
 
     def marginal(self, marginal: Marginal) -> Floats:
-        """What it expects."""
+        """The counts that the model expects."""
         return graphs.marginal(self._domain, self.factors, marginal, self.total).reshape(-1)
 
     def fit(self) -> None:
-        """Fit it to all measurements."""
+        """Fit the model to all measurements."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             jax, mbi = importlib.import_module("jax"), importlib.import_module("mbi")
@@ -165,7 +152,7 @@ class Model:
                     )
                     for marginal, counts, deviation in self._counts
                 ]
-                # of mbi's ways to marginals this one compiles soonest, which takes most of the time
+                # most of the time goes into compiling, and this oracle of mbi's compiles fastest
                 oracle = mbi.marginal_oracles.message_passing_hugin
                 self._fitted = mbi.estimation.MirrorDescent(marginal_oracle=oracle).estimate(
                     known, measurements, known_total=self.total, iters=STEPS,

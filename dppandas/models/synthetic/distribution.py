@@ -1,8 +1,8 @@
-"""A distribution over all cells of a domain: fitted to noisy marginals, and written as rows.
+"""A distribution over all cells of a domain: fitted to noisy marginals, and turned into rows.
 
-Every step gives the same floats on every machine: exp is taken by `decimal`, sums are added in
-order, and all else is what IEEE 754 fixes. So the queries of a program run again are the same, and
-are answered again for nothing. Nothing here is drawn.
+Every step gives the same floats on every machine: `decimal` computes exp, sums are added in order,
+and IEEE 754 fixes the rest. So a program that runs again asks the same queries, which are replayed
+at no cost. Nothing here is random.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .domains import Codes, Domain, Floats, Marginal
+from .domains import Codes, Domain, Floats
 
-#: Passes over the table for one fit, and what a pass must gain to go on.
+#: The most passes of a fit, and the gain below which it stops.
 PASSES, GAIN = 60, 1e-7
 _EXP = decimal.Context(prec=25, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[])
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A marginal, and its noisy counts; the more they err, the less they weigh."""
+    """A marginal and its noisy counts, which weigh less the more they err."""
 
     positions: Codes
     counts: Floats
@@ -31,22 +31,22 @@ class Measured:
 
 
 def uniform(domain: Domain, total: float) -> Floats:
-    """Expected counts where all cells are alike."""
+    """A table in which all cells expect the same count."""
     return np.full(domain.cells(), total / domain.cells())
 
 
 def summed(table: Floats, positions: Codes, cells: int) -> Floats:
-    """A marginal of a table, added in order."""
+    """A marginal of a table, added up in order."""
     sums: Floats = np.bincount(positions, weights=table, minlength=cells).astype(np.float64)
     return sums
 
 
 def fitted(table: Floats, measured: Sequence[Measured], total: float) -> Floats:
-    """The table by multiplicative weights: cell · exp(−rate · Σ (expected − counted) / total), over
-    the marginals that it lies in, until the squares of what is off fall no more.
+    """The table after multiplicative weights: cell · exp(−rate · Σ (expected − counted) / total),
+    summed over the marginals of the cell, until the squared errors stop falling.
 
-    As Hardt, Ligett and McSherry (NeurIPS 2012) update after each measurement; but all that is
-    measured at once, and with a rate that grows while it helps and halves where it doesn't.
+    Hardt, Ligett and McSherry (NeurIPS 2012) update so after each measurement. Here all
+    measurements count at once, with a rate that grows while it helps and halves when it doesn't.
     """
     rate, off = 1.0, _off(table, measured)
     for _ in range(PASSES):
@@ -72,8 +72,8 @@ def fitted(table: Floats, measured: Sequence[Measured], total: float) -> Floats:
 
 
 def shrunk(counts: Floats, expected: Floats, deviation: float) -> Floats:
-    """Noisy counts, drawn towards what was expected by the share of noise in their distance: of
-    squares that noise alone explains nothing is left (James and Stein, 1961)."""
+    """Noisy counts shrunk towards expected ones by the share of noise in their squared distance; a
+    distance that noise alone explains vanishes (James and Stein, 1961)."""
     far = counts - expected
     squares = math.fsum((far * far).tolist())
     share = 1 - len(counts) * deviation * deviation / squares if squares else 0.0
@@ -81,7 +81,7 @@ def shrunk(counts: Floats, expected: Floats, deviation: float) -> Floats:
 
 
 def _off(table: Floats, measured: Sequence[Measured]) -> tuple[float, list[Floats]]:
-    """The squares of what is off, weighed, and what is off in each marginal."""
+    """The weighted squared error, and the errors of each marginal."""
     far = [summed(table, each.positions, len(each.counts)) - each.counts for each in measured]
     squares = [
         each.weight * math.fsum((off * off).tolist())
@@ -91,17 +91,17 @@ def _off(table: Floats, measured: Sequence[Measured]) -> tuple[float, list[Float
 
 
 def _factors(exponents: Floats) -> Floats:
-    """exp, rounded as on every machine; within what a float holds."""
+    """exp with the same rounding on every machine, of clipped exponents."""
     clipped = np.clip(exponents, -30.0, 30.0).tolist()
     return np.array([float(_EXP.exp(decimal.Decimal(each))) for each in clipped])
 
 
 def rounded(domain: Domain, table: Floats, rows: int) -> list[Codes]:
-    """So many rows whose counts are near a table's shares: positions of labels, column by column.
+    """Rows whose counts are close to a table's shares: positions of labels, column by column.
 
-    Cells stand in a line in which neighbours differ in one label alone, by one place; a row is
-    taken wherever the sum along the line passes another of `rows` equal parts. So every run of
-    cells has its share of the rows to within one, and what a cell lacks its neighbour has.
+    Cells are put in a line in which neighbours differ in one label, by one place. A row is taken
+    whenever the sum along the line passes another multiple of 1/rows. So every run of cells has its
+    share of the rows to within one, and what a cell lacks its neighbour has.
     """
     line = _in_line(domain)
     passed = np.cumsum(table[line])
@@ -113,16 +113,11 @@ def rounded(domain: Domain, table: Floats, rows: int) -> list[Codes]:
 
 
 def _in_line(domain: Domain) -> Codes:
-    """All cells, each differing from the one before in one label, by one place: a reflected Gray
-    code of mixed radices."""
+    """All cells in an order in which neighbours differ in one label, by one place: a reflected Gray
+    code with mixed radices."""
     line = np.zeros(1, dtype=np.int64)
     for size in domain.shape:
         steps = np.tile(np.arange(size), (len(line), 1))
         steps[1::2] = steps[1::2, ::-1]
         line = (line[:, None] * size + steps).reshape(-1)
     return line
-
-
-def one_by_one(domain: Domain, marginals: Sequence[Marginal]) -> list[Codes]:
-    """For several marginals, each cell's cell."""
-    return [domain.positions(marginal) for marginal in marginals]

@@ -1,10 +1,10 @@
-"""The public domain of synthetic rows: columns, their labels, and marginals of them."""
+"""The public domain of synthetic rows: columns, their labels, and their marginals."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,28 +12,30 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...columns.private_rows import keys_by_column
 from ...errors import MissingArgument, QueryError, quoted
 from ...frames.frame import PrivateFrame
 from ...rows.expressions import agree
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys, some_names
 from ...rows.facts.spans import Span
+from ...rows.facts.units import whole_number
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 #: Columns by position, in order.
 Marginal = tuple[int, ...]
 
-#: Of one marginal, and of all that may be measured together.
+#: The most cells of one marginal, and of all marginals together.
 MOST_CELLS, MOST_TOGETHER = 10**5, 10**6
 MOST_MARGINALS = 5000
-#: Of one marginal.
+#: The most columns of one marginal.
 MOST_COLUMNS = 12
 
 
 @dataclass(frozen=True)
 class Domain:
-    """Columns by name, and the labels that each may have."""
+    """Columns by name, and the possible labels of each."""
 
     names: tuple[Any, ...]
     keys: tuple[Keys, ...]
@@ -43,7 +45,7 @@ class Domain:
         return tuple(map(len, self.keys))
 
     def cells(self, columns: Marginal | None = None) -> int:
-        """How many cells the product of some columns has, or of all."""
+        """The number of cells of some columns, or of all."""
         return math.prod(self.shape if columns is None else (self.shape[i] for i in columns))
 
     def named(self, marginal: Marginal) -> str:
@@ -59,7 +61,7 @@ class Domain:
         return pd.MultiIndex.from_tuples(list(labels), names=names)
 
     def positions(self, marginal: Marginal) -> Codes:
-        """For each cell of the whole domain its cell in a marginal."""
+        """For each cell of the whole domain, its cell in a marginal."""
         if not marginal:
             return np.zeros(self.cells(), dtype=np.int64)
         axes = np.ogrid[tuple(slice(n) for n in self.shape)]
@@ -80,18 +82,10 @@ class Domain:
 
 
 def domain_of(frame: PrivateFrame, keys: object) -> Domain:
-    """The labels of all columns of a frame: those given, else those declared."""
+    """The labels of all columns of a frame: the given ones, else the declared ones."""
     frame._some_columns()
-    if keys is not None and not isinstance(keys, Mapping):
-        raise QueryError("keys= is a dict with a list of labels for each column here.")
-    given: Mapping[Any, Any] = {} if keys is None else keys
-    extra = [name for name in given if name not in frame._columns]
-    if extra:
-        raise QueryError(f"keys= names {some_names(extra)}, which are no columns here.")
-    return Domain(
-        tuple(frame._columns),
-        tuple(_keys(frame, name, given.get(name)) for name in frame._columns),
-    )
+    given, names = keys_by_column(keys, frame._columns), tuple(frame._columns)
+    return Domain(names, tuple(_keys(frame, name, given.get(name)) for name in names))
 
 
 def _keys(frame: PrivateFrame, name: Any, given: Any) -> Keys:
@@ -105,64 +99,58 @@ def _keys(frame: PrivateFrame, name: Any, given: Any) -> Keys:
         return declared
     if isinstance(declared, Bounds | Span):
         raise MissingArgument(
-            f"column {quoted(name)} is declared by its bounds, {declared}, and synthetic rows need "
-            f"labels. Cut it first: frame.assign(**{{{str(name)!r}: frame[{str(name)!r}]"
-            f".cut([…])}}), or give keys=, or select other columns."
+            f"column {quoted(name)} has bounds, {declared}, but synthetic rows need labels. Cut it "
+            f"first: frame.assign(**{{{str(name)!r}: frame[{str(name)!r}].cut([…])}}); or give "
+            "keys=, or select other columns."
         )
     if expression.is_truth:
         return Keys((False, True))
     raise MissingArgument(
-        f"column {quoted(name)} has no declared labels: give keys={{{str(name)!r}: […]}}, declare "
+        f"column {quoted(name)} has no declared labels. Give keys={{{str(name)!r}: […]}}, declare "
         "them in dp.protect or by .declare(…), or select other columns."
     )
 
 
 def marginals_of(domain: Domain, given: object) -> tuple[Marginal, ...]:
-    """The marginals that synthetic rows are to keep: all pairs, without an argument."""
+    """The marginals that synthetic rows are to keep; all pairs by default."""
     number = len(domain.names)
-    if given is None:
-        given = min(2, number)
+    given = min(2, number) if given is None else given
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        if not 1 <= given <= number:
-            raise QueryError(
-                f"marginals={quoted(given)} must lie between 1 and {number}, the number of columns."
-            )
-        if math.comb(number, int(given)) > MOST_MARGINALS:
-            raise _too_many(math.comb(number, int(given)))
-        found = list(itertools.combinations(range(number), int(given)))
+        size = whole_number(given, "marginals", 1, number, ", the number of columns")
+        _check_number(math.comb(number, size))
+        found = list(itertools.combinations(range(number), size))
     elif isinstance(given, list | tuple) and given:
-        if len(given) > MOST_MARGINALS:
-            raise _too_many(len(given))
+        _check_number(len(given))
         found = [_marginal(domain, each) for each in given]
     else:
         raise QueryError(
-            f"marginals={quoted(given)} must be a list such as ['age', ('age', 'educ')], or how "
-            "many columns each has: 2 for all pairs."
+            f"marginals={quoted(given)} must be a list such as ['age', ('age', 'educ')], or a "
+            "number of columns, such as 2 for all pairs."
         )
     found = list(dict.fromkeys(found))
     for marginal in found:
         if domain.cells(marginal) > MOST_CELLS:
             raise QueryError(
                 f"the marginal of {domain.named(marginal)} has {domain.cells(marginal):,} cells, "
-                f"more than {MOST_CELLS:,}: leave it out, or declare coarser labels."
+                f"more than {MOST_CELLS:,}. Leave it out, or declare coarser labels."
             )
     if sum(map(domain.cells, found)) > MOST_TOGETHER:
         raise QueryError(
             f"these {len(found)} marginals have {sum(map(domain.cells, found)):,} cells together, "
-            f"more than {MOST_TOGETHER:,}: give fewer as marginals=[…]."
+            f"more than {MOST_TOGETHER:,}. Give fewer as marginals=[…]."
         )
     most = max(map(len, found))
     if most > MOST_COLUMNS or len(closure(domain, found)) > MOST_MARGINALS:
         raise QueryError(
-            "these marginals and those of fewer of their columns are too many: give fewer, or of "
-            "fewer columns."
+            "there are too many marginals, counting those of fewer of their columns. Give fewer, "
+            "or marginals of fewer columns."
         )
     return tuple(found)
 
 
 def closure(domain: Domain, marginals: Sequence[Marginal]) -> dict[Marginal, int]:
-    """What may be measured: the marginals and all of fewer of their columns; and how much each
-    matters, the columns that it shares with the marginals asked for."""
+    """The marginals that may be measured, which are the requested ones and those of fewer of their
+    columns; and the weight of each, the number of columns it shares with the requested ones."""
     found = {
         some: 0
         for marginal in marginals
@@ -174,11 +162,12 @@ def closure(domain: Domain, marginals: Sequence[Marginal]) -> dict[Marginal, int
     return found
 
 
-def _too_many(number: int) -> QueryError:
-    return QueryError(
-        f"these are {number:,} marginals, more than {MOST_MARGINALS:,}: list those that you need "
-        "as marginals=[…]."
-    )
+def _check_number(number: int) -> None:
+    if number > MOST_MARGINALS:
+        raise QueryError(
+            f"there are {number:,} marginals, more than {MOST_MARGINALS:,}. List those that you "
+            "need as marginals=[…]."
+        )
 
 
 def _marginal(domain: Domain, given: Any) -> Marginal:
@@ -189,9 +178,9 @@ def _marginal(domain: Domain, given: Any) -> Marginal:
     unknown = [n for n in names if not isinstance(n, Hashable) or n not in places]
     if unknown or not names:
         raise QueryError(
-            f"marginals= names {quoted(unknown[0]) if unknown else 'nothing'}, which is no column "
-            f"here. The columns: {some_names(domain.names)}."
+            f"marginals= names {quoted(unknown[0]) if unknown else 'nothing'}, which isn't a "
+            f"column. The columns: {some_names(domain.names)}."
         )
     if len(set(names)) < len(names):
-        raise QueryError("a marginal of marginals= names a column twice.")
+        raise QueryError("a marginal of marginals= names a column twice. Name it once.")
     return tuple(sorted(places[name] for name in names))

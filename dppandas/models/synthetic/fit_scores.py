@@ -1,4 +1,4 @@
-"""How badly public tables fit the counts of private rows: scores for selections among them."""
+"""Scores of how badly public tables fit the counts of private rows, for selections among them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Counts = npt.NDArray[np.int64]
 
 
 class _Scores(Statistic, registered=False):
-    """What turns counts of rows into scores of public candidates, of which one is selected."""
+    """A statistic that turns counts of rows into scores of public candidates."""
 
     @property
     def monotone(self) -> bool:
-        return False  # a row brings the counts nearer to one table, and away from another
+        return False  # a row brings the counts closer to one table, and away from another
 
     @property
     def _row_score(self) -> int:
-        """What a score of one row is."""
+        """The score of one row."""
         return 1
 
     @property
@@ -50,12 +50,12 @@ class _Scores(Statistic, registered=False):
 
 @dataclass(frozen=True)
 class MarginalError(_Scores):
-    """For each of several public tables of expected counts, how far the counts of the rows are:
+    """How far the counts of the rows are from each of several public tables of expected counts:
 
         weight · Σ |step · count − expected| − offset, over the cells of the table,
 
-    with whole numbers for all. A row lies in at most one cell of a table, so it moves a table's
-    score by at most weight · step (docs/proofs/misfit.md).
+    all in whole numbers. A row lies in at most one cell of a table, so it changes the table's score
+    by at most weight · step (docs/proofs/misfit.md).
     """
 
     canonical_name: ClassVar[str] = "Misfit"
@@ -97,7 +97,7 @@ class MarginalError(_Scores):
         return self.scores([int(count) for count in counts])
 
     def scores(self, counts: Sequence[int]) -> list[int]:
-        """From the counts of all cells, table after table."""
+        """The scores for the counts of all cells, table after table."""
         scores, left = [], iter(counts)
         for table, weight, offset in zip(self.targets, self.weights, self.offsets, strict=True):
             far = sum(abs(self.step * next(left) - expected) for expected in table)
@@ -107,12 +107,12 @@ class MarginalError(_Scores):
 
 @dataclass(frozen=True)
 class SmallDatabases(_Scores):
-    """For each database of so many rows over the cells, how well it fits: minus the largest
+    """How well each database of a number of rows over the cells fits: minus the largest
 
         | rows · (private rows that a query counts) − total · (database rows that it counts) |
 
-    of all queries, which are sets of cells. A private row moves each of them by at most ``rows``,
-    and so the largest, too (docs/proofs/misfit.md). ``total`` is public: a noisy count.
+    over all queries, which are sets of cells. A private row changes each of them by at most
+    ``rows``, and so the largest too (docs/proofs/misfit.md). ``total`` is public: a noisy count.
     """
 
     rows: int = 1
@@ -147,7 +147,7 @@ class SmallDatabases(_Scores):
         return self.scores(np.array(counts, dtype=np.int64))
 
     def scores(self, counts: Counts) -> list[int]:
-        """From the counts of all cells, database by database."""
+        """The scores for the counts of all cells, database by database."""
         every = candidates(len(self.cells), self.rows)
         worst = np.zeros(len(every), dtype=np.int64)
         for codes in self.queries:
@@ -160,13 +160,13 @@ class SmallDatabases(_Scores):
 
 
 def databases(cells: int, rows: int) -> int:
-    """How many databases there are of so many rows, whose order means nothing."""
+    """The number of databases with so many rows in any order."""
     return math.comb(cells + rows - 1, rows)
 
 
 @functools.lru_cache(maxsize=4)
 def candidates(cells: int, rows: int) -> Counts:
-    """All of them, as counts by cell; in one order."""
+    """All databases as counts by cell, always in the same order."""
     found = np.zeros((databases(cells, rows), cells), dtype=np.int64)
     for i, chosen in enumerate(itertools.combinations_with_replacement(range(cells), rows)):
         np.add.at(found[i], list(chosen), 1)

@@ -10,15 +10,15 @@ import numpy as np
 
 from .domains import Codes, Domain, Floats, Marginal
 
-#: Columns, and the logarithm of a factor of their labels.
+#: Columns, and the logarithms of a factor over their labels.
 Factor = tuple[Marginal, Floats]
 
-#: As many letters as np.einsum knows.
+#: np.einsum knows no more letters.
 MOST_COLUMNS = 50
 
 
 def marginal(domain: Domain, factors: Sequence[Factor], wanted: Marginal, total: float) -> Floats:
-    """Expected counts of some columns, in the order wanted: the product of all factors, summed."""
+    """Expected counts of some columns, in this order: the product of all factors, summed."""
     near = _connected(factors, wanted)
     operands: list[object] = []
     for columns, logarithms in near:
@@ -33,7 +33,7 @@ def marginal(domain: Domain, factors: Sequence[Factor], wanted: Marginal, total:
 
 
 def _connected(factors: Sequence[Factor], wanted: Marginal) -> list[Factor]:
-    """The factors that are tied to some columns: others only scale what is summed."""
+    """The factors that are connected to some columns. Others only scale the sum."""
     reached, left, near = set(wanted), list(factors), list[Factor]()
     while True:
         more = [f for f in left if reached & set(f[0])]
@@ -45,7 +45,7 @@ def _connected(factors: Sequence[Factor], wanted: Marginal) -> list[Factor]:
 
 
 def size(domain: Domain, cliques: Iterable[Marginal]) -> int:
-    """Cells of a model with such factors: of the cliques that eliminating its columns makes."""
+    """The number of cells of a model: those of the cliques that eliminating its columns makes."""
     return sum(
         domain.cells((column, *rest)) for column, rest in _eliminated(domain, tuple(cliques))
     )
@@ -53,8 +53,8 @@ def size(domain: Domain, cliques: Iterable[Marginal]) -> int:
 
 @functools.lru_cache(maxsize=8192)
 def _eliminated(domain: Domain, cliques: tuple[Marginal, ...]) -> tuple[tuple[int, Marginal], ...]:
-    """Columns one after the other, each with its neighbours that are left: the one whose clique
-    has the fewest cells first. Eliminating it makes its neighbours neighbours."""
+    """The columns in order of elimination, each with its remaining neighbours. The column whose
+    clique has the fewest cells goes first; its neighbours become neighbours of each other."""
     near: dict[int, set[int]] = {i: set() for i in range(len(domain.names))}
     for clique in cliques:
         for i in clique:
@@ -71,12 +71,12 @@ def _eliminated(domain: Domain, cliques: tuple[Marginal, ...]) -> tuple[tuple[in
 
 
 def rows_of(domain: Domain, factors: Sequence[Factor], rows: int) -> list[Codes]:
-    """So many rows that follow a model: positions of labels, column by column, sorted.
+    """Rows that follow a model: positions of labels, column by column, sorted.
 
-    Column after column, each by its shares given its neighbours before it: row i of those sorted by
-    these neighbours gets the label at the share frac(i·α) of an irrational α. Such points are
-    spread more evenly than random ones, over all rows and over those of equal neighbours. Nothing
-    is drawn.
+    Each column follows its shares given its neighbours before it: with rows sorted by these
+    neighbours, row i gets the label at share frac(i·α), for an irrational α. Such points are spread
+    more evenly than random ones, both over all rows and over rows with equal neighbours. Nothing is
+    random.
     """
     codes: dict[int, Codes] = {}
     order = _eliminated(domain, tuple(columns for columns, _ in factors))[::-1]
@@ -100,7 +100,7 @@ def rows_of(domain: Domain, factors: Sequence[Factor], rows: int) -> list[Codes]
 
 
 def _irrational(turn: int) -> float:
-    """Square roots of primes: no multiple of one is another."""
+    """From square roots of primes, none of which is a multiple of another."""
     primes = [5]
     while len(primes) <= turn:
         candidate = primes[-1] + 2

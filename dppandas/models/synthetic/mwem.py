@@ -1,4 +1,4 @@
-"""Multiplicative weights and selections of what fits worst: MWEM."""
+"""MWEM: multiplicative weights, and selections of the marginal that fits worst."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from .domains import Codes, Domain, Floats, Marginal, closure
 from .program_budget import ProgramBudget
 from .worst_fit import clipped_expectations, worst_fit
 
-#: A table of the whole domain has no more cells.
+#: The most cells of a table of the whole domain.
 MOST_CELLS = 10**6
-#: What all columns alone get of the whole, and a selection of its round.
+#: The share of the loss for single columns, and the share of a round for its selection.
 STARTING, SELECTING = Fraction(2, 5), Fraction(1, 5)
 
 
 def check(domain: Domain) -> None:
-    """Refuse what is too large."""
+    """Refuse a domain that is too large."""
     if domain.cells() > MOST_CELLS:
         raise QueryError(
-            f"these columns have {domain.cells():,} cells together, and MWEM keeps a table of them "
-            f"all: at most {MOST_CELLS:,}. Select fewer columns, declare coarser labels, or ask "
+            f"these columns have {domain.cells():,} cells together, and MWEM keeps a table of at "
+            f"most {MOST_CELLS:,}. Select fewer columns, declare coarser labels, or use "
             'method="aim".'
         )
 
 
 def candidates(domain: Domain, marginals: Sequence[Marginal]) -> list[Marginal]:
-    """What a round may measure: marginals of several columns, and of fewer of their columns."""
+    """The marginals that a round may measure: those of at least two columns."""
     return [m for m in closure(domain, marginals) if len(m) > 1]
 
 
 def rounds_of(domain: Domain, marginals: Sequence[Marginal]) -> int:
-    """How many marginals are measured where nobody says: by public facts alone."""
+    """How many marginals are measured by default, from public facts alone."""
     return min(len(candidates(domain, marginals)), len(domain.names))
 
 
@@ -52,12 +52,12 @@ def mwem(
     rows: int,
 ) -> list[Codes]:
     """Synthetic rows: noisy counts of each column, and then rounds that select the marginal that
-    fits worst, measure it, and fit a table of the whole domain to all that was measured.
+    fits worst, measure it, and fit a table of the whole domain to all measurements.
 
     *Source*: Hardt, Ligett and McSherry, "A Simple and Practical Algorithm for Differentially
-    Private Data Release", NeurIPS 2012. Here a round measures a marginal, whose cells are disjoint,
-    for the price of one of its counts; what is measured is no candidate again; the start is
-    independent columns and not the uniform table.
+    Private Data Release", NeurIPS 2012. Here a round measures a whole marginal, whose
+    cells are disjoint, for the price of one count; a measured marginal is no candidate again; and
+    the start is independent columns rather than the uniform table.
     """
     if rounds:
         budget.check(budget.whole * (1 - STARTING) / rounds * SELECTING)
@@ -67,15 +67,7 @@ def mwem(
     each = budget.left / max(1, rounds)
     for i in range(1, rounds + 1):
         expected = [distribution.summed(table, positions[m], domain.cells(m)) for m in left]
-        noise = budget.noise(each * (1 - SELECTING))
-        asked = worst_fit(
-            frame,
-            [
-                pd.Series(clipped_expectations(e), index=domain.index(m))
-                for m, e in zip(left, expected, strict=True)
-            ],
-            offsets=clipped_expectations([noise * domain.cells(m) for m in left]).tolist(),
-        )
+        asked = worst_of(frame, domain, left, expected, budget.noise(each * (1 - SELECTING)))
         place = budget.spend(f"round {i}: what fits worst", each * SELECTING, asked.release)
         chosen = left.pop(place)
         price = budget.left if i == rounds else each * (1 - SELECTING)
@@ -93,8 +85,7 @@ def _start(
     rounds: int,
     budget: ProgramBudget,
 ) -> tuple[Floats, list[distribution.Measured], float]:
-    """A table of independent columns, what was measured for it, and about how many rows there
-    are."""
+    """A table of independent columns, its measurements, and about how many rows there are."""
     columns = [m for m in closure(domain, marginals) if len(m) == 1]
     price = budget.whole * (STARTING if rounds else 1) / len(columns)
     measured, sums = [], []
@@ -103,11 +94,27 @@ def _start(
         measured.append(distribution.Measured(domain.positions(column), counts))
         sums.append((math.fsum(counts.tolist()), 1 / len(counts)))
     total = max(1.0, sum(s * w for s, w in sums) / sum(w for _, w in sums))
-    return (
-        distribution.fitted(distribution.uniform(domain, total), measured, total),
-        measured,
-        total,
-    )
+    table = distribution.fitted(distribution.uniform(domain, total), measured, total)
+    return table, measured, total
+
+
+def worst_of(
+    frame: PrivateFrame,
+    domain: Domain,
+    marginals: Sequence[Marginal],
+    expected: Sequence[Floats],
+    noise: float,
+    weights: Sequence[int] | None = None,
+) -> Any:
+    """The selection of the marginal that fits worst, less the noise that measuring it would add."""
+    tables = [
+        pd.Series(clipped_expectations(counts), index=domain.index(marginal))
+        for marginal, counts in zip(marginals, expected, strict=True)
+    ]
+    factors = [1] * len(marginals) if weights is None else weights
+    added = [noise * w * domain.cells(m) for w, m in zip(factors, marginals, strict=True)]
+    offsets = clipped_expectations(added).tolist()
+    return worst_fit(frame, tables, weights=weights, offsets=offsets)
 
 
 def counted(

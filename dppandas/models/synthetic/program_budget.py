@@ -1,4 +1,4 @@
-"""What a program of releases may spend: exact amounts, and all of them affordable or none spent."""
+"""The budget of a program of releases: exact amounts, and either all affordable or none spent."""
 
 from __future__ import annotations
 
@@ -22,46 +22,46 @@ T = TypeVar("T")
 
 
 class ProgramBudget:
-    """A loss that a program spends, release after release: ε, or where it is asked for ρ.
+    """A loss that a program spends, release by release: ε, or ρ if that was given.
 
-    What was answered before costs nothing, so a program that is run again is free. But before the
-    first release that must be paid, the budget has to hold all that may still be spent: nothing is
-    half charged. (Another thread that spends in the meantime can still bring a refusal.)
+    Earlier answers cost nothing, so a program that runs again is free. But before the first release
+    that must be paid, the budget has to cover all that may still be spent, so that nothing is half
+    charged. (Another thread that spends in the meantime can still cause a refusal.)
     """
 
     def __init__(self, frame: PrivateFrame, ways: Ways, records: dict[str, Record]) -> None:
         asked = ways.loss_request()
         if ways.mechanism is not None:
             raise QueryError(
-                "mechanism= is decided by the loss here: Laplace noise for epsilon=, Gaussian for "
-                "rho=. Leave it out."
+                "mechanism= follows from the loss here: Laplace noise for epsilon=, Gaussian noise "
+                "for rho=. Leave it out."
             )
         self.frame = frame
         self._fresh = ways.fresh
         self.by_rho = asked.rho is not None
         self.whole = Fraction(asked.rho if asked.rho is not None else asked.epsilon or 0)
         self.left = self.whole
-        self.records = records  # by name, in order: filled as they are bought
-        self._is_sure = preview.running() is not None  # a preview tells by itself what is missing
+        self.records = records  # by name, in order of release
+        self._is_sure = preview.running() is not None  # a preview says itself what is missing
 
     @property
     def rows(self) -> int:
-        """How many rows one unit may have: what its counts may move by."""
+        """How many rows a unit may have, and so the sensitivity of a count."""
         table = self.frame._table
         return int(table.source.unit.max_rows * table.branches)
 
     def check(self, least: Fraction) -> None:
-        """Refuse, before anything is charged, a program whose cheapest release would be refused."""
+        """Refuse a program before any charge if its cheapest release would be refused."""
         try:
             current().terms.asked(**self._said(least))
         except QueryError as error:
             raise QueryError(
-                f"of {self.whole} its cheapest release would get {float(least):.3g}, and that is "
-                f"too little: ask for more. {error.reason}"
+                f"of {self.whole} the cheapest release would get {float(least):.3g}, which is too "
+                f"little. Give more. {error.reason}"
             ) from None
 
     def spend(self, name: str, amount: Fraction, ask: Callable[..., T]) -> T:
-        """The answer of a release for so much of what is left; its record under a name."""
+        """The answer of a release that spends this amount. Its record is kept under a name."""
         if not 0 < amount <= self.left:
             raise InternalError(f"{amount} of {self.left} can't be spent.")
         said = self._said(amount)
@@ -77,12 +77,12 @@ class ProgramBudget:
         return {"rho": Rho(amount)} if self.by_rho else {"epsilon": Epsilon(amount)}
 
     def _make_sure(self, ask: Callable[..., Any], said: dict[str, Any]) -> None:
-        """Refuse, before anything is charged, what the budget can't pay to the end."""
+        """Refuse a program, before anything is charged, if the budget can't pay for all of it."""
         if self._is_sure:
             return
         with preview.preview() as plan:
             ask(**said)
-        if plan.loss == Loss():  # it was answered before
+        if plan.loss == Loss():  # a replay
             return
         with preview.preview() as plan:
             count = self.frame.size(fresh=True, **self._said(self.left))
@@ -92,16 +92,17 @@ class ProgramBudget:
         self._is_sure = True
 
     def _beyond(self, loss: Loss) -> Loss:
-        """What parts of all that is left may cost more than one count for it: of an ε in a session
-        that counts ρ, for choices cost ε²/8, and others up to ε tanh(ε/2). Both by ε rise with ε,
-        so that no parts cost more than the larger of both for all."""
+        """How much more the releases may cost than one count for all that is left. This happens
+        with ε in a session that counts ρ: selections cost ε²/8, and others up to ε tanh(ε/2). Both
+        divided by ε grow with ε, so no division costs more than the larger of both for the whole.
+        """
         if self.by_rho or current().terms.measure is not Measure.ZCDP:
             return Loss()
         choice, other = conversions.rho_of_selection(self.left), conversions.rho_of_pure(self.left)
         return Loss(rho=Rho(max(choice, other, loss.rho) - loss.rho))
 
     def noise(self, amount: Fraction) -> float:
-        """About how far noise moves a count that is bought for so much: E|Z|, from above."""
+        """An upper bound on E|Z| for the noise Z of a count that spends this amount."""
         if self.by_rho:  # σ√(2/π) with σ² = rows²/(2ρ)
             return self.rows * math.sqrt(1 / (Fraction(355, 113) * amount))
         return float(self.rows / amount)

@@ -1,27 +1,27 @@
-"""`dp.synthesize`: rows that look like the private ones, made of releases."""
+"""`dp.synthesize`: rows that resemble the private ones, made from releases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+import functools
+from typing import Any, Unpack, cast
 
 import pandas as pd
 
 from ...errors import MissingArgument, QueryError, hide_internals, is_one_of, quoted
 from ...frames.frame import PrivateFrame
-from ...frames.protect import private
 from ...privacy.accounting.losses import ReleaseOptions
 from ...release import results
 from ...release.blocks import preview, split
 from ...release.records import Record
 from ...release.ways import Ways
 from ...rows.facts.units import whole_number
+from ..select import private_frame
 from . import aim, mwem, small_database
-from .domains import Codes, Domain, Marginal, domain_of, marginals_of
+from .domains import Codes, Domain, domain_of, marginals_of
 from .program_budget import ProgramBudget
 
 METHODS = ("mwem", "aim", "small")
-#: More synthetic rows than this nobody reads.
+#: Nobody reads more synthetic rows.
 MOST_ROWS = 10**7
 
 
@@ -40,29 +40,28 @@ def synthesize(
     """Synthetic rows that keep marginals of the private ones: an ordinary, public DataFrame.
 
     frame : a private frame (select columns first), or a DataFrame. Every column needs labels: a
-        domain's, True and False, or those of ``keys=``. Cut what has bounds: see
+        domain's, True and False, or those of ``keys=``. Cut columns that have bounds: see
         `PrivateSeries.cut`. Rows with another value in any column are left out.
     rows : how many synthetic rows; public, and never read from the data.
     marginals : which tables of counts to keep: a list of names and tuples of names, or how many
-        columns each has. All pairs of columns without it.
-    method : "mwem" (the default) fits a table of all cells, at most a million: to each column,
-        and to a marginal in each of so many ``rounds`` (without it, as many as columns). "aim" fits
-        a graphical model, for more columns; it needs the package mbi
+        columns each has. Without it, all pairs of columns.
+    method : "mwem" (the default) fits a table of all cells, at most a million: to each column, and
+        then to one marginal in each of its ``rounds`` (by default as many as columns). "aim" fits a
+        graphical model, for more columns; it needs the package mbi
         (``pip install "dppandas[synthetic]"``). "small" selects a whole database of a few rows
-        among all of its size, as the lecture does.
-    keys : a dict of labels by column, where none are declared, or for fewer of them.
+        among all databases of that size, as the lecture does.
+    keys : a dict of labels by column, where none are declared, or to use fewer of them.
 
-    What synthetic rows keep are the marginals asked for, about as well as noise lets one; of others
-    nothing is promised, and no interval computed from these rows as if they were people is one.
-    `dp.records` of the result has the releases that it was made of. The rows are made of these
-    without another draw, so that a verified source gives the same ones again, at no cost. Their
-    order is that of the labels.
+    Synthetic rows keep the requested marginals, about as well as the noise allows. They promise
+    nothing about others, and an interval computed from them as if they were people isn't valid.
+    `dp.records` of the result has the releases behind it. Nothing else is random, so a verified
+    source gives the same rows again, at no cost. Rows are in the order of their labels.
 
-    All is refused, before anything is charged, that the budget can't pay to the end.
+    If the budget can't pay for all releases, the call is refused before anything is charged.
 
-    *Guarantee*: differential privacy of the unit. Each release is private, later ones are chosen by
-    what earlier ones told, and their losses add up to at most epsilon, or rho (sequential
-    composition: Dwork and Roth, 2014, Theorem 3.16; selections: docs/proofs/misfit.md; all else is
+    *Guarantee*: differential privacy of the unit. Each release is private, earlier ones decide what
+    later ones ask, and their losses add up to at most epsilon, or rho (sequential composition:
+    Dwork and Roth, 2014, Theorem 3.16; selections: docs/proofs/misfit.md; everything else is
     post-processing: docs/proofs/synthetic.md).
 
     *Source*: Hardt, Ligett and McSherry, NeurIPS 2012 (MWEM); McKenna, Mullins, Sheldon and Miklau,
@@ -76,88 +75,52 @@ def synthesize(
     ((100, 2), ['sex', 'smokes'], ['start: sex', 'start: smokes'])
     """
     ways = Ways.read(epsilon, more)
-    source = _private(frame)
+    source = private_frame(frame, "synthesize")
     domain = domain_of(source, keys)
-    number = _whole(rows, "rows", MOST_ROWS)
+    if rows is None:
+        raise MissingArgument("rows= is needed: the public number of synthetic rows.")
+    number = whole_number(rows, "rows", 1, MOST_ROWS)
     kept = marginals_of(domain, marginals)
     chosen = "mwem" if method is None else method
-    if not is_one_of(chosen, METHODS):
-        raise QueryError(f"method={quoted(method)} must be one of {', '.join(METHODS)}.")
-    if rounds is not None and chosen != "mwem":
-        raise QueryError('rounds= is for method="mwem".')
-    _check(chosen, domain, kept, number)
-    turns = mwem.rounds_of(domain, kept)
-    if rounds is not None:
-        turns = _whole(rounds, "rounds", len(mwem.candidates(domain, kept)))
+    turns = _rounds(chosen, rounds, domain, kept, number)
     records: dict[str, Record] = {}
     with split.program(ways, lambda: bool(records)) as ways:
         budget = ProgramBudget(_within(source, domain), ways, records)
-        codes = _made(budget, domain, kept, chosen, turns, number)
-    made: pd.DataFrame = results.gathered(domain.table(codes), records)
-    return made
+        run = functools.partial(_made, budget, chosen, domain, kept, turns, number)
+        # in a preview, earlier answers are replayed: without them it would ask other questions
+        codes = preview.all_or_none(run) if preview.running() is not None else run()
+    return cast(pd.DataFrame, results.gathered(domain.table(codes), records))
+
+
+def _rounds(method: str, rounds: object, domain: Domain, kept: Any, number: int) -> int:
+    """The number of MWEM's rounds. Refuses what a method can't do."""
+    if not is_one_of(method, METHODS):
+        raise QueryError(f"method={quoted(method)} must be one of {', '.join(METHODS)}.")
+    if rounds is not None and method != "mwem":
+        raise QueryError('rounds= is for method="mwem". Leave it out.')
+    if method == "aim":
+        aim.check(domain, kept)
+    elif method == "small":
+        small_database.check(domain, number)
+    else:
+        mwem.check(domain)
+    if rounds is None:
+        return mwem.rounds_of(domain, kept)
+    return whole_number(rounds, "rounds", 1, len(mwem.candidates(domain, kept)))
 
 
 def _made(
-    budget: ProgramBudget,
-    domain: Domain,
-    kept: Sequence[Marginal],
-    method: str,
-    rounds: int,
-    rows: int,
+    budget: ProgramBudget, method: str, domain: Domain, kept: Any, rounds: int, number: int
 ) -> list[Codes]:
-    """The rows, as positions of labels. In a preview earlier answers are given again, for without
-    them it would ask other questions than it will."""
-    if preview.running() is not None:
-        return preview.all_or_none(lambda: _by(budget, domain, kept, method, rounds, rows))
-    return _by(budget, domain, kept, method, rounds, rows)
-
-
-def _by(
-    budget: ProgramBudget,
-    domain: Domain,
-    kept: Sequence[Marginal],
-    method: str,
-    rounds: int,
-    rows: int,
-) -> list[Codes]:
+    """The synthetic rows, as positions of labels."""
     if method == "mwem":
-        return mwem.mwem(budget.frame, domain, kept, rounds, budget, rows)
-    if method == "aim":
-        return aim.aim(budget.frame, domain, kept, budget, rows)
-    return small_database.small(budget.frame, domain, kept, budget, rows)
-
-
-def _private(frame: Any) -> PrivateFrame:
-    if isinstance(frame, PrivateFrame):
-        return frame
-    if isinstance(frame, pd.DataFrame):
-        made: PrivateFrame = private(frame)
-        return made
-    raise QueryError(
-        f"dp.synthesize takes a private frame or a DataFrame, not a {type(frame).__name__}."
-    )
-
-
-def _whole(value: object, name: str, most: int) -> int:
-    if value is None:
-        raise MissingArgument(
-            f"{name}= is needed: how many synthetic rows, a public number such as 1000."
-        )
-    return whole_number(value, name, 1, most)
-
-
-def _check(method: str, domain: Domain, kept: Sequence[Marginal], rows: int) -> None:
-    """Refuse what a method can't do."""
-    if method == "mwem":
-        mwem.check(domain)
-    elif method == "aim":
-        aim.check(domain, kept)
-    else:
-        small_database.check(domain, rows)
+        return mwem.mwem(budget.frame, domain, kept, rounds, budget, number)
+    program = aim.aim if method == "aim" else small_database.small
+    return program(budget.frame, domain, kept, budget, number)
 
 
 def _within(frame: PrivateFrame, domain: Domain) -> PrivateFrame:
-    """The rows whose labels are all in the domain, so that all marginals are of the same rows."""
+    """The rows whose labels are all in the domain, so that all marginals count the same rows."""
     for name, keys in zip(domain.names, domain.keys, strict=True):
         column = frame[name]
         if column._expression.is_truth:

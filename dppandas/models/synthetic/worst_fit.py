@@ -1,4 +1,4 @@
-"""Which of several public tables fits the rows worst: a private selection."""
+"""The public table that fits the rows worst: a private selection."""
 
 from __future__ import annotations
 
@@ -15,37 +15,18 @@ from ...columns.private_rows import listed
 from ...errors import QueryError, hide_internals, quoted
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting.losses import ReleaseOptions
-from ...release import results
-from ...release.records import Record
 from ...release.request import Request
-from ...release.unreleased import UnreleasedMode
 from ...release.ways import Ways
 from ...rows.facts.keys import MOST_KEYS
 from ...rows.public_tables import refuse_private
 from ...statistics import Cells, Layout
+from ..select import UnreleasedChoice
 from .fit_scores import MarginalError
 
-#: Expected counts are taken in steps of one by this.
+#: Expected counts are rounded to multiples of one by this.
 STEP = 16
-#: Of expected counts, weights and offsets: beyond, they are no counts of people.
+#: Larger expected counts, weights and offsets aren't counts of people.
 MOST = 2**50
-
-
-class UnreleasedMarginalError(UnreleasedMode):
-    """The table that fits worst, not selected yet."""
-
-    @hide_internals
-    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
-        """The position of the table selected, with ``.error()``.
-
-        *Guarantee*: epsilon-differential privacy of the unit (McKenna and Sheldon, NeurIPS 2020;
-        docs/proofs/misfit.md).
-        """
-        return super().release(epsilon=epsilon, **more)
-
-    @staticmethod
-    def _shaped(record: Record) -> Any:
-        return results.label(record, record.estimate()[0])
 
 
 @hide_internals
@@ -58,19 +39,20 @@ def worst_fit(
     epsilon: object = None,
     **more: Unpack[ReleaseOptions],
 ) -> Any:
-    """Which of several public tables of expected counts is farthest from the rows: its position.
+    """The position of the public table of expected counts that is farthest from the rows.
 
     frame : a private frame.
     tables : a list of Series of expected counts, in rows: each by the labels of a column, or of
-        several (a MultiIndex), whose names are those of its levels. Rows with other labels count in
-        no cell of it. They are public: what a model says, say, and never read from the data.
+        several (a MultiIndex), with the columns as names of its levels. Rows with other labels
+        count in none of its cells. Tables are public, such as what a model expects, and never read
+        from the data.
     weights : whole numbers of at least 1, one for each table; all 1 without it. A table's score is
-        its weight times the sum, over its cells, of the distances between counts and expected ones.
-    offsets : numbers that are taken off the scores, such as the noise that measuring would add.
+        its weight times the sum of |count − expected count| over its cells.
+    offsets : numbers to subtract from the scores, such as the noise that measuring would add.
 
-    Returns an int with ``.error()``: how far the score selected may lie below the largest. Without
-    a loss, what `release` waits for. Counts are compared in steps of 1/16. Raises `QueryError` for
-    tables that don't fit the frame; nothing is charged then.
+    Returns an int with ``.error()``: how far its score may lie below the largest; without a loss,
+    the unreleased answer. Counts are compared in steps of 1/16. Raises `QueryError` for tables that
+    don't fit the frame; nothing is charged then.
 
     *Guarantee*: epsilon-differential privacy of the unit. One row moves a score by at most its
     weight; permute-and-flip, or where ρ is counted the exponential mechanism
@@ -85,13 +67,13 @@ def worst_fit(
     1 7.375
     """
     if not isinstance(frame, PrivateFrame):
-        raise QueryError("worst_fit takes a private frame, such as df.dp.")
+        raise QueryError("worst_fit takes a private frame. Write df.dp for a plain one.")
     given = list(tables) if isinstance(tables, list | tuple) else []
     if not given or not all(isinstance(each, pd.Series) for each in given):
-        raise QueryError("tables must be a list of Series of expected counts.")
+        raise QueryError("tables= must be a list of Series of expected counts.")
     cells, names = zip(*(_cells(frame, each) for each in given), strict=True)
     if sum(map(len, cells)) > MOST_KEYS:
-        raise QueryError(f"these tables have more than {MOST_KEYS:,} cells together.")
+        raise QueryError(f"these tables have over {MOST_KEYS:,} cells together. Give fewer.")
     expected = tuple(tuple(_steps(each, "expected counts") for each in t.tolist()) for t in given)
     factors = _each(weights, len(given), "weights", 1)
     if not all(_is_whole(each) and 1 <= each <= MOST for each in factors):
@@ -104,21 +86,21 @@ def worst_fit(
     what = f"worst of {len(given)} tables of {'; '.join(listed(each) for each in names[:3])}"
     what += "; …" if len(names) > 3 else ""
     request = Request(frame._table, frame._where, statistic, what, select=1)
-    return UnreleasedMarginalError._ask(request, Ways.read(epsilon, more))
+    return UnreleasedChoice._ask(request, Ways.read(epsilon, more))
 
 
 def clipped_expectations(values: Any) -> Any:
-    """Numbers that noise may have made too large for `worst_fit`, as far as it takes them: no
-    program that has begun is to be refused for what it was answered."""
+    """Numbers clipped to what `worst_fit` takes. Noise may have made them too large, and a program
+    that has begun must not be refused because of its answers."""
     return np.clip(np.asarray(values, dtype=np.float64), -float(MOST), float(MOST))
 
 
 def _cells(frame: PrivateFrame, table: pd.Series[Any]) -> tuple[Cells, list[Any]]:
-    """The cells of a table, and of which columns."""
+    """The cells of a table, and the names of its columns."""
     names = list(table.index.names)
     if any(name is None for name in names) or not len(table):
         raise QueryError(
-            "each table needs cells, and an index whose names are columns: "
+            "each table needs an index that names its columns, and at least one cell, as in "
             'pd.Index(["f", "m"], name="sex").'
         )
     refuse_private(table, "this table")
@@ -138,7 +120,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _steps(value: Any, name: str) -> int:
-    """A number in steps, rounded."""
+    """A number in whole steps."""
     is_number = isinstance(value, numbers.Real | np.number) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or abs(value) > MOST:
         raise QueryError(f"{name} must be finite numbers, not {quoted(value)}.")

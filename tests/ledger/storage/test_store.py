@@ -154,7 +154,7 @@ def test_another_unit_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     people(unit="u", max_rows=2)
     anew(epsilon=1, store=tmp_path / "a.ledger")
     for other in ({"unit": "u", "max_rows": 3}, {}):
-        with pytest.raises(dp.SourceError, match="the ledger knows 'people' as protecting"):
+        with pytest.raises(dp.SourceError, match="the ledger says that 'people' protects"):
             people(**other)
     people(unit="u", max_rows=2)
 

@@ -543,7 +543,7 @@ def test_a_release_of_the_program_that_would_be_too_cheap_is_refused_before_the_
     method: str,
 ) -> None:
     dp.session(epsilon=5)
-    refusal(lambda: made(method, epsilon=12e-6), "its cheapest release would get")
+    refusal(lambda: made(method, epsilon=12e-6), "the cheapest release would get")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -654,7 +654,7 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
     [
         (([],), "list of Series"),
         (([[1, 2]],), "list of Series"),
-        (([pd.Series([1, 2])],), "names are columns"),
+        (([pd.Series([1, 2])],), "names its columns"),
         (([pd.Series([1.0, math.nan], index=pd.Index(["x", "y"], name="a"))],), "finite"),
         (([pd.Series([1], index=pd.Index(["x"], name="zz"))],), "zz"),
         ((TABLES, [1, 2]), "list of 3"),

@@ -113,7 +113,7 @@ def test_broken_degrees_of_freedom_are_refused(ddof: Any) -> None:
 
 
 def test_bounds_too_far_apart_to_square_are_refused() -> None:
-    with pytest.raises(dp.QueryError, match="to square"):
+    with pytest.raises(dp.QueryError, match="to be squared"):
         pd.DataFrame({"x": [1]}).dp["x"].std(bounds=(0, 2.0**501), epsilon=1)
 
 
