@@ -80,9 +80,7 @@ class Keys:
 
     def column(self, position: int) -> tuple[Any, ...]:
         """The label of one column in each cell."""
-        if self.width == 1:
-            return self.labels
-        return tuple(label[position] for label in self.labels)
+        return self.labels if self.width == 1 else tuple(label[position] for label in self.labels)
 
     def index(self, names: Sequence[str]) -> pd.Index:
         """The labels as a pandas index."""
