@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -50,13 +50,10 @@ class Block:
         columns = ((name, self.column(name)) for name in names)
         return hashing.of_rows(columns, self.rows, self.table.key + salt, equal=True)
 
-    @property
+    @cached_property
     def hashes(self) -> hashing.Hashes:
         """A keyed hash of each whole row, the same for equal rows."""
-        if "hashes" not in self.memo:
-            self.memo["hashes"] = self.hashed(self.table.names, b"")
-        found: hashing.Hashes = self.memo["hashes"]
-        return found
+        return self.hashed(self.table.names, b"")
 
     def plain(self, names: Sequence[Any]) -> pd.DataFrame:
         return self.table.plain(names, self.where)

@@ -74,12 +74,11 @@ def per_unit(
 
 def _names(block: Any, unit: Unit, codes: Starts, size: int) -> Vector:
     """A name for each unit: of equal values, the one of least hash, whatever their order."""
-    column = block.column(unit.column)
+    column: Vector = block.column(unit.column)
     hashes = hashing.of_elements(column, b"names")
     by = np.lexsort((hashes, codes))
     first = np.searchsorted(codes[by], np.arange(size))
-    named: Vector = column.take(by[first])
-    return named
+    return column.take(by[first])
 
 
 def _chosen(

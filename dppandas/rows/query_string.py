@@ -213,11 +213,11 @@ class _Walker:
         self._visits += 1  # counted, for the middle of a < b < c is visited twice, at each level
         if self._visits > LARGEST:
             raise _refusal(f"the query has more than {LARGEST} parts")
-        visit = getattr(self, f"_{type(node).__name__.lower()}", None)
+        method = f"_{type(node).__name__.lower()}"
+        visit: Callable[[Any], Expression] | None = getattr(self, method, None)
         if visit is None:
             raise _refused(node, f"is {_WHAT.get(type(node), 'refused')}")
-        expression: Expression = visit(node)
-        return expression
+        return visit(node)
 
     def _name(self, node: ast.Name) -> Expression:
         if node.id in self._names:

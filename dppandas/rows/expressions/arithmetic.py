@@ -21,7 +21,7 @@ from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.vectors import Numbers, Vector
 from . import elapsed
-from .base import Chunk, Domain, Expression, Labelled, Literal, Needs, Unary, remembered
+from .base import Chunk, Domain, Expression, Labelled, Literal, Needs, Remembered, Unary
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,8 +52,7 @@ class Arithmetic(Expression):
         """As pandas does: numpy rounds a power by a scalar, such as a square, in its own way."""
         if self.operation == "**" and isinstance(self.right, Literal) and len(b):
             return a ** float(b[0])
-        numbers: Floats = ARITHMETIC[self.operation](a, b)
-        return numbers
+        return np.asarray(ARITHMETIC[self.operation](a, b))
 
     def declared(self, domain: Domain) -> Declaration | None:
         """By interval arithmetic: rounding to the nearest float64 keeps order."""
@@ -121,16 +120,13 @@ class Negative(Unary):
 
 
 @dataclass(frozen=True)
-class Function(Expression):
+class Function(Remembered):
     """A function of one number, named as in numpy or pandas. "absolute" and "positive" take
     durations, too."""
 
     name: str
     operand: Expression
     places: int = 0  # of round
-
-    def vector(self, chunk: Chunk) -> Vector:
-        return remembered(chunk, self, lambda: self._made(chunk))
 
     def _made(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
@@ -203,7 +199,7 @@ FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
 
 
 @dataclass(frozen=True)
-class Clip(Unary):
+class Clip(Unary, Remembered):
     """A number clipped to bounds; missing ones stay missing."""
 
     lower: float
@@ -211,9 +207,6 @@ class Clip(Unary):
 
     takes = kinds.NUMBERS
     makes = kinds.NUMBER
-
-    def vector(self, chunk: Chunk) -> Vector:
-        return remembered(chunk, self, lambda: self._made(chunk))
 
     def _made(self, chunk: Chunk) -> Vector:
         numbers = vectors.as_numbers(self.operand.vector(chunk))

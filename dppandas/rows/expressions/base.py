@@ -16,6 +16,7 @@ from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
+from ..values.cells import nearest
 from ..values.vectors import Mask, Numbers, Truths, Vector
 
 Domain = Mapping[Any, Declaration]
@@ -160,10 +161,7 @@ def spanned(keys: Keys) -> Bounds | None:
     """The range of keys that are all numbers and fit float64."""
     if not all(isinstance(label, vectors.NUMBERS) for label in keys.labels):
         return None
-    try:
-        numbers = [float(label) for label in keys.labels]
-    except OverflowError:
-        return None
+    numbers = list(map(nearest, keys.labels))
     return finite(min(numbers), max(numbers))
 
 
@@ -189,6 +187,16 @@ class Labelled(Expression):
 
     def _kind(self, schema: Schema) -> Kind:
         return kinds.joined(map(kinds.of_value, self.labels))
+
+
+class Remembered(Expression):
+    """An expression whose value on a chunk is remembered."""
+
+    def vector(self, chunk: Chunk) -> Vector:
+        return remembered(chunk, self, lambda: self._made(chunk))
+
+    def _made(self, chunk: Chunk) -> Vector:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

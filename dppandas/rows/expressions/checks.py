@@ -135,7 +135,7 @@ def check(
     seen[id(expression), truth] = expression  # keeping it keeps its id from being reused
     if truth and not expression.is_truth:
         if expression.declared(facts.domain) is not None and not _says_truth(expression, facts):
-            raise QueryError(f"{expression} is not declared as true or false. Compare it.")
+            raise QueryError(f"{expression} is no truth value by its declared domain. Compare it.")
         need(expression, kinds.TRUTHS, facts, "a condition")
     for operand, values in expression.meets():
         if not isinstance(operand, Literal):

@@ -8,10 +8,9 @@ can't hold. A zoned time is moved by its instant and keeps its zone.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +56,10 @@ class Side:
     @cached_property
     def length(self) -> Moments:
         return vectors.durations(self.vector)
+
+
+#: The pieces that an operation makes of two operands.
+Rule = Callable[[Side, Side], Iterable[Piece]]
 
 
 def may_hold_times(v: Vector) -> bool:
@@ -123,7 +126,7 @@ def _duration(length: Moments) -> Piece:
     return ~length[2], vectors.durations_from(*length)
 
 
-def _moved(sign: int) -> Callable[[Side, Side], Iterator[Piece]]:
+def _moved(sign: int) -> Rule:
     """A time moved by a duration."""
 
     def rule(time: Side, length: Side) -> Iterator[Piece]:
@@ -177,27 +180,20 @@ def _difference(a: Side, b: Side) -> Iterator[Piece]:
     yield _duration(_added(a.zoned, b.zoned, -1))
 
 
-def _lengths(sign: int) -> Callable[[Side, Side], Iterator[Piece]]:
-    def rule(a: Side, b: Side) -> Iterator[Piece]:
-        yield _duration(_added(a.length, b.length, sign))
-
-    return rule
+def _lengths(sign: int) -> Rule:
+    return lambda a, b: [_duration(_added(a.length, b.length, sign))]
 
 
-def _flipped(rule: Callable[[Side, Side], Iterator[Piece]]) -> Callable[[Side, Side], Any]:
+def _flipped(rule: Rule) -> Rule:
     return lambda a, b: rule(b, a)
 
 
-def _times(length: Side, number: Side) -> Iterator[Piece]:
-    """A multiple: exact for whole numbers, else rounded to a microsecond."""
-    yield _duration(_scaled(length.length, number.number))
-
-
-def _by_number(length: Side, number: Side) -> Iterator[Piece]:
-    yield _duration(_divided(length.length, number.number))
+def _multiple(length: Side, number: Side) -> list[Piece]:
+    return [_duration(_scaled(length.length, number.number))]
 
 
 def _scaled(ticks: Moments, factor: Floats) -> Moments:
+    """A multiple: exact for whole numbers, else rounded to a microsecond."""
     micros, nanos, none = ticks
     whole = (np.rint(factor) == factor) & (np.abs(factor) < _EXACT)
     with np.errstate(all="ignore"):
@@ -210,42 +206,42 @@ def _scaled(ticks: Moments, factor: Floats) -> Moments:
     return np.where(whole, exact, rounded), np.where(whole, exact_nanos, 0), none
 
 
-def _divided(ticks: Moments, divisor: Floats) -> Moments:
-    micros, nanos, none = ticks
+def _divided(length: Side, number: Side) -> list[Piece]:
+    micros, nanos, none = length.length
     with np.errstate(all="ignore"):
-        size = (micros + nanos / 1000) / divisor
+        size = (micros + nanos / 1000) / number.number
         none = none | ~(np.abs(size) < _FAR)
-        as_it_is = divisor == 1
+        as_it_is = number.number == 1
         rounded = np.where(none | as_it_is, 0, np.rint(size)).astype(np.int64)
     exact = np.where(as_it_is, micros, rounded)
-    return exact, np.where(as_it_is, nanos, 0), none
+    return [_duration((exact, np.where(as_it_is, nanos, 0), none))]
 
 
-def _ratio(function: Callable[[Floats, Floats], Floats]) -> Callable[[Side, Side], Iterator[Piece]]:
+def _ratio(function: Callable[[Floats, Floats], Floats]) -> Rule:
     """The quotient of two durations, a number; division by zero is that of numbers."""
 
-    def rule(a: Side, b: Side) -> Iterator[Piece]:
+    def rule(a: Side, b: Side) -> list[Piece]:
         none = a.length[2] | b.length[2]
         one, other = (micros + nanos / 1000 for micros, nanos, _ in (a.length, b.length))
         with np.errstate(all="ignore"):
             quotient = function(one, other)
-        yield ~none, Numbers(np.where(none, np.nan, quotient))
+        return [(~none, Numbers(np.where(none, np.nan, quotient)))]
 
     return rule
 
 
-def _remainder(a: Side, b: Side) -> Iterator[Piece]:
+def _remainder(a: Side, b: Side) -> list[Piece]:
     """The remainder of durations of whole microseconds; missing if the divisor is zero."""
     none = a.length[2] | b.length[2] | (b.length[0] == 0) | (a.length[1] != 0) | (b.length[1] != 0)
     micros = np.mod(a.length[0], np.where(none, 1, b.length[0]))
-    yield _duration((micros, np.zeros_like(micros), none))
+    return [_duration((micros, np.zeros_like(micros), none))]
 
 
-_RULES: dict[str, tuple[Callable[[Side, Side], Any], ...]] = {
+_RULES: dict[str, tuple[Rule, ...]] = {
     "+": (_moved(1), _flipped(_moved(1)), _lengths(1)),
     "-": (_moved(-1), _difference, _lengths(-1)),
-    "*": (_times, _flipped(_times)),
-    "/": (_by_number, _ratio(np.divide)),
+    "*": (_multiple, _flipped(_multiple)),
+    "/": (_divided, _ratio(np.divide)),
     "//": (_ratio(np.floor_divide),),
     "%": (_remainder,),
 }

@@ -13,11 +13,11 @@ from ..facts.bounds import finite
 from ..facts.domain import Declaration
 from ..values import vectors
 from ..values.vectors import Numbers, Vector
-from .base import Chunk, Domain, Expression, Labelled, remembered
+from .base import Chunk, Domain, Expression, Labelled, Remembered
 
 
 @dataclass(frozen=True)
-class Dot(Expression):
+class Dot(Remembered):
     """A constant plus a weighted sum, added from left to right; missing if any number is.
 
     Not a matrix product: its order of addition may depend on an element's place.
@@ -29,9 +29,6 @@ class Dot(Expression):
 
     takes = kinds.NUMBERS
     makes = kinds.NUMBER
-
-    def vector(self, chunk: Chunk) -> Vector:
-        return remembered(chunk, self, lambda: self._made(chunk))
 
     def _made(self, chunk: Chunk) -> Vector:
         total = np.full(chunk.rows, self.constant)

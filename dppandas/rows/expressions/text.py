@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from ..facts import kinds
@@ -17,10 +17,6 @@ from .base import Chunk, Expression, Needs, Truth, Unary
 
 #: Makes a function of one text from the arguments of a method.
 Maker = Callable[..., Callable[[str], Any]]
-
-
-def _method(name: str) -> Maker:
-    return lambda *args: operator.methodcaller(name, *args)
 
 
 def _got(i: int) -> Callable[[Any], Any]:
@@ -39,12 +35,7 @@ def _searched(how: str) -> Maker:
 
 def _extracted(pattern: str) -> Callable[[str], Any]:
     find = re.compile(pattern).search
-
-    def extract(text: str) -> Any:
-        found = find(text)
-        return None if found is None else found[1]
-
-    return extract
+    return lambda text: None if (found := find(text)) is None else found[1]
 
 
 def _replaced(pattern: str, by: str, is_regex: bool) -> Callable[[str], Any]:
@@ -67,7 +58,7 @@ def _split(separator: str | None, most: int, is_regex: bool) -> Callable[[str], 
 
 
 def _methods(names: str) -> dict[str, Maker]:
-    return {name: _method(name) for name in names.split()}
+    return {name: partial(operator.methodcaller, name) for name in names.split()}
 
 
 TESTS: dict[str, Maker] = {

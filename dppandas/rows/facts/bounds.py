@@ -42,12 +42,10 @@ class Bounds:
         if cls.is_named(value):
             value = (value["lower"], value["upper"])  # type: ignore[index]
         try:
-            if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
-                raise TypeError
-            if len(value) != 2 or any(isinstance(v, str | bytes | bool | np.bool_) for v in value):
-                raise TypeError
-            lower, upper = (float(v) for v in value)
-            if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
+            ends = tuple(value) if isinstance(value, Sequence | np.ndarray) else ()
+            lower, upper = (float(end) for end in ends)
+            odd = [end for end in (value, *ends) if isinstance(end, str | bytes | bool | np.bool_)]
+            if odd or not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
             raise QueryError(

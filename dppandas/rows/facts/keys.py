@@ -80,9 +80,7 @@ class Keys:
 
     def column(self, position: int) -> tuple[Any, ...]:
         """The label of one column in each cell."""
-        if self.width == 1:
-            return self.labels
-        return tuple(label[position] for label in self.labels)
+        return self.labels if self.width == 1 else tuple(label[position] for label in self.labels)
 
     def index(self, names: Sequence[str]) -> pd.Index:
         """The labels as a pandas index."""
@@ -151,8 +149,8 @@ def _check_label(label: Any, example: str, depth: int) -> None:
     for part in parts:
         if _holds_missing(part):
             raise QueryError(
-                f"{example}; a missing value is no label. To count missing values in a cell of "
-                "their own, pass dropna=False to value_counts."
+                f"{example}; missing values are no labels. To count them in a cell of their own, "
+                "pass dropna=False to value_counts."
             )
         if isinstance(part, complex | np.complexfloating):
             raise QueryError(f"{example}; a complex number can't be a label.")

@@ -83,24 +83,23 @@ def of_dtype(dtype: Any) -> Kind:
     return _BY_LETTER.get(getattr(dtype, "kind", "O"), UNKNOWN)
 
 
-def _of_arrow(dtype: Any) -> Kind:
-    import pyarrow.types as is_a
+#: Types of Arrow by their tests in `pyarrow.types`.
+_ARROW = {
+    "boolean": TRUTH, "integer": NUMBER, "floating": NUMBER, "decimal": NUMBER, "string": TEXT,
+    "large_string": TEXT, "date": TIME, "duration": DURATION, "list": LIST, "large_list": LIST,
+    "fixed_size_list": LIST,
+}  # fmt: skip
 
-    if is_a.is_timestamp(dtype):
+
+def _of_arrow(dtype: Any) -> Kind:
+    from pyarrow import types
+
+    if types.is_timestamp(dtype):
         return TIME if dtype.tz is None else ZONED
-    if is_a.is_dictionary(dtype):
+    if types.is_dictionary(dtype):
         return _of_arrow(dtype.value_type)
-    for kind, tests in (
-        (TRUTH, (is_a.is_boolean,)),
-        (NUMBER, (is_a.is_integer, is_a.is_floating, is_a.is_decimal)),
-        (TEXT, (is_a.is_string, is_a.is_large_string)),
-        (TIME, (is_a.is_date,)),
-        (DURATION, (is_a.is_duration,)),
-        (LIST, (is_a.is_list, is_a.is_large_list, is_a.is_fixed_size_list)),
-    ):
-        if any(test(dtype) for test in tests):
-            return kind
-    return UNKNOWN
+    found = (kind for name, kind in _ARROW.items() if getattr(types, f"is_{name}")(dtype))
+    return next(found, UNKNOWN)
 
 
 def of_columns(df: pd.DataFrame) -> dict[Any, Kind]:
@@ -108,23 +107,20 @@ def of_columns(df: pd.DataFrame) -> dict[Any, Kind]:
     return {name: of_dtype(dtype) for name, dtype in zip(df.columns, df.dtypes, strict=True)}
 
 
+_BY_TYPE: dict[Kind, Any] = {
+    TRUTH: bool | np.bool_, NUMBER: numbers.Real | Decimal, TEXT: str,
+    TIME: datetime.date | np.datetime64, DURATION: datetime.timedelta | np.timedelta64,
+    LIST: list | tuple,
+}  # fmt: skip
+
+
 def of_value(value: Any) -> Kind:
     """The kind of a public plain value."""
-    if isinstance(value, bool | np.bool_):
-        return TRUTH
-    if isinstance(value, numbers.Real | Decimal):
-        return NUMBER
-    if isinstance(value, str):
-        return TEXT
-    if isinstance(value, datetime.datetime):
-        return TIME if value.tzinfo is None else ZONED
-    if isinstance(value, datetime.date | np.datetime64):
-        return TIME
-    if isinstance(value, datetime.timedelta | np.timedelta64):
-        return DURATION
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return ZONED
     if isinstance(value, pd.Period):
         return periods(value.freqstr)
-    return LIST if isinstance(value, list | tuple) else UNKNOWN
+    return next((kind for kind, of in _BY_TYPE.items() if isinstance(value, of)), UNKNOWN)
 
 
 def periods(frequency: str) -> Kind:

@@ -132,13 +132,10 @@ def _numpy_number(cell: Any, room: _Room) -> Cell:
 
 
 def _long_double(cell: Any, room: _Room) -> Cell:
-    near = np.longdouble.__float__(cell)
-    if near != near:
-        return MISSING
     try:
         return number(Fraction(*np.longdouble.as_integer_ratio(cell)))
-    except OverflowError:
-        return number(near)
+    except (OverflowError, ValueError):  # infinite, or NaN
+        return number(np.longdouble.__float__(cell))
 
 
 def _decimal(cell: decimal.Decimal, room: _Room) -> Cell:

@@ -180,5 +180,4 @@ def _by_pair(operation: str, a: Coded, b: Coded) -> Mask:
         one, other = divmod(pair, width)
         if one and other:
             found[i] = cells(operation, a.levels.cells[one - 1], b.levels.cells[other - 1])
-    whole: Mask = found[at.reshape(-1)]
-    return whole
+    return np.asarray(found[at.reshape(-1)])

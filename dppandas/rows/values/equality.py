@@ -121,10 +121,9 @@ def _is_whole(text: str) -> bool:
 
     if not any(letter.isdigit() for letter in text):
         return False
+    days = (datetime(2000, 1, 1), datetime(1999, 2, 2))
     try:
-        one, other = (
-            parser.parse(text, default=day) for day in (datetime(2000, 1, 1), datetime(1999, 2, 2))
-        )
+        one, other = (parser.parse(text, default=day) for day in days)
     except (ValueError, OverflowError):
         return False
     return bool(one == other)

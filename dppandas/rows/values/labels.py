@@ -107,12 +107,11 @@ def coded(v: Vector) -> tuple[Codes, Sequence[Named]]:
 
 def _of_levels(levels: Levels) -> tuple[Codes, Sequence[Named]]:
     numbers: dict[str, int] = {}
-    known: list[Named] = []
+    known: dict[str, Any] = {}
     table = np.full(len(levels) + 1, -1, dtype=np.intp)
     for i, cell in enumerate(levels.cells):
-        label = _named(cell)
-        if label is not None:
-            table[i] = numbers.setdefault(label[0], len(numbers))
-            if len(numbers) > len(known):
-                known.append(label)
-    return table, known
+        if (found := _named(cell)) is not None:
+            name, label = found
+            known[name] = label
+            table[i] = numbers.setdefault(name, len(numbers))
+    return table, list(known.items())

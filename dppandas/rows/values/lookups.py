@@ -86,8 +86,7 @@ class Labels:
         # modulo 2^64, the difference is below the span only for values within it
         offset = (whole - self._integers[0]).view(np.uint64)
         last = np.uint64(len(self._table) - 1)
-        codes: Codes = self._table.take(np.minimum(offset, last).view(np.int64))
-        return codes
+        return np.asarray(self._table.take(np.minimum(offset, last).view(np.int64)))
 
     def _of_floats(self, values: Array) -> Codes:
         if self._table is None or not self._all_whole:

@@ -45,16 +45,11 @@ def _duration(nanos: int) -> Any:
 
 
 def _clock(exact: tuple[int, int | None]) -> datetime.time:
-    rest, micro = divmod(exact[0], 10**6)
-    zone = None
-    if exact[1] is not None:
-        zone = datetime.timezone(datetime.timedelta(microseconds=exact[1]))
+    passed, offset = exact
+    rest, micro = divmod(passed, 10**6)
+    length = None if offset is None else datetime.timedelta(microseconds=offset)
+    zone = None if length is None else datetime.timezone(length)
     return datetime.time(rest // 3600, rest // 60 % 60, rest % 60, micro, zone)
-
-
-def _interval(exact: tuple[Any, ...]) -> pd.Interval[Any]:
-    closed, left, right = exact
-    return pd.Interval(value_of(left), value_of(right), closed=closed)
 
 
 def _period(exact: tuple[str, int]) -> pd.Period | None:
@@ -72,6 +67,6 @@ _OBJECTS: dict[str, Callable[[Any], Any]] = {
     "clock": _clock,
     "uuid": lambda exact: UUID(int=exact),
     "period": _period,
-    "interval": _interval,
+    "interval": lambda exact: pd.Interval(value_of(exact[1]), value_of(exact[2]), exact[0]),
     "complex": lambda exact: complex(*exact),
 }

@@ -41,8 +41,8 @@ def _by_dtype(series: pd.Series[Any]) -> Vector:
         return _of_categories(array, dtype)
     if isinstance(dtype, pd.DatetimeTZDtype):
         return _of_zoned(array, dtype)
-    if isinstance(dtype, pd.StringDtype):
-        return _of_strings(array, dtype)
+    if isinstance(dtype, pd.StringDtype) and dtype.storage != "python":
+        return _of_arrow_text(array)
     if isinstance(dtype, pd.ArrowDtype):
         return _of_arrow(array, dtype)
     plain = getattr(dtype, "numpy_dtype", None)
@@ -93,12 +93,6 @@ def _of_zoned(array: Any, dtype: pd.DatetimeTZDtype) -> Vector:
     if name is None:
         return forms.of_objects(list(array))
     return _of_counts(np.asarray(array.tz_convert("UTC").tz_localize(None)), name)
-
-
-def _of_strings(array: Any, dtype: pd.StringDtype) -> Vector:
-    if dtype.storage == "python":
-        return objects(np.asarray(array, dtype=object))
-    return _of_arrow_text(array)
 
 
 def _of_arrow_text(array: Any) -> Vector:

@@ -68,9 +68,9 @@ def as_numbers(v: Vector) -> npt.NDArray[np.float64]:
 
 
 def _numbers(levels: Levels) -> npt.NDArray[np.float64]:
-    if levels.texts is not None:
-        return np.fromiter(map(_parsed, levels.texts), dtype=np.float64, count=len(levels))
-    return np.fromiter(map(as_number, levels.cells), dtype=np.float64, count=len(levels))
+    texts = levels.texts
+    found = map(as_number, levels.cells) if texts is None else map(_parsed, texts)
+    return np.fromiter(found, dtype=np.float64, count=len(levels))
 
 
 def as_number(cell: Cell) -> float:
@@ -164,27 +164,24 @@ def instants(v: Vector, zoned: bool) -> Moments:
     which elements are no such instants."""
     if isinstance(v, Instants) and (v.zone is not None) == zoned:
         return v.micros, v.beyond, v.null()
-    if isinstance(v, Coded):
-        return _moments(v, "zoned" if zoned else "time")
-    return _no_moments(v)
+    return _moments(v, "zoned" if zoned else "time")
 
 
 def durations(v: Vector) -> Moments:
     """Microseconds, the nanoseconds beyond, and which elements are no durations."""
     if isinstance(v, Durations):
         return v.micros, v.beyond, v.null()
-    return _moments(v, "duration") if isinstance(v, Coded) else _no_moments(v)
-
-
-def _no_moments(v: Vector) -> Moments:
-    zeros = np.zeros(len(v), dtype=np.int64)
-    return zeros, zeros, np.ones(len(v), dtype=bool)
+    return _moments(v, "duration")
 
 
 _PAIR = np.dtype([("micros", np.int64), ("nanos", np.int64)])
 
 
-def _moments(v: Coded, family: str) -> Moments:
+def _moments(v: Vector, family: str) -> Moments:
+    if not isinstance(v, Coded):
+        zeros = np.zeros(len(v), dtype=np.int64)
+        return zeros, zeros, np.ones(len(v), dtype=bool)
+
     def pair(cell: Cell) -> tuple[int, int]:
         if cell[0] != family:
             return 0, -1
