@@ -236,7 +236,7 @@ class Ledger:
         >>> dp.ledger().export("report.txt")
         Traceback (most recent call last):
         dppandas.errors.QueryError: path='report.txt' must end in .html (for readers), .json (for \
-programs) or .csv (a table).
+programs) or .csv (a table). Nothing was computed or charged.
         """
         export.written(self.snapshot(), path)
 

@@ -96,7 +96,7 @@ class Responses:
         """
         if self.design.keys != designs.BINARY or self.design.is_bits:
             raise QueryError(
-                "a mean needs responses that are False or True, one for each respondent. "
+                "a mean needs responses of False and True, one for each respondent. "
                 ".value_counts(normalize=True) gives the share of every key."
             )
         return mean_of(self._estimated())

@@ -151,7 +151,7 @@ def test_the_page_has_the_figures_of_the_table(session: str, kept: str, tmp_path
             assert _sum(budget, "budget", SYMBOLS[name]) == getattr(ledger.terms.limit, name)
     assert not {SYMBOLS[n] for n in SYMBOLS if n not in counted} & {*releases, *budget, *sources}
     assert sources["releases"].astype(int).to_dict() == table["source"].value_counts().to_dict()
-    assert "1 answer was given again" in said.text
+    assert "1 answer was repeated" in said.text
     assert len(ledger.to_frame()) == len(table) + 1
 
 
@@ -325,7 +325,7 @@ def test_what_has_no_answer_counts_all_the_same(tmp_path: Path) -> None:
     ledger = dp.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
     assert said.table("Every release")["outcome"].tolist() == [
-        "charged; failed, no answer", "charged; no answer is known of",
+        "charged; failed without an answer", "charged; no answer is known",
     ]  # fmt: skip
     assert said.table("Every release")["query"].tolist() == [
         "count |in the part sex = f", "count |in the part sex = m",
@@ -374,7 +374,7 @@ def test_a_failed_write_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: 
     (tmp_path / "folder.html").mkdir()
     before = sorted(os.listdir(tmp_path))
     refused: list[tuple[Any, type[Exception], str]] = [
-        ("report.txt", dp.QueryError, r"\.html for readers, \.json for programs, \.csv"),
+        ("report.txt", dp.QueryError, r"must end in \.html .*, \.json .* or \.csv"),
         ("report", dp.QueryError, r"must end in .html"),
         ("", dp.QueryError, "must be the path of a file"),
         (3, dp.QueryError, "must be the path of a file"),

@@ -653,4 +653,4 @@ def test_a_released_time_is_replayed_and_previewed(tmp_path: Any) -> None:
 def test_answers_in_times_are_not_drawn_as_numbers() -> None:
     pytest.importorskip("matplotlib")
     mean = year()["when"].dp.mean(bounds=YEAR, epsilon=1)
-    refusal(lambda: dp.plot(mean), "have no picture", dp.RecordError)
+    refusal(lambda: dp.plot(mean), "have no plot", dp.RecordError)
