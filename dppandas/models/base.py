@@ -114,7 +114,7 @@ def matrix_of(rows: Any, width: int, which: str = "", what: str = "rows") -> Mat
     except (TypeError, ValueError):
         found = np.empty(0)
     if found.ndim != 2 or found.shape[1] != width:
-        raise QueryError(f"{what} must be numbers, {width} for each row{which}.")
+        raise QueryError(f"{what} must be an array of numbers with {width} columns{which}.")
     return found
 
 
