@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import decimal
 import difflib
-import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -136,18 +135,12 @@ class Loss:
     rho: Rho = NO_RHO
 
     def __add__(self, other: Loss) -> Loss:
-        return Loss(
-            Epsilon(self.epsilon + other.epsilon),
-            Delta(self.delta + other.delta),
-            Rho(self.rho + other.rho),
-        )
+        epsilon, rho = Epsilon(self.epsilon + other.epsilon), Rho(self.rho + other.rho)
+        return Loss(epsilon, Delta(self.delta + other.delta), rho)
 
     def __sub__(self, other: Loss) -> Loss:
-        return Loss(
-            Epsilon(self.epsilon - other.epsilon),
-            Delta(self.delta - other.delta),
-            Rho(self.rho - other.rho),
-        )
+        epsilon, rho = Epsilon(self.epsilon - other.epsilon), Rho(self.rho - other.rho)
+        return Loss(epsilon, Delta(self.delta - other.delta), rho)
 
     def within(self, limit: Loss) -> bool:
         """Whether none of ε, δ and ρ exceeds that of a limit."""
@@ -257,9 +250,7 @@ def _of_decimal(value: Decimal) -> Epsilon:
 
 def _parse(value: object, name: str) -> Epsilon:
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
-        raise QueryError(
-            f"{name}={quoted(value)} is a truth value. Give a number such as {name}=0.1."
-        )
+        raise QueryError(f"{name}={quoted(value)} is a truth value. Give {name}=0.1, say.")
     try:
         if isinstance(value, numbers.Rational):
             return Epsilon(int(value.numerator), int(value.denominator))
@@ -269,15 +260,11 @@ def _parse(value: object, name: str) -> Epsilon:
         if isinstance(value, Decimal):
             return _of_decimal(value)
         if isinstance(value, numbers.Real):
-            if not math.isfinite(value):
-                raise QueryError(f"{name}={quoted(value)} must be finite.")
             # As printed, so that 0.1 is one tenth. str, because numpy's repr names the type.
             return Epsilon(str(value))
-    except QueryError:
-        raise
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
         pass
     raise QueryError(
-        f"{name}={quoted(value)} can't be read as a number. Give one such as {name}=0.1 or "
+        f"{name}={quoted(value)} can't be read as a finite number. Give {name}=0.1, say, or "
         f'{name}="1/3".'
     )
