@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import decimal
 import difflib
+import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -260,11 +261,15 @@ def _parse(value: object, name: str) -> Epsilon:
         if isinstance(value, Decimal):
             return _of_decimal(value)
         if isinstance(value, numbers.Real):
+            if not math.isfinite(value):
+                raise QueryError(f"{name}={quoted(value)} must be finite.")
             # As printed, so that 0.1 is one tenth. str, because numpy's repr names the type.
             return Epsilon(str(value))
+    except QueryError:
+        raise
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
         pass
     raise QueryError(
-        f"{name}={quoted(value)} can't be read as a finite number. Give {name}=0.1, say, or "
+        f"{name}={quoted(value)} can't be read as a number. Give one such as {name}=0.1 or "
         f'{name}="1/3".'
     )

@@ -231,8 +231,8 @@ def _refuse_errors(more: ReleaseOptions) -> None:
     """Refuse a target error: its loss has to be solved for before (release/target_error.py)."""
     if more.get("within") is not None:
         raise QueryError(
-            "within= is for one answer at a time, whose error is one number. Give epsilon=, or ask for "
-            "each answer by itself."
+            "within= is for one answer at a time, whose error is one number. Give epsilon=, or ask "
+            "for each answer by itself."
         )
     for name in ("confidence", "expected_rows", "at_most"):
         if more.get(name) is not None:
