@@ -1,4 +1,4 @@
-"""Sums of clipped values on a grid."""
+"""Sums of clipped values on a grid, and what other statistics by column share with them."""
 
 from __future__ import annotations
 
