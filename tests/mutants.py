@@ -747,7 +747,7 @@ MUTANTS = [
     Mutant(30, "weights at one end of a mean", "statistics/moments/fieller.py",
            "(p[1], p[1] ** 2), ((p[0] + p[1]) / 2, p[0] * p[1])", "(p[0], p[0] ** 2)",
            "test_covariance.py::test_products_of_errors_and_weights_lie_between_their_ends"),
-    Mutant(30, "incomplete rows add what they have", "statistics/moments/second_moments.py",
+    Mutant(30, "incomplete rows add what they have", "statistics/moments/covariance_tables.py",
            "there = np.logical_and.reduce(", "there = np.logical_or.reduce(",
            "test_covariance.py::test_every_row_of_a_small_domain_is_within_the_sensitivity"),
     Mutant(30, "a vector for Laplace noise", "statistics/moments/covariance.py",

@@ -5,54 +5,33 @@ chunk into int64 partials, and its estimate and interval are functions of the no
 public facts only. `REGISTRY` lists every statistic, so that the neighbour suite finds new ones.
 """
 
-from .base import REGISTRY, Statistic
-from .counting.contingency import Contingency, Popularity
-from .counting.counts import Count
-from .counting.distinct import Distinct, Truncation
-from .counting.occurring_keys import OccurringKeys
-from .counting.unknown_keys import BY_LABEL, Sparse, UndeclaredKeys, Unique
-from .distances import Distance, Proposed
-from .layout import Cells, Layout
-from .moments.covariance import Covariance
-from .moments.means import Mean, WeightedMean
-from .moments.norms import NormedSum, grids_of_norm
-from .moments.second_moments import SecondMoments
-from .moments.sums import Sum
-from .moments.variances import Moments, Variance
-from .quantiles import Quantiles
-from .scores import Scores
-from .smooth import SmoothQuantile, TrimmedMean
-from .suggested_bounds import BoundsHistogram
-
-__all__ = [
-    "BY_LABEL",
-    "REGISTRY",
-    "BoundsHistogram",
-    "Cells",
-    "Contingency",
-    "Count",
-    "Covariance",
-    "Distance",
-    "Distinct",
-    "Layout",
-    "Mean",
-    "Moments",
-    "NormedSum",
-    "OccurringKeys",
-    "Popularity",
-    "Proposed",
-    "Quantiles",
-    "Scores",
-    "SecondMoments",
-    "SmoothQuantile",
-    "Sparse",
-    "Statistic",
-    "Sum",
-    "TrimmedMean",
-    "Truncation",
-    "UndeclaredKeys",
-    "Unique",
-    "Variance",
-    "WeightedMean",
-    "grids_of_norm",
-]
+from .base import REGISTRY as REGISTRY
+from .base import Statistic as Statistic
+from .counting.contingency import Contingency as Contingency
+from .counting.contingency import Popularity as Popularity
+from .counting.counts import Count as Count
+from .counting.distinct import Distinct as Distinct
+from .counting.distinct import Truncation as Truncation
+from .counting.occurring_keys import OccurringKeys as OccurringKeys
+from .counting.unknown_keys import BY_LABEL as BY_LABEL
+from .counting.unknown_keys import Sparse as Sparse
+from .counting.unknown_keys import UndeclaredKeys as UndeclaredKeys
+from .counting.unknown_keys import Unique as Unique
+from .distances import Distance as Distance
+from .distances import Proposed as Proposed
+from .layout import Cells as Cells
+from .layout import Layout as Layout
+from .moments.covariance import Covariance as Covariance
+from .moments.means import Mean as Mean
+from .moments.means import WeightedMean as WeightedMean
+from .moments.norms import NormedSum as NormedSum
+from .moments.norms import grids_of_norm as grids_of_norm
+from .moments.second_moments import SecondMoments as SecondMoments
+from .moments.sums import Sum as Sum
+from .moments.variances import Moments as Moments
+from .moments.variances import Variance as Variance
+from .quantiles import Quantiles as Quantiles
+from .scores import Scores as Scores
+from .smooth import SmoothQuantile as SmoothQuantile
+from .smooth import TrimmedMean as TrimmedMean
+from .suggested_bounds import BoundsHistogram as BoundsHistogram

@@ -157,7 +157,7 @@ class Statistic(ABC):
 
     def counts_rows(self, schema: Schema) -> bool:
         """Whether it counts rows, so that an error can be a share of them."""
-        return self.is_count(schema)
+        return self.is_count(schema) and self.units(schema) == ("rows",)
 
     def units(self, schema: Schema) -> tuple[str, ...]:
         """The units of errors, given the kinds of the columns."""
@@ -271,9 +271,7 @@ class Statistic(ABC):
 
     def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
         """The same for errors in ranks, given a limit on the rows."""
-        raise QueryError(
-            "a number of rows narrows errors of quantiles alone, which are ranks. Leave it out."
-        )
+        raise QueryError("a number of rows bounds errors in ranks only. Leave it out.")
 
     def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
         """An upper end for the rows of each cell and column; with this confidence all hold. None
@@ -346,21 +344,15 @@ class Statistic(ABC):
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         """The largest error of a number by public facts; for a ratio, over so many rows."""
         if self.no_interval or not hasattr(law, "half_width"):
-            raise QueryError(
-                f"public facts don't decide the error of this answer. {self.no_interval}".strip()
-            )
+            raise QueryError(f"public facts don't decide this error. {self.no_interval}".strip())
         half_width = law.half_width(confidence, self.size)
         error, ratio = self.error(half_width), self.per_row(half_width)
         if self.layout.is_mixed:
-            raise QueryError(
-                "numbers and times have no common unit of error. Ask for them one by one."
-            )
+            raise QueryError("numbers and times have no error in common. Ask for each by itself.")
         if error is not None:
             return error
         if ratio is None:
-            raise QueryError(
-                "only the answer decides its error. Ask for it with epsilon=, and read .error()."
-            )
+            raise QueryError("only the answer decides its error. Ask the result's .error().")
         if rows is None:
             raise MissingArgument(
                 "expected_rows= is needed: about how many rows a ratio is taken over, from public "

@@ -33,8 +33,8 @@ class CallerFunction:
     def _said(self, *given: Any) -> Any:
         if self._function is None:
             raise QueryError(
-                "a pickle doesn't hold the caller's function, so this query can't be answered. Write "
-                "it again."
+                "a pickle doesn't hold the caller's function, so this query can't be answered. "
+                "Write it again."
             )
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # a warning could quote private values

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InternalError, QueryError
+from ..errors import InternalError
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.noise import DiscreteLaplace
@@ -68,11 +68,8 @@ class BoundsHistogram(Statistic):
         return () if self.operand is None else (self.operand,)
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
-        if asked.epsilon is None or asked.noise != "laplace":
-            raise QueryError(
-                "bounds are found by Laplace noise. Give epsilon=, without rho= or mechanism=."
-            )
-        return LaplaceWithThreshold(DiscreteLaplace.calibrate(sensitivity.l1, asked.epsilon).scale)
+        epsilon = asked.laplace_epsilon("bounds are found by Laplace noise")
+        return LaplaceWithThreshold.calibrate(sensitivity.l1, epsilon)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         (operand,) = self.expressions()

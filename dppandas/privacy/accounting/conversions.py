@@ -18,24 +18,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 from ...errors import QueryError, quoted
-from .enclosures import Enclosure, rounded, tight
+from .enclosures import PLACES, SHORT, Enclosure, rounded, shortened, tight, upper
 
-PLACES = 15
-SHORT = 12
 #: Beyond this ℓ1 sensitivity, Laplace noise is charged the ρ that it has at this one. That is
 #: hardly more, and makes ρ depend on ε alone, however fine the integers of a query are.
 FINE = 2**20
 #: Digits enough for the normal law: at 30 σ up to 196 of them cancel.
 LARGE_DIGITS = 240
-
-
-def _up(formula: Callable[[int], Enclosure]) -> Fraction:
-    return rounded(tight(formula, PLACES + 3).high, PLACES, up=True)
-
-
-def _short(value: Fraction, up: bool) -> Fraction:
-    enclosure = Enclosure.of(value)
-    return rounded(enclosure.high if up else enclosure.low, SHORT, up)
 
 
 def _positive(**values: Fraction) -> None:
@@ -56,6 +45,17 @@ def _root(rising: Callable[[float], float]) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if rising(math.exp(middle)) < 0 else (low, middle)
     return math.exp((low + high) / 2)
+
+
+def least_from(low: int, enough: Callable[[int], bool]) -> int:
+    """The least integer above ``low`` that is enough, as all larger ones are."""
+    high, step = low + 1, 2
+    while not enough(high):
+        low, high, step = high, high + step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 # --- zCDP and approximate differential privacy ----------------------------------------------------
@@ -87,7 +87,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
         log = (alpha * delta).ln()
         return alpha * rho + (rest / alpha).ln() - log / rest
 
-    return max(Fraction(0), _up(epsilon))
+    return max(Fraction(0), upper(epsilon))
 
 
 def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
@@ -109,7 +109,7 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
         log = (alpha * rho - epsilon + (rest / alpha).ln()) * rest
         return log.exp() / alpha
 
-    return min(Fraction(1), _up(delta))
+    return min(Fraction(1), upper(delta))
 
 
 def delta_for_group(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
@@ -134,7 +134,7 @@ def delta_for_group(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
         step = Enclosure.of(epsilon, digits).exp() - 1
         return (Enclosure.of(size * epsilon, digits).exp() - 1) / step * delta
 
-    return min(Fraction(1), _up(whole))
+    return min(Fraction(1), upper(whole))
 
 
 @lru_cache(maxsize=1024)
@@ -165,7 +165,7 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 
     found = rounded(tight(rho, PLACES + 3).low, SHORT, up=False)
     while epsilon_of(found, delta) > epsilon:
-        found = _short(found * (1 - Fraction(1, 10**SHORT)), up=False)
+        found = shortened(found * (1 - Fraction(1, 10**SHORT)), up=False)
     return found
 
 
@@ -189,7 +189,7 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
         a = Enclosure.of(-epsilon, digits).exp()
         return (-a + 1) / (a + 1) * epsilon
 
-    return _up(rho)
+    return upper(rho)
 
 
 def rho_of_selection(epsilon: Fraction) -> Fraction:
@@ -229,7 +229,7 @@ def rho_of_laplace(sensitivity: int, scale: Fraction) -> Fraction:
         saved = a * 2 * (-whole + 1) / (-(a * a) + 1)
         return (-saved + sensitivity) / scale
 
-    return _up(rho)
+    return upper(rho)
 
 
 def rho_of_fine_laplace(epsilon: Fraction) -> Fraction:

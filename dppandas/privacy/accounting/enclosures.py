@@ -17,6 +17,8 @@ from functools import lru_cache
 Interval = tuple[Decimal, Decimal]
 
 DIGITS = 50
+#: Significant digits of results, and of values that are searched for.
+PLACES, SHORT = 15, 12
 MOST_DIGITS = 3200
 #: From here on the tail of the normal law is bounded by Mills' ratio.
 FAR = 30
@@ -142,6 +144,17 @@ def rounded(value: Decimal, places: int, up: bool) -> Fraction:
     rounding = decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR
     context = decimal.Context(places, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
     return Fraction(context.plus(value))
+
+
+def upper(formula: Callable[[int], Enclosure]) -> Fraction:
+    """What a formula comes to, rounded up to `PLACES` significant digits."""
+    return rounded(tight(formula, PLACES + 3).high, PLACES, up=True)
+
+
+def shortened(value: Fraction, up: bool) -> Fraction:
+    """A fraction to `SHORT` significant digits, up or down."""
+    enclosure = Enclosure.of(value)
+    return rounded(enclosure.high if up else enclosure.low, SHORT, up)
 
 
 # --- the normal law -------------------------------------------------------------------------------

@@ -8,19 +8,18 @@ from fractions import Fraction
 from functools import lru_cache
 
 from ...errors import QueryError, quoted
-from .conversions import (
-    LARGE_DIGITS,
+from .conversions import LARGE_DIGITS, _positive, _probability, _root, delta_of, rho_for
+from .enclosures import (
     PLACES,
     SHORT,
-    _positive,
-    _probability,
-    _root,
-    _short,
-    _up,
-    delta_of,
-    rho_for,
+    Enclosure,
+    contexts,
+    normal_tail,
+    pi,
+    rounded,
+    shortened,
+    upper,
 )
-from .enclosures import Enclosure, contexts, normal_tail, pi, rounded
 
 #: Up to this σ², tails are summed term by term; above, the normal law encloses them closely.
 SUMMED = 10**5
@@ -112,7 +111,7 @@ def delta_of_gaussian(
         return here - Enclosure.of(epsilon, digits).exp() * beyond
 
     if sigma2 <= SUMMED:
-        return min(Fraction(1), _up(delta))
+        return min(Fraction(1), upper(delta))
     return min(Fraction(1), rounded(delta(LARGE_DIGITS).high, PLACES, up=True))
 
 
@@ -149,7 +148,7 @@ def gaussian_sigma2_for(
     if not sensitivity2:
         return Fraction(0)
     if not (one_dimensional or sensitivity2 == 1):
-        return _short(gaussian_sigma2(rho_for(epsilon, delta), sensitivity2), up=True)
+        return shortened(gaussian_sigma2(rho_for(epsilon, delta), sensitivity2), up=True)
 
     def enough(sigma2: Fraction) -> bool:
         return delta_of_gaussian(sigma2, sensitivity2, epsilon, one_dimensional=True) <= delta
@@ -157,11 +156,11 @@ def gaussian_sigma2_for(
     low = high = analytic_sigma2(epsilon, delta, math.isqrt(math.floor(sensitivity2)) ** 2)
     step = Fraction(1, 10**9)
     while not enough(high):
-        low, high, step = high, _short(high * (1 + step), up=True), step * 8
+        low, high, step = high, shortened(high * (1 + step), up=True), step * 8
     while low and enough(low):
-        low, high, step = _short(low / (1 + step), up=False), low, step * 8
+        low, high, step = shortened(low / (1 + step), up=False), low, step * 8
     while high - low > high / 10**9:
-        middle = _short((low + high) / 2, up=True)
+        middle = shortened((low + high) / 2, up=True)
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
@@ -183,7 +182,7 @@ def classic_sigma2(epsilon: Fraction, delta: Fraction, sensitivity2: Fraction | 
             "epsilon < 1 only, and wrong from about 8.4 on. Use analytic_sigma2."
         )
     factor = Fraction(2 * sensitivity2) / epsilon**2
-    return _up(lambda digits: Enclosure.of(Fraction(5, 4) / delta, digits).ln() * factor)
+    return upper(lambda digits: Enclosure.of(Fraction(5, 4) / delta, digits).ln() * factor)
 
 
 def analytic_sigma2(epsilon: Fraction, delta: Fraction, sensitivity2: Fraction | int) -> Fraction:
@@ -197,16 +196,14 @@ def analytic_sigma2(epsilon: Fraction, delta: Fraction, sensitivity2: Fraction |
     """
     _probability(delta)
     _positive(epsilon=epsilon)
-    return _short(_analytic_ratio(epsilon, delta) * sensitivity2, up=True)
+    return shortened(_analytic_ratio(epsilon, delta) * sensitivity2, up=True)
 
 
 @lru_cache(maxsize=1024)
 def _analytic_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
     """(σ/Δ)² at which P[N > εr - 1/(2r)] - exp(ε) P[N > εr + 1/(2r)] ≤ δ is proven, r = σ/Δ."""
     if epsilon > 700:
-        raise QueryError(
-            f"epsilon={quoted(epsilon)} is too large for Gaussian noise. Give at most epsilon=700."
-        )
+        raise QueryError(f"epsilon={quoted(epsilon)} is above 700, too large for Gaussian noise.")
     e, d = float(epsilon), float(delta)
 
     def tail(x: float) -> float:
@@ -220,7 +217,7 @@ def _analytic_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
         share = Enclosure.of(epsilon, LARGE_DIGITS).exp() * normal_tail(far + near)
         return ((normal_tail(far - near) - share) / (pi(LARGE_DIGITS) * 2).sqrt()).high
 
-    square, step = _short(Fraction(r) ** 2, up=True), Fraction(1, 10**SHORT)
+    square, step = shortened(Fraction(r) ** 2, up=True), Fraction(1, 10**SHORT)
     while Fraction(least(square)) > delta:
-        square, step = _short(square * (1 + step), up=True), step * 2
+        square, step = shortened(square * (1 + step), up=True), step * 2
     return square

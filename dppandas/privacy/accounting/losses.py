@@ -114,18 +114,12 @@ class Loss:
     rho: Rho = NO_RHO
 
     def __add__(self, other: Loss) -> Loss:
-        return Loss(
-            Epsilon(self.epsilon + other.epsilon),
-            Delta(self.delta + other.delta),
-            Rho(self.rho + other.rho),
-        )
+        epsilon, rho = Epsilon(self.epsilon + other.epsilon), Rho(self.rho + other.rho)
+        return Loss(epsilon, Delta(self.delta + other.delta), rho)
 
     def __sub__(self, other: Loss) -> Loss:
-        return Loss(
-            Epsilon(self.epsilon - other.epsilon),
-            Delta(self.delta - other.delta),
-            Rho(self.rho - other.rho),
-        )
+        epsilon, rho = Epsilon(self.epsilon - other.epsilon), Rho(self.rho - other.rho)
+        return Loss(epsilon, Delta(self.delta - other.delta), rho)
 
     def within(self, limit: Loss) -> bool:
         """Whether none of ε, δ and ρ exceeds that of a limit."""
@@ -235,9 +229,7 @@ def _of_decimal(value: Decimal) -> Epsilon:
 
 def _parse(value: object, name: str) -> Epsilon:
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
-        raise QueryError(
-            f"{name}={quoted(value)} is a truth value. Give a number such as {name}=0.1."
-        )
+        raise QueryError(f"{name}={quoted(value)} is a truth value. Give {name}=0.1, say.")
     try:
         if isinstance(value, numbers.Rational):
             return Epsilon(int(value.numerator), int(value.denominator))

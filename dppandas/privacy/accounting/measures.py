@@ -83,6 +83,12 @@ class LossRequest:
         rho = self.rho if loss.rho and self.rho is not None else loss.rho
         return Loss(loss.epsilon, self.delta if loss.delta else loss.delta, rho)
 
+    def laplace_epsilon(self, reason: str, give: str = "epsilon=") -> Epsilon:
+        """The ε for a mechanism that knows nothing but Laplace noise and a pure ε, and why."""
+        if self.epsilon is None or self.noise != "laplace":
+            raise QueryError(f"{reason}. Give {give}, without rho= or mechanism=.")
+        return self.epsilon
+
     @property
     def misnames_noise(self) -> bool:
         """Whether the caller named a noise that a selection, which adds none, can't stand for:
@@ -103,12 +109,7 @@ class PrivacyBudget:
 
     @classmethod
     def parse(
-        cls,
-        epsilon: object,
-        delta: object,
-        rho: object,
-        delta_releases: object,
-        accounting: object,
+        cls, epsilon: object, delta: object, rho: object, delta_releases: object, accounting: object
     ) -> PrivacyBudget | None:
         """The budget that the arguments of `dp.session` describe; None without any."""
         if accounting is not None and not is_one_of(accounting, ("basic", "zcdp")):
@@ -126,9 +127,7 @@ class PrivacyBudget:
                 'whole budget with accounting="zcdp".'
             )
         if delta is None:
-            raise MissingArgument(
-                "delta= is needed to state the ρ of the session as an ε. Write delta=1e-6."
-            )
+            raise MissingArgument("delta= is needed to state ρ as an ε. Write delta=1e-6.")
         at = parse_delta(delta)
         spare = (
             NO_DELTA if delta_releases is None else parse_delta(delta_releases, "delta_releases")
@@ -143,9 +142,7 @@ class PrivacyBudget:
     def _of_epsilon(cls, epsilon: object, delta: object) -> PrivacyBudget | None:
         if epsilon is None:
             if delta is not None:
-                raise MissingArgument(
-                    "epsilon= is needed beside delta=. Write dp.session(epsilon=2, delta=1e-6)."
-                )
+                raise MissingArgument("epsilon= is needed beside delta=, such as epsilon=2.")
             return None
         limit = parse_budget(epsilon)
         if delta is None:
@@ -227,12 +224,10 @@ class PrivacyBudget:
     def _check_gaussian(self, share: Delta) -> None:
         if self.measure is Measure.PURE:
             raise QueryError(
-                "Gaussian noise needs a δ: without one it is not private at any ε. Start a session "
+                "Gaussian noise is not private at any ε without a δ. Start a session that has one "
                 "with dp.session(epsilon=2, delta=1e-6) or dp.session(rho=0.1, delta=1e-6)."
             )
         if self.measure is Measure.ZCDP:
-            raise QueryError(
-                "this session counts ρ, and so does Gaussian noise. Give rho= instead of epsilon=."
-            )
+            raise QueryError("Gaussian noise is counted by ρ in this session. Give rho= instead.")
         if not share:
             raise MissingArgument("delta= is needed for Gaussian noise, such as delta=1e-7.")

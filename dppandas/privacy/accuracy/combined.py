@@ -170,8 +170,8 @@ class NoiseAtLook(CombinedNoise):
     @property
     def holds(self) -> str:
         return (
-            "its interval holds whichever look was the last: the loss and the confidence of each "
-            "were fixed before the first"
+            "its interval holds at whichever look it ended: the loss and the confidence of each "
+            "look were fixed before the first"
         )
 
     @property
@@ -192,9 +192,7 @@ class NoiseAtLook(CombinedNoise):
             return confidence
         found = math.nextafter(1 - self.risk(1 - confidence), 1.0)
         if found >= 1:
-            raise QueryError(
-                f"confidence={confidence!r} is too close to 1 for {self.name}. Give a smaller one."
-            )
+            raise QueryError(f"confidence={confidence!r} is too near to 1 for {self.name}.")
         return found
 
 

@@ -31,21 +31,16 @@ class Mechanism(Protocol):
     @property
     def name(self) -> str:
         """Its name in the ledger."""
-        ...
 
     @property
     def scale(self) -> Fraction:
         """The width of its noise, for display."""
-        ...
 
     def release(self, exact: Any) -> list[int]:
         """A private output for an exact input."""
-        ...
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """The exact loss of one release, in the measure of a session."""
-        ...
 
     def dummy_output(self, size: int) -> list[int]:
         """A possible output of `release` that no data went into: audits show it in place of one."""
-        ...

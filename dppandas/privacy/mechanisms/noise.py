@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,7 @@ class DiscreteLaplace(AdditiveNoise):
     name = "discrete Laplace"
 
     @classmethod
-    def calibrate(cls, sensitivity: int, epsilon: Fraction) -> DiscreteLaplace:
+    def calibrate(cls, sensitivity: int, epsilon: Fraction) -> Self:
         """The least noise for an ℓ1 sensitivity; none for one of 0."""
         return cls(Fraction(sensitivity) / epsilon)
 
@@ -214,17 +214,10 @@ def _gaussian_half_width(sigma2: Fraction, confidence: float, entries: int) -> i
 
     # Start where the normal law has this tail: at w + 1/2.
     guess = -statistics.NormalDist().inv_cdf(max(float(beta), 1e-300) / 2) * math.sqrt(sigma2)
-    high, step = max(0, round(guess - 0.5)), 1
-    low = high - 1
-    while not enough(high):
-        low, high, step = high, high + step, step * 2
-    step = 1
+    low, step = max(0, round(guess - 0.5)) - 1, 1
     while low >= 0 and enough(low):
-        low, high, step = max(-1, low - step), low, step * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+        low, step = max(-1, low - step), step * 2
+    return conversions.least_from(low, enough)
 
 
 def additive(asked: LossRequest, sensitivity: Sensitivity, alone: bool) -> Mechanism:

@@ -109,12 +109,8 @@ class Curve:
 
     def released_from(self, confidence: float) -> int:
         """The least n for which π(n) ≥ confidence is proven."""
-        low, high, enough = 0, self.last + 1, Decimal(confidence)
-        while high - low > 1:
-            middle = (low + high) // 2
-            is_sure = self._known(middle, 40)[0] >= enough
-            low, high = (low, middle) if is_sure else (middle, high)
-        return high
+        enough = Decimal(confidence)
+        return conversions.least_from(0, lambda n: n > self.last or self._known(n, 40)[0] >= enough)
 
     def _around(self, units: int, digits: int) -> Interval:
         more = digits + self._lost

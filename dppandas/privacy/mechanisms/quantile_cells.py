@@ -71,9 +71,7 @@ class Choice:
         added = np.zeros(int(sizes.sum()), dtype=np.int64)
         added[_places(ranks)] = ranks.counts
         total = np.cumsum(added)
-        up_to = total - np.repeat(
-            total[starts], sizes
-        )  # a cell begins with a gap, which has no rows
+        up_to = total - np.repeat(total[starts], sizes)  # a cell begins with an empty gap
         rows = np.repeat(np.add.reduceat(added, starts), sizes)
         least, most = _aims(rows, self.share)
         b = self.share.denominator

@@ -19,7 +19,7 @@ DIGITS, PLACES = 110, 90
 
 @dataclass(frozen=True)
 class Node:
-    """One choice: which quantile, between which two others, and at which share of what lies between."""
+    """One choice: a quantile, the two others between which it lies, and its share between them."""
 
     at: int
     low: int | None

@@ -65,9 +65,9 @@ def weigh(rate: Fraction, counts: Sequence[int], losses: Sequence[int]) -> list[
 class ExponentialQuantiles:
     """Selects grid points near the quantiles of each column and cell.
 
-    *Guarantee*: pure ε = per_unit · sensitivity. A row of which a share μ lies in a node of the plan
-    moves the loss of a slot there by at most μ·max(a, b-a), and so costs that share of the node's
-    ε. On one level the shares of a unit's rows add up to at most its rows (docs/proofs/
+    *Guarantee*: pure ε = per_unit · sensitivity. A row of which a share μ lies in a node of the
+    plan moves the loss of a slot there by at most μ·max(a, b-a), and so costs that share of the
+    node's ε. On one level the shares of a unit's rows add up to at most its rows (docs/proofs/
     quantiles.md). Where ρ is counted each choice costs ε²/8, as its range is bounded (Dong, Durfee
     and Rogers, "Optimal Differential Privacy Composition for Exponential Mechanisms", ICML 2020).
     """
@@ -120,7 +120,7 @@ class ExponentialQuantiles:
 
     def _per_rank(self, node: Node) -> Fraction:
         """How much one rank lowers the logarithm of a probability. A row moves losses by up to
-        max(a, b-a) units of 1/b rank, up or down. Their range is twice that, except an extreme's."""
+        max(a, b-a) units of 1/b rank, up or down: twice that is their range, but an extreme's."""
         unit = node.sensitivity if len(self._found) == 1 else 1
         rate = self.per_unit * unit / self._levels / node.spread
         return SLACK * rate * node.share.denominator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -69,12 +69,7 @@ class RanksByCell(Sequence[Ranks]):
     def __len__(self) -> int:
         return len(self.edges) - 1
 
-    @overload
-    def __getitem__(self, cell: int) -> Ranks: ...
-    @overload
-    def __getitem__(self, cell: slice) -> Sequence[Ranks]: ...
-
-    def __getitem__(self, cell: int | slice) -> Ranks | Sequence[Ranks]:
+    def __getitem__(self, cell: Any) -> Any:
         if isinstance(cell, slice):
             return [self[i] for i in range(*cell.indices(len(self)))]
         if not -len(self) <= cell < len(self):
@@ -92,8 +87,8 @@ def aimed(mass: int, share: Fraction, row: int = 1) -> tuple[int, int]:
     """The range of masses, times b, that the share a/b of a mass aims at: a·mass to a·mass. An
     extreme share also accepts anything up to the outermost row, whose mass is ``row``.
 
-    Rows outside a branch of the plan don't move its losses, though a slot at its edge may reach out:
-    the first number is never above b·mass, and the second never below 0.
+    Rows outside a branch of the plan don't move its losses, though a slot at its edge may reach
+    out: the first number is never above b·mass, and the second never below 0.
     """
     if share == 0:
         return 0, INSIDE * row

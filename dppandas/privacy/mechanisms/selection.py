@@ -170,15 +170,11 @@ def selecting(asked: LossRequest, sensitivity: Sensitivity, rounds: int) -> Mech
     """The most accurate selection for a loss: permute-and-flip where ε is counted, and where ρ is
     counted the exponential mechanism, whose ρ is smaller."""
     if not sensitivity.linf:
-        raise QueryError(
-            "with bounds of 0 every score is 0, so there is nothing to select. Give wider bounds."
-        )
+        raise QueryError("with bounds of 0 every score is 0: nothing to select. Give wider bounds.")
     if asked.misnames_noise:
         raise QueryError("a label is selected, and gets no noise. Leave mechanism= out.")
-    change = sensitivity.linf, sensitivity.monotone
+    linf, monotone = sensitivity.linf, sensitivity.monotone
     if asked.rho is not None:
-        return Exponential.for_rho(change[0], asked.rho, change[1], rounds)
-    epsilon = asked.epsilon or Epsilon(0)
-    if asked.measure is Measure.ZCDP:
-        return Exponential.calibrate(change[0], epsilon, change[1], rounds)
-    return PermuteAndFlip.calibrate(change[0], epsilon, change[1], rounds)
+        return Exponential.for_rho(linf, asked.rho, monotone, rounds)
+    kind = Exponential if asked.measure is Measure.ZCDP else PermuteAndFlip
+    return kind.calibrate(linf, asked.epsilon or Epsilon(0), monotone, rounds)

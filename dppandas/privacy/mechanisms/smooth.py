@@ -11,7 +11,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import QueryError
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure
@@ -35,7 +34,6 @@ class Target(Protocol):
     def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
         """The value in grid steps, which may have a fraction, and its smooth sensitivity for units
         of so many rows. The grid ends at top."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -56,12 +54,8 @@ class PolyPlace:
 
     @classmethod
     def calibrate(cls, asked: LossRequest, rows: int, target: Target, top: int) -> PolyPlace:
-        if asked.epsilon is None or asked.noise != "laplace":
-            raise QueryError(
-                "smooth sensitivity has its own noise and a pure ε. Give epsilon=, without rho= or "
-                "mechanism=."
-            )
-        return cls(asked.epsilon, rows, target, top)
+        epsilon = asked.laplace_epsilon("smooth sensitivity has its own noise and a pure ε")
+        return cls(epsilon, rows, target, top)
 
     @property
     def scale(self) -> Fraction:
@@ -113,7 +107,7 @@ class AtRank:
         return value, max(float((wide * falls).max()), near)
 
     def _near(self, ranks: Ranks, rows: int, m: int, top: int, gamma: float) -> float:
-        """The maximum over the smaller j. Among equal values, u is the last rank and v the first."""
+        """The maximum over smaller j. Among equal values, u is the last rank and v the first."""
         most = NEAR // rows
         ends = (most + 1) * rows
         lows, highs = np.append(0, ranks.values), np.append(ranks.values, top)

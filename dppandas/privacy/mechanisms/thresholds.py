@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...errors import MissingArgument, QueryError
+from ..accounting.conversions import least_from
 from ..accounting.enclosures import Enclosure
 from ..accounting.losses import Delta, Loss
 from ..accounting.measures import LossRequest, Measure
@@ -32,14 +33,10 @@ def loss_asked(
     asked: LossRequest, what: str = "keys that nobody declared", found: str = "are found"
 ) -> tuple[Fraction, Delta]:
     """The ε and δ of a release that finds labels or tests a value."""
-    if asked.epsilon is None or asked.noise != "laplace":
-        raise QueryError(
-            f"{what} {found} by Laplace noise. Give epsilon= and delta=, without rho= or "
-            "mechanism=."
-        )
+    epsilon = asked.laplace_epsilon(f"{what} {found} by Laplace noise", "epsilon= and delta=")
     if not asked.delta:
         raise MissingArgument(f"delta= is needed for {what}, such as delta=1e-6.")
-    return asked.epsilon, asked.delta
+    return epsilon, asked.delta
 
 
 @dataclass(frozen=True)
@@ -154,14 +151,8 @@ def least_threshold(rows: int, scale: Fraction, delta: Fraction) -> int:
     """
     if not 0 < delta < Fraction(1, 4):
         raise QueryError(f"delta={delta} must lie between 0 and 1/4. Write delta=1e-6.")
-    low, step = rows, 1  # at T = rows a label of so many rows passes with probability 1/(1+a)
-    while not _keeps(low + step, rows, scale, delta):
-        low, step = low + step, 2 * step
-    high = low + step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _keeps(middle, rows, scale, delta) else (middle, high)
-    return high
+    # at T = rows a label of so many rows passes with probability 1/(1+a), which is more than 1/2
+    return least_from(rows, lambda least: _keeps(least, rows, scale, delta))
 
 
 def _keeps(threshold: int, rows: int, scale: Fraction, delta: Fraction) -> bool:

@@ -74,10 +74,10 @@ def _proven_floors(cuts: Callable[[int], list[Interval]], length: int) -> list[i
     while True:
         down, up = contexts(digits)
         unit = Decimal(2**length)
-        low = [int(down.multiply(cut, unit)) for cut, _ in cuts(digits)]
-        high = [int(up.multiply(cut, unit)) for _, cut in cuts(digits)]
-        if low == high:
-            return low
+        around = cuts(digits)
+        floors = [int(down.multiply(low, unit)) for low, _ in around]
+        if floors == [int(up.multiply(high, unit)) for _, high in around]:
+            return floors
         digits *= 2
 
 

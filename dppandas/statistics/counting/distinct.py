@@ -12,7 +12,6 @@ import numpy.typing as npt
 from ...errors import InternalError
 from ...rows.expressions import EVERY, Chunk, Expression
 from ...rows.facts import kinds
-from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask, as_numbers
 from ..base import Partial, Statistic, with_kept
 from ..layout import Interval
@@ -29,9 +28,6 @@ class Distinct(Count):
 
     whole_units: ClassVar[bool] = True
     measured_in: ClassVar = ("units",)
-
-    def counts_rows(self, schema: Schema) -> bool:
-        return False
 
     def l1_sensitivity(self, rows: int) -> int:
         return min(rows, len(self.cells))

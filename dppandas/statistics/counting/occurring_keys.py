@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...rows.accumulators import SumAccumulator
-from ...rows.facts.kinds import Schema
 from ..base import RowPass
 from ..layout import Interval
 from .counts import Count
@@ -55,9 +54,6 @@ class OccurringKeys(Count):
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         w = half_width
         return [(self._possible(value - w), self._possible(value + w)) for value in noisy]
-
-    def counts_rows(self, schema: Schema) -> bool:
-        return False
 
     def _possible(self, value: int) -> int:
         return max(0, min(self.keys, value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -12,15 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...privacy.accounting.measures import LossRequest
-from ...rows.expressions import Chunk
+from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
-from ..base import Partial, sum_by
-from .covariance_tables import BITS, ROWS, WHOLE, CovarianceTable
+from .covariance_tables import BITS, WHOLE, CovarianceTable, Integers, Values
 from .fieller import Design, NoisySums
-from .second_moments import SecondMoments, complete
-from .sums import on_grid
+from .second_moments import SecondMoments
 
-Integers = npt.NDArray[np.int64]
 #: For each entry of a table of masses, the places of the integers that add up to it.
 Places = tuple[tuple[int, ...], ...]
 
@@ -81,27 +78,10 @@ class Covariance(CovarianceTable):
 
     # from rows to integers
 
-    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        grids = [bounds.grid for bounds in self.bounds]
-        pairs = zip(self.operands, grids, strict=True)
-        values = [on_grid(operand, grid, chunk, keep) for operand, grid in pairs]
-        if self.complete:
-            values = complete(values)
-        shares = [
-            self._shares(steps, there, grid.high)
-            for (steps, there), grid in zip(values, grids, strict=True)
-        ]
-        cells = len(self.cells)
-        codes = self.cells.codes(chunk)  # rows that aren't kept have no mass anywhere
-        found = np.zeros((cells, self.states_of_all), dtype=np.int64)
-        for first in range(0, chunk.rows, ROWS):
-            these = slice(first, first + ROWS)
-            here = [[share[these] for share in column] for column in shares]
-            of = None if codes is None else codes[these]
-            parts = (part for block in self.blocks for part in self._block(block, here))
-            for state, part in enumerate(parts):
-                found[:, state] += sum_by(of, part.astype(np.float64), cells)
-        return found.reshape(-1)
+    def _integers(self, values: Sequence[Values], grids: Sequence[Grid]) -> Iterable[Integers]:
+        pairs = zip(values, grids, strict=True)
+        shares = [self._shares(steps, there, grid.high) for (steps, there), grid in pairs]
+        return (part for block in self.blocks for part in self._block(block, shares))
 
     def _block(self, block: Sequence[int], shares: Sequence[Sequence[Integers]]) -> list[Integers]:
         parts = list(shares[block[0]])

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ...privacy.accuracy.weighted_sums import Within
-from ...rows.expressions import Expression
+from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds
-from ...rows.facts.bounds import Bounds
+from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
-from ..base import Statistic
+from ...rows.values.vectors import Mask
+from ..base import Partial, Statistic, sum_by
 from ..layout import Interval
 from . import fieller
 from .fieller import NoisySums, Side, V
+from .sums import on_grid
+
+Integers = npt.NDArray[np.int64]
+#: Grid integers of a column's values, and where there is a value.
+Values = tuple[npt.NDArray[np.float64], Mask]
 
 #: What one row distributes over its integers, or the most that it adds to a sum. A power of two, so
 #: that a shift rounds products.
@@ -73,6 +80,27 @@ class CovarianceTable(Statistic, registered=False):
     @abstractmethod
     def states_of_all(self) -> int:
         """The number of integers of a cell."""
+
+    @abstractmethod
+    def _integers(self, values: Sequence[Values], grids: Sequence[Grid]) -> Iterable[Integers]:
+        """What each row of a slice adds, integer by integer; rows without values add nothing."""
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        grids, cells = [bounds.grid for bounds in self.bounds], len(self.cells)
+        pairs = zip(self.operands, grids, strict=True)
+        values = [on_grid(operand, grid, chunk, keep) for operand, grid in pairs]
+        if self.same_rows:
+            there = np.logical_and.reduce([each for _, each in values])
+            values = [(np.where(there, steps, 0.0), there) for steps, _ in values]
+        codes = self.cells.codes(chunk)  # rows that aren't kept add nothing
+        found = np.zeros((cells, self.states_of_all), dtype=np.int64)
+        for first in range(0, chunk.rows, ROWS):
+            these = slice(first, first + ROWS)
+            here = [(steps[these], there[these]) for steps, there in values]
+            of = None if codes is None else codes[these]
+            for k, part in enumerate(self._integers(here, grids)):
+                found[:, k] += sum_by(of, part.astype(np.float64), cells)
+        return found.reshape(-1)
 
     @abstractmethod
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:

@@ -1,12 +1,12 @@
-"""Means, variances, covariances and correlations of noisy sums, and intervals that bound the sums
+"""Means, variances, covariances and correlations from noisy sums, with intervals that use all sums
 together.
 
-For each parameter there is a linear combination of the sums that is 0 in the rows, whatever they
-are: with p, q the means of u, v and θ their covariance Σ (u-p)(v-q) - θ = 0. Of the noisy sums the
-same combination is a weighted sum of noises, of which `weighted` says how large it may be. What
-fails that is no possible θ (Fieller, "Some problems in interval estimation", J. R. Stat. Soc. B 16,
-1954). The means, of which the weights know little, lie in intervals of their own, made likewise
-(proof: docs/proofs/covariances.md).
+For each parameter a linear combination of the exact sums is 0, whatever the rows are: with p, q the
+means of u, v and θ their covariance, Σ (u-p)(v-q) - θ = 0. The same combination of the noisy sums
+is a weighted sum of noises, and `weighted_sums` bounds its size. A θ that violates the bound is
+impossible (Fieller, "Some problems in interval estimation", J. R. Stat. Soc. B 16, 1954). The
+means, on which the weights depend, lie in intervals of their own, found likewise (proof:
+docs/proofs/covariances.md).
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from ...privacy.accuracy.weighted_sums import half_widths_of_weighted
 
 Floats = npt.NDArray[np.float64]
 Range = tuple[float, float]
-#: How much of each function that is summed is in 1, u, v, u², uv and v².
+#: The coefficients of 1, u, v, u², uv and v² in each function that is summed.
 Design = tuple[tuple[Fraction, ...], ...]
 ONE, U, V, UU, UV, VV = range(6)
 
-#: No number of a row is off by more than 2^-24, by rounding: intervals are wider by this.
+#: Intervals are wider by this, as rounding moves a row's numbers by at most 2^-24.
 SLACK = 2.0**-22
-#: What of the risk is for the parameters that the weights depend on.
+#: The share of the risk for the parameters on which the weights depend.
 ASIDE = 0.2
-#: How many these are, at most: two means, the sum and the difference of their errors, and two
-#: variances or how many rows there are.
+#: The most such parameters: two means, the sum and the difference of their errors, and two
+#: variances or the number of rows.
 PARAMETERS = 6
-#: How often at most a parameter's weights are taken anew from what it was narrowed to, and how much
-#: narrower it must have become.
+#: How often the weights are computed again from a narrowed interval, and how much narrower it must
+#: have become for that.
 ROUNDS, NARROWER = 8, 0.9
 
 
 @dataclass(frozen=True)
 class NoisySums:
-    """Noisy sums over rows of functions of two columns u, v in [0, 1]; of one column, of u alone.
+    """Noisy sums over rows of functions of two columns u, v in [0, 1]; of u alone for one column.
 
-    Each sum is so many independent noisy integers, over ``share`` times a row's whole.
+    Each sum adds up ``terms`` independent noisy integers, and divides them by ``share``.
     """
 
     found: tuple[Fraction, ...]
@@ -70,7 +70,7 @@ class NoisySums:
         return self.all[which] / self.rows
 
     def variance(self, which: int = U) -> Fraction:
-        """Of u, or of v."""
+        """The variance of u, or of v."""
         return self.mean(_squared_of(which)) - self.mean(which) ** 2
 
     def covariance(self) -> Fraction:
@@ -87,8 +87,8 @@ def _floats(design: Design) -> Floats:
 
 
 class Cell(NamedTuple):
-    """Of some values of the means: the least and most of what a noisy covariance (variance) is off
-    by their errors, and the corners of the weights a - θb of a parameter θ, as pairs (a, b)."""
+    """A range of means: how far their errors move a noisy covariance or variance at least and at
+    most, and the corners (a, b) of the weights a - θb of a parameter θ."""
 
     off: Range
     corners: Floats
@@ -96,7 +96,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Region:
-    """What noise of a law lets be, but for a risk that each parameter has for itself."""
+    """What parameters may be under noise of a law; the interval of each fails with this risk."""
 
     sums: NoisySums
     law: Any
@@ -111,8 +111,7 @@ class Region:
         return float(self.sums.rows)
 
     def noise(self, corners: Sequence[Sequence[Floats] | Floats]) -> Floats:
-        """How large Σ weights·noise may be, in rows, for weights between some corners; of several
-        cells, for each."""
+        """A bound on |Σ weights·noise|, in rows, for weights between the corners of each cell."""
         found = half_widths_of_weighted(self.law, np.array(corners), self.sums.terms, self.risk)
         return found / self.sums.share
 
@@ -120,18 +119,18 @@ class Region:
         return self.rows - float(self.noise([[self.design[ONE]]])[0])
 
     def mean(self, which: int) -> Range:
-        """Σ u - p = 0."""
+        """The range of a mean p, by Σ u - p = 0."""
         cells = [Cell((0.0, 0.0), np.array([(self.design[which], self.design[ONE])]))]
         return self._solved((0.0, 1.0), self.sums.mean(which), 0, cells)
 
     def sum_of_errors(self, p: Range, q: Range, sign: int) -> float:
-        """How large (p̃ - p) ± (q̃ - q) may be, for the noisy means p̃ and q̃."""
+        """A bound on |(p̃ - p) ± (q̃ - q)|, for the noisy means p̃ and q̃."""
         one, value = self.design[ONE], self.design[U] + sign * self.design[V]
         corners = [value - (x + sign * y) * one for x in p for y in q]
         return float(self.noise([corners])[0]) / self.rows
 
     def variance(self, which: int, p: Range, ddof: int = 0, most: float = 0.25) -> Range:
-        """Σ (u-p)² - s = -ddof·s, for a variance s up to ``most`` and a mean in p."""
+        """The range of a variance s up to ``most``, by Σ (u-p)² - s = -ddof·s, for a mean in p."""
         mean, one = self.sums.mean(which), self.design[ONE]
         cells = [
             Cell(
@@ -143,7 +142,8 @@ class Region:
         return self._solved((0.0, most), self.sums.variance(which), ddof, cells)
 
     def covariance(self, p: Range, q: Range, off: Range, ddof: int, most: float) -> Range:
-        """Σ (u-p)(v-q) - θ = -ddof·θ, for means in p and q, and (p-p̃)(q-q̃) in ``off``."""
+        """The range of a covariance θ, by Σ (u-p)(v-q) - θ = -ddof·θ, for means in p and q, and
+        (p-p̃)(q-q̃) in ``off``."""
         one = self.design[ONE]
         cells = [
             Cell(_within(self._products(x, y), off),
@@ -153,7 +153,7 @@ class Region:
         return self._solved((-most, most), self.sums.covariance(), ddof, cells)
 
     def _products(self, p: Range, q: Range) -> Range:
-        """The least and most of (p-p̃)(q-q̃), for the noisy means p̃ and q̃."""
+        """The range of (p-p̃)(q-q̃), for the noisy means p̃ and q̃."""
         ends = _off(p, self.sums.mean(U)), _off(q, self.sums.mean(V))
         products = [x * y for x in ends[0] for y in ends[1]]
         return min(products), max(products)
@@ -162,8 +162,9 @@ class Region:
         self, found: Range, centre: Fraction, ddof: int, cells: list[Cell],
         divisor: Range = (1.0, 1.0),
     ) -> Range:  # fmt: skip
-        """The θ for which (rows - ddof)·θ·divisor is rows·(centre + off), but for noise with the
-        weights a - θb, of a cell. A θ above some middle is bounded by the weights of those."""
+        """The θ for which (rows - ddof)·θ·divisor differs from rows·(centre + off) by no more than
+        noise with the weights a - θb of a cell. Each side of a middle has its own bound, by the
+        weights of the θ there."""
         free = self.rows - ddof
         if free <= 0:
             return found
@@ -185,7 +186,8 @@ class Region:
         return found
 
     def correlation(self, p: Range, q: Range, off: Range, spreads: tuple[Range, Range]) -> Range:
-        """Σ (u-p)(v-q) - r(κ(u-p)² + (v-q)²/κ)/2 = 0, with variances s, t and κ = √(t/s)."""
+        """The range of a correlation r, by Σ (u-p)(v-q) - r(κ(u-p)² + (v-q)²/κ)/2 = 0, with
+        variances s, t and κ = √(t/s)."""
         (s, most_s), (t, most_t) = spreads
         if min(s, t) <= 0:
             return -1.0, 1.0
@@ -201,8 +203,8 @@ class Region:
         return _wider(found, _rounding(s, t))
 
     def _crossed(self, p: Range, q: Range, k: Range) -> Floats:
-        """The corners of the weights of (u-p)(v-q), and of (κ(u-p)² + (v-q)²/κ)/2: all are linear
-        in (p, p²), in (q, q²) and in (κ, 1/κ), which lie in triangles."""
+        """The corners of the weights of (u-p)(v-q), and of (κ(u-p)² + (v-q)²/κ)/2. All are linear
+        in (p, p²), in (q, q²) and in (κ, 1/κ), each of which lies in a triangle."""
         middle = 2 / (1 / k[0] + 1 / k[1]), 2 / (k[0] + k[1])
         factors = [(k[0], 1 / k[0]), (k[1], 1 / k[1]), middle]
         u, v = (
@@ -215,19 +217,18 @@ class Region:
         ])  # fmt: skip
 
     def _divisor(self, p: Range, q: Range, k: Range) -> Range:
-        """The least and most of (κs' + t'/κ)/2, for s' = Σ(u-p)²/n as noise has it, and t'."""
-        found = [
-            _added(_square(_off(mean, self.sums.mean(which))), float(self.sums.variance(which)))
-            for which, mean in ((U, p), (V, q))
-        ]
-        (s, most_s), (t, most_t) = found
+        """The range of (κs' + t'/κ)/2, for the noisy s' = Σ(u-p)²/n and t' = Σ(v-q)²/n."""
+        off = (_square(_off(mean, self.sums.mean(which))) for which, mean in ((U, p), (V, q)))
+        variances = (float(self.sums.variance(which)) for which in (U, V))
+        pairs = zip(off, variances, strict=True)
+        (s, most_s), (t, most_t) = ((low + own, high + own) for (low, high), own in pairs)
         if min(s, t) <= 0:
             return 0.0, math.inf
         best = min(max(math.sqrt(t / s), k[0]), k[1])
         return (best * s + t / best) / 2, max((x * most_s + most_t / x) / 2 for x in k)
 
 
-# --- of two columns, and of one -------------------------------------------------------------------
+# --- two columns, and one -------------------------------------------------------------------------
 
 
 class Side(NamedTuple):
@@ -239,8 +240,8 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What noisy sums say of a pair: what is asked has most of the risk, and each parameter that it
-    hangs on a share of the rest."""
+    """What noisy sums tell about a pair of columns. The parameter asked for gets most of the risk,
+    and each parameter that it depends on a share of the rest."""
 
     sums: NoisySums
     law: Any
@@ -255,33 +256,33 @@ class Seen:
         return Region(self.sums, self.law, self.risk * ASIDE / PARAMETERS)
 
     def most(self, ddof: int) -> float:
-        """The largest variance over n - ddof that there is: rows are more than ddof."""
+        """The largest possible variance over n - ddof, where n is more than ddof."""
         rows = max(self.aside.least_rows(), ddof + 1.0)
         return 0.25 * rows / (rows - ddof)
 
     def side(self, which: int) -> Side:
-        """Of u, or of v."""
+        """The mean and the variance of u, or of v."""
         if self.sums.rows <= 0:
             return Side((0.0, 1.0), (0.0, 0.25))
         mean = self.aside.mean(which)
         return Side(mean, self.aside.variance(which, mean))
 
     def errors(self, p: Range, q: Range) -> Range:
-        """The least and most of the product of the noisy means' errors: a quarter of the difference
-        of the squares of their sum and of their difference."""
+        """The range of the product of the noisy means' errors, which is a quarter of (the square of
+        their sum minus the square of their difference)."""
         low, high = (self.aside.sum_of_errors(p, q, sign) ** 2 / 4 for sign in (-1, 1))
         return -low, high
 
 
 def side_of(sums: NoisySums, law: Any, risk: float) -> Side:
-    """Of a column, as a side of pairs that each have this risk."""
+    """The mean and the variance of a column, for pairs that each have this risk."""
     return Seen(sums, law, risk).side(U)
 
 
 def covariance_range(
     sums: NoisySums, law: Any, risk: float, ddof: int, sides: Sequence[Side] = ()
 ) -> Range:
-    """Of u and v, over n - ddof; ``sides`` where more is known of the same rows."""
+    """The range of the covariance of u, v over n - ddof; ``sides`` are known from the same rows."""
     seen = Seen(sums, law, risk)
     most = seen.most(ddof)
     if sums.rows <= 0:
@@ -292,7 +293,7 @@ def covariance_range(
 
 
 def variance_range(sums: NoisySums, law: Any, risk: float, ddof: int) -> Range:
-    """Of u, over n - ddof."""
+    """The range of the variance of u over n - ddof."""
     seen = Seen(sums, law, risk)
     most = seen.most(ddof)
     if sums.rows <= 0:
@@ -302,7 +303,7 @@ def variance_range(sums: NoisySums, law: Any, risk: float, ddof: int) -> Range:
 
 
 def correlation_range(sums: NoisySums, law: Any, risk: float, sides: Sequence[Side] = ()) -> Range:
-    """Of u and v."""
+    """The range of the correlation of u and v; ``sides`` are known from the same rows."""
     seen = Seen(sums, law, risk)
     if sums.rows <= 0:
         return -1.0, 1.0
@@ -314,7 +315,7 @@ def correlation_range(sums: NoisySums, law: Any, risk: float, sides: Sequence[Si
 
 
 def _within(found: Range, known: Range) -> Range:
-    """What two ranges have in common; where that is nothing, the end of what is known."""
+    """The intersection of two ranges; if it is empty, the nearer end of the known one."""
     low, high = max(found[0], known[0]), min(found[1], known[1])
     if low > high:
         low = high = min(low, known[1])
@@ -325,16 +326,12 @@ def _wider(found: Range, by: float) -> Range:
     return found[0] - by, found[1] + by
 
 
-def _added(found: Range, more: float) -> Range:
-    return found[0] + more, found[1] + more
-
-
 def _off(mean: Range, centre: Fraction) -> Range:
     return mean[0] - float(centre), mean[1] - float(centre)
 
 
 def _halves(p: Range, centre: Fraction) -> list[Range]:
-    """A range below and above a number."""
+    """The parts of a range below and above a number."""
     at = min(max(float(centre), p[0]), p[1])
     return [(p[0], at), (at, p[1])]
 
@@ -345,8 +342,8 @@ def _square(off: Range) -> Range:
 
 
 def _squares(p: Range) -> list[tuple[float, float]]:
-    """The corners of a triangle that holds (x, x²) for every x in a range: its ends, and where the
-    tangents at these meet."""
+    """The corners of a triangle that holds (x, x²) for all x in a range: both ends, and the point
+    where the tangents there meet."""
     return [(p[0], p[0] ** 2), (p[1], p[1] ** 2), ((p[0] + p[1]) / 2, p[0] * p[1])]
 
 
@@ -357,12 +354,12 @@ def _product(design: Floats, p: float, q: float) -> Floats:
 
 
 def _squared(design: Floats, which: int, p: float, square: float) -> Floats:
-    """The weights of (u-p)², with p² for itself."""
+    """The weights of (u-p)², with p² given separately."""
     found: Floats = square * design[ONE] - 2 * p * design[which] + design[_squared_of(which)]
     return found
 
 
 def _rounding(s: float, t: float) -> float:
-    """What rounding of rows moves a correlation by, for variances of at least s and t."""
+    """How far the rounding of rows moves a correlation, for variances of at least s and t."""
     s, t = max(s - SLACK, 2.0**-60), max(t - SLACK, 2.0**-60)
     return SLACK / math.sqrt(s * t) + SLACK * (1 / s + 1 / t) / 2 + SLACK**2 / (4 * s * t)

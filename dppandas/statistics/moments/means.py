@@ -32,6 +32,7 @@ class Mean(Clipped):
     If all values are truth values, T = 1 and the sums count True and False.
     """
 
+    parts: ClassVar[int] = 2
     noise_in_columns: ClassVar[bool] = True
 
     def units(self, schema: Schema) -> tuple[str, ...]:
@@ -44,10 +45,6 @@ class Mean(Clipped):
         if all(operand.is_truth and bounds == Bounds(0, 1) for operand, bounds in pairs):
             return (TRUTHS,) * len(self.bounds)
         return super().grids
-
-    @property
-    def size(self) -> int:
-        return 2 * len(self.cells) * len(self.operands)
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells, codes = len(self.cells), self.cells.codes(chunk, keep)
@@ -85,11 +82,6 @@ class Mean(Clipped):
         """Noise w in a sum of n·T, for n values, moves the mean by width·w/(nT)."""
         widths = zip(self.bounds, self.grids, strict=True)
         return [(b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths]
-
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        """The noise is that of a sum of values above their lower bound."""
-        return tuple(grid.step for grid in self.grids)
 
     def possible(self, entry: int) -> Interval | None:
         bounds = self.bounds[entry % len(self.bounds)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -10,15 +10,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from ...rows.expressions import Chunk
+from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
-from ..base import Partial, sum_by
-from .covariance_tables import BITS, ROWS, WHOLE, CovarianceTable
+from .covariance_tables import BITS, WHOLE, CovarianceTable, Integers, Values
 from .fieller import Design, NoisySums
-from .sums import on_grid
-
-Integers = npt.NDArray[np.int64]
-Values = tuple[npt.NDArray[np.float64], Mask]
 
 
 @dataclass(frozen=True)
@@ -42,26 +37,12 @@ class SecondMoments(CovarianceTable):
     def l1(self) -> int:
         return WHOLE * self.states_of_all
 
-    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        grids = [bounds.grid for bounds in self.bounds]
-        pairs = zip(self.operands, grids, strict=True)
-        values = complete([on_grid(operand, grid, chunk, keep) for operand, grid in pairs])
-        cells = len(self.cells)
-        codes = self.cells.codes(chunk)  # rows that aren't kept add nothing
-        found = np.zeros((cells, self.states_of_all), dtype=np.int64)
-        for first in range(0, chunk.rows, ROWS):
-            these = slice(first, first + ROWS)
-            there = values[0][1][these]
-            factors = [np.where(there, WHOLE, 0)]
-            factors += [
-                _centred(steps[these], there, grid.high)
-                for (steps, _), grid in zip(values, grids, strict=True)
-            ]
-            of = None if codes is None else codes[these]
-            for k, (i, j) in enumerate(_pairs(len(grids))):
-                product = (factors[i] * factors[j] + WHOLE // 2) >> BITS
-                found[:, k] += sum_by(of, product.astype(np.float64), cells)
-        return found.reshape(-1)
+    def _integers(self, values: Sequence[Values], grids: Sequence[Grid]) -> Iterable[Integers]:
+        there = values[0][1]
+        pairs = zip(values, grids, strict=True)
+        factors = [_centred(steps, there, grid.high) for (steps, _), grid in pairs]
+        factors.insert(0, np.where(there, WHOLE, 0))
+        return ((factors[i] * factors[j] + WHOLE // 2) >> BITS for i, j in _pairs(len(grids)))
 
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
         """The sums of 1, x, y, x², xy and y²; for one column of 1, x and x²."""
@@ -72,12 +53,6 @@ class SecondMoments(CovarianceTable):
         places = _pairs(len(self.operands))
         found = tuple(Fraction(noisy[places.index(each)], WHOLE) for each in wanted)
         return NoisySums(found, _design(i == j), 1, WHOLE)
-
-
-def complete(columns: Sequence[Values]) -> list[Values]:
-    """The values of the rows in which none is missing."""
-    there = np.logical_and.reduce([each for _, each in columns])
-    return [(np.where(there, steps, 0.0), there) for steps, _ in columns]
 
 
 def _centred(steps: npt.NDArray[np.float64], there: Mask, most: int) -> Integers:

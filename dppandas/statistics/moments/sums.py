@@ -1,8 +1,9 @@
-"""Sums of clipped values on a grid."""
+"""Sums of clipped values on a grid, and what other statistics by column share with them."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,8 +26,39 @@ T = TypeVar("T")
 TRUTHS = Grid(0.0, 1.0, 0, 1)
 
 
+class ByColumn(Statistic, registered=False):
+    """Integers for each cell and column, in one part or several, with a grid for each column."""
+
+    operands: tuple[Expression, ...]
+    parts: ClassVar[int] = 1
+
+    needs: ClassVar = {"operands": kinds.NUMBERS}
+    measured_in: ClassVar = ("column",)
+
+    @property
+    @abstractmethod
+    def grids(self) -> tuple[Grid, ...]:
+        """The grid of each column."""
+
+    @property
+    def size(self) -> int:
+        return self.parts * len(self.cells) * len(self.operands)
+
+    @property
+    def l1(self) -> int:
+        return sum(grid.reach for grid in self.grids)
+
+    @property
+    def linf(self) -> int:
+        return max(grid.reach for grid in self.grids)
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        return tuple(grid.step for grid in self.grids)
+
+
 @dataclass(frozen=True)
-class Sum(Statistic):
+class Sum(ByColumn):
     """For each cell and column, the sum of values clipped to bounds.
 
     In steps of a column's grid a row adds rint(clip(x)/step), at most max(|rint(L/step)|,
@@ -37,22 +69,8 @@ class Sum(Statistic):
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
 
-    needs: ClassVar = {"operands": kinds.NUMBERS}
     selectable: ClassVar[bool] = True
-    measured_in: ClassVar = ("column",)
     noise_in_columns: ClassVar[bool] = True
-
-    @property
-    def size(self) -> int:
-        return len(self.cells) * len(self.operands)
-
-    @property
-    def l1(self) -> int:
-        return sum(grid.reach for grid in self.grids)
-
-    @property
-    def linf(self) -> int:
-        return max(grid.reach for grid in self.grids)
 
     @property
     def monotone(self) -> bool:
@@ -86,10 +104,6 @@ class Sum(Statistic):
     def errors_by_column(self, half_width: int) -> list[float]:
         return [half_width * grid.step for grid in self.grids]
 
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        return tuple(grid.step for grid in self.grids)
-
     def possible(self, entry: int) -> Interval | None:
         """On one side of 0 if all values are."""
         grid = self._grid(entry)
@@ -109,27 +123,16 @@ def _are_truths(operands: Sequence[Expression], schema: Schema) -> bool:
 
 
 @dataclass(frozen=True)
-class Clipped(Statistic, registered=False):
+class Clipped(ByColumn, registered=False):
     """For each cell and column, parts that a clipped value is split into. None is negative, and
     together they are T, whatever the value is: ℓ1 is T a column."""
 
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
 
-    needs: ClassVar = {"operands": kinds.NUMBERS}
-    measured_in: ClassVar = ("column",)
-
     @cached_property
     def grids(self) -> tuple[Grid, ...]:
         return tuple(bounds.grid for bounds in self.bounds)
-
-    @property
-    def l1(self) -> int:
-        return sum(grid.high for grid in self.grids)
-
-    @property
-    def linf(self) -> int:
-        return max(grid.high for grid in self.grids)
 
 
 def _sum_and_count(

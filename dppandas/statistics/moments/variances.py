@@ -33,11 +33,8 @@ class Variance(Clipped):
     ddof: int = 1
     root: bool = False  # the standard deviation
 
+    parts: ClassVar[int] = 3
     not_asked: ClassVar = ("layout", "ddof", "root")
-
-    @property
-    def size(self) -> int:
-        return 3 * len(self.cells) * len(self.operands)
 
     def says(self, entry: int) -> str:
         return "spread"
@@ -47,7 +44,7 @@ class Variance(Clipped):
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
-        """A row is split into T parts, and T differs slightly by column."""
+        """A row adds T in all, and T differs slightly by column."""
         return (max(1 / (grid.high or 1) for grid in self.grids),)
 
     def possible(self, entry: int) -> Interval | None:

@@ -236,7 +236,7 @@ def test_a_hundred_small_releases_cost_less_in_rho() -> None:
 def test_rho_and_laplace_do_not_go_together() -> None:
     dp.session(rho=1, delta=1e-6)
     refusal(lambda: DF.dp.count(rho="0.1", mechanism="laplace"), "rho= is for Gaussian noise")
-    with pytest.raises(dp.QueryError, match="give rho= for Gaussian noise"):
+    with pytest.raises(dp.QueryError, match="Give rho= instead"):
         DF.dp.count(epsilon="0.1", mechanism="gaussian")
     refusal(lambda: DF.dp.count(epsilon="0.1", delta=1e-9), "no δ to spend")
     assert dp.ledger().entries() == []
