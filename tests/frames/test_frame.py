@@ -426,7 +426,7 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "keys where normalize is": (
         lambda p: p["city"].value_counts(["Rome"], epsilon=1), dp.QueryError, "normalize=",
     ),
-    "epsilon by position": (lambda p: p.count(0.1), dp.QueryError, "too many positional"),
+    "epsilon by position": (lambda p: p.count(0.1), dp.QueryError, "positional argument"),
     "an option of pandas": (lambda p: p["age"].mean(skipna=False), dp.QueryError, "'skipna'"),
     "a column of data as bounds": (
         lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), dp.QueryError, "not a Series",
