@@ -516,8 +516,7 @@ def test_columns_that_are_not_asked_for_are_never_touched(monkeypatch: pytest.Mo
     assert len(set(read)) == 2
 
 
-@pytest.mark.usefixtures("exact")
-def test_numpy_scalars_on_the_left_combine_like_plain_ones() -> None:
+def test_numpy_scalars_on_the_left_combine_like_plain_ones(exact: None) -> None:
     df = sample()
     for left in (np.float64(2), np.int64(30), np.float32(0.5)):
         assert (left * df.dp["age"]).sum(bounds=(0, 9999), epsilon=1) == (left * df["age"]).sum()

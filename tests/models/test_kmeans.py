@@ -50,8 +50,7 @@ def cost(rows: Any, centres: Any) -> float:
 # what it computes
 
 
-def test_rounds_without_noise_are_those_of_lloyd(frozen: Any) -> None:
-    frozen(0)
+def test_rounds_without_noise_are_those_of_lloyd(exact: None) -> None:
     dp.session(epsilon=9)
     rows = table()[["a", "b"]]
     for rounds in (1, 2, 5):
@@ -64,8 +63,7 @@ def test_rounds_without_noise_are_those_of_lloyd(frozen: Any) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_without_noise_it_is_nearly_as_good_as_the_plain_one(method: str, frozen: Any) -> None:
-    frozen(0)
+def test_without_noise_it_is_nearly_as_good_as_the_plain_one(method: str, exact: None) -> None:
     dp.session(epsilon=9)
     rows = table()[["a", "b"]].to_numpy()
     best = Plain(3, n_init=20).fit(scaled(rows))
@@ -88,8 +86,7 @@ def test_the_grid_is_as_fine_as_the_noisy_number_of_rows_allows(frozen: Any) -> 
     assert cells == [25, 9]
 
 
-def test_a_grid_counts_whole_rows_once_bounds_and_all(frozen: Any) -> None:
-    frozen(0)
+def test_a_grid_counts_whole_rows_once_bounds_and_all(exact: None) -> None:
     dp.session(epsilon=1)
     rows = pd.DataFrame({"a": [0, 10, 99, 5, np.nan, 5], "b": [0, 1000, -7, 999, 3, np.nan]})
     number, cells = KMeans(2, epsilon=1, method="grid").fit(people(rows)[["a", "b"]]).releases_
@@ -239,8 +236,7 @@ def test_any_rows_give_centres_of_one_shape_within_the_bounds(kind: str, method:
     assert dp.ledger().spent <= 2
 
 
-def test_a_round_that_moves_no_centre_has_no_new_question(frozen: Any) -> None:
-    frozen(0)
+def test_a_round_that_moves_no_centre_has_no_new_question(exact: None) -> None:
     dp.session(epsilon=1)
     KMeans(2, epsilon=1, method="lloyd").fit(people(table().iloc[:0])[["a", "b"]])
     assert dp.ledger().spent == Fraction(1, 3)
@@ -259,8 +255,7 @@ def test_how_many_rows_there_are_shows_in_values_only() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_private_labels_are_those_of_plain_rows(method: str, frozen: Any) -> None:
-    frozen(0)
+def test_private_labels_are_those_of_plain_rows(method: str, exact: None) -> None:
     dp.session(epsilon=9)
     p = people()
     model = KMeans(3, epsilon=1, method=method).fit(p[["a", "b"]])
@@ -276,8 +271,7 @@ def test_private_labels_are_those_of_plain_rows(method: str, frozen: Any) -> Non
     assert (plain == nearest).all()
 
 
-def test_a_row_that_lacks_a_feature_has_no_label(frozen: Any) -> None:
-    frozen(0)
+def test_a_row_that_lacks_a_feature_has_no_label(exact: None) -> None:
     dp.session(epsilon=9)
     rows = table()
     rows.loc[:9, "a"] = np.nan
@@ -307,8 +301,7 @@ def test_scikit_learn_takes_it_for_its_own() -> None:
     refusal(lambda: model.set_params(k=2), "no parameter 'k'")
 
 
-def test_a_pipeline_learns_and_labels_private_rows(frozen: Any) -> None:
-    frozen(0)
+def test_a_pipeline_learns_and_labels_private_rows(exact: None) -> None:
     dp.session(epsilon=3)
     p = people()[["a", "b"]]
     pipeline = Pipeline([("pca", PCA(1, epsilon=1)), ("kmeans", KMeans(3, epsilon=1))])
@@ -409,9 +402,8 @@ def test_features_called_alike_stay_apart_and_the_ledger_names_them() -> None:
     assert len(repr(model.releases_).splitlines()) == len(model.releases_) == 2
 
 
-def test_rounds_end_when_answers_are_given_again(frozen: Any) -> None:
+def test_rounds_end_when_answers_are_given_again(exact: None) -> None:
     """Without noise the centres of two points move once; the second time all is known."""
-    frozen(0)
     session = dp.session(epsilon=60)
     model = KMeans(2, epsilon=40, method="lloyd", rounds=40).fit(square())
     assert model.n_iter_ <= 3

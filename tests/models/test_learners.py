@@ -174,10 +174,9 @@ def test_where_rows_are_enough_a_step_is_taken() -> None:
     assert scored(line(10_000), "0.1") > 0.5
 
 
-def test_without_a_step_the_rest_of_the_loss_goes_into_one_mean(frozen: Any) -> None:
+def test_without_a_step_the_rest_of_the_loss_goes_into_one_mean(exact: None) -> None:
     """Without noise: of few rows the number of rows and then the mean; of rows whose target is no
     sum of features a gradient in between. The loss is spent to the end, and again it is free."""
-    frozen(0)
     few, flat = line(20), line(300).assign(y=1.0)
     flat[list("abcde")] = np.tile([[1.0], [-1.0]], (150, 5))
     for rows, releases, shares in ((few, 2, ["4", "33.5"]), (flat, 3, ["4", "16", "17.5"])):
@@ -402,9 +401,8 @@ def test_bounds_and_classes_of_another_target_are_refused_free_of_charge() -> No
     refusal(fit(LinearRegression, "y", wide, target_bounds=(0, 8)), "which is no column")
 
 
-def test_a_perceptron_ends_where_it_stands_still(frozen: Any) -> None:
+def test_a_perceptron_ends_where_it_stands_still(exact: None) -> None:
     """Without noise, and all rows on the right side, each further round would ask the same."""
-    frozen(0)
     session = dp.session(epsilon=60)
     people = dp.protect(pd.DataFrame({"a": [-1.0, 1.0] * 50}), name="people", domain={"a": (-1, 1)})
     model = Perceptron(epsilon=50, rounds=50).fit(people[["a"]], people["a"] > 0)

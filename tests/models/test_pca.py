@@ -30,8 +30,7 @@ def people(frame: pd.DataFrame = IRIS, **terms: Any) -> Any:
 
 
 @pytest.mark.parametrize("columns", [["a"], ["a", "c"], list("abc"), list("abcd")], ids="".join)
-def test_without_noise_it_is_that_of_scikit_learn(columns: list[str], frozen: Any) -> None:
-    frozen(0)
+def test_without_noise_it_is_that_of_scikit_learn(columns: list[str], exact: None) -> None:
     dp.session(epsilon=1)
     model = PCA(epsilon=1).fit(people()[columns])
     plain = Plain().fit(IRIS[columns].to_numpy())
@@ -44,8 +43,7 @@ def test_without_noise_it_is_that_of_scikit_learn(columns: list[str], frozen: An
     np.testing.assert_allclose(model.inverse_transform(model.transform(rows)), rows, atol=1e-6)
 
 
-def test_some_components_are_the_first_of_all(frozen: Any) -> None:
-    frozen(0)
+def test_some_components_are_the_first_of_all(exact: None) -> None:
     dp.session(epsilon=1)
     p = people()
     every, two = PCA(epsilon=1).fit(p), PCA(2, epsilon=1).fit(p)
@@ -66,8 +64,7 @@ def test_with_noise_components_are_still_orthogonal_and_have_one_sign() -> None:
     assert (model.explained_variance_ >= 0).all()
 
 
-def test_private_rows_are_transformed_as_plain_ones(frozen: Any) -> None:
-    frozen(0)
+def test_private_rows_are_transformed_as_plain_ones(exact: None) -> None:
     dp.session(epsilon=99)
     whole = IRIS.assign(who=range(150))
     whole.loc[3, "a"], whole.loc[4, "b"] = 99.0, np.nan  # outside, and missing
@@ -85,8 +82,7 @@ def test_private_rows_are_transformed_as_plain_ones(frozen: Any) -> None:
     np.testing.assert_allclose(sums.to_numpy(), np.nan_to_num(plain), atol=1e-5)
 
 
-def test_rows_that_lack_a_feature_dont_count(frozen: Any) -> None:
-    frozen(0)
+def test_rows_that_lack_a_feature_dont_count(exact: None) -> None:
     dp.session(epsilon=1)
     rows = IRIS.copy()
     rows.loc[:40, "a"] = np.nan
@@ -167,8 +163,7 @@ def test_any_rows_give_components_of_one_shape(rows: Any, noise: int, frozen: An
         assert np.isfinite(found).all()
 
 
-def test_huge_bounds_overflow_nowhere_but_in_the_variance(frozen: Any) -> None:
-    frozen(0)
+def test_huge_bounds_overflow_nowhere_but_in_the_variance(exact: None) -> None:
     dp.session(epsilon=1)
     rows = pd.DataFrame({"a": [1.0, 2.0], "b": [9e199, -9e199]})
     model = PCA(epsilon=1, bounds={"a": (0, 3), "b": (-1e200, 1e200)}).fit(rows.dp)
@@ -180,8 +175,7 @@ def test_huge_bounds_overflow_nowhere_but_in_the_variance(frozen: Any) -> None:
 # scikit-learn
 
 
-def test_scikit_learn_takes_it_for_its_own(frozen: Any) -> None:
-    frozen(0)
+def test_scikit_learn_takes_it_for_its_own(exact: None) -> None:
     dp.session(epsilon=2)
     model = PCA(2, epsilon=1, bounds=BOUNDS)
     assert clone(model).get_params() == model.get_params()

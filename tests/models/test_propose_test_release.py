@@ -51,8 +51,7 @@ def propose(frame: Any = VOTES, **more: Any) -> Any:
 # --- distances ------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("exact")
-def test_without_noise_it_is_the_distance() -> None:
+def test_without_noise_it_is_the_distance(exact: None) -> None:
     found = dp.distance_to(VOTES, margin, epsilon=1)
     assert found == 199
     assert isinstance(found, int)

@@ -32,8 +32,7 @@ def balance(rows: pd.DataFrame, age: int) -> int:
     return -abs(above(rows, age) - int((rows["age"] < age).sum()))
 
 
-@pytest.mark.usefixtures("exact")
-def test_without_noise_it_is_the_best_candidate() -> None:
+def test_without_noise_it_is_the_best_candidate(exact: None) -> None:
     found = dp.choose(FRAME, [10, 30, 60], score=balance, sensitivity=1, epsilon=1)
     assert found == 30
     assert isinstance(found, int)
@@ -46,16 +45,14 @@ def test_without_noise_it_is_the_best_candidate() -> None:
     assert entry.scale == "2"
 
 
-@pytest.mark.usefixtures("exact")
-def test_a_monotone_score_is_twice_as_sharp() -> None:
+def test_a_monotone_score_is_twice_as_sharp(exact: None) -> None:
     dp.choose(FRAME, [10, 30], score=above, sensitivity=3, monotone=True, epsilon=1)
     assert dp.ledger().entries()[-1].scale == "3"
     assert "monotone, sensitivity 3" in dp.ledger().entries()[-1].what
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("candidates", [["a", "b"], [("a", 1), ("b", 2)], [0.5, 2], range(2)])
-def test_candidates_come_back_as_they_are(candidates: Any) -> None:
+def test_candidates_come_back_as_they_are(candidates: Any, exact: None) -> None:
     last = list(candidates)[-1]
     is_last = lambda rows, candidate: int(candidate == last)  # noqa: E731
     found = dp.choose(FRAME, candidates, score=is_last, sensitivity=1, epsilon=1)
@@ -64,8 +61,7 @@ def test_candidates_come_back_as_they_are(candidates: Any) -> None:
         assert type(found) is type(last)
 
 
-@pytest.mark.usefixtures("exact")
-def test_the_score_sees_the_rows_that_count_and_its_own_copy() -> None:
+def test_the_score_sees_the_rows_that_count_and_its_own_copy(exact: None) -> None:
     seen: list[pd.DataFrame] = []
 
     def score(rows: pd.DataFrame, candidate: Any) -> int:

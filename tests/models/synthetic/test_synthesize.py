@@ -177,8 +177,7 @@ def test_the_mechanism_follows_the_measure() -> None:
     assert law.loss.rho == Fraction(1, 10)
 
 
-@pytest.mark.usefixtures("exact")
-def test_without_noise_the_worst_is_selected() -> None:
+def test_without_noise_the_worst_is_selected(exact: None) -> None:
     flat = [series({"b": KEYS["b"]}, [3, 6, 3]), series({"a": KEYS["a"]}, [6, 6])]
     found = dp.worst_fit(frame(1).dp, flat, epsilon=1)
     assert (found, type(dp.record(found).query)) == (1, str)
@@ -406,8 +405,7 @@ def test_with_a_huge_epsilon_rows_are_like_the_private_ones(method: str) -> None
     assert distance(found, frame()) < 0.08
 
 
-@pytest.mark.usefixtures("exact")
-def test_without_noise_the_small_database_is_the_best() -> None:
+def test_without_noise_the_small_database_is_the_best(exact: None) -> None:
     found = dp.synthesize(people()[["a", "b"]], rows=4, method="small", epsilon=1)
     best = small(4, 480)
     exact = integers(best, people(name="other")._table.engine)
@@ -417,8 +415,7 @@ def test_without_noise_the_small_database_is_the_best() -> None:
     assert list(found.itertuples(index=False, name=None)) == expected
 
 
-@pytest.mark.usefixtures("exact")
-def test_mwem_selects_what_fits_worst_and_never_twice() -> None:
+def test_mwem_selects_what_fits_worst_and_never_twice(exact: None) -> None:
     """c follows from a and b, which are independent: their table fits, and is measured last."""
     found = dp.synthesize(people(), rows=100, rounds=3, epsilon=20)
     parts = dp.records(found)

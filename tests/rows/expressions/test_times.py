@@ -203,9 +203,8 @@ def test_tz_convert_and_to_period_are_those_of_pandas() -> None:
         assert cells(column(zoned).dt.to_period(freq)) == plainly(by_clock)
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("compare", ["eq", "ne", "lt", "le", "gt", "ge"])
-def test_periods_compare_with_periods_of_their_frequency(compare: str) -> None:
+def test_periods_compare_with_periods_of_their_frequency(compare: str, exact: None) -> None:
     when = pd.Series(pd.to_datetime(["2020-01-31", "2020-02-29", "2020-03-01", None] * 5))
     june = pd.Series([pd.Timestamp("2020-02-10"), pd.NaT] * 10)
     month = pd.Period("2020-02", "M")
@@ -217,8 +216,7 @@ def test_periods_compare_with_periods_of_their_frequency(compare: str) -> None:
     assert people[ask(a, b)].count(epsilon=1) == both.sum()
 
 
-@pytest.mark.usefixtures("exact")
-def test_periods_are_keys() -> None:
+def test_periods_are_keys(exact: None) -> None:
     when = pd.Series(pd.to_datetime(["2020-01-05", "2020-02-01", "2020-01-31"]))
     months = pd.period_range("2020-01", "2020-03", freq="M")
     found = column(when).dt.to_period("M").value_counts(keys=months, sort=False, epsilon=1)
@@ -265,11 +263,10 @@ def bounds(zone: str | None) -> Any:
     return YEAR if zone is None else tuple(pd.Timestamp(end, tz=zone) for end in YEAR)
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("zone", [None, "UTC", BERLIN])
 @pytest.mark.parametrize("how", ["mean", "median", "min", "max", "std"])
 @pytest.mark.filterwarnings("ignore:the smallest or largest")
-def test_answers_of_times_are_those_of_pandas(how: str, zone: str | None) -> None:
+def test_answers_of_times_are_those_of_pandas(how: str, zone: str | None, exact: None) -> None:
     when = year(zone)["when"]
     found = getattr(when.dp, how)(bounds=bounds(zone), epsilon=64)
     exact = getattr(when, how)()
@@ -280,9 +277,8 @@ def test_answers_of_times_are_those_of_pandas(how: str, zone: str | None) -> Non
     assert isinstance(dp.record(found).query, str)
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("how", ["sum", "mean", "median", "std"])
-def test_answers_of_durations_are_those_of_pandas(how: str) -> None:
+def test_answers_of_durations_are_those_of_pandas(how: str, exact: None) -> None:
     wait = year()["wait"]
     found = getattr(wait.dp, how)(bounds=(pd.Timedelta(0), pd.Timedelta("7D")), epsilon=1)
     assert isinstance(found, pd.Timedelta)
@@ -335,8 +331,7 @@ def test_tables_have_the_dtypes_that_public_facts_fix() -> None:
     assert grouped["count"].dtype == np.float64 or grouped["count"].dtype == object
 
 
-@pytest.mark.usefixtures("exact")
-def test_histograms_of_times() -> None:
+def test_histograms_of_times(exact: None) -> None:
     when = year()["when"]
     found = when.dp.hist(bins=4, range=YEAR, epsilon=1)
     edges = pd.DatetimeIndex([interval.left for interval in found.index] + [pd.Timestamp(YEAR[1])])
@@ -351,8 +346,7 @@ def test_histograms_of_times() -> None:
     assert waits.sum() == 400
 
 
-@pytest.mark.usefixtures("exact")
-def test_clip_and_domain_declare_spans() -> None:
+def test_clip_and_domain_declare_spans(exact: None) -> None:
     frame = year()
     p = dp.protect(frame, name="visits", domain={"when": YEAR})
     mean = p["when"].mean(epsilon=1)
@@ -430,9 +424,8 @@ def test_kinds_follow(made: Callable[[Any], Any], kind: str) -> None:
 # --- texts and periods ----------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("zone", [None, "UTC", BERLIN])
-def test_texts_mean_the_clock_on_the_wall(zone: str | None) -> None:
+def test_texts_mean_the_clock_on_the_wall(zone: str | None, exact: None) -> None:
     """In bounds, keys, Groupers, comparisons and query strings alike, with a zone or without."""
     frame = year(zone)
     clock = frame["when"].dt.tz_localize(None)
@@ -456,8 +449,7 @@ def test_texts_mean_the_clock_on_the_wall(zone: str | None) -> None:
     assert two_days == clock.between(day, "2020-03-01").sum()
 
 
-@pytest.mark.usefixtures("exact")
-def test_texts_mean_text_cells_and_time_cells_by_cell() -> None:
+def test_texts_mean_text_cells_and_time_cells_by_cell(exact: None) -> None:
     day = pd.Timestamp("2020-02-29")
     values = [day, day.tz_localize(BERLIN), "2020-02-29", 5, None, day.tz_localize("UTC")]
     mixed = column(pd.Series(values, dtype=object))
@@ -508,8 +500,7 @@ def test_the_first_of_a_unit_is_one_of_its_values_and_never_a_missing_one() -> N
     assert times[3] is None
 
 
-@pytest.mark.usefixtures("exact")
-def test_what_is_chosen_keeps_its_kind_and_domain() -> None:
+def test_what_is_chosen_keeps_its_kind_and_domain(exact: None) -> None:
     domain = {"when": YEAR, "text": list("abcdz")}
     p = dp.protect(visits(), name="visits", unit="person", max_rows=2, domain=domain)
     made = p.per_unit().agg(last=("when", "max"), text=("text", "first"), n="size")
@@ -594,8 +585,7 @@ def test_a_ruler_keeps_order_and_ends(ends: tuple[datetime.datetime, datetime.da
     assert ruler.place(high) <= span.ends[1]
 
 
-@pytest.mark.usefixtures("exact")
-def test_facts_of_times_are_declared_later_too() -> None:
+def test_facts_of_times_are_declared_later_too(exact: None) -> None:
     people = dp.protect(year(), name="later").declare(when=YEAR, wait=(pd.Timedelta(0), WEEK))
     assert isinstance(people["when"].median(epsilon=1), pd.Timestamp)
     assert isinstance(people["wait"].sum(epsilon=1), pd.Timedelta)

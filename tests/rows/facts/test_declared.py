@@ -230,8 +230,7 @@ def test_tables_of_units_have_facts_of_their_own() -> None:
 # --- frames of differing facts --------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("exact")
-def test_concat_and_crosstab_join_the_facts_of_their_frames() -> None:
+def test_concat_and_crosstab_join_the_facts_of_their_frames(exact: None) -> None:
     plain, aged, sexed = protected(), protected(age=(0, 99)), protected(sex=["f", "m"])
     both = {"age": Bounds(0, 99), "sex": SEXES}
     assert facts(dp.concat([plain, aged, sexed])) == both

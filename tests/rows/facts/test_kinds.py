@@ -119,9 +119,8 @@ DECLARED: dict[str, dict[int, Any]] = {
 }
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("kind", DECLARED)
-def test_a_declared_kind_converts_cell_by_cell(kind: str) -> None:
+def test_a_declared_kind_converts_cell_by_cell(kind: str, exact: None) -> None:
     wanted = DECLARED[kind]
     p = dp.private(pd.DataFrame({"x": pd.Series(CELLS, dtype=object)}), kinds={"x": kind})
     assert p["x"].count(epsilon=1) == len(wanted)
@@ -136,8 +135,7 @@ def test_a_declared_kind_converts_cell_by_cell(kind: str) -> None:
             assert column[column == wanted[i]].count(epsilon=1) == 1, cell
 
 
-@pytest.mark.usefixtures("exact")
-def test_a_declared_kind_is_of_the_column_alone() -> None:
+def test_a_declared_kind_is_of_the_column_alone(exact: None) -> None:
     df = pd.DataFrame({"who": ["1", "1.0", "x"], "price": ["5", "7", "9"]})
     p = dp.protect(df, "d", unit="who", max_rows=1, kinds={"who": "number", "price": "number"})
     assert p["who"].nunique(epsilon=1) == 3  # units are told apart by the cells as they are
@@ -660,10 +658,9 @@ def alike(found: Any, wanted: Any) -> bool:
     return one == pytest.approx(other, rel=1e-3, abs=1e-3, nan_ok=True)
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
-def test_an_answer_is_that_of_pandas_or_refused(name: str, kind: str) -> None:
+def test_an_answer_is_that_of_pandas_or_refused(name: str, kind: str, exact: None) -> None:
     row, case = MATRIX[name], CASES[kind]
     if kind not in row.answered:
         refusal(lambda: answer(row, case), error=dp.DPError)
@@ -838,8 +835,7 @@ def test_what_can_only_be_about_nothing_is_refused_free_of_charge(name: str, lin
     assert spent() == 0
 
 
-@pytest.mark.usefixtures("exact")
-def test_what_a_refusal_advises_works() -> None:
+def test_what_a_refusal_advises_works(exact: None) -> None:
     p = dp.private(TIMES_ROWS.copy(), unit="row")
     price = p["price"].str.replace(",", "").astype(float)
     assert price.mean(bounds=(0, 1200), epsilon=1) == pytest.approx(603.5, abs=0.01)

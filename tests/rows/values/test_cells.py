@@ -375,8 +375,7 @@ def test_a_broken_zone_makes_a_missing_time_and_harms_nobody() -> None:
 # --- found, and never again -----------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("exact")
-def test_one_odd_row_changes_what_no_other_row_counts() -> None:
+def test_one_odd_row_changes_what_no_other_row_counts(exact: None) -> None:
     keys = [k / 10 for k in range(1, 21)] + [float(np.float32(1.2))]
     for extra in ([], ["n/a"], [None], [Decimal("1.2")], [[1]]):
         frame = pd.DataFrame({"x": objects([np.float32(1.2)] * 1000 + extra)})
@@ -385,8 +384,7 @@ def test_one_odd_row_changes_what_no_other_row_counts() -> None:
         assert counts.sum() == 1000
 
 
-@pytest.mark.usefixtures("exact")
-def test_a_cell_beyond_the_limits_neither_hangs_nor_raises() -> None:
+def test_a_cell_beyond_the_limits_neither_hangs_nor_raises(exact: None) -> None:
     deep = nested(2000)
     frame = pd.DataFrame({"x": objects([Decimal("1e999999"), deep, 2**10_000, 1, "1"])})
     people = dp.protect(frame, name="odd")
@@ -395,8 +393,7 @@ def test_a_cell_beyond_the_limits_neither_hangs_nor_raises() -> None:
     assert people["x"].sum(bounds=(0, 9), epsilon=1) == 2
 
 
-@pytest.mark.usefixtures("exact")
-def test_long_doubles_name_the_same_unit_as_numbers() -> None:
+def test_long_doubles_name_the_same_unit_as_numbers(exact: None) -> None:
     frame = pd.DataFrame({"u": objects([np.longdouble(1), 1, 1.0, True, Decimal(1)]), "x": 1})
     people = dp.protect(frame, name="long", unit="u", max_rows=1)
     assert people.count(epsilon=1) == 1
@@ -527,9 +524,8 @@ def test_a_memo_of_levels_is_written_by_many_threads() -> None:
     assert set(codes) == {0}
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("first", [1, True])
-def test_keys_that_are_equal_in_python_alone_are_prepared_apart(first: Any) -> None:
+def test_keys_that_are_equal_in_python_alone_are_prepared_apart(first: Any, exact: None) -> None:
     frame = pd.DataFrame({"l": objects([(1,)] * 30 + [(True,)] * 70), "s": "a"})
     people = dp.protect(frame, name="lists")
     for inside in (first, True, 1):
@@ -577,8 +573,7 @@ def test_no_two_numbers_share_a_hash_under_each_key() -> None:
     assert one[0] ^ other[0] != one[1] ^ other[1]  # the key is in the middle, not at the end
 
 
-@pytest.mark.usefixtures("exact")
-def test_no_cell_makes_a_warning(recwarn: pytest.WarningsRecorder) -> None:
+def test_no_cell_makes_a_warning(recwarn: pytest.WarningsRecorder, exact: None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         odd = pd.Period("2020-01-01", freq="B")
