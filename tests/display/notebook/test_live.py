@@ -26,7 +26,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.display.notebook import whatif
 from dppandas.display.notebook.cells import Cells
-from dppandas.display.notebook.live import LOOK, Live, Watch
+from dppandas.display.notebook.live import LOOK, PAUSE, Live, Watch
 from dppandas.display.notebook.view import View
 from dppandas.ledger import charts
 from dppandas.ledger import html as views
@@ -481,6 +481,18 @@ def test_what_another_process_releases_appears_without_a_word(
     until(lambda: "session ended" in pushed[-1])
     until(lambda: not watches())
     until(lambda: [p.name for p in tmp_path.iterdir()] == ["a.ledger"])  # nothing is left open
+
+
+def test_updates_of_many_releases_are_few_and_the_last_is_shown(pushed: list[str]) -> None:
+    live = Live(Kernelled())
+    live.show(dp.session(epsilon=2).ledger)
+    frame = pd.DataFrame({"x": [1]})
+    for _ in range(100):
+        frame.dp.count(epsilon="0.01")
+    live._timer.join(5 * PAUSE)  # type: ignore[union-attr]
+    assert "ε spent 1 of 2" in pushed[-1]
+    assert len(pushed) < 30
+    live.stop()
 
 
 def test_a_ledger_in_memory_is_not_watched(pushed: list[str]) -> None:
