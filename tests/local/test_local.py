@@ -106,9 +106,7 @@ def responding(design: Design, answer: int, **word: int) -> Callable[[Script], A
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_each_response_has_the_law_of_its_design(
-    design: Design, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_response_has_the_law_of_its_design(design: Design, monkeypatch: Any) -> None:
     respond = decided(design, monkeypatch)
     for answer in range(len(design.keys) + 1):
         found, undecided = respond(answer)

@@ -224,9 +224,7 @@ def test_what_surely_says_holds() -> None:
         assert told(mechanism, mechanism.released_from(0.95) - 1) < 0.95
 
 
-def test_units_of_several_rows_have_more_noise_and_a_higher_threshold(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_units_of_several_rows_have_more_noise_and_a_higher_threshold(monkeypatch: Any) -> None:
     dp.session(epsilon=100, delta=1e-3)
     private = dp.private(VOTES, unit="who", max_rows=4)
     scales: list[Fraction] = []

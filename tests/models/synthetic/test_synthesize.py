@@ -316,9 +316,7 @@ def test_all_that_is_charged_adds_up_to_rho(method: str) -> None:
 
 
 @pytest.mark.parametrize("columns", [["a"], ["a", "b"], ["a", "b", "c"]], ids=len)
-def test_aim_asks_no_question_twice_and_spends_all(
-    columns: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_aim_asks_no_question_twice_and_spends_all(columns: list[str], monkeypatch: Any) -> None:
     """An answer given again teaches nothing, and would count as another. The model stands in for
     mbi's: independent columns."""
 
