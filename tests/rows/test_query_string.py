@@ -43,16 +43,14 @@ def truth(text: str, frame: pd.DataFrame, **variables: Any) -> list[bool]:
 
 FRAME = pd.DataFrame(
     {
-        "i": [-3, -1, 0, 1, 2, 3, 7, 40],
-        "j": [2, 2, -2, 0, 1, 3, -7, 41],
+        "i": [-3, -1, 0, 1, 2, 3, 7, 40], "j": [2, 2, -2, 0, 1, 3, -7, 41],
         "x": [0.5, np.nan, -1.5, np.inf, 2.0, -0.0, 3.0, np.nan],
         "f": [True, False, True, True, False, False, True, False],
         "t": ["a", "b", "", "ab", "b", "a b", "é", "a"],
-        "s": ["a", None, "b", "a", None, "c", "a", ""],
-        "a name": [0, 1, 2, 3, 0, 1, 2, 3],
+        "s": ["a", None, "b", "a", None, "c", "a", ""], "a name": [0, 1, 2, 3, 0, 1, 2, 3],
         "b (%)": [1.5, 1, 1, 0, -1, -1, 2, 2],
     }
-)
+)  # fmt: skip
 NUMERIC = st.sampled_from(["i", "j", "x", "`a name`", "`b (%)`"])
 WHOLE = st.integers(-3, 5).map(str)
 NUMBER = WHOLE | st.sampled_from(["0.5", "-1.5", "2.0", "1e2", "3.", ".5", "1_0"])
