@@ -261,14 +261,11 @@ def test_it_may_be_asked_for_later() -> None:
         propose(epsilon=None, delta=None).release(epsilon=1)
 
 
-@pytest.mark.parametrize(
-    ("given", "same"),
-    [
-        (3, 3), (3.0, 3), (np.int8(3), 3), (np.float32(3), 3), (-0.0, 0), (0.5, 0.5),
-        (np.float32(0.5), 0.5), (np.str_("a"), "a"), (2**53 + 1, 2**53 + 1), (2**60, 2.0**60),
-        (2.0**60, 2.0**60), (10**400, 10**400), (math.inf, math.inf), (-1e300, -1e300),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "same"), [
+    (3, 3), (3.0, 3), (np.int8(3), 3), (np.float32(3), 3), (-0.0, 0), (0.5, 0.5),
+    (np.float32(0.5), 0.5), (np.str_("a"), "a"), (2**53 + 1, 2**53 + 1), (2**60, 2.0**60),
+    (2.0**60, 2.0**60), (10**400, 10**400), (math.inf, math.inf), (-1e300, -1e300),
+])  # fmt: skip
 def test_equal_values_come_back_alike(given: Any, same: Any) -> None:
     assert type(plain(given)) is type(same)
     assert plain(given) == same == given

@@ -199,11 +199,10 @@ def test_there_is_one_zero() -> None:
 # --- @variables -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "kept"),
-    [(3, 1), (3.0, 1), (np.int8(3), 1), (np.float32(3), 1), (Decimal(3), 1), (True, 1), ("a", 0),
-     (np.str_("a"), 0), (np.bool_(True), 1), (10**400, 0), (dt.date(2020, 1, 1), 0)],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "kept"), [
+    (3, 1), (3.0, 1), (np.int8(3), 1), (np.float32(3), 1), (Decimal(3), 1), (True, 1), ("a", 0),
+    (np.str_("a"), 0), (np.bool_(True), 1), (10**400, 0), (dt.date(2020, 1, 1), 0),
+])  # fmt: skip
 def test_plain_scalars_are_taken_from_the_caller(value: Any, kept: int) -> None:
     assert sum(truth("i == @v", FRAME, v=value)) == kept
     assert sum(truth("i in [@v, @ v]", FRAME, v=value)) == kept
@@ -218,15 +217,13 @@ def test_times_are_taken_from_the_caller() -> None:
     assert truth("when > @v", frame, v=np.datetime64("2020-01-01", "ns")) == [False, True]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT"), [1], (1,),
-     {1}, {}, np.array([1]), np.array(1), pd.Series([1]), FRAME, FRAME["i"], 1j, b"a", object(),
-     len, lambda x: x, int, np.timedelta64("NaT"), dt.time(),
-     pd.Interval(0, 1), range(3), iter([]), Exception(), complex("nan"), np.void(b"a"),
-     np.datetime64(10**15, "Y")],
-    ids=lambda value: type(value).__name__,
-)  # fmt: skip
+@pytest.mark.parametrize("value", [
+    None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT"), [1], (1,),
+    {1}, {}, np.array([1]), np.array(1), pd.Series([1]), FRAME, FRAME["i"], 1j, b"a", object(),
+    len, lambda x: x, int, np.timedelta64("NaT"), dt.time(),
+    pd.Interval(0, 1), range(3), iter([]), Exception(), complex("nan"), np.void(b"a"),
+    np.datetime64(10**15, "Y"),
+], ids=lambda value: type(value).__name__)  # fmt: skip
 def test_other_variables_are_refused(value: Any) -> None:
     """A Series would bring other rows; a missing value equals nothing."""
     for text in ("i == @v", "i in [@v]", "i.between(@v, 1)", "@v"):

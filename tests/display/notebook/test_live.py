@@ -319,11 +319,10 @@ def test_no_query_is_kept_that_could_hold_rows() -> None:
     assert list(dp.session().asked) == newest
 
 
-@pytest.mark.parametrize(
-    "terms",
-    [{}, {"epsilon": 2}, {"epsilon": "1/3"}, {"epsilon": 1000}, {"epsilon": "0.00001"},
-     {"rho": "0.03", "delta": 1e-6}, {"epsilon": "0.0000001"}],
-)  # fmt: skip
+@pytest.mark.parametrize("terms", [
+    {}, {"epsilon": 2}, {"epsilon": "1/3"}, {"epsilon": 1000}, {"epsilon": "0.00001"},
+    {"rho": "0.03", "delta": 1e-6}, {"epsilon": "0.0000001"},
+])  # fmt: skip
 def test_the_slider_has_short_steps_up_to_the_budget(terms: Any) -> None:
     ledger = dp.session(**terms).ledger
     values = whatif.steps(ledger)

@@ -140,11 +140,10 @@ def test_bounds_too_narrow_to_compute_with_are_refused(pair: tuple[float, float]
 # --- bounds ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "pair",
-    [(0, 60), [0, 60], np.array([0, 60]), (0.0, np.float32(60)), (np.int8(0), Decimal(60)),
-     (Fraction(0), 60), range(0, 120, 60), Bounds(0.0, 60.0), (-0.0, 60)],
-)  # fmt: skip
+@pytest.mark.parametrize("pair", [
+    (0, 60), [0, 60], np.array([0, 60]), (0.0, np.float32(60)), (np.int8(0), Decimal(60)),
+    (Fraction(0), 60), range(0, 120, 60), Bounds(0.0, 60.0), (-0.0, 60),
+])  # fmt: skip
 def test_bounds_are_read_from_any_pair(pair: Any) -> None:
     parsed = Bounds.parse(pair, "age")
     assert parsed == Bounds(0.0, 60.0)
@@ -152,15 +151,13 @@ def test_bounds_are_read_from_any_pair(pair: Any) -> None:
     assert str(parsed) == "(0, 60)"
 
 
-@pytest.mark.parametrize(
-    "pair",
-    [None, 5, "05", "ab", b"ab", (), (1,), (1, 2, 3), {1, 2}, {1: 2, 3: 4}, iter((0, 1)), object(),
-     (2, 1), (0, math.nan), (math.nan, 1), (0, math.inf), (-math.inf, 0), (0, None), (None, None),
-     ("0", "60"), (b"0", 1), (True, 2), (0, np.True_), (0, 1j), (0, [1]), (0, 10**400), (0, pd.NA),
-     (0, Decimal("NaN")), (0, 2.0**901), (-1e308, 1e308), np.array(5), np.array([0.0, np.nan]),
-     (pd.Timestamp(0), pd.Timestamp(1)), (datetime.date(2020, 1, 1), datetime.date(2021, 1, 1))],
-    ids=kind,
-)  # fmt: skip
+@pytest.mark.parametrize("pair", [
+    None, 5, "05", "ab", b"ab", (), (1,), (1, 2, 3), {1, 2}, {1: 2, 3: 4}, iter((0, 1)), object(),
+    (2, 1), (0, math.nan), (math.nan, 1), (0, math.inf), (-math.inf, 0), (0, None), (None, None),
+    ("0", "60"), (b"0", 1), (True, 2), (0, np.True_), (0, 1j), (0, [1]), (0, 10**400), (0, pd.NA),
+    (0, Decimal("NaN")), (0, 2.0**901), (-1e308, 1e308), np.array(5), np.array([0.0, np.nan]),
+    (pd.Timestamp(0), pd.Timestamp(1)), (datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)),
+], ids=kind)  # fmt: skip
 def test_what_bounds_nothing_is_refused(pair: Any) -> None:
     refusal(lambda: Bounds.parse(pair, "age"), "'age'")
 
@@ -168,12 +165,10 @@ def test_what_bounds_nothing_is_refused(pair: Any) -> None:
 # --- keys -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [[9, 12], (9, 12), range(9, 13, 3), np.array([9, 12]), pd.Index([9, 12]), pd.Series([9, 12]),
-     iter([9, 12]), {"educ": [9, 12]}, {9: "a", 12: "b"}.keys(), np.array([9, 12], dtype=np.int8)],
-    ids=kind,
-)  # fmt: skip
+@pytest.mark.parametrize("keys", [
+    [9, 12], (9, 12), range(9, 13, 3), np.array([9, 12]), pd.Index([9, 12]), pd.Series([9, 12]),
+    iter([9, 12]), {"educ": [9, 12]}, {9: "a", 12: "b"}.keys(), np.array([9, 12], dtype=np.int8),
+], ids=kind)  # fmt: skip
 def test_keys_are_read_from_any_list(keys: Any) -> None:
     parsed = Keys.parse(keys, ["educ"])
     assert parsed.labels == (9, 12)
@@ -214,13 +209,11 @@ def test_keys_of_several_columns() -> None:
     assert Keys((1, 2)).then(Keys(("x", "y"))).labels == product.labels
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [[1, 2], [(1,)], [(1, 2, 3)], ["ab"], [[1, 2]], [(1, None)], [(1, [2])], [(1, 2), (1, 2)],
-     {"a": [1]}, {"a": [1], "b": [2], "c": [3]}, {"a": [1], "b": []}, {"a": [1, 1], "b": [2]},
-     {"a": 1, "b": 2}],
-    ids=kind,
-)  # fmt: skip
+@pytest.mark.parametrize("keys", [
+    [1, 2], [(1,)], [(1, 2, 3)], ["ab"], [[1, 2]], [(1, None)], [(1, [2])], [(1, 2), (1, 2)],
+    {"a": [1]}, {"a": [1], "b": [2], "c": [3]}, {"a": [1], "b": []}, {"a": [1, 1], "b": [2]},
+    {"a": 1, "b": 2},
+], ids=kind)  # fmt: skip
 def test_broken_keys_of_several_columns_are_refused(keys: Any) -> None:
     refusal(lambda: Keys.parse(keys, ["a", "b"]))
 
@@ -232,13 +225,11 @@ def test_a_forgotten_column_is_a_missing_argument() -> None:
 # --- missing, plain, unit, domain -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, math.nan, pd.NA, pd.NaT, np.float16("nan"), np.datetime64("NaT"), np.timedelta64("NaT"),
-     Decimal("NaN"), complex("nan"), 0, "", "nan", False, math.inf, Decimal("Inf"), [], (), {},
-     np.array([np.nan]), pd.Timestamp(0), object()],
-    ids=kind,
-)  # fmt: skip
+@pytest.mark.parametrize("value", [
+    None, math.nan, pd.NA, pd.NaT, np.float16("nan"), np.datetime64("NaT"), np.timedelta64("NaT"),
+    Decimal("NaN"), complex("nan"), 0, "", "nan", False, math.inf, Decimal("Inf"), [], (), {},
+    np.array([np.nan]), pd.Timestamp(0), object(),
+], ids=kind)  # fmt: skip
 def test_missing_is_what_pandas_says_of_one_element(value: Any) -> None:
     """Else whether a row counts would depend on whether its column was looked at as a whole."""
     assert is_missing(value) == pd.isna(objects([value]))[0]

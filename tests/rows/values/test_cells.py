@@ -102,24 +102,20 @@ def nested(depth: int) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("inside", "beyond"),
-    [
-        (2**MOST_BITS - 1, 2**MOST_BITS),
-        (Fraction(1, 2**MOST_BITS - 1), Fraction(1, 2**MOST_BITS)),
-        (Decimal("1e1233"), Decimal("1e1234")), (Decimal("1e-1233"), Decimal("1e-1234")),
-        (Decimal("1"), Decimal("1e999999")), (Decimal("1"), Decimal("1e-999999")),
-        ("a" * MOST_CHARACTERS, "a" * (MOST_CHARACTERS + 1)),
-        (b"a" * MOST_CHARACTERS, b"a" * (MOST_CHARACTERS + 1)),
-        (nested(MOST_DEPTH), nested(MOST_DEPTH + 1)), (nested(2), nested(2000)),
-        ([1] * 2**16, [1] * (2**16 + 1)), ([[1] * 2**15] * 1, [[1] * 2**15] * 3),
-        (np.zeros(2**16), np.zeros(2**16 + 1)), (set(range(2**16)), set(range(2**16 + 1))),
-        (dt.timedelta(days=10**8), dt.timedelta.max),
-        (np.datetime64(2**62, "us"), np.datetime64(2**62, "ms")),
-        (np.datetime64(1000, "ps"), np.datetime64(1, "ps")),
-    ],
-    ids=lambda x: ascii(type(x)),
-)  # fmt: skip
+@pytest.mark.parametrize(("inside", "beyond"), [
+    (2**MOST_BITS - 1, 2**MOST_BITS),
+    (Fraction(1, 2**MOST_BITS - 1), Fraction(1, 2**MOST_BITS)),
+    (Decimal("1e1233"), Decimal("1e1234")), (Decimal("1e-1233"), Decimal("1e-1234")),
+    (Decimal("1"), Decimal("1e999999")), (Decimal("1"), Decimal("1e-999999")),
+    ("a" * MOST_CHARACTERS, "a" * (MOST_CHARACTERS + 1)),
+    (b"a" * MOST_CHARACTERS, b"a" * (MOST_CHARACTERS + 1)),
+    (nested(MOST_DEPTH), nested(MOST_DEPTH + 1)), (nested(2), nested(2000)),
+    ([1] * 2**16, [1] * (2**16 + 1)), ([[1] * 2**15] * 1, [[1] * 2**15] * 3),
+    (np.zeros(2**16), np.zeros(2**16 + 1)), (set(range(2**16)), set(range(2**16 + 1))),
+    (dt.timedelta(days=10**8), dt.timedelta.max),
+    (np.datetime64(2**62, "us"), np.datetime64(2**62, "ms")),
+    (np.datetime64(1000, "ps"), np.datetime64(1, "ps")),
+], ids=lambda x: ascii(type(x)))  # fmt: skip
 def test_beyond_the_limits_a_cell_is_missing(inside: Any, beyond: Any) -> None:
     assert canonical(inside) != MISSING
     assert canonical(beyond) == MISSING

@@ -85,11 +85,10 @@ LABELS = st.lists(WHOLE | REAL | OTHER, unique=True, max_size=12)
 NEARBY = st.lists(st.integers(-5, 20) | st.booleans() | st.floats(-3, 3), unique=True, max_size=8)
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "Int64", "UInt8",
-     "UInt64", "int64[pyarrow]", "uint64[pyarrow]"],
-)  # fmt: skip
+@pytest.mark.parametrize("dtype", [
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "Int64", "UInt8",
+    "UInt64", "int64[pyarrow]", "uint64[pyarrow]",
+])  # fmt: skip
 @given(labels=LABELS | NEARBY, data=st.data())
 def test_integers_are_found(dtype: str, labels: list[Any], data: st.DataObject) -> None:
     limits = np.iinfo(dtype.split("[")[0].lower())
