@@ -35,11 +35,10 @@ def ends(frame: pd.DataFrame) -> tuple[Any, Any]:
     return frame["when"].min(), frame["when"].max()
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("start", ["2019-03-01", "1965-01-30"])
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "America/New_York"])
 @pytest.mark.parametrize("freq", [*CALENDAR, *CLOCK[:2]])
-def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str) -> None:
+def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str, exact: None) -> None:
     frame = times(zone, start=start)
     if freq in CLOCK and zone not in (None, "UTC"):
         return
@@ -58,9 +57,8 @@ def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str) -> 
     assert integers(asked, asked._table.engine) == found.tolist()
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("freq", CLOCK[2:])
-def test_parts_of_a_day(freq: str) -> None:
+def test_parts_of_a_day(freq: str, exact: None) -> None:
     when = pd.Timestamp("1969-12-31 22:00:07") + pd.to_timedelta(np.arange(0, 14400, 77), unit="s")
     frame = pd.DataFrame({"when": when})
     by = pd.Grouper(key="when", freq=freq)
@@ -70,8 +68,7 @@ def test_parts_of_a_day(freq: str) -> None:
     )
 
 
-@pytest.mark.usefixtures("exact")
-def test_periods_combine_with_other_keys() -> None:
+def test_periods_combine_with_other_keys(exact: None) -> None:
     frame = times()
     by: list[Any] = [pd.Grouper(key="when", freq="YS"), "e"]
     keys = {"when": ends(frame), "e": [0, 1]}
@@ -85,8 +82,7 @@ def test_periods_combine_with_other_keys() -> None:
     assert plain.tolist() == frame.groupby("e").size().tolist()
 
 
-@pytest.mark.usefixtures("exact")
-def test_the_range_is_public_and_times_beyond_it_are_in_no_group() -> None:
+def test_the_range_is_public_and_times_beyond_it_are_in_no_group(exact: None) -> None:
     frame = pd.DataFrame({"when": pd.to_datetime(["2020-01-31", "2020-02-01", "2021-05-05", None])})
     found = frame.dp.groupby(pd.Grouper(key="when", freq="MS"), keys=("2020-01-15", "2020-04-01"))
     sizes = found.size(epsilon=1)
@@ -96,8 +92,7 @@ def test_the_range_is_public_and_times_beyond_it_are_in_no_group() -> None:
     assert empty.size(epsilon=1).tolist() == [0, 0]
 
 
-@pytest.mark.usefixtures("exact")
-def test_a_zone_is_meant_on_both_sides_or_on_none() -> None:
+def test_a_zone_is_meant_on_both_sides_or_on_none(exact: None) -> None:
     berlin = datetime.timezone(datetime.timedelta(hours=1))
     values = [
         pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01", tz="UTC"), "2020-01-01", 7, None,
@@ -115,8 +110,7 @@ def test_a_zone_is_meant_on_both_sides_or_on_none() -> None:
     assert str(found.index.tz) == "UTC"
 
 
-@pytest.mark.usefixtures("exact")
-def test_a_midnight_that_the_clock_skips_makes_no_trouble() -> None:
+def test_a_midnight_that_the_clock_skips_makes_no_trouble(exact: None) -> None:
     zone = "America/Sao_Paulo"  # 2018-11-04 began at 01:00
     hours = pd.date_range("2018-11-03", "2018-11-06", freq="h", tz=zone, inclusive="left")
     by, keys = pd.Grouper(key="when", freq="D"), (hours[0], pd.Timestamp("2018-11-05", tz=zone))

@@ -1255,11 +1255,9 @@ class TestSample:
         p = dp.protect(visitors(), name="visitors", unit="who", max_rows=3)
         once = p.sample(frac=0.5)
         for twice in (
-            once.sample(frac=0.5),
-            once.query("visit >= 0").sample(frac=0.5),
-            once.per_unit().agg(n="size").sample(frac=0.5),
-            dp.concat([once]).sample(frac=0.5),
-        ):
+            once.sample(frac=0.5), once.query("visit >= 0").sample(frac=0.5),
+            once.per_unit().agg(n="size").sample(frac=0.5), dp.concat([once]).sample(frac=0.5),
+        ):  # fmt: skip
             assert set(chosen(twice)) < set(chosen(once))
             assert abs(len(chosen(twice)) / UNITS - 0.25) < FAR
         assert abs(len(chosen(once.sample(frac=0.5).sample(frac=0.5))) / UNITS - 0.125) < FAR

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,12 @@ from refusals import refusal
 
 from dppandas.engines import parallel
 
+Told = list[tuple[str, float | None]]
+
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float | None]]:
-    heard: list[tuple[str, float | None]] = []
+def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
+    heard: Told = []
     parallel.report_to(lambda label, share: heard.append((label, share)))
     monkeypatch.setattr(parallel, "PATIENCE", 0.1)
     yield heard
@@ -29,9 +31,7 @@ def slow(tell: Callable[[float], None]) -> int:
     return 7
 
 
-def test_long_work_tells_growing_shares_and_then_that_it_is_over(
-    told: list[tuple[str, float | None]],
-) -> None:
+def test_long_work_tells_growing_shares_and_then_that_it_is_over(told: Told) -> None:
     assert parallel.run([slow, slow], "mean of x") == [7, 7]
     shares = [share for _, share in told[:-1]]
     assert len(shares) >= 2
@@ -40,7 +40,7 @@ def test_long_work_tells_growing_shares_and_then_that_it_is_over(
     assert told[-1] == ("mean of x", None)
 
 
-def test_short_work_tells_nothing(told: list[tuple[str, float | None]]) -> None:
+def test_short_work_tells_nothing(told: Told) -> None:
     assert parallel.run([lambda tell: 1], "count") == [1]
     assert told == []
 
@@ -65,10 +65,6 @@ def test_an_interrupt_of_the_one_who_waits_stops_the_work(monkeypatch: pytest.Mo
     assert time.monotonic() - started < 0.9
 
 
-def test_a_large_frame_is_counted_in_parts_and_the_same(
-    told: list[tuple[str, float | None]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    silent = lambda scale, n, *bits: np.zeros(n, int)  # noqa: E731
-    monkeypatch.setattr("dppandas.privacy.sampling.samplers.discrete_laplace_vector", silent)
+def test_a_large_frame_is_counted_in_parts_and_the_same(told: Told, exact: None) -> None:
     frame = pd.DataFrame({"x": np.arange(1_000_000)})
     assert frame.dp.query("x % 3 == 0").count(epsilon=1) == 333_334

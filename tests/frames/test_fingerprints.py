@@ -106,9 +106,7 @@ def test_two_keys_make_two_fingerprints(tmp_path: Path, folder: Path) -> None:
     assert not set(mine.values()) & set(theirs.values())
 
 
-def test_where_nothing_can_be_kept_nothing_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_nothing_can_be_kept_nothing_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
     protect(tmp_path / "a.ledger")

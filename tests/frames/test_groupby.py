@@ -30,9 +30,8 @@ def people(rows: int = 300) -> pd.DataFrame:
     return owned.assign(kind=row % 7, late=row // 3 % 2 == 0)
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("keys", [KEYS, KEYS[::-1]])
-def test_describe_is_shaped_as_pandas_shapes_it(keys: list[str]) -> None:
+def test_describe_is_shaped_as_pandas_shapes_it(keys: list[str], exact: None) -> None:
     frame = people()
     groups = frame.dp.groupby("group", keys=keys)
     one = groups["a"].describe(bounds=(0, 1), epsilon=8)
@@ -56,8 +55,7 @@ def test_describe_is_shaped_as_pandas_shapes_it(keys: list[str]) -> None:
     assert (np.diff(one[FIGURES[3:]].to_numpy(), axis=1) >= 0).all()
 
 
-@pytest.mark.usefixtures("exact")
-def test_describe_by_two_columns() -> None:
+def test_describe_by_two_columns(exact: None) -> None:
     frame = people()
     by = ["group", "late"]
     groups = frame.dp.groupby(by, keys={"group": KEYS, "late": [False, True]})
@@ -97,18 +95,16 @@ def test_moments_by_group_are_those_of_each_group() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("ddof", [0, 1])
-def test_covariances_by_group_are_those_of_pandas(ddof: int) -> None:
+def test_covariances_by_group_are_those_of_pandas(ddof: int, exact: None) -> None:
     frame = people().dropna()  # pandas ignores ddof where a value is missing
     found = frame.dp.groupby("group", keys=KEYS)[["a", "b"]].cov(ddof, bounds=LIMITS, epsilon=1)
     wanted = frame.groupby("group")[["a", "b"]].cov(ddof=ddof)
     pd.testing.assert_frame_equal(found, wanted, rtol=1e-5)
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("frame", [people(), people().dropna()], ids=["missing values", "complete"])
-def test_correlations_by_group_are_those_of_pandas(frame: pd.DataFrame) -> None:
+def test_correlations_by_group_are_those_of_pandas(frame: pd.DataFrame, exact: None) -> None:
     found = frame.dp.groupby("group", keys=KEYS)[["a", "b"]].corr(bounds=LIMITS, epsilon=1)
     wanted = frame.groupby("group")[["a", "b"]].corr()
     pd.testing.assert_frame_equal(found, wanted, rtol=1e-5)
@@ -131,8 +127,7 @@ def test_sums_for_covariances_by_group_are_those_of_each_group() -> None:
         assert by._statistic.l1 == alone[0]._statistic.l1
 
 
-@pytest.mark.usefixtures("exact")
-def test_histograms_by_group_are_those_of_each_group() -> None:
+def test_histograms_by_group_are_those_of_each_group(exact: None) -> None:
     frame = people()
     found = frame.dp.groupby("group", keys=KEYS)["b"].hist(bins=4, range=(0, 4), epsilon=1)
     assert found.index.names == ["group", "b"]
@@ -144,8 +139,7 @@ def test_histograms_by_group_are_those_of_each_group() -> None:
         assert [each.left for each in found[key].index] == edges[:-1].tolist()
 
 
-@pytest.mark.usefixtures("exact")
-def test_keys_that_occur_are_counted_in_each_group() -> None:
+def test_keys_that_occur_are_counted_in_each_group(exact: None) -> None:
     frame = people().query("group != 'x' or kind < 2")
     groups = frame.dp.groupby("group", keys=KEYS)["kind"]
     found = groups.nunique(keys=list(range(10)), epsilon=1)

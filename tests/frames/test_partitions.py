@@ -417,15 +417,13 @@ def test_concat_is_charged_where_all_its_rows_lie(people: Any) -> None:
 def test_columns_and_masks_of_other_parts_are_refused(people: Any) -> None:
     women, men = people.partition("sex", keys=KEYS).values()
     for wrong in (
-        lambda: women[men["age"] > 3],
-        lambda: people[women["age"] > 3],
-        lambda: people.assign(x=women["age"]),
-        lambda: women.assign(x=men["age"]),
+        lambda: women[men["age"] > 3], lambda: people[women["age"] > 3],
+        lambda: people.assign(x=women["age"]), lambda: women.assign(x=men["age"]),
         lambda: women["age"] + men["age"],
         lambda: women["age"].mean(weights=men["age"], weight_bounds=(0, 9)),
         lambda: people["age"].sum(weights=women["age"], weight_bounds=(0, 9)),
         lambda: dp.crosstab(women["sex"], men["age"], keys={"sex": KEYS, "age": [1]}),
-    ):
+    ):  # fmt: skip
         refusal(wrong, error=(dp.QueryError, dp.LineageError))
     women[people["age"] > 3].count(epsilon=1)  # fewer rows of the same part
     men.assign(x=people["age"])["x"].mean(bounds=(0, 9), epsilon=1)
@@ -492,17 +490,14 @@ def test_what_can_not_part_rows_is_refused(
     refusal(lambda: wrong(people), says, error)
 
 
-@pytest.mark.parametrize(
-    ("values", "keys"),
-    [
-        (pd.Series([2.0**53, 2.0**53, 1.0]), [2**53, 2**53 + 1]),
-        (pd.Series([2**53, 2**53 + 1, 1]), [2**53, 2**53 + 1, 2.0**53 + 2]),
-        (pd.Series([2**53 + 1, 2.0**53, True, "1"], dtype=object), [2**53, 2**53 + 1, 1, "1"]),
-        (pd.Series(["a", None, "b"], dtype="category"), ["a", "b"]),
-        (pd.Series(pd.to_datetime(["2026-01-01", "2026-01-02"])),
-         [pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-01", tz="UTC"), "2026-01-01"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("values", "keys"), [
+    (pd.Series([2.0**53, 2.0**53, 1.0]), [2**53, 2**53 + 1]),
+    (pd.Series([2**53, 2**53 + 1, 1]), [2**53, 2**53 + 1, 2.0**53 + 2]),
+    (pd.Series([2**53 + 1, 2.0**53, True, "1"], dtype=object), [2**53, 2**53 + 1, 1, "1"]),
+    (pd.Series(["a", None, "b"], dtype="category"), ["a", "b"]),
+    (pd.Series(pd.to_datetime(["2026-01-01", "2026-01-02"])),
+    [pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-01", tz="UTC"), "2026-01-01"]),
+])  # fmt: skip
 def test_no_row_lies_in_two_parts(values: pd.Series, keys: list[Any], exact: None) -> None:
     dp.session(epsilon=100)
     for i in range(len(values)):

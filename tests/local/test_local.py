@@ -106,9 +106,7 @@ def responding(design: Design, answer: int, **word: int) -> Callable[[Script], A
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_each_response_has_the_law_of_its_design(
-    design: Design, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_response_has_the_law_of_its_design(design: Design, monkeypatch: Any) -> None:
     respond = decided(design, monkeypatch)
     for answer in range(len(design.keys) + 1):
         found, undecided = respond(answer)
@@ -455,14 +453,10 @@ def test_types_and_labels_follow_from_the_keys_alone(answers: list[Any], design:
             assert said.responses.isin(keys).all()
 
 
-@pytest.mark.parametrize(
-    "answers",
-    [
-        pd.Series([True, False], dtype="boolean"), pd.Series([1, 0]), pd.Series([1.0, 0.0]),
-        pd.Series([True, False]).astype("category"), np.array([True, False]), (True, False),
-    ],
-    ids=lambda a: str(getattr(a, "dtype", type(a).__name__)),
-)  # fmt: skip
+@pytest.mark.parametrize("answers", [
+    pd.Series([True, False], dtype="boolean"), pd.Series([1, 0]), pd.Series([1.0, 0.0]),
+    pd.Series([True, False]).astype("category"), np.array([True, False]), (True, False),
+], ids=lambda a: str(getattr(a, "dtype", type(a).__name__)))  # fmt: skip
 def test_answers_are_understood_whatever_holds_them(answers: Any) -> None:
     """At ε = 64 a lie has probability 1.6e-28."""
     said = local.randomized_response(answers, epsilon=64)

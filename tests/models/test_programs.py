@@ -8,6 +8,7 @@ frames; that later questions follow from answers alone is what makes them compos
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,21 +33,18 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "labels": lambda p: KMeans(2, **SAID).fit_predict(p[TWO]).value_counts(epsilon=1),
     "principal components": lambda p: PCA(1, **SAID).fit(p[TWO]).releases_,
     "along components": lambda p: PCA(1, **SAID).fit_transform(p[TWO])["pca0"].sum(epsilon=1),
-    "linear": lambda p: (
-        LinearRegression(**SAID, target_bounds=(0, 1), rounds=2).fit(p[TWO], p["yes"]).releases_
-    ),
-    "linear, by steps": lambda p: (
-        LinearRegression(epsilon=64, bounds=ENDS, target_bounds=(0, 1), rounds=2)
-        .fit(p[TWO], p["yes"])
-        .releases_
-    ),
-    "logistic": lambda p: (
-        LogisticRegression(**SAID, classes=["a", "b"], rounds=2).fit(p[TWO], p["group"]).releases_
-    ),
-    "perceptron": lambda p: (
-        Perceptron(**SAID, classes=["a", "b"], rounds=2).fit(p[TWO], p["group"]).releases_
-    ),
-}
+    **{
+        name: lambda p, of=of, target=target, more=more: (
+            of(**SAID | more, rounds=2).fit(p[TWO], p[target]).releases_
+        )
+        for name, of, target, more in (
+            ("linear", LinearRegression, "yes", {"target_bounds": (0, 1)}),
+            ("linear, by steps", LinearRegression, "yes", {"target_bounds": (0, 1), "epsilon": 64}),
+            ("logistic", LogisticRegression, "group", {"classes": ["a", "b"]}),
+            ("perceptron", Perceptron, "group", {"classes": ["a", "b"]}),
+        )
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("max_rows", [1, 3])
@@ -76,22 +74,19 @@ def test_a_program_that_looks_at_rows_is_noticed() -> None:
 
 BOX: dict[str, Any] = {"bounds": (-1, 1)}
 FIVE = list("abcde")
+CLASSES: dict[str, Any] = {"classes": [False, True], "rounds": 2}
 ROADS: dict[str, Callable[..., Any]] = {
-    "linear": lambda **loss: LinearRegression(**loss, **BOX, target_bounds=(-4, 4)),
-    "linear, two rounds": lambda **loss: LinearRegression(
-        **loss, **BOX, target_bounds=(-4, 4), rounds=2
-    ),
-    "logistic": lambda **loss: LogisticRegression(**loss, **BOX, classes=[False, True], rounds=2),
-    "perceptron": lambda **loss: Perceptron(**loss, **BOX, classes=[False, True], rounds=2),
-    "k-means by a grid": lambda **loss: KMeans(2, **loss, **BOX),
-    "k-means by rounds": lambda **loss: KMeans(2, **loss, **BOX, method="lloyd"),
+    "linear": partial(LinearRegression, **BOX, target_bounds=(-4, 4)),
+    "linear, two rounds": partial(LinearRegression, **BOX, target_bounds=(-4, 4), rounds=2),
+    "logistic": partial(LogisticRegression, **BOX, **CLASSES),
+    "perceptron": partial(Perceptron, **BOX, **CLASSES),
+    "k-means by a grid": partial(KMeans, 2, **BOX),
+    "k-means by rounds": partial(KMeans, 2, **BOX, method="lloyd"),
 }
 MEASURES: dict[str, tuple[dict[str, Any], str]] = {
-    "pure": ({}, "epsilon"),
-    "approximate": ({"delta": 1e-6}, "epsilon"),
-    "ε where ρ is counted": ({"delta": 1e-6}, "rho"),
-    "ρ": ({"delta": 1e-6}, "rho"),
-}
+    "pure": ({}, "epsilon"), "approximate": ({"delta": 1e-6}, "epsilon"),
+    "ε where ρ is counted": ({"delta": 1e-6}, "rho"), "ρ": ({"delta": 1e-6}, "rho"),
+}  # fmt: skip
 
 
 def roads() -> list[pd.DataFrame]:

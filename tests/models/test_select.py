@@ -7,7 +7,6 @@ import math
 import pickle
 import time
 import warnings
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -33,42 +32,36 @@ def balance(rows: pd.DataFrame, age: int) -> int:
     return -abs(above(rows, age) - int((rows["age"] < age).sum()))
 
 
-@pytest.mark.usefixtures("exact")
-def test_without_noise_it_is_the_best_candidate() -> None:
+def test_without_noise_it_is_the_best_candidate(exact: None) -> None:
     found = dp.choose(FRAME, [10, 30, 60], score=balance, sensitivity=1, epsilon=1)
     assert found == 30
     assert isinstance(found, int)
     assert found.error() == PermuteAndFlip(Fraction(1, 2)).utility_gap(0.95, 3)
     (entry,) = dp.ledger().entries()
-    assert entry.what == (
-        "choice of 3 candidates by the caller's score (sensitivity 1 a row as stated)"
-    )
+    scored = "by the caller's score (sensitivity 1 a row as stated)"
+    assert entry.what == f"choice of 3 candidates {scored}"
     assert entry.lineage == "asserted, caller-scored"
     assert dp.record(found).lineage == entry.lineage
     assert entry.scale == "2"
 
 
-@pytest.mark.usefixtures("exact")
-def test_a_monotone_score_is_twice_as_sharp() -> None:
+def test_a_monotone_score_is_twice_as_sharp(exact: None) -> None:
     dp.choose(FRAME, [10, 30], score=above, sensitivity=3, monotone=True, epsilon=1)
     assert dp.ledger().entries()[-1].scale == "3"
     assert "monotone, sensitivity 3" in dp.ledger().entries()[-1].what
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("candidates", [["a", "b"], [("a", 1), ("b", 2)], [0.5, 2], range(2)])
-def test_candidates_come_back_as_they_are(candidates: Any) -> None:
+def test_candidates_come_back_as_they_are(candidates: Any, exact: None) -> None:
     last = list(candidates)[-1]
-    found = dp.choose(
-        FRAME, candidates, score=lambda rows, c: int(c == last), sensitivity=1, epsilon=1
-    )
+    is_last = lambda rows, candidate: int(candidate == last)  # noqa: E731
+    found = dp.choose(FRAME, candidates, score=is_last, sensitivity=1, epsilon=1)
     assert found == last
     if isinstance(last, tuple | float):
         assert type(found) is type(last)
 
 
-@pytest.mark.usefixtures("exact")
-def test_the_score_sees_the_rows_that_count_and_its_own_copy() -> None:
+def test_the_score_sees_the_rows_that_count_and_its_own_copy(exact: None) -> None:
     seen: list[pd.DataFrame] = []
 
     def score(rows: pd.DataFrame, candidate: Any) -> int:
@@ -76,67 +69,44 @@ def test_the_score_sees_the_rows_that_count_and_its_own_copy() -> None:
         rows["age"] = 0
         return 1
 
-    whole = dp.private(FRAME, unit="row")
-    before = FRAME.copy()
-    for private, expected in (
-        (whole, FRAME),
-        (whole.query("age > 25"), FRAME[FRAME["age"] > 25]),
-        (whole[["kind", "age"]], FRAME[["kind", "age"]]),
-    ):
+    def shown(private: Any) -> pd.DataFrame:
         seen.clear()
         dp.choose(private, ["x"], score=score, sensitivity=1, epsilon=1)
         assert len(seen[0]) == 0  # tried on no rows first
-        pd.testing.assert_frame_equal(seen[1], expected)
+        return seen[1]
+
+    whole, before = dp.private(FRAME, unit="row"), FRAME.copy()
+    pd.testing.assert_frame_equal(shown(whole), FRAME)
+    pd.testing.assert_frame_equal(shown(whole.query("age > 25")), FRAME[FRAME["age"] > 25])
+    pd.testing.assert_frame_equal(shown(whole[["kind", "age"]]), FRAME[["kind", "age"]])
     pd.testing.assert_frame_equal(FRAME, before)
-    seen.clear()
-    dp.choose(
-        dp.private(FRAME, unit="kind", max_rows=1), ["x"], score=score, sensitivity=1, epsilon=1
-    )
-    assert sorted(seen[1]["kind"]) == ["a", "b", "c"]
-    large = pd.DataFrame({"x": np.arange(10**6)})
-    total = dp.choose(
-        large,
-        [10**6, 3],
-        score=lambda rows, n: int((rows["x"] < n).sum()),
-        sensitivity=1,
-        epsilon=1,
-    )
-    assert total == 10**6
-    empty = FRAME[:0]
-    assert dp.choose(empty, [1], score=balance, sensitivity=1, epsilon=1) == 1
+    one_each = shown(dp.private(FRAME, unit="kind", max_rows=1))
+    assert sorted(one_each["kind"]) == ["a", "b", "c"]
+    large = pd.DataFrame({"age": -np.arange(10**6)})
+    found = dp.choose(large, [-(10**6), -3], score=above, sensitivity=1, epsilon=1)
+    assert found == -(10**6)
+    assert dp.choose(FRAME[:0], [1], score=balance, sensitivity=1, epsilon=1) == 1
 
 
-BROKEN: dict[str, Callable[[], Any]] = {
-    "no frame": lambda: dp.choose([1], [1], score=above, sensitivity=1),
-    "no candidates": lambda: dp.choose(FRAME, [], score=above, sensitivity=1),
-    "text": lambda: dp.choose(FRAME, "abc", score=above, sensitivity=1),
-    "twice": lambda: dp.choose(FRAME, [1, 1], score=above, sensitivity=1),
-    "lists": lambda: dp.choose(FRAME, [[1]], score=above, sensitivity=1),
-    "no function": lambda: dp.choose(FRAME, [1], score="age", sensitivity=1),  # type: ignore[arg-type]
-    "sensitivity 0": lambda: dp.choose(FRAME, [1], score=above, sensitivity=0),
-    "sensitivity 0.5": lambda: dp.choose(FRAME, [1], score=above, sensitivity=0.5),  # type: ignore[arg-type]
-    "sensitivity True": lambda: dp.choose(FRAME, [1], score=above, sensitivity=True),
-    "monotone": lambda: dp.choose(FRAME, [1], score=above, sensitivity=1, monotone=1),  # type: ignore[arg-type]
-    "float scores": lambda: dp.choose(
-        FRAME, [1], score=lambda rows, c: float(len(rows)), sensitivity=1  # type: ignore[arg-type, return-value]
-    ),
-    "missing scores": lambda: dp.choose(
-        FRAME, [1], score=lambda rows, c: rows["age"].mean(), sensitivity=1
-    ),
-    "computed columns": lambda: dp.choose(
-        dp.private(FRAME, unit="row").assign(old="age > 30"), [1], score=above, sensitivity=1
-    ),
-    "renamed columns": lambda: dp.choose(
-        dp.private(FRAME, unit="row").rename(columns={"age": "years"}), [1], score=above,
-        sensitivity=1,
-    ),
-    "epsilon 0": lambda: dp.choose(FRAME, [1], score=above, sensitivity=1, epsilon=0),
+PRIVATE = dp.private(FRAME.copy(), unit="row")
+BROKEN: dict[str, dict[str, Any]] = {
+    "no frame": {"frame": [1]}, "no candidates": {"candidates": []}, "text": {"candidates": "abc"},
+    "twice": {"candidates": [1, 1]}, "lists": {"candidates": [[1]]},
+    "no function": {"score": "age"}, "sensitivity 0": {"sensitivity": 0},
+    "sensitivity 0.5": {"sensitivity": 0.5},
+    "sensitivity True": {"sensitivity": True}, "monotone": {"monotone": 1},
+    "float scores": {"score": lambda rows, candidate: float(len(rows))},
+    "missing scores": {"score": lambda rows, candidate: rows["age"].mean()},
+    "computed columns": {"frame": PRIVATE.assign(old="age > 30")},
+    "renamed columns": {"frame": PRIVATE.rename(columns={"age": "years"})},
+    "epsilon 0": {"epsilon": 0},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_arguments_are_refused_before_anything_is_charged(name: str) -> None:
-    refusal(lambda: BROKEN[name]())
+    said = {"frame": FRAME, "candidates": [1], "score": above, "sensitivity": 1} | BROKEN[name]
+    refusal(lambda: dp.choose(said.pop("frame"), said.pop("candidates"), **said))
 
 
 def test_a_record_can_be_pickled_and_leaves_the_function_behind() -> None:
@@ -216,18 +186,14 @@ def test_large_spreads_have_the_exact_law(epsilon: Fraction) -> None:
     runs = 20_000
     seen = np.bincount([mechanism.release(scores)[0] for _ in range(runs)], minlength=len(gaps))
     rare = law * runs < 20
-    observed, expected = (
-        np.append(x[~rare][:-1], x[~rare][-1] + x[rare].sum()) for x in (seen, law * runs)
-    )
+    told = (seen, law * runs)
+    observed, expected = (np.append(x[~rare][:-1], x[~rare][-1] + x[rare].sum()) for x in told)
     chi2, free = float(((observed - expected) ** 2 / expected).sum()), len(observed) - 1
     limit = free * (1 - 2 / (9 * free) + 5.2 * math.sqrt(2 / (9 * free))) ** 3
     assert chi2 < limit
 
 
-SPREADS = [1, 30, 1000, 10**6, 10**15, 10**30]
-
-
-@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("spread", [1, 30, 1000, 10**6, 10**15, 10**30])
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 10)])
 def test_ten_thousand_candidates_take_milliseconds(spread: int, epsilon: Fraction) -> None:
     """5 ms when nothing else runs; 40 are allowed here, for machines are shared."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from elements import objects
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from refusals import refusal
@@ -42,16 +43,14 @@ def truth(text: str, frame: pd.DataFrame, **variables: Any) -> list[bool]:
 
 FRAME = pd.DataFrame(
     {
-        "i": [-3, -1, 0, 1, 2, 3, 7, 40],
-        "j": [2, 2, -2, 0, 1, 3, -7, 41],
+        "i": [-3, -1, 0, 1, 2, 3, 7, 40], "j": [2, 2, -2, 0, 1, 3, -7, 41],
         "x": [0.5, np.nan, -1.5, np.inf, 2.0, -0.0, 3.0, np.nan],
         "f": [True, False, True, True, False, False, True, False],
         "t": ["a", "b", "", "ab", "b", "a b", "é", "a"],
-        "s": ["a", None, "b", "a", None, "c", "a", ""],
-        "a name": [0, 1, 2, 3, 0, 1, 2, 3],
+        "s": ["a", None, "b", "a", None, "c", "a", ""], "a name": [0, 1, 2, 3, 0, 1, 2, 3],
         "b (%)": [1.5, 1, 1, 0, -1, -1, 2, 2],
     }
-)
+)  # fmt: skip
 NUMERIC = st.sampled_from(["i", "j", "x", "`a name`", "`b (%)`"])
 WHOLE = st.integers(-3, 5).map(str)
 NUMBER = WHOLE | st.sampled_from(["0.5", "-1.5", "2.0", "1e2", "3.", ".5", "1_0"])
@@ -89,12 +88,8 @@ def comparison(draw: Any) -> str:
     method = draw(st.sampled_from(["isna()", "notna()", "isnull()", "notnull()"]))
     forms = [f"{a} {order} {number}", f"{a} {order} {b}", f"{number} {order} {b}"] * 2
     forms += [f"{number} {draw(ORDER)} {a} {order} {b}", f"{a} {order} {b} {draw(ORDER)} {number}"]
-    forms += [
-        f"{text} {order} {word}",
-        f"{word} {order} {text}",
-        f"s {order} t",
-        f"{text} {inside} [{words}]",
-    ]
+    forms += [f"{text} {order} {word}", f"{word} {order} {text}", f"s {order} t"]
+    forms += [f"{text} {inside} [{words}]"]
     forms += [f"{column} {inside} [{numbers}]", f"{column} {inside} ({numbers},)"]
     forms += [f"{draw(st.sampled_from('ixst'))}.{method}", f"{column}.isin([{numbers}])"]
     forms += [f"{column}.between({number}, {draw(NUMBER)})", "f", "f == True", "f != True"]
@@ -204,11 +199,10 @@ def test_there_is_one_zero() -> None:
 # --- @variables -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "kept"),
-    [(3, 1), (3.0, 1), (np.int8(3), 1), (np.float32(3), 1), (Decimal(3), 1), (True, 1), ("a", 0),
-     (np.str_("a"), 0), (np.bool_(True), 1), (10**400, 0), (dt.date(2020, 1, 1), 0)],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "kept"), [
+    (3, 1), (3.0, 1), (np.int8(3), 1), (np.float32(3), 1), (Decimal(3), 1), (True, 1), ("a", 0),
+    (np.str_("a"), 0), (np.bool_(True), 1), (10**400, 0), (dt.date(2020, 1, 1), 0),
+])  # fmt: skip
 def test_plain_scalars_are_taken_from_the_caller(value: Any, kept: int) -> None:
     assert sum(truth("i == @v", FRAME, v=value)) == kept
     assert sum(truth("i in [@v, @ v]", FRAME, v=value)) == kept
@@ -216,27 +210,20 @@ def test_plain_scalars_are_taken_from_the_caller(value: Any, kept: int) -> None:
 
 def test_times_are_taken_from_the_caller() -> None:
     frame = pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2020-01-02"])})
-    for kind in (
-        pd.Timestamp,
-        dt.datetime.fromisoformat,
-        np.datetime64,
-        dt.date.fromisoformat,
-        str,
-    ):
+    read = (dt.datetime.fromisoformat, dt.date.fromisoformat)
+    for kind in (pd.Timestamp, np.datetime64, str, *read):
         assert truth("when > @v", frame, v=kind("2020-01-01")) == [False, True]
     # as nanoseconds, .item() would have made a number of it
     assert truth("when > @v", frame, v=np.datetime64("2020-01-01", "ns")) == [False, True]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT"), [1], (1,),
-     {1}, {}, np.array([1]), np.array(1), pd.Series([1]), FRAME, FRAME["i"], 1j, b"a", object(),
-     len, lambda x: x, int, np.timedelta64("NaT"), dt.time(),
-     pd.Interval(0, 1), range(3), iter([]), Exception(), complex("nan"), np.void(b"a"),
-     np.datetime64(10**15, "Y")],
-    ids=lambda value: type(value).__name__,
-)  # fmt: skip
+@pytest.mark.parametrize("value", [
+    None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT"), [1], (1,),
+    {1}, {}, np.array([1]), np.array(1), pd.Series([1]), FRAME, FRAME["i"], 1j, b"a", object(),
+    len, lambda x: x, int, np.timedelta64("NaT"), dt.time(),
+    pd.Interval(0, 1), range(3), iter([]), Exception(), complex("nan"), np.void(b"a"),
+    np.datetime64(10**15, "Y"),
+], ids=lambda value: type(value).__name__)  # fmt: skip
 def test_other_variables_are_refused(value: Any) -> None:
     """A Series would bring other rows; a missing value equals nothing."""
     for text in ("i == @v", "i in [@v]", "i.between(@v, 1)", "@v"):
@@ -250,17 +237,16 @@ DEEP = 3000
 HOSTILE: list[Any] = [
     # statistics of other rows
     "i > i.mean()", "i.mean() > 0", "i == i.max()", "i.rank() < 3", "i.cumsum() > 1",
-    "i.diff() > 0",
-    "i.shift(1) > 0", "i.sum() > 1", "i.any()", "i.all()", "i.nunique() > 1", "i.duplicated()",
-    "i.is_unique", "i.eq(1)", "i.abs() > 1", "i.clip(0, 1) > 0", "i.isin(j)", "i.isin(i.head())",
-    "i.isin(range(3))", "i.isin((1, 2), 3)", "i.isin(values=[1])", "i.isin()", "i.between(0, j)",
-    "i.between(i.min(), i.max())", "i.between(1)", "i.between(0, 1, 'both')", "i.fillna(0) > 0",
-    "i.between(0, 1, inclusive='all')", "i.between(0, 1, inclusive=f)",
-    "i.between(0, 1, closed='left')",
-    "i.between(0, 1, **{'inclusive': 'both'})", "i.isna(1)", "i.isna(x=1)", "i.isna(**{})",
-    "i.isin(*[[1]])", "i.isin([*[1]])", "i.isin([j])", "i.isin([[1]])", "i.isin([1 + 1])",
-    "t.str.len() > 1", "t.str.contains('a')", "t.str[0] == 'a'", "t.dt.year > 1", "t.values",
-    "i.isna", "i.isna().any()", "i.notna().sum() > 0", "i.query('x')", "i.apply(abs) > 0",
+    "i.diff() > 0", "i.shift(1) > 0", "i.sum() > 1", "i.any()", "i.all()", "i.nunique() > 1",
+    "i.duplicated()", "i.is_unique", "i.eq(1)", "i.abs() > 1", "i.clip(0, 1) > 0", "i.isin(j)",
+    "i.isin(i.head())", "i.isin(range(3))", "i.isin((1, 2), 3)", "i.isin(values=[1])", "i.isin()",
+    "i.between(0, j)", "i.between(i.min(), i.max())", "i.between(1)", "i.between(0, 1, 'both')",
+    "i.fillna(0) > 0", "i.between(0, 1, inclusive='all')", "i.between(0, 1, inclusive=f)",
+    "i.between(0, 1, closed='left')", "i.between(0, 1, **{'inclusive': 'both'})", "i.isna(1)",
+    "i.isna(x=1)", "i.isna(**{})", "i.isin(*[[1]])", "i.isin([*[1]])", "i.isin([j])",
+    "i.isin([[1]])", "i.isin([1 + 1])", "t.str.len() > 1", "t.str.contains('a')", "t.str[0] == 'a'",
+    "t.dt.year > 1", "t.values", "i.isna", "i.isna().any()", "i.notna().sum() > 0", "i.query('x')",
+    "i.apply(abs) > 0",
     # positions, labels, other frames
     "index > 5", "index", "ilevel_0 > 1", "i[0] > 1", "i[0]", "i[:2]", "i[j]", "i.loc[0] > 1",
     "i.iloc[0]", "i.index > 1", "i.at[0] > 0", "i.T", "columns", "level_0", "df", "self", "i.name",
@@ -268,10 +254,9 @@ HOSTILE: list[Any] = [
     "abs(i) > 1", "sum(i) > 1", "len(i) > 1", "print(1)", "open('x')", "exec('1')", "eval('1')",
     "__import__('os').system('true')", "().__class__", "i.__class__", "i.__class__.__mro__",
     "''.__class__.__base__.__subclasses__()", "i.__array__()", "globals()", "breakpoint()",
-    "exit()",
-    "getattr(i, 'mean')()", "sin(i) > 0", "(lambda: i)()", "lambda: 1", "lambda r: r", "print",
-    "i.mean", "@f()", "@f", "@f.g > 1", "@f[0] > 1", "@missing > 1", "@ > 1", "i > @", "@@v > 1",
-    "@v.real > 1", "@v[0] > 1", "@v() > 1", "@__name__", "i @ j > 1", "@i.mean()",
+    "exit()", "getattr(i, 'mean')()", "sin(i) > 0", "(lambda: i)()", "lambda: 1", "lambda r: r",
+    "print", "i.mean", "@f()", "@f", "@f.g > 1", "@f[0] > 1", "@missing > 1", "@ > 1", "i > @",
+    "@@v > 1", "@v.real > 1", "@v[0] > 1", "@v() > 1", "@__name__", "i @ j > 1", "@i.mean()",
     # other syntax
     "(y := i) > 1", "y := 1", "i = 1", "i == 1; j == 1", "[i for i in [1]]", "{i for i in [1]}",
     "{1: i for i in [1]}", "(i for i in [1])", "any(i for i in [1])", "f'{i}' == 'a'", "f'{i!r}'",
@@ -280,39 +265,31 @@ HOSTILE: list[Any] = [
     "[1] in [1]", "[1] == [1]", "i < [1]", "[1] < i", "i in j", "i in 1", "i in t", "'a' in t",
     "t in 'abc'", "i in [j]", "i in [[1]]", "i in [None]", "i in [1, i.mean()]", "i in {1, 2}",
     "i not in j", "i in (1)", "i in range(3)", "i in @v", "await i", "yield", "yield i", "*i",
-    "*i,",
-    "**i", "i, j", "import os", "def f(): pass", "return i", "del i", "assert i", "pass",
-    "global i",
-    "i > 1 # or True", "i > 1 # comment\n and j > 1", "#", "i >", "> 1", "i > > 1", "(i > 1",
-    "i > 1)", "i <> 1", "i === 1", "i && j", "i || f", "!f", "i ! 1", "i ? 1 : 2", "i << 1 > 1",
-    "i ^ j", "i ^ 1 == 1", "i >> 1 == 0", "", " ", "\n", "'a", '"', "'''", "'a' 'b", "$i > 1",
+    "*i,", "**i", "i, j", "import os", "def f(): pass", "return i", "del i", "assert i", "pass",
+    "global i", "i > 1 # or True", "i > 1 # comment\n and j > 1", "#", "i >", "> 1", "i > > 1",
+    "(i > 1", "i > 1)", "i <> 1", "i === 1", "i && j", "i || f", "!f", "i ! 1", "i ? 1 : 2",
+    "i << 1 > 1", "i ^ j", "i ^ 1 == 1", "i >> 1 == 0", "", " ", "\n", "'a", '"', "'''", "'a' 'b",
+    "$i > 1",
     # not true or false, and what is no number
     "i + 1", "1", "'a'", "-i", "1.5", "i + j", "i and 1", "1 or f", "not 1", "not 'a'",
-    "~i + 1 > 1",
-    "~1", "~i > 1", "i + 'a' > 1", "'a' * 3 == t", "'a' % i == t", "-'a' == t", "+'a' == t",
-    "i > 1 > 'a' + 1", "f and 'a'", "(i > 1) and (j + 1)",
+    "~i + 1 > 1", "~1", "~i > 1", "i + 'a' > 1", "'a' * 3 == t", "'a' % i == t", "-'a' == t",
+    "+'a' == t", "i > 1 > 'a' + 1", "f and 'a'", "(i > 1) and (j + 1)",
     # backticks and names
     "`i", "i` > 1", "``", "`` > 1", "`missing` > 1", "`i`.mean() > 1", "`i`[0]", "`i`()",
-    "`i``j` > 1",
-    "`@f` > 1", "`i > 1 or j` > 1", "`__class__`", "missing > 1", "I > 1", "_dp0 > 1",
-    "`i`_dp0 > 1",
-    "\uff3fdp0 > 1", "__builtins__", "True.real", "class > 1", "i.class > 1", "1i > 1", "i' > 1",
+    "`i``j` > 1", "`@f` > 1", "`i > 1 or j` > 1", "`__class__`", "missing > 1", "I > 1", "_dp0 > 1",
+    "`i`_dp0 > 1", "\uff3fdp0 > 1", "__builtins__", "True.real", "class > 1", "i.class > 1",
+    "1i > 1", "i' > 1",
     # bytes that are no text, and size
     "i > 1\x00", "\x00", "`i\x00`", "\ud800 > 1", "t == '\x00' + '\x00'", "i > 1\x1a",
-    "\u202ei > 1",
-    "(" * DEEP + "i > 1" + ")" * DEEP, "not " * DEEP + "f", "-" * DEEP + "i > 1", "~" * DEEP + "f",
-    "i" + " + 1" * (DEEP // 2) + " > 1", "i" + "**i" * DEEP + " > 1", "i > 1" + " " * 10_000,
-    "i" + ".a" * DEEP, "i" + "[0]" * DEEP, "i" + "()" * DEEP, "[" * DEEP + "]" * DEEP, "9" * 5000,
-    "i" + ".between(0, 1)" * 40, "i" + ".isna()" * 150, "i" + ".between(0, 1)" * 700,
-    "0 < (" * 40 + "i" + " < 1) < 1" * 40 + " < 1", "i.isin([" * 100 + "])" * 100,
-    "f and (" * 120 + "f" + ")" * 120,
+    "\u202ei > 1", "(" * DEEP + "i > 1" + ")" * DEEP, "not " * DEEP + "f", "-" * DEEP + "i > 1",
+    "~" * DEEP + "f", "i" + " + 1" * (DEEP // 2) + " > 1", "i" + "**i" * DEEP + " > 1",
+    "i > 1" + " " * 10_000, "i" + ".a" * DEEP, "i" + "[0]" * DEEP, "i" + "()" * DEEP,
+    "[" * DEEP + "]" * DEEP, "9" * 5000, "i" + ".between(0, 1)" * 40, "i" + ".isna()" * 150,
+    "i" + ".between(0, 1)" * 700, "0 < (" * 40 + "i" + " < 1) < 1" * 40 + " < 1",
+    "i.isin([" * 100 + "])" * 100, "f and (" * 120 + "f" + ")" * 120,
     # not strings
     None, 5, True, b"i > 1", ["i > 1"], {"i": 1}, object(), len, pd.Series(["i > 1"]), FRAME,
 ]  # fmt: skip
-
-
-def test_the_hostile_are_many() -> None:
-    assert len(HOSTILE) > 250
 
 
 def shortened(text: Any) -> str:
@@ -328,12 +305,11 @@ def test_hostile_queries_are_refused(text: Any) -> None:
 NAMES = [
     "i", "j", "x", "f", "t", "index", "@v", "`i`", "mean", "__class__", "None", "True", "1", "'a'",
 ]  # fmt: skip
-MARKS = ["(", ")", "[", "]", ",", ".", " ", "\n", "#", "`", "@", "'", "\\", ":=", "lambda ",
-    "{", "}",
+MARKS = [
+    "(", ")", "[", "]", ",", ".", " ", "\n", "#", "`", "@", "'", "\\", ":=", "lambda ", "{", "}",
     "==", "<", "in ", "not ", "and ", "or ", "&", "|", "~", "+", "-", "**", "%", "is ", "if ",
-    "else ",
-    "for ", "*", ":", ";", "=", "f'", "isna()", "isin([", "between(", "\x00", "é",
-    "__"]  # fmt: skip
+    "else ", "for ", "*", ":", ";", "=", "f'", "isna()", "isin([", "between(", "\x00", "é", "__",
+]  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:invalid")  # Python's parser, on texts such as 1in or '\\*'
@@ -375,17 +351,13 @@ def test_long_lists_and_long_chains_are_fine() -> None:
     assert truth(" < ".join(["i"] * 500), frame) == [False] * 3
 
 
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [("i > 1 & j > 1", "i > 1 and j > 1"), ("i == [1, 2]", "i in [1, 2]"), ("[1] != i",
-    "i not in [1]"),
-     ("1 < i < 3", "1 < i and i < 3"), (" ( f ) ", "f"), ("i.isnull()", "i.isna()"), ("~f",
-     "not f"),
-     ("i.between(1, 2)", "i >= 1 and i <= 2"), ("i.notna()", "not i.isna()"), ("`i` > 1", "i > 1"),
-     ("i.between(1, 2, inclusive='left')", "i >= 1 and i < 2"), ("i > @v", "i > 1"), ("+i > 1",
-     "i > 1"),
-     ("i > - 1", "i > -1")],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "same"), [
+    ("i > 1 & j > 1", "i > 1 and j > 1"), ("i == [1, 2]", "i in [1, 2]"), ("~f", "not f"),
+    ("[1] != i", "i not in [1]"), ("1 < i < 3", "1 < i and i < 3"), (" ( f ) ", "f"),
+    ("i.isnull()", "i.isna()"), ("i.between(1, 2)", "i >= 1 and i <= 2"), ("+i > 1", "i > 1"),
+    ("i.notna()", "not i.isna()"), ("`i` > 1", "i > 1"), ("i > @v", "i > 1"),
+    ("i.between(1, 2, inclusive='left')", "i >= 1 and i < 2"), ("i > - 1", "i > -1"),
+])  # fmt: skip
 def test_equal_queries_are_equal_trees(text: str, same: str) -> None:
     """Replay and the ledger compare them."""
     assert parsed(text, v=1) == parsed(same)
@@ -399,17 +371,13 @@ def test_an_expression_knows_the_columns_that_it_reads() -> None:
 def test_data_never_raises() -> None:
     """Lists, dicts, sets, huge integers, NaNs of all kinds, zoned times, in columns of objects."""
     cells = [[1], {}, {1}, (1,), 10**400, Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), 1j,
-        pd.Timestamp("2020-01-01", tz="Europe/Berlin"), dt.datetime(1, 1, 1, tzinfo=dt.UTC),
-        b"\xff",
-        "\ud800", np.array([1, 2]), pd.Series([1]), FRAME, object(),
-        len, None, pd.NaT, pd.NA, -0.0]  # fmt: skip
-    column = pd.Series([None] * len(cells), dtype=object)
-    for k, cell in enumerate(cells):
-        column.iat[k] = cell
+             pd.Timestamp("2020-01-01", tz="Europe/Berlin"), dt.datetime(1, 1, 1, tzinfo=dt.UTC),
+             b"\xff", "\ud800", np.array([1, 2]), pd.Series([1]), FRAME, object(), len, None,
+             pd.NaT, pd.NA, -0.0]  # fmt: skip
+    column = objects(cells)
     queries = ["c > 1", "c == 'a'", "c", "not c", "c in [1, 'a', @v]", "c.isna()", "c + 1 > 2",
-        "-c < 0",
-        "c < '2020-01-01'", "c == c", "c <= d", "c ** c > 1", "c // 0 == 1", "c.between('a', 'b')",
-    ]  # fmt: skip
+               "-c < 0", "c < '2020-01-01'", "c == c", "c <= d", "c ** c > 1", "c // 0 == 1",
+               "c.between('a', 'b')"]  # fmt: skip
     frame = pd.DataFrame({"c": column, "d": column[::-1].to_numpy()})
     for query in queries:
         assert len(truth(query, frame, v=pd.Timestamp(0))) == len(cells)

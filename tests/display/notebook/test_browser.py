@@ -29,21 +29,22 @@ pytestmark = [
 #: Screenshots for people; not committed.
 ARTIFACTS = Path(__file__).parents[3] / "artifacts"
 
-CELLS = [
-    "%load_ext dppandas\n"
-    "import pandas as pd, dppandas as dp\n"
-    "df = pd.DataFrame({'age': range(1000)})\n"
-    "dp.session(epsilon=2)",
-    "df.dp.count(epsilon=0.5)",
-    "people = dp.protect(df, name='survey')\n"
-    "people['age'].value_counts(keys=[1, 2, 3], epsilon='0.25')",
-    "import time\n"
-    "df.dp.count(epsilon='0.01')\n"
-    "df.dp.query('age > 7').count(epsilon='0.02')\n"
-    "print('relea' + 'sed')\n"
-    "time.sleep(20)",
-]
+SOURCE = """%load_ext dppandas
+import pandas as pd, dppandas as dp
+df = pd.DataFrame({'age': range(1000)})
+dp.session(epsilon=2)
 
+df.dp.count(epsilon=0.5)
+
+people = dp.protect(df, name='survey')
+people['age'].value_counts(keys=[1, 2, 3], epsilon='0.25')
+
+import time
+df.dp.count(epsilon='0.01')
+df.dp.query('age > 7').count(epsilon='0.02')
+print('relea' + 'sed')
+time.sleep(20)"""
+CELLS = SOURCE.split("\n\n")
 
 LAB = "lab/tree/ledger.ipynb?token=t&reset"
 
@@ -81,25 +82,20 @@ class Notebook:
 
     def sees(self, text: str, seconds: float = 30) -> None:
         """Until a person sees this text; hidden elements have no innerText."""
-        self.page.wait_for_function(
-            "t => document.querySelector('.jp-Notebook').innerText.includes(t)",
-            arg=text,
-            timeout=1000 * seconds,
-            polling=50,
-        )
+        there = "t => document.querySelector('.jp-Notebook').innerText.includes(t)"
+        self.page.wait_for_function(there, arg=text, timeout=1000 * seconds, polling=50)
 
     def text(self) -> str:
         return str(self.page.inner_text(".jp-Notebook"))
 
     def filled(self) -> float:
         """The share of the visible bar that is filled."""
-        return float(
-            self.page.evaluate(
-                "() => { const bar = [...document.querySelectorAll('.dp-bar')]"
-                ".find(e => e.offsetWidth > 0);"
-                "return [...bar.children].reduce((s, e) => s + e.offsetWidth, 0)/bar.offsetWidth }"
-            )
+        share = (
+            "() => { const bar = [...document.querySelectorAll('.dp-bar')]"
+            ".find(e => e.offsetWidth > 0);"
+            "return [...bar.children].reduce((s, e) => s + e.offsetWidth, 0)/bar.offsetWidth }"
         )
+        return float(self.page.evaluate(share))
 
     def picture(self, name: str) -> None:
         ARTIFACTS.mkdir(exist_ok=True)
@@ -155,10 +151,8 @@ def test_the_ledger_is_live_in_jupyterlab_and_readable_after_the_kernel(
 
 def test_the_ledger_is_live_in_notebook_7(folders: tuple[Path, Path]) -> None:
     root, folder = folders
-    with (
-        browser.server(root, folder, app="notebook") as address,
-        browser.browser(address) as watched,
-    ):
+    served = browser.server(root, folder, app="notebook")
+    with served as address, browser.browser(address) as watched:
         book = Notebook(watched.page, address, "notebooks/ledger.ipynb?token=t")
         book.run(0)
         book.sees("ε spent 0 of 2 · 2 left")
@@ -174,9 +168,8 @@ def test_an_exported_page_shows_the_ledger_offline(folders: tuple[Path, Path]) -
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chrome = playwright.chromium.launch(
-            executable_path=browser.chromium(), args=browser.CHROMIUM_FLAGS
-        )
+        where, flags = browser.chromium(), browser.CHROMIUM_FLAGS
+        chrome = playwright.chromium.launch(executable_path=where, args=flags)
         tab = chrome.new_context(offline=True, viewport={"width": 1100, "height": 900}).new_page()
         tab.goto(page.as_uri())
         text = tab.inner_text("body")
@@ -221,9 +214,8 @@ def test_a_thousand_entries_stay_quick(folders: tuple[Path, Path]) -> None:
 
 
 def _api(address: str, path: str, method: str = "GET") -> Any:
-    request = urllib.request.Request(
-        f"{address}/api/{path}", headers={"Authorization": "token t"}, method=method
-    )
+    token = {"Authorization": "token t"}
+    request = urllib.request.Request(f"{address}/api/{path}", headers=token, method=method)
     with urllib.request.urlopen(request) as answer:
         body = answer.read()
     return json.loads(body) if body else None

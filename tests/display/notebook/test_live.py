@@ -26,7 +26,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.display.notebook import whatif
 from dppandas.display.notebook.cells import Cells
-from dppandas.display.notebook.live import LOOK, Live, Watch
+from dppandas.display.notebook.live import LOOK, PAUSE, Live, Watch
 from dppandas.display.notebook.view import View
 from dppandas.ledger import charts
 from dppandas.ledger import html as views
@@ -51,7 +51,8 @@ def filled(number: int, **more: Any) -> Ledger:
 
 CHARGES = st.lists(
     st.tuples(
-        st.integers(1, 9), st.sampled_from([1, 2, None]), st.sampled_from(["x", "y"]),
+        st.integers(1, 9).map(lambda tenths: Loss(Epsilon(tenths, 10))),
+        st.sampled_from([1, 2, None]), st.sampled_from(["x", "y"]),
         st.sampled_from([(), (Part("sex", "f", 1),), (Part("sex", "m", 1),)]),
     ),
     min_size=1, max_size=30,
@@ -63,10 +64,8 @@ def test_the_chart_tells_what_all_cost_after_each_cell(
     charges: list[Any], cuts: list[int], first: int
 ) -> None:
     """However often it is looked at, and wherever a long ledger is followed from."""
-    drafts = [
-        replace(DRAFT, loss=Loss(Epsilon(loss, 10)), cell=cell, source=source, path=path)
-        for loss, cell, source, path in charges
-    ]
+    names = ("loss", "cell", "source", "path")
+    drafts = [replace(DRAFT, **dict(zip(names, charge, strict=True))) for charge in charges]
     ledger, steps = Ledger(), charts.Steps()
     patched = pytest.MonkeyPatch()
     patched.setattr(charts, "FIRST", first)
@@ -76,12 +75,10 @@ def test_the_chart_tells_what_all_cost_after_each_cell(
         followed = steps.follow(ledger.snapshot())
     patched.undo()
     ends = [i for i, d in enumerate(drafts) if i + 1 == len(drafts) or drafts[i + 1].cell != d.cell]
-    spent = [
-        ParallelComposition().plus(((d.source, d.path), d.loss) for d in drafts[: i + 1])
-        for i in ends
-    ]
+    losses = [((d.source, d.path), d.loss) for d in drafts]
+    spent = [ParallelComposition().plus(losses[: i + 1]).total.epsilon for i in ends]
     told = [step.after for step in followed]
-    assert told == [s.total.epsilon for s in spent][-len(told) :]
+    assert told == spent[-len(told) :]
     assert len(told) == len(ends) or (len(drafts) > first and ledger.store.count() > first)
     assert [step.before for step in followed[1:]] == told[:-1]
 
@@ -194,31 +191,20 @@ def plain(said: str) -> str:
     return re.sub("<[^>]*>", "", said).replace("&lt;", "<").replace("&gt;", ">")
 
 
-#: Of two queries or more.
-SEVERAL: set[str] = set()
-
-
 @pytest.mark.parametrize("name", [*EVERY, *UNKNOWN])
 def test_what_is_told_of_an_operation_is_what_it_then_costs_and_its_error(name: str) -> None:
     dp.session(epsilon=100, delta=1e-3)
     frame = dp.protect(schema(), name="people")
     released(name, frame, 1)
-    queries = list(dp.session().asked.values())
-    if len(queries) > 1:  # several for one loss: each is told by itself
-        assert name in SEVERAL
-        return
-    half = replace(queries[0], asked=replace(queries[0].asked, delta=queries[0].asked.delta))
-    said = plain(whatif.forecast(dp.ledger(), half, "0.5", 1000))
+    (query,) = dp.session().asked.values()
+    said = plain(whatif.forecast(dp.ledger(), query, "0.5", 1000))
     left = dp.ledger().left
     released(name, frame, 0.5)
     entry = dp.ledger().charges()[-1]
-    fit = min(
-        int(rest // part)
-        for rest, part in zip(vars(left).values(), vars(entry.loss).values(), strict=True)
-        if part
-    )
+    pairs = zip(vars(left).values(), vars(entry.loss).values(), strict=True)
+    fit = min(int(rest // part) for rest, part in pairs if part)
     assert f"costs {entry.loss} · {fit:,} such" in said
-    if not whatif.takes_rows(half):
+    if not whatif.takes_rows(query):
         assert said.startswith(entry.error or "an error that only the answer decides")
 
 
@@ -228,9 +214,8 @@ def test_what_if_charges_notes_and_reads_nothing(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(type(frame._table.engine), "accumulate_rows", lambda *a, **k: 1 / 0)
     before = repr(dp.ledger())
     offers = whatif.offers(running_session)
-    assert list(offers) == [
-        "people: count", "people: mean of a in (0, 100)", "people: value_counts of g (4 keys)",
-    ]  # fmt: skip
+    what = ["count", "mean of a in (0, 100)", "value_counts of g (4 keys)"]
+    assert list(offers) == [f"people: {each}" for each in what]
     told = [plain(whatif.forecast(dp.ledger(), q, "0.1", 1000)) for q in offers.values()]
     assert told[0] == "± 30 (95 %) · costs ε = 0.1 · 10 such releases left"
     error = frame["a"].mean().expected_error(epsilon=0.1, expected_rows=1000)
@@ -330,16 +315,14 @@ def test_no_query_is_kept_that_could_hold_rows() -> None:
     assert len(dp.session().asked) == 0
     for i in range(40):
         df.dp.query(f"x > {i}").count(epsilon="0.1")
-    assert list(dp.session().asked) == [
-        f"unnamed (asserted): count where x > {i}" for i in range(39, 27, -1)
-    ]
+    newest = [f"unnamed (asserted): count where x > {i}" for i in range(39, 27, -1)]
+    assert list(dp.session().asked) == newest
 
 
-@pytest.mark.parametrize(
-    "terms",
-    [{}, {"epsilon": 2}, {"epsilon": "1/3"}, {"epsilon": 1000}, {"epsilon": "0.00001"},
-     {"rho": "0.03", "delta": 1e-6}, {"epsilon": "0.0000001"}],
-)  # fmt: skip
+@pytest.mark.parametrize("terms", [
+    {}, {"epsilon": 2}, {"epsilon": "1/3"}, {"epsilon": 1000}, {"epsilon": "0.00001"},
+    {"rho": "0.03", "delta": 1e-6}, {"epsilon": "0.0000001"},
+])  # fmt: skip
 def test_the_slider_has_short_steps_up_to_the_budget(terms: Any) -> None:
     ledger = dp.session(**terms).ledger
     values = whatif.steps(ledger)
@@ -460,8 +443,8 @@ def pushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The copies that were shown."""
     found: list[str] = []
     place = "dppandas.display.notebook.view"
-    monkeypatch.setattr(f"{place}.display", lambda *a, **k: None)
-    monkeypatch.setattr(f"{place}.DisplayHandle.display", lambda *a: None)
+    for name in ("display", "DisplayHandle.display"):
+        monkeypatch.setattr(f"{place}.{name}", lambda *a, **k: None)
     monkeypatch.setattr(f"{place}.DisplayHandle.update", lambda self, html: found.append(html.data))
     return found
 
@@ -497,6 +480,18 @@ def test_what_another_process_releases_appears_without_a_word(
     until(lambda: "session ended" in pushed[-1])
     until(lambda: not watches())
     until(lambda: [p.name for p in tmp_path.iterdir()] == ["a.ledger"])  # nothing is left open
+
+
+def test_updates_of_many_releases_are_few_and_the_last_is_shown(pushed: list[str]) -> None:
+    live = Live(Kernelled())
+    live.show(dp.session(epsilon=2).ledger)
+    frame = pd.DataFrame({"x": [1]})
+    for _ in range(100):
+        frame.dp.count(epsilon="0.01")
+    live._timer.join(5 * PAUSE)  # type: ignore[union-attr]
+    assert "ε spent 1 of 2" in pushed[-1]
+    assert len(pushed) < 30
+    live.stop()
 
 
 def test_a_ledger_in_memory_is_not_watched(pushed: list[str]) -> None:

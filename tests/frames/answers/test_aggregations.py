@@ -31,9 +31,8 @@ SPECS: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("spec", SPECS, ids=str)
-def test_without_noise_it_is_what_pandas_says(spec: Any) -> None:
+def test_without_noise_it_is_what_pandas_says(spec: Any, exact: None) -> None:
     frame = people()
     chosen = frame[["a", "b"]]
     found = chosen.dp.agg(spec, bounds=LIMITS, epsilon=1)
@@ -51,8 +50,7 @@ def test_without_noise_it_is_what_pandas_says(spec: Any) -> None:
         pd.testing.assert_frame_equal(found, exact, rtol=1e-6, check_index_type=False)
 
 
-@pytest.mark.usefixtures("exact")
-def test_one_name_is_that_method() -> None:
+def test_one_name_is_that_method(exact: None) -> None:
     frame = people()
     assert frame["a"].dp.agg("mean", bounds=(0, 1), epsilon=1) == pytest.approx(frame["a"].mean())
     assert "mean of a" in repr(frame["a"].dp.agg("mean", bounds=(0, 1)))
@@ -163,8 +161,7 @@ def test_wrong_arguments_of_a_column_are_refused_and_cost_nothing() -> None:
 # --- describe -------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("exact")
-def test_describe_without_noise_is_what_pandas_says() -> None:
+def test_describe_without_noise_is_what_pandas_says(exact: None) -> None:
     frame = people()
     whole = ["count", "mean", "std", "min", "25%", "50%", "75%", "max"]
     found = frame["a"].dp.describe(bounds=(0, 1), epsilon=8)

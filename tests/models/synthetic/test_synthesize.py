@@ -81,19 +81,20 @@ def scores(asked: dp.Unreleased, rows: list[tuple[str, int]]) -> list[int]:
 def moved(asked: dp.Unreleased) -> int:
     """The most that a row more moves any score, over all neighbours of up to four rows."""
     known = {tuple(rows): scores(asked, rows) for rows in tiny()}
-    most = 0
-    for rows, before in known.items():
+    return int(max(np.abs(np.subtract(*pair)).max() for pair in neighbours(known)))
+
+
+def neighbours(known: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """What is known of each table, and of the same without one of its rows."""
+    for rows, told in known.items():
         for taken in range(len(rows)):
-            fewer = known[rows[:taken] + rows[taken + 1 :]]
-            most = max(most, *(abs(x - y) for x, y in zip(before, fewer, strict=True)))
-    return most
+            yield told, known[rows[:taken] + rows[taken + 1 :]]
 
 
 TABLES = [
-    series({"a": ["x", "y"]}, [1.25, -3]),
-    series({"b": [3, 1]}, [0, 2]),
+    series({"a": ["x", "y"]}, [1.25, -3]), series({"b": [3, 1]}, [0, 2]),
     series({"a": ["x", "y"], "b": [1, 2]}, [0, 1, 2, 0.5]),
-]
+]  # fmt: skip
 PRIVATE = frame(1)[["a", "b"]]
 
 
@@ -147,13 +148,11 @@ def test_scores_of_databases_are_their_worst_distances() -> None:
     assert set(every.sum(axis=1)) == {3}
     for rows in list(tiny())[::11]:
         found = scores(small(3, 7), rows)
-        for made, score in zip(every.tolist(), found, strict=True):
-            queries = [{i} for i in range(6)] + [{0, 1, 2}, {3, 4, 5}]
-            off = [
-                abs(3 * sum(rows.count(cells[i]) for i in q) - 7 * sum(made[i] for i in q))
-                for q in queries
-            ]
-            assert score == -max(off)
+        counts = np.array([rows.count(cell) for cell in cells])
+        for made, score in zip(every, found, strict=True):
+            cell_off = 3 * counts - 7 * made
+            off = [*cell_off, cell_off[:3].sum(), cell_off[3:].sum()]
+            assert score == -max(map(abs, off))
 
 
 @pytest.mark.parametrize("make", [worst, lambda: small(1, 2)], ids=["tables", "databases"])
@@ -167,12 +166,7 @@ def test_the_exact_law_of_the_selection_keeps_its_promise(make: Any) -> None:
         found = scores(asked, rows)
         gaps = [max(found) - score for score in found]
         laws[tuple(rows)] = selection_law(gaps, mechanism.rate)
-    largest = 0.0
-    for rows, law in laws.items():
-        for taken in range(len(rows)):
-            fewer = laws[rows[:taken] + rows[taken + 1 :]]
-            ratios = (abs(math.log(p / q)) for p, q in zip(law, fewer, strict=True))
-            largest = max(largest, *ratios)
+    largest = max(np.abs(np.log(np.divide(*pair))).max() for pair in neighbours(laws))
     assert 0.3 < largest <= 1 + 1e-9
 
 
@@ -183,8 +177,7 @@ def test_the_mechanism_follows_the_measure() -> None:
     assert law.loss.rho == Fraction(1, 10)
 
 
-@pytest.mark.usefixtures("exact")
-def test_without_noise_the_worst_is_selected() -> None:
+def test_without_noise_the_worst_is_selected(exact: None) -> None:
     flat = [series({"b": KEYS["b"]}, [3, 6, 3]), series({"a": KEYS["a"]}, [6, 6])]
     found = dp.worst_fit(frame(1).dp, flat, epsilon=1)
     assert (found, type(dp.record(found).query)) == (1, str)
@@ -206,13 +199,10 @@ def domain(*sizes: int) -> Domain:
 def test_multiplicative_weights_find_a_table_that_has_the_marginals() -> None:
     known = domain(3, 4, 2)
     truth = np.array([(7 * i * i + 3) % 11 + 1.0 for i in range(24)])
-    pairs = [(0, 1), (1, 2)]
-    measured = [
-        distribution.Measured(
-            known.positions(m), distribution.summed(truth, known.positions(m), known.cells(m))
-        )
-        for m in pairs
-    ]
+    measured = []
+    for pair in [(0, 1), (1, 2)]:
+        counts = distribution.summed(truth, known.positions(pair), known.cells(pair))
+        measured.append(distribution.Measured(known.positions(pair), counts))
     total = float(truth.sum())
     table = distribution.uniform(known, total)
     for _ in range(4):
@@ -228,11 +218,8 @@ def test_negative_counts_and_none_at_all_are_fitted() -> None:
     known = domain(3, 2)
     positions = known.positions((0,))
     for counts in ([-50.0, -1.0, 3.0], [0.0, 0.0, 0.0], [1e12, -1e12, 5.0]):
-        table = distribution.fitted(
-            distribution.uniform(known, 1.0),
-            [distribution.Measured(positions, np.array(counts))],
-            1.0,
-        )
+        measured = [distribution.Measured(positions, np.array(counts))]
+        table = distribution.fitted(distribution.uniform(known, 1.0), measured, 1.0)
         assert np.isfinite(table).all()
         assert table.sum() == pytest.approx(1)
         assert [len(each) for each in distribution.rounded(known, table, 5)] == [5, 5]
@@ -329,9 +316,7 @@ def test_all_that_is_charged_adds_up_to_rho(method: str) -> None:
 
 
 @pytest.mark.parametrize("columns", [["a"], ["a", "b"], ["a", "b", "c"]], ids=len)
-def test_aim_asks_no_question_twice_and_spends_all(
-    columns: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_aim_asks_no_question_twice_and_spends_all(columns: list[str], monkeypatch: Any) -> None:
     """An answer given again teaches nothing, and would count as another. The model stands in for
     mbi's: independent columns."""
 
@@ -380,11 +365,8 @@ def test_types_and_indexes_follow_from_the_labels_alone(method: str) -> None:
     for rows in (frame(40), frame(1)[:1], frame(1)[:0], frame(3).astype(object)):
         rows = rows if len(rows) else rows.astype({"a": object})
         private = dp.private(rows, unit="row")[["c", "a"]]
-        results.append(
-            dp.synthesize(
-                private, rows=6, method=method, keys={k: KEYS[k] for k in "ac"}, epsilon=1
-            )
-        )
+        keys = {k: KEYS[k] for k in "ac"}
+        results.append(dp.synthesize(private, rows=6, method=method, keys=keys, epsilon=1))
     for each in results:
         assert list(each.columns) == ["c", "a"]
         assert each.index.equals(pd.RangeIndex(6))
@@ -421,8 +403,7 @@ def test_with_a_huge_epsilon_rows_are_like_the_private_ones(method: str) -> None
     assert distance(found, frame()) < 0.08
 
 
-@pytest.mark.usefixtures("exact")
-def test_without_noise_the_small_database_is_the_best() -> None:
+def test_without_noise_the_small_database_is_the_best(exact: None) -> None:
     found = dp.synthesize(people()[["a", "b"]], rows=4, method="small", epsilon=1)
     best = small(4, 480)
     exact = integers(best, people(name="other")._table.engine)
@@ -432,8 +413,7 @@ def test_without_noise_the_small_database_is_the_best() -> None:
     assert list(found.itertuples(index=False, name=None)) == expected
 
 
-@pytest.mark.usefixtures("exact")
-def test_mwem_selects_what_fits_worst_and_never_twice() -> None:
+def test_mwem_selects_what_fits_worst_and_never_twice(exact: None) -> None:
     """c follows from a and b, which are independent: their table fits, and is measured last."""
     found = dp.synthesize(people(), rows=100, rounds=3, epsilon=20)
     parts = dp.records(found)
@@ -452,9 +432,8 @@ def test_noise_alone_is_shrunk_to_what_was_expected() -> None:
     assert distribution.shrunk(noisy, expected, 3.5).tolist() == expected.tolist()
     assert distribution.shrunk(noisy, expected, 0.0).tolist() == noisy.tolist()
     assert distribution.shrunk(expected, expected, 1.0).tolist() == expected.tolist()
-    np.testing.assert_allclose(
-        distribution.shrunk(noisy, expected, 1.5), expected + 0.75 * (noisy - expected)
-    )
+    shrunk = distribution.shrunk(noisy, expected, 1.5)
+    np.testing.assert_allclose(shrunk, expected + 0.75 * (noisy - expected))
 
 
 def test_the_number_of_rounds_is_public_and_can_be_said() -> None:
@@ -489,24 +468,22 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_is_refused_charges_nothing(name: str) -> None:
     said, problem = SLIPS[name]
     dp.session(epsilon=5)
-    with pytest.raises(dp.DPError, match=problem):
-        dp.synthesize(people(), **{"rows": 10, "epsilon": 1, **said})
-    assert not dp.ledger().entries()
+    refusal(
+        lambda: dp.synthesize(people(), **{"rows": 10, "epsilon": 1} | said), problem, dp.DPError
+    )
 
 
 def test_columns_without_labels_are_refused_with_advice() -> None:
-    private = dp.protect(
-        pd.DataFrame({"x": [1.0], "y": ["a"]}), name="bounds", domain={"x": (0, 9)}
-    )
-    with pytest.raises(dp.MissingArgument, match="Cut it first"):
-        dp.synthesize(private[["x"]], rows=1, epsilon=1)
-    with pytest.raises(dp.MissingArgument, match="no declared labels"):
-        dp.synthesize(private[["y"]], rows=1, epsilon=1)
-    refusal(lambda: dp.synthesize([1], rows=1, epsilon=1), "private frame")
-    wide = pd.DataFrame({name: [1] for name in "abcdefg"})
-    with pytest.raises(dp.QueryError, match="at most 1,000,000"):
-        dp.synthesize(wide, rows=1, keys={n: list(range(10)) for n in "abcdefg"}, epsilon=1)
-    assert not dp.ledger().entries()
+    def asked(rows: Any, **more: Any) -> Any:
+        return lambda: dp.synthesize(rows, rows=1, epsilon=1, **more)
+
+    rows = pd.DataFrame({"x": [1.0], "y": ["a"]})
+    private = dp.protect(rows, name="bounds", domain={"x": (0, 9)})
+    refusal(asked(private[["x"]]), "Cut it first", dp.MissingArgument)
+    refusal(asked(private[["y"]]), "no declared labels", dp.MissingArgument)
+    refusal(asked([1]), "private frame")
+    keys = {name: list(range(10)) for name in "abcdefg"}
+    refusal(asked(pd.DataFrame(keys), keys=keys), "at most 1,000,000")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -555,19 +532,22 @@ def test_noise_beyond_all_counts_stops_no_program(method: str) -> None:
     assert dp.ledger().loss.rho <= Fraction(1, 10**40)
 
 
-def test_a_split_takes_no_share_back_of_a_program_that_was_begun(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    dp.session(epsilon=2)
-    source = people()
+def stop_at(step: str, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     real = mwem.counted
 
-    def refused(*args: Any) -> Any:
-        if "round 1" in args[3]:
-            raise dp.BudgetExceeded("somebody else spent it", requested=1, remaining=0)
+    def stopped(*args: Any) -> Any:
+        if step in args[3]:
+            raise error
         return real(*args)
 
-    monkeypatch.setattr(mwem, "counted", refused)
+    monkeypatch.setattr(mwem, "counted", stopped)
+
+
+def test_a_split_takes_no_share_back_of_a_program_that_was_begun(monkeypatch: Any) -> None:
+    dp.session(epsilon=2)
+    source = people()
+    spent_elsewhere = dp.BudgetExceeded("somebody else spent it", requested=1, remaining=0)
+    stop_at("round 1", spent_elsewhere, monkeypatch)
     with dp.split(epsilon=1, into=2) as split:
         with pytest.raises(dp.BudgetExceeded, match="somebody"):
             dp.synthesize(source, rows=10)
@@ -600,14 +580,7 @@ def test_a_part_that_others_outspent_can_pay_with_what_is_free() -> None:
 def test_a_program_that_was_cut_short_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     dp.session(epsilon=1)
     source = people()
-    real = mwem.counted
-
-    def stopped(*args: Any) -> Any:
-        if "round 2" in args[3]:
-            raise KeyboardInterrupt
-        return real(*args)
-
-    monkeypatch.setattr(mwem, "counted", stopped)
+    stop_at("round 2", KeyboardInterrupt(), monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         made("mwem", source)
     assert 0 < dp.ledger().spent < 1
@@ -663,10 +636,9 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
     ],
 )
 def test_tables_that_do_not_fit_are_refused(given: Any, problem: str) -> None:
-    weights = given[1] if len(given) > 1 else None
-    with pytest.raises(dp.DPError, match=problem):
-        dp.worst_fit(PRIVATE.dp, given[0], weights=weights, epsilon=1)
-    assert not dp.ledger().entries()
+    tables, weights = (*given, None)[:2]
+    ask = lambda: dp.worst_fit(PRIVATE.dp, tables, weights=weights, epsilon=1)  # noqa: E731
+    refusal(ask, problem, dp.DPError)
 
 
 def test_a_table_with_the_token_of_a_source_is_refused() -> None:

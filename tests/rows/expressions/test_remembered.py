@@ -12,37 +12,26 @@ import pytest
 
 from dppandas.engines.pandas import PandasEngine
 from dppandas.ledger import canonical
+from dppandas.rows import expressions as ex
 from dppandas.rows.accumulators import SumAccumulator
-from dppandas.rows.expressions import (
-    Arithmetic,
-    ByBranch,
-    Clip,
-    Column,
-    Compare,
-    Dot,
-    Expression,
-    Function,
-    Literal,
-    base,
-)
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.units import Unit
 from dppandas.rows.values.vectors import Numbers
 from dppandas.statistics import Cells, Layout, Sum
 
-A, B = Column("a"), Column("b")
-WHERE = Compare(">", Function("tanh", Dot((A, B), (1.0, -2.0))), Literal(-0.5))
+A, B = ex.Column("a"), ex.Column("b")
+WHERE = ex.Compare(">", ex.Function("tanh", ex.Dot((A, B), (1.0, -2.0))), ex.Literal(-0.5))
 
 
-def residual() -> Expression:
+def residual() -> ex.Expression:
     """In branch 1 another than in branch 0, of the same parts."""
-    shared = Function("tanh", Clip(Dot((A, B), (1.0, -2.0)), -3.0, 3.0))
-    return ByBranch((shared, Arithmetic("*", shared, Function("absolute", A))))
+    shared = ex.Function("tanh", ex.Clip(ex.Dot((A, B), (1.0, -2.0)), -3.0, 3.0))
+    return ex.ByBranch((shared, ex.Arithmetic("*", shared, ex.Function("absolute", A))))
 
 
 def gradient() -> Sum:
     part = residual()
-    operands = tuple(Arithmetic("*", each, part) for each in (A, B, part))
+    operands = tuple(ex.Arithmetic("*", each, part) for each in (A, B, part))
     grid = Grid.centred(Bounds(-9, 9))
     return Sum(Cells(), Layout(integer=False), operands, (grid,) * 3)
 
@@ -53,7 +42,7 @@ def rows() -> pd.DataFrame:
     return pd.DataFrame(made, columns=["a", "b"])
 
 
-def exact(frame: pd.DataFrame, block: int, where: Expression | None) -> list[int]:
+def exact(frame: pd.DataFrame, block: int, where: ex.Expression | None) -> list[int]:
     statistic = gradient()
 
     def kernel(chunk: Any) -> Any:
@@ -65,7 +54,7 @@ def exact(frame: pd.DataFrame, block: int, where: Expression | None) -> list[int
 
 @pytest.mark.parametrize("where", [None, WHERE], ids=["all", "filtered"])
 def test_sums_are_those_of_rows_read_by_nothing_remembered(
-    where: Expression | None, monkeypatch: pytest.MonkeyPatch
+    where: ex.Expression | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one chunk, in chunks of one row, and in several threads."""
     frame = rows()
@@ -86,7 +75,7 @@ def test_a_chunk_that_remembers_asks_once_a_branch() -> None:
 
     for branch in (0, 1, 0, 1):
         view = replace(chunk, branch=branch)
-        found = base.remembered(view, A, lambda b=branch: vector(b))  # type: ignore[misc]
+        found = ex.base.remembered(view, A, lambda b=branch: vector(b))  # type: ignore[misc]
         assert found.values[0] == branch
         with pytest.raises(ValueError, match="read-only"):
             found.values[0] = 5
@@ -94,7 +83,7 @@ def test_a_chunk_that_remembers_asks_once_a_branch() -> None:
 
 
 def test_a_range_is_that_of_the_domain_asked_about() -> None:
-    expression = Arithmetic("+", Clip(A, -5.0, 5.0), B)
+    expression = ex.Arithmetic("+", ex.Clip(A, -5.0, 5.0), B)
     for high in (1.0, 2.0, 9.0, 1.0):
         domain = {"a": Bounds(0, high), "b": Bounds(0, high)}
         for _ in range(2):

@@ -20,13 +20,8 @@ from dppandas.rows.facts.keys import Keys
 
 
 def table() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "age": [20, 30, 40, 50] * 90,
-            "my pay": [1.5, 2.5, 3.5, 8.0] * 90,
-            "sex": list("fmmf") * 90,
-        }
-    )
+    pay, sex = [1.5, 2.5, 3.5, 8.0], list("fmmf")
+    return pd.DataFrame({"age": [20, 30, 40, 50] * 90, "my pay": pay * 90, "sex": sex * 90})
 
 
 def protected(**domain: Any) -> Any:
@@ -210,9 +205,8 @@ def test_what_is_no_fact_of_a_column_is_refused(declare: Any, error: type, said:
 def test_names_that_are_no_identifiers_and_names_of_arguments() -> None:
     df = pd.DataFrame({"my pay": [1], "facts": [2], "self": [3], 7: [4]})
     frame = dp.protect(df, "odd").declare({"my pay": (0, 9), 7: [1, 4]}, facts=(0, 1), self=(0, 2))
-    assert facts(frame) == {
-        "my pay": Bounds(0, 9), 7: Keys((1, 4)), "facts": Bounds(0, 1), "self": Bounds(0, 2),
-    }  # fmt: skip
+    said = {"my pay": Bounds(0, 9), "facts": Bounds(0, 1), "self": Bounds(0, 2)}
+    assert facts(frame) == {**said, 7: Keys((1, 4))}
     assert facts(frame.declare()) == facts(frame)
 
 
@@ -236,8 +230,7 @@ def test_tables_of_units_have_facts_of_their_own() -> None:
 # --- frames of differing facts --------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("exact")
-def test_concat_and_crosstab_join_the_facts_of_their_frames() -> None:
+def test_concat_and_crosstab_join_the_facts_of_their_frames(exact: None) -> None:
     plain, aged, sexed = protected(), protected(age=(0, 99)), protected(sex=["f", "m"])
     both = {"age": Bounds(0, 99), "sex": SEXES}
     assert facts(dp.concat([plain, aged, sexed])) == both
@@ -251,22 +244,14 @@ def test_concat_and_crosstab_join_the_facts_of_their_frames() -> None:
 
 def test_the_facts_of_the_frame_that_is_asked_hold() -> None:
     plain, aged = protected(), protected(age=(0, 99))
-    known = [
-        lambda: (aged["age"] - plain["age"]).mean(),
-        lambda: aged["age"].cov(plain["age"]),
-        lambda: aged.assign(z=plain["age"])["z"].mean(),
-        lambda: aged[plain["age"] > 30]["age"].mean(),
-    ]
-    unknown = [
-        lambda: (plain["age"] - aged["age"]).mean(),
-        lambda: plain["age"].cov(aged["age"]),
-        lambda: plain.assign(z=aged["age"])["z"].mean(),
-        lambda: plain[aged["age"] > 30]["age"].mean(),
-    ]
-    for ask in known:
-        ask().release(epsilon=1)
-    for ask in unknown:
-        refusal(ask, "bounds= is needed", dp.MissingArgument)
+    for ask in (
+        lambda one, other: (one["age"] - other["age"]).mean(),
+        lambda one, other: one["age"].cov(other["age"]),
+        lambda one, other: one.assign(z=other["age"])["z"].mean(),
+        lambda one, other: one[other["age"] > 30]["age"].mean(),
+    ):
+        ask(aged, plain).release(epsilon=1)
+        refusal(lambda ask=ask: ask(plain, aged), "bounds= is needed", dp.MissingArgument)
     for _ in range(2):  # one expression, asked in turn by frames of other facts
         column = aged._columns["age"]
         assert column.bounds(aged._table.source.domain) == Bounds(0, 99)
