@@ -279,7 +279,8 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(tmp_path: Path, monkeypa
             with contextlib.suppress(dp.ReleaseFailed):  # a charge may fit, and its answer not
                 frame.size(epsilon="0.001", fresh=True)
 
-    refusal(fill, "no room left", dp.StoreError)
+    with pytest.raises(dp.StoreError, match="no room left"):
+        fill()
     spent = dp.ledger().spent
     assert spent == sum(e.epsilon for e in dp.ledger().entries())
     db.execute("PRAGMA max_page_count = 1000000")
