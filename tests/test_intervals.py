@@ -45,7 +45,9 @@ COVERED = {
     "privacy.accuracy.combined.CombinedNoise": (
         "test_combine.py::test_joined_draws_lie_within_half_widths_as_often_as_stated"
     ),
-    "privacy.accuracy.combined.NoiseAtLook": "test_looks.py::test_the_intervals_of_all_looks_hold_together",
+    "privacy.accuracy.combined.NoiseAtLook": (
+        "test_looks.py::test_the_intervals_of_all_looks_hold_together"
+    ),
     "privacy.mechanisms.conditional.ThresholdedNoise": (
         "test_conditional.py::test_an_interval_holds_given_that_the_label_is_told"
     ),
