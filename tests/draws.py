@@ -83,11 +83,9 @@ def tables() -> dict[str, pd.DataFrame]:
     ends = _table(240, [*ops.BOUNDS, ops.BOUNDS[1]])
     ends["code"] = np.resize([1, 3], 240)
     return {
-        "ordinary": _table(240, numbers),
-        "ends": ends,
-        "two rows": _table(2, [3.25, math.nan]),
+        "ordinary": _table(240, numbers), "ends": ends, "two rows": _table(2, [3.25, math.nan]),
         "none": _table(0, []),
-    }
+    }  # fmt: skip
 
 
 # --- what is drawn --------------------------------------------------------------------------------

@@ -40,10 +40,10 @@ def nbval(path: Path) -> subprocess.CompletedProcess[str]:
 
 def run_demo(folder: Path) -> str:
     program = shutil.copy(NOTEBOOKS / "run_demo.py", folder) if folder != NOTEBOOKS else None
+    command = [sys.executable, str(program or NOTEBOOKS / "run_demo.py")]
     result = subprocess.run(
-        [sys.executable, str(program or NOTEBOOKS / "run_demo.py")],
-        capture_output=True, text=True, timeout=600, check=True, env=ENVIRONMENT,
-    )  # fmt: skip
+        command, capture_output=True, text=True, timeout=600, check=True, env=ENVIRONMENT
+    )
     assert "Error" not in result.stderr
     return result.stdout
 
@@ -108,13 +108,9 @@ def test_without_its_ledger_the_notebook_draws_anew(tmp_path: Path) -> None:
     before with a probability below 10^-40."""
     shutil.copy(NOTEBOOKS / "quickstart.ipynb", tmp_path)
     said, saved = run_demo(tmp_path), nbformat.read(NOTEBOOKS / "quickstart.ipynb", as_version=4)
-    records = [
-        output.data["text/plain"]
-        for cell in saved.cells
-        if cell.cell_type == "code" and "dp.record(" in cell.source
-        for output in cell.outputs
-        if output.data["text/plain"].count("discrete Laplace")
-    ]
+    asked = [c for c in saved.cells if c.cell_type == "code" and "dp.record(" in c.source]
+    texts = [output.data["text/plain"] for cell in asked for output in cell.outputs]
+    records = [text for text in texts if "discrete Laplace" in text]
     assert len(records) == 2
     assert not all(record in said for record in records)
     error = r"± [\d.]+( to [\d.]+)?"

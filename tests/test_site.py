@@ -29,9 +29,8 @@ PAGE = """# A page of tomorrow
 It links to [sums](proofs/sums.md), to [a section](../README.md#what-is-promised), and says
 $e^{\\varepsilon} \\le 1 + \\delta$.
 """
-BROKEN = (
-    PAGE.replace("sums.md", "summs.md").replace("#what-is", "#what-was").replace("\\le", "\\lle")
-)
+BROKEN = PAGE.replace("sums.md", "summs.md").replace("#what-is", "#what-was")
+BROKEN = BROKEN.replace("\\le", "\\lle")
 
 
 def build(source: Path) -> subprocess.CompletedProcess[str]:

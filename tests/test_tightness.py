@@ -29,12 +29,9 @@ from tightness_truth import plain, rows  # noqa: E402
 KINDS = (dp.PrivateFrame, dp.PrivateSeries, dp.PrivateGroupBy, UnknownGroups, dp.Unreleased)
 #: Statistics without a line, by which of what has none (`WITHOUT`) they are released.
 UNTOLD = {
-    "Unique": "unique",
-    "Proposed": "propose_test_release",
-    "TrimmedMean": "trimmed_mean",
-    "SmoothQuantile": "trimmed_mean",  # like it
-    "SmallDatabases": "synthesize",
-}
+    "Unique": "unique", "Proposed": "propose_test_release", "TrimmedMean": "trimmed_mean",
+    "SmoothQuantile": "trimmed_mean", "SmallDatabases": "synthesize",
+}  # fmt: skip
 
 
 def asks(thing: Any) -> bool:
@@ -56,14 +53,12 @@ def public() -> Iterator[tuple[Any, str]]:
 def shape(statistic: Any, law: Any) -> tuple[Any, ...]:
     """What decides how errors follow from noise: the statistic, whether something is selected, one
     number or several, of all rows or by keys."""
-    is_one = statistic.layout.is_scalar
-    name = type(statistic).__name__
-    return (
-        "Covariance" if name == "SecondMoments" else name,  # which a line is, as noise is Gaussian
-        isinstance(law, Selection),
-        is_one or isinstance(law, Selection),
-        statistic.cells.keys is not None,
-    )
+    name, selects = type(statistic).__name__, isinstance(law, Selection)
+    kind = (
+        "Covariance" if name == "SecondMoments" else name
+    )  # which a line is, as noise is Gaussian
+    is_one = statistic.layout.is_scalar or selects
+    return kind, selects, is_one, statistic.cells.keys is not None
 
 
 @pytest.fixture(scope="module")
@@ -107,11 +102,8 @@ def test_every_public_operation_has_a_line_or_a_reason(asked: Any) -> None:
 
 def test_every_statistic_is_asked_in_every_shape(asked: Any) -> None:
     answers, _ = asked
-    known = {
-        shape(record.statistic, record._law)
-        for record, *_ in answers.values()
-        if isinstance(record, dp.Record)
-    }
+    records = [record for record, *_ in answers.values() if isinstance(record, dp.Record)]
+    known = {shape(record.statistic, record._law) for record in records}
     assert set(UNTOLD.values()) <= WITHOUT.keys()
     for name in EVERY:
         for part in parts(name, "ordinary"):

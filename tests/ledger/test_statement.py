@@ -5,7 +5,6 @@ import json
 import math
 import os
 import re
-import sqlite3
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -16,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from ledgers import agreed, limit
+from ledgers import DRAFT, agreed, change, limit
 
 import dppandas as dp
 from dppandas import __main__
@@ -125,17 +124,14 @@ def test_the_page_has_the_figures_of_the_table(session: str, kept: str, tmp_path
     ledger = asked(SESSIONS[session], tmp_path / "a.ledger" if kept == "file" else None)
     table, said = charges(ledger), page(ledger, tmp_path)
     releases = said.table("Every release")
-    assert releases["release"].tolist() == [str(n) for n in table.index]
-    assert releases["query"].tolist() == table["query"].tolist()
-    assert releases["lineage"].tolist() == table["lineage"].tolist()
-    assert releases["error (95 %)"].tolist() == [e or "—" for e in table["error"]]
-    assert releases["outcome"].tolist() == table["status"].tolist()
-    assert releases["date"].tolist() == table["time"].dt.strftime("%Y-%m-%d").tolist()
-    both = table["mechanism"] + " |scale " + table["scale"]
-    assert releases["mechanism"].tolist() == both.tolist()
-    assert (
-        releases["source"].tolist() == (table["source"] + " |version " + table["version"]).tolist()
-    )
+    for column, expected in {
+        "release": table.index.astype(str), "query": table["query"], "lineage": table["lineage"],
+        "error (95 %)": table["error"].replace("", "—"), "outcome": table["status"],
+        "date": table["time"].dt.strftime("%Y-%m-%d"),
+        "mechanism": table["mechanism"] + " |scale " + table["scale"],
+        "source": table["source"] + " |version " + table["version"],
+    }.items():  # fmt: skip
+        assert releases[column].tolist() == expected.tolist(), column
     sources = said.table("Sources").set_index("source")
     budget = said.table("Budget").set_index("sum")
     counted = [name for name in SYMBOLS if name in table]
@@ -288,16 +284,11 @@ def test_the_page_needs_nothing_from_anywhere_and_can_be_heard(tmp_path: Path) -
     assert "@media print" in text
 
 
-def colours(style: str) -> dict[str, str]:
-    return dict(re.findall(r"--(\w+):(#\w+)", style))
-
-
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_its_colours_can_be_told_apart(scheme: int) -> None:
     """Contrast as WCAG 2 has it: text 7, soft text 4.5, marks 3."""
-    found = colours(
-        report._STYLE.split("@media (prefers-color-scheme:dark)")[scheme].split("}}")[0]
-    )
+    style = report._STYLE.split("@media (prefers-color-scheme:dark)")[scheme].split("}}")[0]
+    found = dict(re.findall(r"--(\w+):(#\w+)", style))
 
     def light(name: str) -> float:
         text = found[name][1:]
@@ -324,12 +315,10 @@ def test_what_has_no_answer_counts_all_the_same(tmp_path: Path) -> None:
     store.settle(1, "failed")
     ledger = dp.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
-    assert said.table("Every release")["outcome"].tolist() == [
-        "charged; failed without an answer", "charged; no answer is known",
-    ]  # fmt: skip
-    assert said.table("Every release")["query"].tolist() == [
-        "count |in the part sex = f", "count |in the part sex = m",
-    ]  # fmt: skip
+    outcomes = ["charged; failed without an answer", "charged; no answer is known"]
+    assert said.table("Every release")["outcome"].tolist() == outcomes
+    queries = [f"count |in the part sex = {k}" for k in "fm"]
+    assert said.table("Every release")["query"].tolist() == queries
     assert _sum(said.table("Budget").set_index("sum"), "spent", "ε") == Fraction(1, 2)
     assert ledger.to_frame()["part"].tolist() == ["sex = f", "sex = m"]
 
@@ -357,15 +346,10 @@ def test_its_head_is_that_of_the_file_and_verifies(tmp_path: Path, monkeypatch: 
     before = file.read_bytes()
     assert __main__.main(["export", str(file), str(tmp_path / "again.html")]) == 0
     assert file.read_bytes() == before
-    again = Page((tmp_path / "again.html").read_text("utf-8"))
-    assert again.table("Every release").equals(
-        Page((tmp_path / "report.html").read_text("utf-8")).table("Every release")
-    )
+    again, first = (Page((tmp_path / f"{n}.html").read_text("utf-8")) for n in ("again", "report"))
+    assert again.table("Every release").equals(first.table("Every release"))
     assert verified(file).head in command
-    change = sqlite3.connect(file)
-    change.execute("DELETE FROM events WHERE number = (SELECT max(number) FROM events)")
-    change.commit()
-    change.close()
+    change(file, "DELETE FROM events WHERE number = (SELECT max(number) FROM events)")
     assert __main__.main(command.split()) == 1
 
 
@@ -417,17 +401,14 @@ def test_the_table_has_the_same_columns_and_types_with_and_without_releases(sess
     assert full["version"].tolist()[0] == "1"
     assert full["unit"].unique().tolist() == ["each row", "each 'u' (at most 2 rows)"]
     assert full["kernel"].str.len().tolist() == [8] * len(full)
-    for name in list(full):
-        if name not in typed:
-            assert all(type(value) is str for value in full[name])
+    assert {type(value) for value in full.drop(columns=typed).to_numpy().ravel()} == {str}
 
 
 def test_the_table_of_a_long_ledger_is_made_in_a_moment() -> None:
-    draft = Entry(
-        0, 1.7e9, "s", "verified", "count", Loss(Epsilon("0.001")), "m", "1", "", 3, kernel="k" * 16
-    )
     ledger = dp.ledger()
-    ledger.store.add([draft] * 20_000, agreed)
+    ledger.store.add(
+        [replace(DRAFT, loss=Loss(Epsilon("0.001")), kernel="k" * 16)] * 20_000, agreed
+    )
     start = time.process_time()
     assert len(ledger.to_frame()) == 20_000
     assert time.process_time() - start < 5  # 0.1 s; an order of magnitude would be noticed

@@ -298,7 +298,7 @@ def nobody_lives(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("nobody_lives")
-def test_an_overtaken_call_shows_the_other_answer(running: Any, monkeypatch: Any) -> None:
+def test_who_is_overtaken_shows_the_answer_of_the_other(running: Any, monkeypatch: Any) -> None:
     p = people()
     gather, begun, go_on = PandasEngine.accumulate_rows, threading.Event(), threading.Event()
 
@@ -501,8 +501,8 @@ def test_a_lease_leaves_no_row_behind(file: Path) -> None:
     dp.session(store=file)
     people().count(epsilon="0.1")
     dp.reset()
-    db = SqliteStore(file)._connection()
-    assert db.execute("SELECT count(*) FROM leases").fetchone() == (0,)
+    store = SqliteStore(file)
+    assert store._connection().execute("SELECT count(*) FROM leases").fetchone() == (0,)
 
 
 # --- forks of who is answering --------------------------------------------------------------------

@@ -48,9 +48,8 @@ def test_several_quantiles_state_errors_near_the_best(shares: Any, known: int, f
 def test_within_asks_for_less_where_rows_are_known() -> None:
     dp.session(epsilon=10)
     for rows, most in ((None, "1.2"), (10_000, "1.01")):
-        told = column().dp.quantile([0.25, 0.5, 0.75], bounds=(0, 1024), within=80,
-                                    expected_rows=rows)  # fmt: skip
-        record = dp.record(told)
+        asked = column().dp.quantile([0.25, 0.5, 0.75], bounds=(0, 1024))
+        record = dp.record(asked.release(within=80, expected_rows=rows))
         assert record.epsilon <= Fraction(most)
         assert record.error().max() <= 80
         assert record.expected == f"± {record.error().max():g} ranks"

@@ -368,12 +368,10 @@ def test_frames_and_groups_have_no_trimmed_mean() -> None:
 
 
 REFUSED: dict[str, dict[str, Any]] = {
-    "several": {"q": [0.5], "method": "smooth"},
-    "another method": {"method": "laplace"},
-    "no method": {"method": None},
-    "no bounds": {"method": "smooth", "bounds": None},
+    "several": {"q": [0.5], "method": "smooth"}, "another method": {"method": "laplace"},
+    "no method": {"method": None}, "no bounds": {"method": "smooth", "bounds": None},
     "Gaussian": {"method": "smooth", "mechanism": "gaussian"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)

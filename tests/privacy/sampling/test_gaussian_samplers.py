@@ -84,14 +84,12 @@ def kept(z: int, sigma2: Fraction, words: list[int]) -> tuple[bool, int]:
 CASES = [
     (sigma2, z)
     for sigma2, places in {
-        Fraction(1, 3): (0, 1, -4),
-        Fraction(1): (0, 2, -5),
-        Fraction(10, 7): (0, -3, 9),
+        Fraction(1, 3): (0, 1, -4), Fraction(1): (0, 2, -5), Fraction(10, 7): (0, -3, 9),
         Fraction(10**8, 7): (0, -3800, 9999, 30_000, -40_001),
         Fraction(2**90, 3): (1, 2**44, -(2**47)),
     }.items()
     for z in places
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sigma2", "z"), CASES, ids=str)

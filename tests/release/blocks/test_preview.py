@@ -316,9 +316,9 @@ def test_what_was_previewed_is_no_answer_to_go_on_from() -> None:
     frame = dp.protect(pd.DataFrame({"a": range(50)}), name="previewed")
     with dp.preview():
         nothing = frame.count(epsilon=0.25)
-    other = frame.count(epsilon=0.5)
+    answer = frame.count(epsilon=0.5)
     refusal(lambda: nothing.refine(epsilon=0.25), "previewed and not answered")
-    refusal(lambda: dp.combine(nothing, other), "previewed and not answered")
+    refusal(lambda: dp.combine(nothing, answer), "previewed and not answered")
     assert dp.ledger().spent == Fraction(1, 2)
 
 

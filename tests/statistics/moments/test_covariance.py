@@ -167,7 +167,9 @@ def test_what_noise_allows_lies_in_the_interval(masses: Any, noises: list[int], 
 
 
 @given(MASSES, NOISES, st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
-def test_products_lie_between_ends(masses: Any, noises: Any, low: Any, high: Any, at: Any) -> None:
+def test_products_of_errors_and_weights_lie_between_their_ends(
+    masses: Any, noises: Any, low: Any, high: Any, at: Any
+) -> None:
     """What noise does to both means, and what a mean anywhere in a range makes of the weights."""
     noisy = of_masses([m + z for m, z in zip(masses, noises, strict=True)])
     exact, law = of_masses(masses), Within(max(map(abs, noises)))

@@ -17,12 +17,8 @@ WITHIN = {"weight_bounds": (0, 5)}
 
 def survey(rows: int = 500) -> pd.DataFrame:
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame({
-        "x": rng.random(rows) * 10,
-        "y": rng.random(rows),
-        "w": rng.random(rows) * 4,
-        "g": rng.integers(0, 3, rows).astype(float),
-    })  # fmt: skip
+    numbers = {"x": rng.random(rows) * 10, "y": rng.random(rows), "w": rng.random(rows) * 4}
+    frame = pd.DataFrame({**numbers, "g": rng.integers(0, 3, rows).astype(float)})
     return frame.mask(rng.random(frame.shape) < 0.1)
 
 
@@ -49,20 +45,17 @@ def test_without_noise_it_is_what_pandas_computes() -> None:
     w = p["w"]
     product = both["w"] * both["x"]
     weighted = product.sum() / both["w"].sum()
-    found = {
-        "rows": p.count(weights="w", epsilon=1, **WITHIN),
-        "values": p["x"].count(weights=w, epsilon=1, **WITHIN),
-        "sum": p["x"].sum(weights=w, bounds=(0, 10), epsilon=1, **WITHIN),
-        "mean": p["x"].mean(weights=w, bounds=(0, 10), epsilon=1, **WITHIN),
-        "one of several": p[["x", "y"]].mean(weights=w, bounds=LIMITS, epsilon=1, **WITHIN)["x"],
-        "by name": p[["x", "y", "w"]].mean(weights="w", bounds=LIMITS, epsilon=1, **WITHIN)["x"],
-    }
-    exact = {
-        "rows": frame["w"].sum(), "values": both["w"].sum(), "sum": product.sum(),
-        "mean": weighted, "one of several": weighted, "by name": weighted,
-    }  # fmt: skip
-    for name, value in exact.items():
-        assert found[name] == pytest.approx(value, rel=1e-6), name
+    several = p[["x", "y"]].mean(weights=w, bounds=LIMITS, epsilon=1, **WITHIN)
+    by_name = p[["x", "y", "w"]].mean(weights="w", bounds=LIMITS, epsilon=1, **WITHIN)
+    for found, value in (
+        (p.count(weights="w", epsilon=1, **WITHIN), frame["w"].sum()),
+        (p["x"].count(weights=w, epsilon=1, **WITHIN), both["w"].sum()),
+        (p["x"].sum(weights=w, bounds=(0, 10), epsilon=1, **WITHIN), product.sum()),
+        (p["x"].mean(weights=w, bounds=(0, 10), epsilon=1, **WITHIN), weighted),
+        (several["x"], weighted),
+        (by_name["x"], weighted),
+    ):
+        assert found == pytest.approx(value, rel=1e-6)
     by = p.groupby("g", keys=[0, 1, 2])["x"].mean(weights="w", bounds=(0, 10), epsilon=1, **WITHIN)
     sums = both.assign(product=product).groupby("g")[["product", "w"]].sum()
     expected = sums["product"] / sums["w"]
