@@ -36,8 +36,8 @@ class Ways:
                 hint = f" Did you mean {near[0]}=?" if near else ""
                 raise QueryError(
                     f"got an unexpected keyword argument {name!r}.{hint} A release takes "
-                    f"{', '.join(known)}. Arguments of the query itself, such as bounds= and keys=, "
-                    "go where the query is written."
+                    f"{', '.join(known)}. Arguments of the query itself, such as bounds= and "
+                    "keys=, go where the query is written."
                 )
         return cls(epsilon, **more)
 
