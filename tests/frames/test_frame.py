@@ -426,8 +426,8 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "no such attribute": (lambda p: p.skew, AttributeError, "private frames have no 'skew'"),
     "no such column attribute": (lambda p: p.age.skew, AttributeError, "have no 'skew'"),
     "no keys for groups": (lambda p: p.groupby("city"), dp.MissingArgument, r"keys= is needed"),
-    "keys as text": (lambda p: p.groupby("city", keys="Rome"), dp.QueryError, "list of labels"),
-    "keys as a set": (lambda p: p.groupby("city", keys={"Rome"}), dp.QueryError, "list of labels"),
+    "keys as text": (lambda p: p.groupby("city", keys="Rome"), dp.QueryError, "dict of lists"),
+    "keys as a set": (lambda p: p.groupby("city", keys={"Rome"}), dp.QueryError, "dict of lists"),
     "no keys at all": (lambda p: p.groupby("city", keys=[]), dp.QueryError, "empty"),
     "keys of a column not asked": (
         lambda p: p.groupby(["city", "age"], keys={"city": ["a"], "age": [1], "x": [1]}),
@@ -440,19 +440,19 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         lambda p: p.groupby(["city", "age"], keys={"city": ["a", "a"], "age": [1]}),
         dp.QueryError, "one label twice, at 0 and 1",
     ),
-    "columns named twice": (lambda p: p[["age", "age"]], dp.QueryError, "twice"),
+    "have the same name": (lambda p: p[["age", "age"]], dp.QueryError, "twice"),
     "no columns": (lambda p: p[[]].mean(bounds=(0, 1)), dp.QueryError, "no columns"),
     "rows by position": (lambda p: p[0:2], dp.QueryError, "position"),
     "value_counts of several groups": (
         lambda p: p.groupby("city", keys=["a"])[["age", "income"]].value_counts(keys=[1]),
-        dp.QueryError, "select one column",
+        dp.QueryError, "needs one column",
     ),
     "dropna over columns": (
         lambda p: p[["city", "age"]].value_counts(dropna=False, keys=[("a", 1)]),
         dp.QueryError, "one column",
     ),
-    "arithmetic with text": (lambda p: p["age"] + "a", dp.QueryError, "'a' is no number"),
-    "a number as a mask": (lambda p: p[p["age"] + 1], dp.QueryError, "compare it"),
+    "arithmetic with text": (lambda p: p["age"] + "a", dp.QueryError, "'a' isn't a number"),
+    "a number as a mask": (lambda p: p[p["age"] + 1], dp.QueryError, "Compare it"),
     "a plain column": (lambda p: p["age"] > pd.Series([1]), dp.LineageError, "isin"),
     "isin text": (lambda p: p["city"].isin("Rome"), dp.QueryError, "list"),
     "keys where normalize is": (
@@ -513,7 +513,7 @@ def test_what_a_domain_contradicts_is_refused(name: str) -> None:
 
 def test_columns_named_twice_are_refused() -> None:
     df = pd.DataFrame([[1, 2]], columns=["x", "x"])
-    refusal(lambda: df.dp.count(epsilon=1), "named twice")
+    refusal(lambda: df.dp.count(epsilon=1), "have the same name")
 
 
 def test_names_of_columns_may_be_anything_hashable(exact: None) -> None:

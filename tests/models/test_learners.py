@@ -419,7 +419,7 @@ def test_bounds_and_classes_of_another_target_are_refused_free_of_charge() -> No
             model(epsilon=1, bounds=BOX, classes=["No", "yes"]).fit(
                 people[FEATURES], people["kind"]
             )
-    with pytest.raises(dp.QueryError, match="which is no column"):
+    with pytest.raises(dp.QueryError, match="isn't a column"):
         LinearRegression(epsilon=1, bounds={**BOX, "A": (0, 1)}, target_bounds=(0, 8)).fit(
             people[FEATURES], people["y"]
         )

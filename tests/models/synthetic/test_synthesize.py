@@ -469,16 +469,16 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
     "no rows": ({"rows": None}, "rows= is needed"),
     "no loss": ({"epsilon": None}, "epsilon= is needed"),
     "half a row": ({"rows": 1.5}, "whole number"),
-    "no column": ({"marginals": ["zz"]}, "no column"),
+    "no column": ({"marginals": ["zz"]}, "isn't a column"),
     "twice": ({"marginals": [("a", "a")]}, "twice"),
-    "many": ({"marginals": 4}, "between 1 and 3"),
+    "many": ({"marginals": 4}, "from 1 to 3"),
     "a set": ({"marginals": {"a"}}, "must be a list"),
     "method": ({"method": "gan"}, "must be one of"),
     "rounds": ({"rounds": 4}, "from 1 to 3"),
     "rounds of small": ({"rounds": 1, "method": "small"}, "is for method"),
     "too many databases": ({"method": "small", "rows": 100}, "at most rows=7"),
     "keys": ({"keys": ["x"]}, "dict"),
-    "keys of none": ({"keys": {"zz": [1]}}, "no columns"),
+    "keys of none": ({"keys": {"zz": [1]}}, "isn't one of"),
     "noise": ({"mechanism": "gaussian"}, "noise"),
     "within": ({"within": 3}, "within"),
     "a slip": ({"epsylon": 3}, "epsilon"),
@@ -502,7 +502,7 @@ def test_columns_without_labels_are_refused_with_advice() -> None:
         dp.synthesize(private[["x"]], rows=1, epsilon=1)
     with pytest.raises(dp.MissingArgument, match="no declared labels"):
         dp.synthesize(private[["y"]], rows=1, epsilon=1)
-    refusal(lambda: dp.synthesize([1], rows=1, epsilon=1), "private frame")
+    refusal(lambda: dp.synthesize([1], rows=1, epsilon=1), "takes a DataFrame or its")
     wide = pd.DataFrame({name: [1] for name in "abcdefg"})
     with pytest.raises(dp.QueryError, match="at most 1,000,000"):
         dp.synthesize(wide, rows=1, keys={n: list(range(10)) for n in "abcdefg"}, epsilon=1)
