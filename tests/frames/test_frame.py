@@ -426,8 +426,8 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "no such attribute": (lambda p: p.skew, AttributeError, "private frames have no 'skew'"),
     "no such column attribute": (lambda p: p.age.skew, AttributeError, "have no 'skew'"),
     "no keys for groups": (lambda p: p.groupby("city"), dp.MissingArgument, r"keys= is needed"),
-    "keys as text": (lambda p: p.groupby("city", keys="Rome"), dp.QueryError, "dict of lists"),
-    "keys as a set": (lambda p: p.groupby("city", keys={"Rome"}), dp.QueryError, "dict of lists"),
+    "keys as text": (lambda p: p.groupby("city", keys="Rome"), dp.QueryError, "list of labels"),
+    "keys as a set": (lambda p: p.groupby("city", keys={"Rome"}), dp.QueryError, "list of labels"),
     "no keys at all": (lambda p: p.groupby("city", keys=[]), dp.QueryError, "empty"),
     "keys of a column not asked": (
         lambda p: p.groupby(["city", "age"], keys={"city": ["a"], "age": [1], "x": [1]}),
@@ -440,7 +440,7 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         lambda p: p.groupby(["city", "age"], keys={"city": ["a", "a"], "age": [1]}),
         dp.QueryError, "one label twice, at 0 and 1",
     ),
-    "have the same name": (lambda p: p[["age", "age"]], dp.QueryError, "twice"),
+    "columns named twice": (lambda p: p[["age", "age"]], dp.QueryError, "twice"),
     "no columns": (lambda p: p[[]].mean(bounds=(0, 1)), dp.QueryError, "no columns"),
     "rows by position": (lambda p: p[0:2], dp.QueryError, "position"),
     "value_counts of several groups": (
