@@ -248,7 +248,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     def between(self, left: Any, right: Any, inclusive: builtins.str = "both") -> Self:
         """A mask: which values lie between two others; ``inclusive`` as in Series.between."""
         if not is_one_of(inclusive, ("both", "neither", "left", "right")):
-            raise QueryError(f"inclusive={quoted(inclusive)} must be both, neither, left or right.")
+            raise QueryError(
+                f"inclusive={quoted(inclusive)} must be 'both', 'neither', 'left' or 'right'."
+            )
         low, high = self._other(left), self._other(right)
         return self._new(expressions.between(self._expression, low, high, inclusive))
 

@@ -87,7 +87,7 @@ def keys_by_column(keys: object, names: Iterable[Any]) -> Mapping[Any, Any]:
     known = list(names)
     extra = [name for name in keys if name not in known]
     if extra:
-        raise QueryError(f"keys= names {quoted(extra[0])}. The columns here: {listed(known)}.")
+        raise QueryError(f"keys= names {quoted(extra[0])}, which isn't one of {listed(known)}.")
     return keys
 
 

@@ -214,7 +214,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
         if not all(isinstance(name, Hashable) for name in names):
             raise QueryError("subset= must be the name of a column, or a list of names.")
         if not dropna:
-            raise QueryError("dropna=False is for a single column. Select it: frame['column'].")
+            raise QueryError("dropna=False is for one column. Select it, as in frame['column'].")
         chosen = self if subset is None else self[names]
         flags = (normalize, sort, ascending, dropna)
         return chosen._value_counts(list(chosen._columns), keys, *flags, epsilon, **more)

@@ -395,7 +395,7 @@ def test_bounds_and_classes_of_another_target_are_refused_free_of_charge() -> No
     refusal(fit(LinearRegression, "y"), "target_bounds= is needed", dp.MissingArgument)
     for model in (LogisticRegression, Perceptron):
         refusal(fit(model, "kind", classes=["No", "yes"]), "no key of")
-    refusal(fit(LinearRegression, "y", wide, target_bounds=(0, 8)), "which is no column")
+    refusal(fit(LinearRegression, "y", wide, target_bounds=(0, 8)), "isn't a column")
 
 
 def test_a_perceptron_ends_where_it_stands_still(exact: None) -> None:

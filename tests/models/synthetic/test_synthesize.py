@@ -448,16 +448,16 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
     "no rows": ({"rows": None}, "rows= is needed"),
     "no loss": ({"epsilon": None}, "epsilon= is needed"),
     "half a row": ({"rows": 1.5}, "whole number"),
-    "no column": ({"marginals": ["zz"]}, "no column"),
+    "no column": ({"marginals": ["zz"]}, "isn't a column"),
     "twice": ({"marginals": [("a", "a")]}, "twice"),
-    "many": ({"marginals": 4}, "between 1 and 3"),
+    "many": ({"marginals": 4}, "from 1 to 3"),
     "a set": ({"marginals": {"a"}}, "must be a list"),
     "method": ({"method": "gan"}, "must be one of"),
     "rounds": ({"rounds": 4}, "from 1 to 3"),
     "rounds of small": ({"rounds": 1, "method": "small"}, "is for method"),
     "too many databases": ({"method": "small", "rows": 100}, "at most rows=7"),
     "keys": ({"keys": ["x"]}, "dict"),
-    "keys of none": ({"keys": {"zz": [1]}}, "no columns"),
+    "keys of none": ({"keys": {"zz": [1]}}, "isn't one of"),
     "noise": ({"mechanism": "gaussian"}, "noise"),
     "within": ({"within": 3}, "within"),
     "a slip": ({"epsylon": 3}, "epsilon"),
@@ -481,7 +481,7 @@ def test_columns_without_labels_are_refused_with_advice() -> None:
     private = dp.protect(rows, name="bounds", domain={"x": (0, 9)})
     refusal(asked(private[["x"]]), "Cut it first", dp.MissingArgument)
     refusal(asked(private[["y"]]), "no declared labels", dp.MissingArgument)
-    refusal(asked([1]), "private frame")
+    refusal(asked([1]), "takes a DataFrame or its")
     keys = {name: list(range(10)) for name in "abcdefg"}
     refusal(asked(pd.DataFrame(keys), keys=keys), "at most 1,000,000")
 
