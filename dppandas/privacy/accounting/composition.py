@@ -42,18 +42,24 @@ Steps = Sequence[Fraction]
 class ParallelComposition:
     """The losses charged at each place. Immutable: `plus` returns a new one."""
 
+    losses: dict[Place, Loss]
+    _trees: dict[str, _Node]
+
     def __init__(self, losses: Mapping[Place, Loss] | None = None) -> None:
-        self.losses = dict(losses or {})
-        self._trees = _grown({}, self.losses.items())
+        self.losses, self._trees = {}, {}
+        if losses:
+            vars(self).update(vars(self.plus(losses.items())))
 
     def plus(self, charges: Iterable[tuple[Place, Loss]]) -> ParallelComposition:
         """The same with more charges. Subtrees without new charges are shared, not copied."""
-        more = list(charges)
+        losses, by_source = dict(self.losses), defaultdict[str, list[tuple[Path, Loss]]](list)
+        for (source, path), loss in charges:
+            place = source, path
+            losses[place] = losses[place] + loss if place in losses else loss
+            by_source[source].append((path, loss))
+        grown = {s: self._trees.get(s, _NOWHERE).with_(more) for s, more in by_source.items()}
         after = ParallelComposition()
-        after.losses = dict(self.losses)
-        for place, loss in more:
-            after.losses[place] = after.losses[place] + loss if place in after.losses else loss
-        after._trees = _grown(self._trees, more)
+        after.losses, after._trees = losses, {**self._trees, **grown}
         return after
 
     @cached_property
@@ -64,13 +70,6 @@ class ParallelComposition:
     def by_source(self) -> dict[str, Loss]:
         """The most that one unit pays for each source, in the order of first use."""
         return {source: tree.whole for source, tree in self._trees.items()}
-
-
-def _grown(trees: Mapping[str, _Node], charges: Iterable[tuple[Place, Loss]]) -> dict[str, _Node]:
-    by_source = defaultdict[str, list[tuple[Path, Loss]]](list)
-    for (source, path), loss in charges:
-        by_source[source].append((path, loss))
-    return {**trees, **{s: trees.get(s, _NOWHERE).with_(more) for s, more in by_source.items()}}
 
 
 class _Partition(NamedTuple):
@@ -109,6 +108,8 @@ class _Node:
     @cached_property
     def whole(self) -> Loss:
         """The most that a unit can pay here, wherever its rows lie."""
+        if not self.partitions:
+            return self.own
         epsilon, delta, rho = (next(iter(steps), Fraction(0)) for steps in self.steps(0))
         return Loss(Epsilon(epsilon), Delta(delta), Rho(rho))
 

@@ -78,6 +78,7 @@ class DiscreteLaplace(AdditiveNoise):
             return np.zeros(size, dtype=np.int64)
         return samplers.discrete_laplace_vector(self.scale, size)
 
+    @lru_cache(maxsize=256)  # noqa: B019 - of a frozen law, which holds nothing but its scale
     def half_width(self, confidence: float, entries: int = 1) -> int:
         """The least w with P[all of `entries` noises within ±w] ≥ confidence.
 

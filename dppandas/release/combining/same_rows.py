@@ -76,8 +76,8 @@ _SAME_ROWS: list[Alike] = [
         lambda part: part.ledger,
         lambda a, b: (
             f"these releases of {a.source!r} are in two ledgers, which may have used different "
-            "rows: without store= each session has its own ledger. Ask both in one session, or give "
-            "dp.session a store=."
+            "rows: without store= each session has its own ledger. Ask both in one session, or "
+            "give dp.session a store=."
         ),
     ),
     (
