@@ -110,11 +110,11 @@ SELECTED: dict[str, Operation] = {
         lambda p, by: p[["x", "y"]].idxmax(**PAIR, **by), _sums("x", "y")
     ),
     "choose": Operation(
-        lambda d, by: dp.choose(d, LABELS, score=_score, sensitivity=1, monotone=True, **by),
+        lambda d, by: dp.select(d, LABELS, score=_score, sensitivity=1, monotone=True, **by),
         below_the_best(_evens), plainly,
     ),
     "worst_fit": Operation(
-        lambda p, by: dp.worst_fit(p, _nothing(), offsets=OFFSETS, **by), below_the_best(_misfits)
+        lambda p, by: dp.models.synthetic.worst_fit(p, _nothing(), offsets=OFFSETS, **by), below_the_best(_misfits)
     ),
 }  # fmt: skip
 
@@ -148,7 +148,7 @@ JOINED: dict[str, Operation] = {
         to(len), named, slow=4,
     ),
     "refine until": Operation(
-        lambda p, by: dp.refine(p["x"].mean(**BOUNDS, **half(by)), until=0.02, looks=3),
+        lambda p, by: dp.record(p["x"].mean(**BOUNDS, **half(by))).refine(until=0.02, looks=3),
         to(lambda d: d["x"].mean()), named, slow=16,
     ),
 }  # fmt: skip

@@ -38,14 +38,14 @@ def keys(name: str, session: str) -> list[str]:
         return prepared(running, query, *more)
 
     anew(**SESSIONS[session])
-    dp.allow_experimental()
+    dp.session(experimental=True)
     people = dp.protect(SCHEMA.copy(), "golden", unit="owner", max_rows=3, version="1")
     release._prepared = spied
     try:
         with warnings.catch_warnings(), dp.preview():
             warnings.simplefilter("ignore")
             released(name, people)
-    except dp.QueryError as refused:  # an operation that this session doesn't have
+    except dp.errors.QueryError as refused:  # an operation that this session doesn't have
         found.append(type(refused).__name__)
     finally:
         release._prepared = prepared

@@ -243,7 +243,7 @@ def test_every_public_name_is_documented(name: str) -> None:
 
 def releasing() -> list[Any]:
     """Public methods that take an epsilon: what they return has been paid for."""
-    kinds = (dp.PrivateFrame, dp.PrivateSeries, dp.PrivateGroupBy, dp.Unreleased)
+    kinds = (dp.types.PrivateFrame, dp.types.PrivateSeries, dp.types.PrivateGroupBy, dp.types.Unreleased)
     return [
         pytest.param(method, id=f"{kind.__name__}.{name}")
         for kind in kinds

@@ -65,7 +65,7 @@ COVERED = {
     "statistics.moments.variances.Moments": DRAWN,
     "statistics.suggested_bounds.BoundsHistogram": DRAWN,
     "statistics.counting.contingency.Contingency": DRAWN,
-    "statistics.counting.contingency.Popularity": DRAWN,
+    "statistics.counting.contingency.UnattributedHistogram": DRAWN,
     "statistics.counting.distinct.Truncation": DRAWN,
     "statistics.counting.unknown_keys.UndeclaredKeys": DRAWN,
     # selections and ranks
@@ -173,7 +173,7 @@ def asked(ages: pd.Series[Any]) -> tuple[Mapping[str, Record], list[Part]]:
 
     with watching(record):
         told = ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")
-        return dp.records(told), found
+        return dp.record(told).components, found
 
 
 @pytest.mark.statistical

@@ -147,7 +147,7 @@ def test_an_interrupt_anywhere_leaves_charge_and_ledger_sound(
     frozen(-3)  # or a noise of 0 would make what may be seen of what may not
     data, quarter = visits(), Fraction(1, 4)
 
-    def answer(unreleased: dp.Unreleased) -> Any:
+    def answer(unreleased: dp.types.Unreleased) -> Any:
         # below the face, which shows no frames whatever happens: see the next test
         release: Any = type(unreleased).release
         return release.__wrapped__(unreleased, epsilon=quarter, fresh=True)
@@ -316,7 +316,7 @@ n = p.count(epsilon="0.1"); n
 mean = number.mean(bounds=(0, 10), epsilon="0.1"); mean
 table = groups[["number", "list"]].count(epsilon="0.1"); table
 best = text.mode(keys=["a", "b"], epsilon="0.1"); best
-lost = p.truncated(epsilon="0.1"); lost
+lost = p.truncation_shares(epsilon="0.1"); lost
 units = p["person"].nunique(epsilon="0.1"); print(units, units.error(), units.interval())
 dp.record(n), dp.record(mean), dp.record(table), dp.record(best), dp.record(lost)
 print(dp.record(table)); vars(dp.record(mean)); dir(dp.record(n))
@@ -425,7 +425,7 @@ QueryError: p.sample(frac=data())
 QueryError: p.explode("list", max_items=data())
 QueryError: p.per_unit().agg(x=data())
 QueryError: p.per_unit().agg(x=("number", data()))
-QueryError: p.truncated(counted=data())
+QueryError: p.truncation_shares(counted=data())
 LineageError: p.merge(p, on="text")
 LineageError: p.merge(tokened(), on="text")
 QueryError: p.merge(data(), how="outer", on="text")
@@ -641,7 +641,7 @@ def test_a_hostile_query_is_refused_at_both_doors(
     monkeypatch.setattr(PandasEngine, "accumulate_rows", read)
     monkeypatch.setattr(PandasEngine, "_rows", read)
     started = time.process_time()  # of this process alone, however busy the machine
-    with pytest.raises((dp.UnsupportedExpression, dp.UnknownColumn)) as refused:
+    with pytest.raises((dp.errors.UnsupportedExpression, dp.errors.UnknownColumn)) as refused:
         private.query(text) if door == "query" else private.assign(x=text)
     assert time.process_time() - started < 1
     assert len(str(refused.value)) < 12_000
@@ -767,8 +767,8 @@ def test_mixed_threads_are_granted_what_is_there_and_no_more(
         lambda e: groups["person"].nunique(epsilon=e, fresh=True),
         lambda e: groups.size().idxmax(epsilon=e, fresh=True),
         lambda e: p["text"].mode(keys=["a", "b"], epsilon=e, fresh=True),
-        lambda e: p.truncated(epsilon=e, fresh=True),
-        lambda e: p["number"].clipped(bounds=(0, 9), epsilon=e, fresh=True),
+        lambda e: p.truncation_shares(epsilon=e, fresh=True),
+        lambda e: p["number"].clipping_shares(bounds=(0, 9), epsilon=e, fresh=True),
     ]
     start, seen = threading.Barrier(8), []
 
@@ -834,9 +834,9 @@ TOLD: dict[str, Callable[[Any], Any]] = {
     "group mean": lambda p: p.groupby("kind", keys=KINDS)["amount"].mean(bounds=(0, 10)),
     "group means": lambda p: p.groupby("kind", keys=KINDS)[["amount", "day"]].mean(bounds=(0, 1)),
     "group size": lambda p: p.groupby("kind", keys=KINDS).size(),
-    "clipped": lambda p: p["amount"].clipped(bounds=(0, 10)),
-    "truncated": lambda p: p.truncated(),
-    "truncated of a query": lambda p: p.query("amount > 1").truncated(counted=5),
+    "clipped": lambda p: p["amount"].clipping_shares(bounds=(0, 10)),
+    "truncated": lambda p: p.truncation_shares(),
+    "truncated of a query": lambda p: p.query("amount > 1").truncation_shares(counted=5),
     "nunique": lambda p: p["person"].nunique(),
     "group nunique": lambda p: p.groupby("kind", keys=KINDS)["person"].nunique(),
     "mean of each": lambda p: p.per_unit().agg(x=("amount", "sum"))["x"].mean(bounds=(0, 10)),
@@ -911,7 +911,7 @@ def _asserted_roads(df: pd.DataFrame) -> dict[str, Callable[[], Any]]:
         "nunique": lambda: dp.private(visits(4), unit="person", max_rows=1)["person"].nunique(
             epsilon="0.1"
         ),
-        "truncated": lambda: df.dp.truncated(epsilon="0.1"),
+        "truncated": lambda: df.dp.truncation_shares(epsilon="0.1"),
         "a selection": lambda: df.dp["text"].mode(keys=["a", "b"], epsilon="0.1"),
         "nlargest": lambda: df.dp["text"].value_counts(keys=["a", "b"]).nlargest(1, epsilon="0.1"),
         "concat": lambda: dp.concat([df.dp] * 1).count(epsilon="0.1"),
@@ -935,7 +935,7 @@ def test_a_strict_session_refuses_every_asserted_road(road: str) -> None:
     session = dp.session(epsilon=1, strict=True)
     df = visits(8)
     private = dp.protect(df, "visits", unit="person", max_rows=2)
-    refusal(lambda: _asserted_roads(df)[road](), "strict", dp.LineageError)
+    refusal(lambda: _asserted_roads(df)[road](), "strict", dp.errors.LineageError)
     assert session.ledger.entries() == []
     private.count(epsilon=1)
 
@@ -951,7 +951,7 @@ def test_a_strict_session_answers_what_is_verified_and_says_so() -> None:
     p.merge(pd.DataFrame({"text": ["a"], "y": [1]}), on="text").count(epsilon="0.1")
     dp.concat([p, p.explode("text", max_items=2)]).sample(frac=0.5).count(epsilon="0.1")
     p["text"].mode(keys=["a", "b"], epsilon="0.1")
-    p.truncated(epsilon="0.1")
+    p.truncation_shares(epsilon="0.1")
     table = session.ledger.to_frame()
     assert table["lineage"].tolist() == ["verified"] * 8
     assert table["source"].tolist() == ["again", *["visits"] * 7]
@@ -972,13 +972,13 @@ def test_the_ledger_tells_asserted_from_verified() -> None:
 def test_strictness_is_set_once_and_outlives_nothing() -> None:
     df = visits(8)
     dp.protect(df, "visits", unit="person", max_rows=1)
-    refusal(lambda: dp.session(epsilon=1, strict=True), "strict=False is running", dp.SessionError)
+    refusal(lambda: dp.session(epsilon=1, strict=True), "strict=False is running", dp.errors.SessionError)
     session = anew(epsilon=1, strict=True)
     assert dp.session() is dp.session(epsilon=1) is session
-    refusal(lambda: dp.session(epsilon=1, strict=False), "strict=True is running", dp.SessionError)
+    refusal(lambda: dp.session(epsilon=1, strict=False), "strict=True is running", dp.errors.SessionError)
     dp.session(epsilon=1)  # after a refusal nothing is released before
     # a token of the session before tells that pandas was at work since
-    with pytest.raises(dp.LineageError, match="strict"):
+    with pytest.raises(dp.errors.LineageError, match="strict"):
         dp.protect(df[:2], "visits", unit="person", max_rows=1).count(epsilon=1)
     assert session.spent == 0
 
@@ -1059,9 +1059,9 @@ def test_numbers_and_lists_too_large_to_work_with_are_refused_at_once() -> None:
     df = pd.DataFrame({"x": [1.0, 2.0], "y": [1, 2]})
     started = time.process_time()
     for epsilon in ("1e-99999999", "1e99999999", "-1e99999999", decimal.Decimal("1e-9999999")):
-        with pytest.raises(dp.QueryError):
+        with pytest.raises(dp.errors.QueryError):
             df.dp.count(epsilon=epsilon)
     for keys in (range(10**8), {"x": range(2000), "y": range(2000)}):
-        with pytest.raises(dp.QueryError, match=r"1,000,000"):
+        with pytest.raises(dp.errors.QueryError, match=r"1,000,000"):
             (df.dp["x"] if isinstance(keys, range) else df.dp[["x", "y"]]).value_counts(keys=keys)
     assert time.process_time() - started < 5

@@ -111,7 +111,7 @@ def test_docstrings_are_laid_out(source: Path) -> None:
     functions = html(source, "docs/api/functions.html")
     assert "<em>Guarantee</em>: " in functions
     assert re.search(r"<dt><code[^>]*><span class=\"pre\">candidates</span></code></dt>", functions)
-    assert 'href="../proofs/choose.html"' in functions
+    assert 'href="../proofs/select.html"' in functions
     assert 'href="#dppandas.reset"' in functions
     assert not re.search(r"^\w+ : ", re.sub(r"<[^>]*>", "", functions), re.MULTILINE)
 

@@ -28,7 +28,7 @@ sys.path.append(str(BENCHMARKS))
 from tightness_operations import OPERATIONS, WITHOUT  # noqa: E402
 from tightness_truth import plain, rows  # noqa: E402
 
-KINDS = (dp.PrivateFrame, dp.PrivateSeries, dp.PrivateGroupBy, UnknownGroups, dp.Unreleased)
+KINDS = (dp.types.PrivateFrame, dp.types.PrivateSeries, dp.types.PrivateGroupBy, UnknownGroups, dp.types.Unreleased)
 #: Statistics without a line, by which of what has none (`WITHOUT`) they are released.
 UNTOLD = {
     "Unique": "unique",
@@ -83,7 +83,7 @@ def asked() -> tuple[dict[str, Any], set[str]]:
             answer = operation.ask(operation.of(df), {"epsilon": 1})
             record = answer
             if not type(answer).__module__.startswith("dppandas.local"):
-                record = dp.records(answer)[operation.part] if operation.part else dp.record(answer)
+                record = dp.record(answer).components[operation.part] if operation.part else dp.record(answer)
             said = record.estimate() if record is not answer else answer
             answers[name] = record, plain(record.error()), operation.off(said, df)
     dp.reset()
@@ -112,7 +112,7 @@ def test_every_statistic_is_asked_in_every_shape(asked: Any) -> None:
     known = {
         shape(record.statistic, record._law)
         for record, *_ in answers.values()
-        if isinstance(record, dp.Record)
+        if isinstance(record, dp.types.Record)
     }
     assert set(UNTOLD.values()) <= WITHOUT.keys()
     for name in EVERY:

@@ -82,9 +82,9 @@ BY_GROUP: dict[str, tuple[str, str]] = {
     "mode": ("a selection tells one label, and each group would need its own",
              "release value_counts(keys=[…]) for the same loss, and take its largest by "
              ".groupby(level=0).idxmax()"),
-    "popularity": ("it is not among the answers of groups",
+    "unattributed_histogram": ("it is not among the answers of groups",
                    "release value_counts(keys=[…]) for the same loss, and sort the result"),
-    **dict.fromkeys(("clipped", "suggest_bounds"),
+    **dict.fromkeys(("clipping_shares", "suggest_bounds"),
                     (_OF_ALL, 'ask it of the column, as in frame["age"], or of query("…")')),
     "unique": ("which labels a group has is private",
                "count by both columns: frame.value_counts([…], epsilon=…, delta=…)"),

@@ -46,7 +46,7 @@ class PrivateFrame(FrameAggregations):
 
         bounds : as in `mean`. Count, mean and deviation come from one release with three eighths of
             the loss; min and max (quantiles near them) and the quartiles from one with the rest.
-            ``dp.records(result)`` has the records.
+            ``dp.record(result).components`` has the records.
 
         *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
         (docs/proofs/variances.md). The schema is public.
@@ -146,7 +146,7 @@ ask .release(epsilon=…)>
             "count, size, sum, mean, var, std, median, quantile, min, max, cov, corr, "
             "value_counts, idxmax, agg, describe, "
         )
-        answers += "crosstab, pivot_table, groupby, partition, per_unit and truncated"
+        answers += "crosstab, pivot_table, groupby, partition, per_unit and truncation_shares"
         raise refusals.refuse("private frames", name, answers, self._columns)
 
     # units
@@ -162,7 +162,7 @@ ask .release(epsilon=…)>
         return PerUnit(self)
 
     @release_method
-    def truncated(
+    def truncation_shares(
         self, *, counted: int | None = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """The shares of rows that max_rows keeps and drops: what truncation changes.
@@ -176,7 +176,7 @@ ask .release(epsilon=…)>
         """
         if self._table.source.unit.column is None:
             raise QueryError(
-                "each row is one unit here, and max_rows drops none: truncated() is for a source "
+                "each row is one unit here, and max_rows drops none: truncation_shares() is for a source "
                 'with a unit column, dp.protect(df, …, unit="person_id", max_rows=…).'
             )
         most = self._table.source.unit.max_rows

@@ -1,4 +1,4 @@
-"""`df.dp` and `series.dp`, and the two ways to say whose rows they are: `private`, `protect`."""
+"""The two ways to say whose rows a frame holds: `private`, which ``df.dp`` is short for, and `protect`."""
 
 from __future__ import annotations
 
@@ -373,21 +373,3 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
     if current().protected(source.id) is None:  # its session has ended; its unit has not
         return Source("", unit=source.unit), ""
     return Source(source.id, source.name, source.unit, {}, source.version), ""
-
-
-@hide_internals
-def _of_frame(df: pd.DataFrame) -> PrivateFrame:
-    """``df.dp``: differentially private answers from this DataFrame."""
-    return _frame(df)
-
-
-@hide_internals
-def _of_series(series: pd.Series) -> PrivateSeries:
-    """``series.dp``: differentially private answers from this Series."""
-    return _series(series)
-
-
-# Properties, and not pandas' register_…_accessor: pandas 2 keeps the first accessor it makes of a
-# frame for good, which would then never hear of columns added, or of dp.protect and dp.reset.
-pd.DataFrame.dp = property(_of_frame)  # type: ignore[attr-defined]
-pd.Series.dp = property(_of_series)  # type: ignore[attr-defined]

@@ -40,7 +40,7 @@ class PrivateSeries(Frequencies):
             raise AttributeError(name)
         answers = (
             "count, sum, mean, trimmed_mean, var, std, median, quantile, min, max, value_counts, "
-            "mode, hist, popularity, nunique, unique, cov, corr, agg, describe, clipped and "
+            "mode, hist, unattributed_histogram, nunique, unique, cov, corr, agg, describe, clipping_shares and "
             "suggest_bounds"
         )
         raise refusals.refuse("private columns", name, answers)
@@ -74,7 +74,7 @@ class PrivateSeries(Frequencies):
         """pandas' eight figures of the values, clipped to bounds: a Series.
 
         Count, mean and deviation come from one release with three eighths of the loss; min and max
-        (quantiles near them) and the quartiles from one with the rest. ``dp.records(result)`` has
+        (quantiles near them) and the quartiles from one with the rest. ``dp.record(result).components`` has
         the records.
 
         *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
@@ -128,7 +128,7 @@ class PrivateSeries(Frequencies):
         method : "exponential" chooses a point by its rank. "smooth" adds noise to the value of rank
             ⌈qn⌉, the wider the more a few rows could change it. It is better only where many values
             are equal or lie in few places; it takes one q, knows no error, and is experimental
-            (`dp.allow_experimental`): its noise is made of floats, of whose rounding nothing is
+            (`dp.session(experimental=True)`): its noise is made of floats, of whose rounding nothing is
             proven.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md); for "smooth" of
@@ -136,7 +136,7 @@ class PrivateSeries(Frequencies):
         docs/proofs/smooth.md).
 
         >>> import pandas as pd, dppandas as dp
-        >>> dp.allow_experimental()
+        >>> dp.session(experimental=True)
         >>> ages = pd.Series([20] * 500 + [60] * 100)
         >>> bool(abs(ages.dp.median(bounds=(0, 100), method="smooth", epsilon=1) - 20) < 1)
         True
@@ -186,14 +186,14 @@ class PrivateSeries(Frequencies):
             rows. With fewer `mean` is better.
 
         There is neither an error nor an interval: both would tell what is private. Experimental
-        (`dp.allow_experimental`): its noise is made of floats, of whose rounding nothing is proven.
+        (`dp.session(experimental=True)`): its noise is made of floats, of whose rounding nothing is proven.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are; of real
         numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007). The bound on it
         where rows are added and removed is derived in docs/proofs/smooth.md.
 
         >>> import pandas as pd, dppandas as dp
-        >>> dp.allow_experimental()
+        >>> dp.session(experimental=True)
         >>> incomes = pd.Series([20, 30, 40] * 300 + [10**6] * 9)
         >>> m = incomes.dp.trimmed_mean(trim=99, bounds=(0, 10**6), epsilon=1)
         >>> bool(abs(m - 30) < 10)
@@ -207,7 +207,7 @@ class PrivateSeries(Frequencies):
         return self._answer(statistic, title, epsilon, **more)
 
     @release_method
-    def clipped(
+    def clipping_shares(
         self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """The shares of values below, inside and above bounds: what clipping would change.
@@ -220,7 +220,7 @@ class PrivateSeries(Frequencies):
 
         >>> import pandas as pd
         >>> ages = pd.Series([20, 30, 400] * 100, name="age")
-        >>> ages.dp.clipped(bounds=(0, 99), epsilon=1).index.tolist()
+        >>> ages.dp.clipping_shares(bounds=(0, 99), epsilon=1).index.tolist()
         ['below', 'inside', 'above']
         """
         found = range_of(self._table, self.name, self._expression, bounds)

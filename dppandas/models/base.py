@@ -226,7 +226,7 @@ class Model(ABC):
     def _shared(self, weights: Sequence[Any]) -> split.Split:
         """The loss of the model over its releases, in proportion to weights."""
         epsilon, rho = self._loss
-        return split.split(epsilon, rho=rho, weights=list(weights))
+        return split.split(epsilon, rho=rho, shares=list(weights))
 
     def _fitted(self) -> Box:
         if not hasattr(self, "releases_"):

@@ -47,7 +47,7 @@ class UnreleasedProposal(Unreleased):
 
 
 @hide_internals
-def distance_to(
+def distance_to_property(
     frame: Any,
     distance: Callable[[pd.DataFrame], int],
     *,
@@ -79,11 +79,11 @@ def distance_to(
     >>> votes = pd.DataFrame({"vote": ["yes"] * 300 + ["no"] * 100})
     >>> def to_a_tie(rows):
     ...     return abs(int((rows["vote"] == "yes").sum()) - int((rows["vote"] == "no").sum()))
-    >>> lead = dp.distance_to(votes, to_a_tie, epsilon=1)
+    >>> lead = dp.distance_to_property(votes, to_a_tie, epsilon=1)
     >>> 150 < lead < 250, lead.error()
     (True, 3)
     """
-    source = shown_rows(frame, "distance_to", "distance=")
+    source = shown_rows(frame, "distance_to_property", "distance=")
     names = tuple(source._columns)
     tried(distance, "distance=", names, is_whole, COUNT)
     statistic = Distance(Cells(), Layout(integer=True), names, Measurer(distance))
@@ -104,7 +104,7 @@ def propose_test_release(
 ) -> Any:
     """The exact value of a function of your own, told only if no few rows could change it.
 
-    frame : as for `dp.distance_to`.
+    frame : as for `dp.distance_to_property`.
     value : ``value(df)`` returns a float, an int or a str, for whatever rows, none included, in
         whatever order. Equal values come back alike: 3.0 as 3, for example.
     distance : ``distance(df)`` returns how many rows can be added or removed, whichever they are,
@@ -115,7 +115,7 @@ def propose_test_release(
     epsilon, delta : what the release may cost. The noise has the scale max_rows/epsilon, and delta
         says from which noisy distance on the value is told.
 
-    Both functions are handed a plain DataFrame as `dp.distance_to` hands it out.
+    Both functions are handed a plain DataFrame as `dp.distance_to_property` hands it out.
 
     Returns a `TestedValue`: ``.released`` and ``.value``, None where it wasn't released. With 95 %
     it is where the distance is as large as the ledger's column of errors says. The charge is the

@@ -37,7 +37,7 @@ class UnreleasedChoice(UnreleasedMode):
         """The candidate selected, with ``.error()`` if its type lets it.
 
         *Guarantee*: epsilon-differential privacy of the unit, if the score is as sensitive as
-        stated (McKenna and Sheldon, NeurIPS 2020; docs/proofs/choose.md).
+        stated (McKenna and Sheldon, NeurIPS 2020; docs/proofs/select.md).
         """
         return super().release(epsilon=epsilon, **more)
 
@@ -46,7 +46,7 @@ class UnreleasedChoice(UnreleasedMode):
 
 
 @hide_internals
-def choose(
+def select(
     frame: Any,
     candidates: Any,
     *,
@@ -75,16 +75,16 @@ def choose(
 
     *Guarantee*: epsilon-differential privacy of the unit, *if* the score is as sensitive as stated;
     permute-and-flip (McKenna and Sheldon, NeurIPS 2020), which is nowhere worse than the
-    exponential mechanism (McSherry and Talwar, FOCS 2007; docs/proofs/choose.md).
+    exponential mechanism (McSherry and Talwar, FOCS 2007; docs/proofs/select.md).
 
     >>> import pandas as pd, dppandas as dp
     >>> df = pd.DataFrame({"age": [20, 30, 40] * 100})
     >>> def balance(rows, age):  # how evenly an age splits the rows: moved by 1 at most
     ...     return -abs(int((rows["age"] < age).sum()) - int((rows["age"] > age).sum()))
-    >>> dp.choose(df, [20, 30, 40], score=balance, sensitivity=1, epsilon=1) == 30
+    >>> dp.select(df, [20, 30, 40], score=balance, sensitivity=1, epsilon=1) == 30
     True
     """
-    source = shown_rows(frame, "choose", "score=")
+    source = shown_rows(frame, "select", "score=")
     public = _checked(candidates)
     stated = _sensitivity(sensitivity)
     if not isinstance(monotone, bool):

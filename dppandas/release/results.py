@@ -212,7 +212,7 @@ def records(result: Any) -> dict[str, Record]:
     >>> import pandas as pd, dppandas as dp
     >>> x = pd.Series([1, 2, 3], name="x")
     >>> both = x.dp.agg(["count", "mean"], bounds=(0, 5), epsilon=1)
-    >>> sorted(dp.records(both)), dp.records(both)["count"].epsilon
+    >>> sorted(dp.record(both).components), dp.record(both).components["count"].epsilon
     (['count', 'mean'], 0.5)
     """
     kept = _parts_of(result)
@@ -260,7 +260,7 @@ def record(result: Any) -> Record:
     found = _found(result)
     if found is None and isinstance(_parts_of(result), Token):
         raise RecordError(
-            "these are several answers, each with a record of its own: dp.records(result) has them "
+            "these are several answers, each with a record of its own: dp.record(result).components has them "
             "by what was asked."
         )
     if found is None:

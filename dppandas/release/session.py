@@ -140,7 +140,7 @@ class Session:
         if unproven and not self.experimental:
             raise QueryError(
                 f"{what} is experimental: {unproven} If that is good enough for you, allow it in "
-                "this session by dp.allow_experimental()."
+                "this session by dp.session(experimental=True)."
             )
 
     def refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
@@ -210,6 +210,7 @@ def session(
     delta_releases: object = None,
     accounting: object = None,
     strict: bool | None = None,
+    experimental: bool | None = None,
     store: str | os.PathLike[str] | None = None,
 ) -> Session:
     """Start a session with a budget, or get the running one.
@@ -227,6 +228,9 @@ def session(
         the default.
     strict : True refuses releases of asserted lineage: then only what starts from `dp.protect` and
         goes on by the private frame's own verbs is answered. A running session keeps what it has.
+    experimental : True allows answers whose guarantee isn't fully proven, such as those whose noise
+        is made of floats; each refusal says what isn't. False takes that back. It may be said of a
+        running session, too, as in ``dp.session(experimental=True)``, and ends with it.
     store : a file that keeps the ledger, on a local disk: it outlives the kernel, and several
         kernels may share it. A new one needs a budget; one that exists has its own, and another is
         refused. What was answered is answered again at no cost, after a restart too. Without it
@@ -253,15 +257,18 @@ def session(
         raise SessionError("this context belonged to an audit that has ended; nothing was charged.")
     if strict is not None and not isinstance(strict, bool):
         raise SessionError(f"strict={quoted(strict)} must be True or False.")
+    if experimental is not None and not isinstance(experimental, bool):
+        raise SessionError(f"experimental={quoted(experimental)} must be True or False.")
     terms = PrivacyBudget.parse(epsilon, delta, rho, delta_releases, accounting)
     # One line, or an interrupt could leave the lock behind: see `store`.
-    with _lock: return _started(slot, terms, strict, store)  # noqa: E701  # fmt: skip
+    with _lock: return _started(slot, terms, strict, experimental, store)  # noqa: E701  # fmt: skip
 
 
 def _started(
     slot: Slot,
     terms: PrivacyBudget | None,
     strict: bool | None,
+    experimental: bool | None,
     store: str | os.PathLike[str] | None,
 ) -> Session:
     running: Session | None = slot.session
@@ -270,7 +277,9 @@ def _started(
         running = slot.session = None
     if running is None:
         file = None if store is None else sqlite.SqliteStore(store, terms)
-        opened = slot.session = Session(file.terms if file else terms, bool(strict), store=file)
+        opened = slot.session = Session(
+            file.terms if file else terms, bool(strict), bool(experimental), store=file
+        )
         return opened
     if store is not None and not running.ledger.store.is_at(store):
         raise SessionError(
@@ -290,26 +299,9 @@ def _started(
             "it by dp.session(…) with its own budget, or end it for good with dp.reset(): what it "
             "released stays released."
         )
+    if experimental is not None:
+        running.experimental = experimental
     return running
-
-
-@hide_internals
-def allow_experimental(allowed: bool = True) -> None:
-    """Allow answers whose guarantee isn't fully proven, in the running session; or no more.
-
-    A refusal, before anything is charged, says what is not proven. `dp.reset()` ends the permission
-    with the session. Where no session runs, one without limit is started.
-
-    >>> import dppandas as dp
-    >>> dp.reset()
-    >>> dp.allow_experimental()
-    >>> dp.session().experimental
-    True
-    >>> dp.allow_experimental(False)
-    """
-    if not isinstance(allowed, bool):
-        raise QueryError(f"allow_experimental({quoted(allowed)}) must be True or False.")
-    current().experimental = allowed
 
 
 def releasing() -> Session:

@@ -6,7 +6,7 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 """
 
 from .base import REGISTRY, Statistic
-from .counting.contingency import Contingency, Popularity
+from .counting.contingency import Contingency, UnattributedHistogram
 from .counting.counts import Count
 from .counting.distinct import Distinct, Truncation
 from .counting.occurring_keys import OccurringKeys

@@ -86,7 +86,7 @@ class Scores(FrameStatistic):
     """For each candidate, what a caller's function of all rows says; and by how much, as the
     caller states, one row changes it at most. Nothing here proves that statement.
 
-    A unit of m rows moves a score by m times as much: row after row (docs/proofs/choose.md).
+    A unit of m rows moves a score by m times as much: row after row (docs/proofs/select.md).
     """
 
     candidates: tuple[Any, ...] = ()

@@ -75,7 +75,7 @@ def test_describe_divides_one_loss_and_costs_no_more_by_group() -> None:
     found = groups["a"].describe(bounds=(0, 1), epsilon="0.8")
     assert session.spent == Fraction(4, 5)
     assert [e.epsilon for e in dp.ledger().entries()] == [Fraction(3, 10), Fraction(1, 2)]
-    record = dp.records(found)["count, mean, std"]
+    record = dp.record(found).components["count, mean, std"]
     asked = record.estimate()
     assert [asked["x", each] for each in FIGURES[:3]] == found.loc["x", FIGURES[:3]].tolist()
     low, high = (record.interval()[end] for end in ("lower", "upper"))
@@ -197,7 +197,7 @@ def test_neighbours_can_not_be_told_by_what_groups_answer() -> None:
     [
         (lambda g: g["a"].mode, r"would need its own.*value_counts\(keys"),
         (lambda g: g["a"].idxmax, r"which rows exist is private.*\.idxmax\(epsilon"),
-        (lambda g: g["kind"].popularity, r"value_counts\(keys"),
+        (lambda g: g["kind"].unattributed_histogram, r"value_counts\(keys"),
         (lambda g: g["a"].clipped, "bounds hold for all groups"),
         (lambda g: g["a"].suggest_bounds, "bounds hold for all groups"),
         (lambda g: g["kind"].unique, r"which labels a group has.*value_counts"),

@@ -447,7 +447,7 @@ def test_columns_and_masks_of_other_parts_are_refused(people: Any) -> None:
         lambda: people["age"].sum(weights=women["age"], weight_bounds=(0, 9)),
         lambda: dp.crosstab(women["sex"], men["age"], keys={"sex": KEYS, "age": [1]}),
     ):
-        refusal(wrong, error=(dp.QueryError, dp.LineageError))
+        refusal(wrong, error=(dp.errors.QueryError, dp.errors.LineageError))
     assert spent() == 0
     women[people["age"] > 3].count(epsilon=1)  # fewer rows of the same part
     men.assign(x=people["age"])["x"].mean(bounds=(0, 9), epsilon=1)
@@ -466,7 +466,7 @@ def test_a_row_for_each_unit_of_a_part_is_charged_to_the_whole() -> None:
     for part in per_unit.partition("n", keys=[1, 2, 3]).values():
         part.count(epsilon=1)
     assert spent() == 3
-    truncated = visits.partition("sex", keys=KEYS)["f"].truncated(counted=4, epsilon=1)
+    truncated = visits.partition("sex", keys=KEYS)["f"].truncation_shares(counted=4, epsilon=1)
     assert truncated.index.tolist() == ["kept", "dropped"]
     assert dp.ledger().entries()[-1].path == ()
 
@@ -477,7 +477,7 @@ def test_the_unit_column_can_part_rows_and_stays_within_reach() -> None:
     for part in parts.values():
         part["u"].nunique(epsilon=1)
     assert spent() == 2  # as for any other column: a unit may lie in max_rows parts
-    refusal(lambda: parts[0].assign(u=1), error=dp.LineageError)
+    refusal(lambda: parts[0].assign(u=1), error=dp.errors.LineageError)
 
 
 def test_strict_sessions_part_what_is_verified() -> None:
@@ -491,21 +491,21 @@ def test_strict_sessions_part_what_is_verified() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "says"),
     [
-        (lambda p: table().dp.partition("sex", keys=KEYS), dp.LineageError, "side by side because"),
+        (lambda p: table().dp.partition("sex", keys=KEYS), dp.errors.LineageError, "side by side because"),
         (lambda p: dp.private(table(), unit="u", max_rows=1).partition("sex", keys=KEYS),
-         dp.LineageError, "verified frame"),
-        (lambda p: p.partition("sex", keys=["f", "f"]), dp.QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, True]), dp.QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, 1.0]), dp.QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, np.nan]), dp.QueryError, "missing values"),
-        (lambda p: p.partition("age", keys=[]), dp.QueryError, "empty"),
-        (lambda p: p.partition("age", keys="f"), dp.QueryError, "list of labels"),
-        (lambda p: p.partition("sex", keys=[1, 2]), dp.QueryError, "declared as text"),
-        (lambda p: p.partition("tags"), dp.MissingArgument, "keys= is needed"),
-        (lambda p: p.partition("nothing", keys=[1]), dp.UnknownColumn, "nothing"),
-        (lambda p: p.partition([], keys=[1]), dp.QueryError, "partition needs at least one"),
-        (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), dp.QueryError, "twice"),
-        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), dp.QueryError, "epsilon"),
+         dp.errors.LineageError, "verified frame"),
+        (lambda p: p.partition("sex", keys=["f", "f"]), dp.errors.QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, True]), dp.errors.QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, 1.0]), dp.errors.QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, np.nan]), dp.errors.QueryError, "missing values"),
+        (lambda p: p.partition("age", keys=[]), dp.errors.QueryError, "empty"),
+        (lambda p: p.partition("age", keys="f"), dp.errors.QueryError, "list of labels"),
+        (lambda p: p.partition("sex", keys=[1, 2]), dp.errors.QueryError, "declared as text"),
+        (lambda p: p.partition("tags"), dp.errors.MissingArgument, "keys= is needed"),
+        (lambda p: p.partition("nothing", keys=[1]), dp.errors.UnknownColumn, "nothing"),
+        (lambda p: p.partition([], keys=[1]), dp.errors.QueryError, "partition needs at least one"),
+        (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), dp.errors.QueryError, "twice"),
+        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), dp.errors.QueryError, "epsilon"),
     ],
 )  # fmt: skip
 def test_what_can_not_part_rows_is_refused(

@@ -87,7 +87,7 @@ class Page(HTMLParser):
         return pd.DataFrame(rows[1:], columns=rows[0])
 
 
-def asked(session: dict[str, Any], store: Path | None = None) -> dp.Ledger:
+def asked(session: dict[str, Any], store: Path | None = None) -> dp.types.Ledger:
     """A ledger with releases of all kinds."""
     dp.session(store=store, **session)
     df = pd.DataFrame({"a": range(100), "g": list("ab") * 50, "u": [i // 4 for i in range(100)]})
@@ -106,12 +106,12 @@ def asked(session: dict[str, Any], store: Path | None = None) -> dp.Ledger:
     return dp.ledger()
 
 
-def page(ledger: dp.Ledger, folder: Path) -> Page:
+def page(ledger: dp.types.Ledger, folder: Path) -> Page:
     ledger.export(folder / "report.html")
     return Page((folder / "report.html").read_text("utf-8"))
 
 
-def charges(ledger: dp.Ledger) -> pd.DataFrame:
+def charges(ledger: dp.types.Ledger) -> pd.DataFrame:
     table = ledger.to_frame()
     return table[table["status"] != "replayed"]
 
@@ -230,7 +230,7 @@ def test_nothing_that_a_ledger_says_becomes_markup(tmp_path: Path) -> None:
         None, version=NASTY, unit=NASTY, path=(Part(NASTY, NASTY, 1),), key="", kernel=NASTY,
     )  # fmt: skip
     store.add([replace(nasty, path=())], agreed)
-    ledger = dp.Ledger(store.terms, store)
+    ledger = dp.types.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
     plain = Page(page_of_one(tmp_path))
     assert [tag for tag, _ in said.tags] == [tag for tag, _ in plain.tags]
@@ -257,7 +257,7 @@ def test_no_cell_of_a_table_for_spreadsheets_is_a_formula(tmp_path: Path) -> Non
             version=text, unit=text, key="", kernel=text,
         )  # fmt: skip
         store.add([entry], agreed)
-    dp.Ledger(store.terms, store).export(tmp_path / "r.csv")
+    dp.types.Ledger(store.terms, store).export(tmp_path / "r.csv")
     with (tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     names = ("source", "version", "lineage", "query", "mechanism", "scale", "error", "unit")
@@ -273,7 +273,7 @@ def page_of_one(folder: Path) -> str:
         0, 0.0, "s", "asserted", "q", Loss(Epsilon(1)), "m", "1", "e", None, version="1", unit="u"
     )
     store.add([plain], agreed)
-    dp.Ledger(store.terms, store).export(folder / "plain.html")
+    dp.types.Ledger(store.terms, store).export(folder / "plain.html")
     return (folder / "plain.html").read_text("utf-8")
 
 
@@ -328,7 +328,7 @@ def test_what_has_no_answer_counts_all_the_same(tmp_path: Path) -> None:
     draft = Entry(0, 0.0, "s", "verified", "count", Loss(Epsilon("0.5")), "m", "1", "", None)
     store.add([replace(draft, path=(Part("sex", k, 1),)) for k in "fm"], agreed)
     store.settle(1, "failed")
-    ledger = dp.Ledger(store.terms, store)
+    ledger = dp.types.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
     assert said.table("Every release")["outcome"].tolist() == [
         "charged; failed, no answer", "charged; no answer is known of",
@@ -385,14 +385,14 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(
     (tmp_path / "folder.html").mkdir()
     before = sorted(os.listdir(tmp_path))
     refused: list[tuple[Any, type[Exception], str]] = [
-        ("report.txt", dp.QueryError, r"\.html for readers, \.json for programs, \.csv"),
-        ("report", dp.QueryError, r"its ending says what is written"),
-        ("", dp.QueryError, "must be the path of a file"),
-        (3, dp.QueryError, "must be the path of a file"),
-        (pd.DataFrame({"secret": [1]}), dp.QueryError, "path=a DataFrame must be"),
-        (tmp_path / "folder.html", dp.StoreError, "is a folder"),
-        (tmp_path / "none" / "r.html", dp.StoreError, "there is no folder"),
-        (tmp_path / "ledger.json", dp.StoreError, "is the ledger itself"),
+        ("report.txt", dp.errors.QueryError, r"\.html for readers, \.json for programs, \.csv"),
+        ("report", dp.errors.QueryError, r"its ending says what is written"),
+        ("", dp.errors.QueryError, "must be the path of a file"),
+        (3, dp.errors.QueryError, "must be the path of a file"),
+        (pd.DataFrame({"secret": [1]}), dp.errors.QueryError, "path=a DataFrame must be"),
+        (tmp_path / "folder.html", dp.errors.StoreError, "is a folder"),
+        (tmp_path / "none" / "r.html", dp.errors.StoreError, "there is no folder"),
+        (tmp_path / "ledger.json", dp.errors.StoreError, "is the ledger itself"),
     ]
     for path, kind, said in refused:
         with pytest.raises(kind, match=said):
@@ -402,7 +402,7 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "write_text", denied)  # root may write everywhere
-    with pytest.raises(dp.StoreError, match="can't be written: Permission denied"):
+    with pytest.raises(dp.errors.StoreError, match="can't be written: Permission denied"):
         ledger.export(tmp_path / "r.html")
     assert sorted(os.listdir(tmp_path)) == before
 

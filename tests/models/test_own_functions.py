@@ -18,8 +18,8 @@ Function = Callable[[pd.DataFrame], Any]
 
 #: Each way to hand over a function of rows, which is called at least once with them.
 WAYS: dict[str, Callable[[Any, Function], Any]] = {
-    "score": lambda p, f: dp.choose(p, [1, 2], score=lambda rows, _: f(rows), sensitivity=1),
-    "distance": lambda p, f: dp.distance_to(p, f),
+    "score": lambda p, f: dp.select(p, [1, 2], score=lambda rows, _: f(rows), sensitivity=1),
+    "distance": lambda p, f: dp.distance_to_property(p, f),
     "value": lambda p, f: dp.propose_test_release(p, f, len, delta=1e-6),
     "distance of a value": lambda p, f: dp.propose_test_release(p, len, f, delta=1e-6),
 }
@@ -38,9 +38,9 @@ def test_verified_frames_and_strict_sessions_show_no_rows(ask: Any) -> None:
         return 0
 
     people = dp.protect(FRAME.copy(), "own")
-    refusal(lambda: ask(people, never).release(epsilon=1), "never shows", dp.LineageError)
+    refusal(lambda: ask(people, never).release(epsilon=1), "never shows", dp.errors.LineageError)
     anew(epsilon=10, delta=1e-3, strict=True)
-    refusal(lambda: ask(FRAME, never).release(epsilon=1), "strict", dp.LineageError)
+    refusal(lambda: ask(FRAME, never).release(epsilon=1), "strict", dp.errors.LineageError)
 
 
 @each
@@ -71,7 +71,7 @@ def test_what_fails_on_the_data_stays_charged_and_quotes_none(ask: Any, fails: s
             raise ValueError(f"secret {rows['age'].max()}")
         return {"list": [1.0], "none": None, "truth": np.True_}[fails]
 
-    with pytest.raises(dp.ReleaseFailed, match="whole number") as failed:
+    with pytest.raises(dp.errors.ReleaseFailed, match="whole number") as failed:
         ask(FRAME, function).release(epsilon=1)
     assert "secret" not in str(failed.value)
     assert failed.value.__cause__ is failed.value.__context__ is None
@@ -82,5 +82,5 @@ def test_what_fails_on_the_data_stays_charged_and_quotes_none(ask: Any, fails: s
 @pytest.mark.parametrize("which", ["score", "distance", "distance of a value"])
 def test_a_float_is_no_whole_number(which: str) -> None:
     asked = WAYS[which](FRAME, lambda rows: 1.0 if len(rows) else 0)
-    with pytest.raises(dp.ReleaseFailed, match="whole number"):
+    with pytest.raises(dp.errors.ReleaseFailed, match="whole number"):
         asked.release(epsilon=1)

@@ -54,7 +54,7 @@ def propose(frame: Any = VOTES, **more: Any) -> Any:
 
 @pytest.mark.usefixtures("exact")
 def test_without_noise_it_is_the_distance() -> None:
-    found = dp.distance_to(VOTES, margin, epsilon=1)
+    found = dp.distance_to_property(VOTES, margin, epsilon=1)
     assert found == 199
     assert isinstance(found, int)
     assert found.error() == DiscreteLaplace(Fraction(1)).half_width(0.95)
@@ -63,11 +63,11 @@ def test_without_noise_it_is_the_distance() -> None:
     assert entry.what == "distance by the caller's function (moved by 1 a row as stated)"
     assert entry.lineage == "asserted, caller-scored"
     assert entry.scale == "1"
-    assert dp.distance_to(VOTES.dp.query("vote == 'no'"), margin, epsilon=1) == 100
-    assert dp.distance_to(VOTES[:0], lambda rows: len(rows), epsilon=1) == 0
-    assert dp.distance_to(VOTES, lambda rows: -7, epsilon=1) == 0
+    assert dp.distance_to_property(VOTES.dp.query("vote == 'no'"), margin, epsilon=1) == 100
+    assert dp.distance_to_property(VOTES[:0], lambda rows: len(rows), epsilon=1) == 0
+    assert dp.distance_to_property(VOTES, lambda rows: -7, epsilon=1) == 0
     whose = dp.private(VOTES, unit="who", max_rows=3)
-    assert dp.distance_to(whose, lambda rows: len(rows), epsilon=2) == 300
+    assert dp.distance_to_property(whose, lambda rows: len(rows), epsilon=2) == 300
     assert dp.ledger().entries()[-1].scale == "1.5"
 
 
@@ -76,7 +76,7 @@ def test_answer_and_interval_are_never_below_zero(
     frozen: Callable[[int], None], noise: int
 ) -> None:
     frozen(noise)
-    found = dp.distance_to(VOTES, margin, epsilon=1)
+    found = dp.distance_to_property(VOTES, margin, epsilon=1)
     low, high = found.interval()
     assert found == max(0, 199 + noise)
     assert 0 <= low <= found <= high
@@ -208,7 +208,7 @@ def test_the_value_is_told_from_the_threshold_on(monkeypatch: pytest.MonkeyPatch
     noisy_to(monkeypatch, least - 200)
     kept = propose()
     assert (kept.released, kept.value, bool(kept)) == (False, None, False)
-    assert type(kept) is type(found) is dp.TestedValue
+    assert type(kept) is type(found) is dp.types.TestedValue
     assert repr(kept) == "TestedValue(released=False, value=None)"
     first, second = dp.ledger().entries()
     assert replace(first, number=0, time=0, cell=None) == replace(
@@ -225,7 +225,7 @@ def test_the_value_is_told_from_the_threshold_on(monkeypatch: pytest.MonkeyPatch
         assert str(each.value) in str(record)
         assert str(each.value) in record._repr_html_()
         for ask in (record.error, record.interval):
-            refusal(ask, "exact", dp.RecordError)
+            refusal(ask, "exact", dp.errors.RecordError)
 
 
 def test_what_surely_says_holds() -> None:
@@ -265,13 +265,13 @@ def test_a_session_that_counts_rho_is_charged_both() -> None:
 def test_it_may_be_asked_for_later() -> None:
     dp.session(epsilon=100, delta=1e-3)
     asked = propose(epsilon=None)
-    assert isinstance(asked, dp.Unreleased)
+    assert isinstance(asked, dp.types.Unreleased)
     assert dp.ledger().entries() == []
     assert asked.release(epsilon=1).value == "yes"  # its δ was said before
     assert dp.ledger().entries()[-1].loss.delta == Fraction(1, 10**6)
     assert asked.release(epsilon=1, delta=1e-5).value == "yes"
     assert dp.ledger().entries()[-1].loss.delta == Fraction(1, 10**5)
-    with pytest.raises(dp.MissingArgument, match="delta="):
+    with pytest.raises(dp.errors.MissingArgument, match="delta="):
         propose(epsilon=None, delta=None).release(epsilon=1)
 
 
@@ -300,7 +300,7 @@ def test_results_can_be_pickled_and_leave_the_functions_behind() -> None:
     assert (again.released, again.value) == (found.released, found.value)
     assert dp.record(again).estimate() == found.value
     for kind in (Measurer, Valuer):
-        with pytest.raises(dp.QueryError, match="pickle"):
+        with pytest.raises(dp.errors.QueryError, match="pickle"):
             kind(None)(VOTES)
     assert Measurer(lambda rows: 10**400)(VOTES) == MOST
 
@@ -308,12 +308,12 @@ def test_results_can_be_pickled_and_leave_the_functions_behind() -> None:
 # --- refusals -------------------------------------------------------------------------------------
 
 BROKEN: dict[str, Callable[[], Any]] = {
-    "no frame": lambda: dp.distance_to([1], margin, epsilon=1),
-    "no function": lambda: dp.distance_to(VOTES, "vote", epsilon=1),  # type: ignore[arg-type]
-    "a float": lambda: dp.distance_to(VOTES, lambda rows: 1.0, epsilon=1),  # type: ignore[arg-type, return-value]
-    "none": lambda: dp.distance_to(VOTES, lambda rows: None, epsilon=1),  # type: ignore[arg-type, return-value]
-    "computed": lambda: dp.distance_to(VOTES.dp.assign(one="who > 1"), margin, epsilon=1),
-    "epsilon 0": lambda: dp.distance_to(VOTES, margin, epsilon=0),
+    "no frame": lambda: dp.distance_to_property([1], margin, epsilon=1),
+    "no function": lambda: dp.distance_to_property(VOTES, "vote", epsilon=1),  # type: ignore[arg-type]
+    "a float": lambda: dp.distance_to_property(VOTES, lambda rows: 1.0, epsilon=1),  # type: ignore[arg-type, return-value]
+    "none": lambda: dp.distance_to_property(VOTES, lambda rows: None, epsilon=1),  # type: ignore[arg-type, return-value]
+    "computed": lambda: dp.distance_to_property(VOTES.dp.assign(one="who > 1"), margin, epsilon=1),
+    "epsilon 0": lambda: dp.distance_to_property(VOTES, margin, epsilon=0),
     "a list as value": lambda: propose(value=lambda rows: [1]),
     "no value": lambda: propose(value=lambda rows: None),
     "a truth value": lambda: propose(value=lambda rows: True),
@@ -359,21 +359,21 @@ def unproven() -> Any:
 def test_what_is_experimental_must_be_allowed_in_the_session() -> None:
     def refused() -> None:
         before = len(dp.ledger().entries())
-        with pytest.raises(dp.QueryError, match=r"nobody has proven.*dp\.allow_experimental\(\)"):
+        with pytest.raises(dp.errors.QueryError, match=r"nobody has proven.*dp\.allow_experimental\(\)"):
             unproven().release(epsilon=1)
         assert len(dp.ledger().entries()) == before
 
     refused()
-    dp.allow_experimental()
+    dp.session(experimental=True)
     assert unproven().release(epsilon=1) > 300
-    dp.allow_experimental(False)
+    dp.session(experimental=False)
     refused()
-    dp.allow_experimental(True)
+    dp.session(experimental=True)
     dp.reset()
     refused()
     for broken in (1, None, "yes"):
-        with pytest.raises(dp.QueryError, match="True or False"):
-            dp.allow_experimental(broken)  # type: ignore[arg-type]
+        with pytest.raises(dp.errors.QueryError, match="True or False"):
+            dp.session(experimental=broken)  # type: ignore[arg-type]
     with scratch():
         unproven().release(epsilon=1)
     refused()

@@ -35,7 +35,7 @@ def balance(rows: pd.DataFrame, age: int) -> int:
 
 @pytest.mark.usefixtures("exact")
 def test_without_noise_it_is_the_best_candidate() -> None:
-    found = dp.choose(FRAME, [10, 30, 60], score=balance, sensitivity=1, epsilon=1)
+    found = dp.select(FRAME, [10, 30, 60], score=balance, sensitivity=1, epsilon=1)
     assert found == 30
     assert isinstance(found, int)
     assert found.error() == PermuteAndFlip(Fraction(1, 2)).utility_gap(0.95, 3)
@@ -50,7 +50,7 @@ def test_without_noise_it_is_the_best_candidate() -> None:
 
 @pytest.mark.usefixtures("exact")
 def test_a_monotone_score_is_twice_as_sharp() -> None:
-    dp.choose(FRAME, [10, 30], score=above, sensitivity=3, monotone=True, epsilon=1)
+    dp.select(FRAME, [10, 30], score=above, sensitivity=3, monotone=True, epsilon=1)
     assert dp.ledger().entries()[-1].scale == "3"
     assert "monotone, sensitivity 3" in dp.ledger().entries()[-1].what
 
@@ -59,7 +59,7 @@ def test_a_monotone_score_is_twice_as_sharp() -> None:
 @pytest.mark.parametrize("candidates", [["a", "b"], [("a", 1), ("b", 2)], [0.5, 2], range(2)])
 def test_candidates_come_back_as_they_are(candidates: Any) -> None:
     last = list(candidates)[-1]
-    found = dp.choose(
+    found = dp.select(
         FRAME, candidates, score=lambda rows, c: int(c == last), sensitivity=1, epsilon=1
     )
     assert found == last
@@ -84,17 +84,17 @@ def test_the_score_sees_the_rows_that_count_and_its_own_copy() -> None:
         (whole[["kind", "age"]], FRAME[["kind", "age"]]),
     ):
         seen.clear()
-        dp.choose(private, ["x"], score=score, sensitivity=1, epsilon=1)
+        dp.select(private, ["x"], score=score, sensitivity=1, epsilon=1)
         assert len(seen[0]) == 0  # tried on no rows first
         pd.testing.assert_frame_equal(seen[1], expected)
     pd.testing.assert_frame_equal(FRAME, before)
     seen.clear()
-    dp.choose(
+    dp.select(
         dp.private(FRAME, unit="kind", max_rows=1), ["x"], score=score, sensitivity=1, epsilon=1
     )
     assert sorted(seen[1]["kind"]) == ["a", "b", "c"]
     large = pd.DataFrame({"x": np.arange(10**6)})
-    total = dp.choose(
+    total = dp.select(
         large,
         [10**6, 3],
         score=lambda rows, n: int((rows["x"] < n).sum()),
@@ -103,34 +103,34 @@ def test_the_score_sees_the_rows_that_count_and_its_own_copy() -> None:
     )
     assert total == 10**6
     empty = FRAME[:0]
-    assert dp.choose(empty, [1], score=balance, sensitivity=1, epsilon=1) == 1
+    assert dp.select(empty, [1], score=balance, sensitivity=1, epsilon=1) == 1
 
 
 BROKEN: dict[str, Callable[[], Any]] = {
-    "no frame": lambda: dp.choose([1], [1], score=above, sensitivity=1),
-    "no candidates": lambda: dp.choose(FRAME, [], score=above, sensitivity=1),
-    "text": lambda: dp.choose(FRAME, "abc", score=above, sensitivity=1),
-    "twice": lambda: dp.choose(FRAME, [1, 1], score=above, sensitivity=1),
-    "lists": lambda: dp.choose(FRAME, [[1]], score=above, sensitivity=1),
-    "no function": lambda: dp.choose(FRAME, [1], score="age", sensitivity=1),  # type: ignore[arg-type]
-    "sensitivity 0": lambda: dp.choose(FRAME, [1], score=above, sensitivity=0),
-    "sensitivity 0.5": lambda: dp.choose(FRAME, [1], score=above, sensitivity=0.5),  # type: ignore[arg-type]
-    "sensitivity True": lambda: dp.choose(FRAME, [1], score=above, sensitivity=True),
-    "monotone": lambda: dp.choose(FRAME, [1], score=above, sensitivity=1, monotone=1),  # type: ignore[arg-type]
-    "float scores": lambda: dp.choose(
+    "no frame": lambda: dp.select([1], [1], score=above, sensitivity=1),
+    "no candidates": lambda: dp.select(FRAME, [], score=above, sensitivity=1),
+    "text": lambda: dp.select(FRAME, "abc", score=above, sensitivity=1),
+    "twice": lambda: dp.select(FRAME, [1, 1], score=above, sensitivity=1),
+    "lists": lambda: dp.select(FRAME, [[1]], score=above, sensitivity=1),
+    "no function": lambda: dp.select(FRAME, [1], score="age", sensitivity=1),  # type: ignore[arg-type]
+    "sensitivity 0": lambda: dp.select(FRAME, [1], score=above, sensitivity=0),
+    "sensitivity 0.5": lambda: dp.select(FRAME, [1], score=above, sensitivity=0.5),  # type: ignore[arg-type]
+    "sensitivity True": lambda: dp.select(FRAME, [1], score=above, sensitivity=True),
+    "monotone": lambda: dp.select(FRAME, [1], score=above, sensitivity=1, monotone=1),  # type: ignore[arg-type]
+    "float scores": lambda: dp.select(
         FRAME, [1], score=lambda rows, c: float(len(rows)), sensitivity=1  # type: ignore[arg-type, return-value]
     ),
-    "missing scores": lambda: dp.choose(
+    "missing scores": lambda: dp.select(
         FRAME, [1], score=lambda rows, c: rows["age"].mean(), sensitivity=1
     ),
-    "computed columns": lambda: dp.choose(
+    "computed columns": lambda: dp.select(
         dp.private(FRAME, unit="row").assign(old="age > 30"), [1], score=above, sensitivity=1
     ),
-    "renamed columns": lambda: dp.choose(
+    "renamed columns": lambda: dp.select(
         dp.private(FRAME, unit="row").rename(columns={"age": "years"}), [1], score=above,
         sensitivity=1,
     ),
-    "epsilon 0": lambda: dp.choose(FRAME, [1], score=above, sensitivity=1, epsilon=0),
+    "epsilon 0": lambda: dp.select(FRAME, [1], score=above, sensitivity=1, epsilon=0),
 }  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def test_a_record_can_be_pickled_and_leaves_the_function_behind() -> None:
     def score(rows: pd.DataFrame, candidate: Any) -> int:
         return len(hidden)
 
-    found = dp.choose(FRAME, ["x", "y"], score=score, sensitivity=1, epsilon=1)
+    found = dp.select(FRAME, ["x", "y"], score=score, sensitivity=1, epsilon=1)
     text = pickle.dumps(found)
     assert b"hidden" not in text
     assert b"DataFrame" not in text
@@ -160,7 +160,7 @@ def test_scores_beyond_all_reason_count_as_the_bound() -> None:
     assert huge(FRAME, 10**400) == MOST
     assert huge(FRAME, -(10**400)) == -MOST
     assert huge(FRAME, np.int64(3)) == 3
-    found = dp.choose(
+    found = dp.select(
         FRAME, [-(10**400), 10**400], score=lambda rows, c: c, sensitivity=2**64, epsilon=1
     )
     assert found == 10**400  # e^(-2^190) against
@@ -267,7 +267,7 @@ def test_what_a_score_warns_of_is_not_seen() -> None:
     df = pd.DataFrame({"x": [3.0] * 20 + [0.0]})
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        dp.choose(df, [1, 2], score=score, sensitivity=1, epsilon=1)
+        dp.select(df, [1, 2], score=score, sensitivity=1, epsilon=1)
     assert seen == []
 
 
@@ -278,7 +278,7 @@ def test_categories_that_pandas_cannot_hash_do_not_fail_between_chunks(exact: No
         frame = pd.DataFrame({"x": pd.Categorical([*others, "a", "b", "b"]), "y": 0.5})
         private = frame.dp
         private._table.engine.block = 2
-        found = dp.choose(
+        found = dp.select(
             private, ["a", "b"], sensitivity=1, epsilon=1,
             score=lambda rows, which: sum(x == which for x in rows["x"])
             + 0 * len(np.sqrt(rows.y.to_numpy()[:1])),  # of numbers, or it would raise

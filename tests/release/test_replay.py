@@ -151,7 +151,7 @@ def test_what_the_caller_vouches_for_is_always_drawn() -> None:
     for _ in range(2):
         df.dp.count(epsilon=1)
         dp.private(df, unit="b", max_rows=1).count(epsilon=1)
-        dp.choose(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
+        dp.select(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
     dp.protect(df, name="people")
     for _ in range(2):
         df.dp.count(epsilon=1)  # the source's frame by its token: identity is no proof
@@ -189,7 +189,7 @@ def test_a_charge_that_failed_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> N
     p = people()
     with monkeypatch.context() as broken:
         broken.setattr(type(p._table.engine), "accumulate_rows", lambda *a, **k: 1 / 0)
-        with pytest.raises(dp.ReleaseFailed):
+        with pytest.raises(dp.errors.ReleaseFailed):
             p.count(epsilon=1)
     p.count(epsilon=1)
     p.count(epsilon=1)

@@ -94,7 +94,7 @@ def test_errors_and_intervals_have_the_shape_of_the_result(name: str, exact: Non
     assert np.all(np.asarray(record.error(0.999)) >= np.asarray(error))  # surer is wider
     if record.statistic.no_interval:
         assert np.shape(error) == np.shape(result)
-        refusal(lambda: record.interval(), "no interval", dp.RecordError)
+        refusal(lambda: record.interval(), "no interval", dp.errors.RecordError)
         return
     interval = record.interval()
     if isinstance(result, pd.Series):
@@ -141,7 +141,7 @@ def test_what_was_computed_from_a_release_has_no_record() -> None:
         table.rename(columns={"code": "number", "number": "code"}), vc.sum(), 5, "a", None,
         rows(), rows()["code"],
     ):  # fmt: skip
-        with pytest.raises(dp.RecordError):
+        with pytest.raises(dp.errors.RecordError):
             dp.record(computed)
     refusal(lambda: dp.record(vc * 2), "before arithmetic", LookupError)
 
@@ -153,7 +153,7 @@ def test_values_swapped_between_labels_are_not_those_released(
     vc = counts()
     swapped = pd.Series(vc.to_numpy()[::-1], index=vc.index, name=vc.name)
     swapped.attrs.update(vc.attrs)
-    refusal(lambda: dp.record(swapped), error=dp.RecordError)
+    refusal(lambda: dp.record(swapped), error=dp.errors.RecordError)
 
 
 def test_a_selected_label_tells_its_gap() -> None:
@@ -163,20 +163,20 @@ def test_a_selected_label_tells_its_gap() -> None:
     assert record.mechanism == "permute-and-flip"
     # P[gap ≥ (ln 2 + t)/ε] ≤ exp(-t): at 95 %, below 3.69
     assert label.error() == record.error() == 3  # type: ignore[attr-defined]
-    refusal(lambda: record.interval(), "no interval", dp.RecordError)
+    refusal(lambda: record.interval(), "no interval", dp.errors.RecordError)
     number = rows().dp["code"].value_counts(keys=[1, 2, 3]).idxmax(epsilon=1)
     assert isinstance(number, int)
     assert dp.record(number).query == "idxmax of value_counts of code (3 keys)"
     mode = rows().dp["group"].mode(keys=KEYS, epsilon=1)
     assert dp.record(mode).query == "mode of group (3 keys)"
-    refusal(lambda: dp.record(mode + "x"), error=dp.RecordError)
+    refusal(lambda: dp.record(mode + "x"), error=dp.errors.RecordError)
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -1, 2, math.nan, True, "0.95", None])
 def test_a_confidence_is_a_probability(confidence: Any) -> None:
     n = rows().dp.count(epsilon=1)
     for ask in (n.error, n.interval, dp.record(n).error, dp.record(n).interval):
-        with pytest.raises(dp.QueryError, match="confidence="):
+        with pytest.raises(dp.errors.QueryError, match="confidence="):
             ask(confidence)
 
 
@@ -284,7 +284,7 @@ class Watched(pickle.Unpickler):
 @pytest.mark.parametrize("name", [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL])
 def test_pickles_name_nothing_of_ours_but_the_registry(name: str) -> None:
     dp.session(epsilon=100, delta="0.001")
-    dp.allow_experimental()
+    dp.session(experimental=True)
     result = released(name, dp.protect(SCHEMA.copy(), "people", unit="owner", max_rows=3))
     watched = Watched(result)
     assert str(watched.load()) == str(result)
@@ -313,7 +313,7 @@ def test_a_renamed_class_is_read_and_keeps_its_keys() -> None:
 
 @pytest.mark.parametrize("name", ["Popen", "dppandas.errors.DPError", "__class__", ""])
 def test_a_pickle_names_nothing_beyond_the_registry(name: str) -> None:
-    with pytest.raises(dp.RecordError, match="no release is made of"):
+    with pytest.raises(dp.errors.RecordError, match="no release is made of"):
         pickles.restored(name, {})
     assert "secret" not in vars(pickles.restored("Unit", {"column": "owner", "secret": 1}))
 
@@ -356,7 +356,7 @@ def test_intervals_of_counts_never_go_below_zero(frozen: Callable[[int], None]) 
 
 def test_selections_without_a_record_say_so() -> None:
     index = SELECTIONS["nlargest columns"](rows().dp, 1)
-    refusal(lambda: dp.record(index), "Index", dp.RecordError)
+    refusal(lambda: dp.record(index), "Index", dp.errors.RecordError)
 
 
 # --- errors before the release --------------------------------------------------------------------

@@ -101,7 +101,7 @@ def test_where_nothing_is_known_no_bounds_are_told(
     found = bounds_of(values)
     assert found.dtype == "float64"
     assert found.isna().all()
-    with pytest.raises(dp.QueryError, match="two finite numbers"):
+    with pytest.raises(dp.errors.QueryError, match="two finite numbers"):
         pd.Series([1]).dp.mean(bounds=tuple(found[:2]), epsilon=1)
     intervals = dp.record(found).interval()
     assert intervals.loc["lower"].tolist() == [-math.inf, math.inf]

@@ -23,7 +23,7 @@ from ...statistics import (
     Distinct,
     Layout,
     OccurringKeys,
-    Popularity,
+    UnattributedHistogram,
     Unique,
 )
 from .arguments import index
@@ -189,7 +189,7 @@ class Frequencies(PrivateColumn, Summaries):
         return self._answer(Count(cells, layout), what, epsilon, **more)
 
     @release_method
-    def popularity(
+    def unattributed_histogram(
         self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """How popular the most popular key is, the second, and so on, without telling which they
@@ -200,17 +200,17 @@ class Frequencies(PrivateColumn, Summaries):
 
         *Guarantee*: epsilon-differential privacy of the unit; sorted counts have ℓ1 sensitivity 1
         a row (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially private
-        histograms through consistency", VLDB 2010; docs/proofs/popularity.md).
+        histograms through consistency", VLDB 2010; docs/proofs/unattributed_histogram.md).
 
         >>> import pandas as pd
         >>> pets = pd.Series(["cat"] * 50 + ["dog"] * 50, name="pet")
-        >>> pets.dp.popularity(keys=["cat", "dog", "emu"], epsilon=1).index.tolist()
+        >>> pets.dp.unattributed_histogram(keys=["cat", "dog", "emu"], epsilon=1).index.tolist()
         [1, 2, 3]
         """
         cells = self._cells([self.name], keys)
         ranks = pd.RangeIndex(1, len(cells) + 1, name="rank")
-        statistic = Popularity(cells, Layout(integer=False, index=ranks, name="count"))
-        what = f"popularity of {self._expression} ({cells.described})"
+        statistic = UnattributedHistogram(cells, Layout(integer=False, index=ranks, name="count"))
+        what = f"unattributed_histogram of {self._expression} ({cells.described})"
         return self._answer(statistic, what, epsilon, **more)
 
     @release_method

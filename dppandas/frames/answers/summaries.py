@@ -37,7 +37,7 @@ class Summaries(Aggregations):
         func: Any,
         *,
         bounds: object = None,
-        weights: object = None,
+        shares: object = None,
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
@@ -46,11 +46,11 @@ class Summaries(Aggregations):
         func : names such as ["count", "mean"], for each column; or a dict of a name or names for
             columns, as {"a": "mean", "b": ["sum", "count"]}. One name alone is that method.
         bounds : as in `mean`, for those that need them.
-        weights : how the loss is divided: a dict of shares by name, or by (column, name), such as
-            {"mean": 2, "count": 1}. Without it, evenly. (Not weights of rows.)
+        shares : how the loss is divided: a dict of shares by name, or by (column, name), such as
+            {"mean": 2, "count": 1}. Without it, evenly.
 
         Each part is a release with its own entry in the ledger; all are charged, or none.
-        ``dp.records(result)`` has their records.
+        ``dp.record(result).components`` has their records.
 
         *Guarantee*: differential privacy of the unit with the sum of the parts' losses, which is
         exactly epsilon (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
@@ -61,8 +61,8 @@ class Summaries(Aggregations):
         ['count', 'mean']
         """
         if isinstance(func, str):
-            if weights is not None:
-                raise QueryError("weights= divides a loss among several statistics; this is one.")
+            if shares is not None:
+                raise QueryError("shares= divides a loss among several statistics; this is one.")
             part = self._aggregated(self, func, bounds)
             return part.release(epsilon=epsilon, **more) if gives_loss(epsilon, more) else part
         wanted = self._wanted(func)
@@ -83,7 +83,7 @@ class Summaries(Aggregations):
 
         each = list(self._each._operands())
         columns = {name: each if name[0] is None else [name[0]] for name in wanted}
-        return bundle(parts, shares_of(wanted, weights), combined, columns, epsilon, **more)
+        return bundle(parts, shares_of(wanted, shares), combined, columns, epsilon, **more)
 
     def _wanted(self, func: Any) -> list[Name]:
         """The statistics that agg names, each with its column, or None for all columns."""

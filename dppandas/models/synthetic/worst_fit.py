@@ -78,7 +78,7 @@ def worst_fit(
     >>> df = pd.DataFrame({"sex": ["f", "m"] * 200, "smokes": [True, True, True, False] * 100})
     >>> flat = [pd.Series(200, index=pd.Index(keys, name=column))
     ...         for column, keys in {"sex": ["f", "m"], "smokes": [False, True]}.items()]
-    >>> worst = dp.worst_fit(df.dp, flat, epsilon=1)
+    >>> worst = dp.models.synthetic.worst_fit(df.dp, flat, epsilon=1)
     >>> print(int(worst), worst.error())  # sex is even, smoking isn't
     1 7.375
     """

@@ -101,7 +101,7 @@ class Split:
         if running() is not None:
             raise SessionError(
                 "a split is running, and its releases can't be split again: end that block first, "
-                "or weigh its shares by weights=[…]."
+                "or give its shares by shares=[…]."
             )
         self._outside = context.put(split=self)
         return self
@@ -237,7 +237,7 @@ def split(
     epsilon: object = None,
     *,
     into: object = None,
-    weights: object = None,
+    shares: object = None,
     rho: object = None,
     delta: object = None,
 ) -> Split:
@@ -245,7 +245,7 @@ def split(
 
     epsilon : all that the block may cost; or rho, in a session that counts ρ.
     into : how many releases there are, which get equal shares.
-    weights : in place of into, the shares in order: [2, 1, 1] are a half and two quarters.
+    shares : in place of into, the shares in order: [2, 1, 1] are a half and two quarters.
     delta : shared likewise, for releases that need one. Without it, such a release says its own.
 
     In the block whatever would otherwise wait for a loss is answered as it is called, and takes the
@@ -265,7 +265,7 @@ def split(
     >>> import pandas as pd, dppandas as dp
     >>> dp.reset(); session = dp.session(epsilon=2)
     >>> people = pd.DataFrame({"age": [20, 30, 40] * 100}).dp
-    >>> with dp.split(epsilon=1, weights=[1, 2]):
+    >>> with dp.split(epsilon=1, shares=[1, 2]):
     ...     n = people.count()
     ...     mean = people["age"].mean(bounds=(0, 99))
     >>> dp.record(n).loss.epsilon, dp.record(mean).loss.epsilon, session.spent
@@ -276,7 +276,7 @@ def split(
         raise MissingArgument(
             "a split shares either epsilon= or rho=: dp.split(epsilon=1, into=4)."
         )
-    parts = _fractions(into, weights)
+    parts = _fractions(into, shares)
     whole = _SharedLoss(
         None if epsilon is None else parse_budget(epsilon),
         None if delta is None else parse_delta(delta),
@@ -287,22 +287,22 @@ def split(
     return Split(whole, parts)
 
 
-def _fractions(into: object, weights: object) -> list[Fraction]:
+def _fractions(into: object, shares: object) -> list[Fraction]:
     """Each release's part of the whole."""
-    if into is not None and weights is not None:
-        raise QueryError("weights= say how many releases there are: leave into= out.")
-    if into is None and weights is None:
+    if into is not None and shares is not None:
+        raise QueryError("shares= say how many releases there are: leave into= out.")
+    if into is None and shares is None:
         raise MissingArgument(
-            "into= is needed, the number of releases, or weights=, their shares: "
-            "dp.split(epsilon=1, into=4), dp.split(epsilon=1, weights=[2, 1, 1])."
+            "into= is needed, the number of releases, or shares=, their shares: "
+            "dp.split(epsilon=1, into=4), dp.split(epsilon=1, shares=[2, 1, 1])."
         )
-    if weights is None:
+    if shares is None:
         number = whole_number(into, "into", 1, MOST)
         return [Fraction(1, number)] * number
-    if not isinstance(weights, list | tuple) or not 1 <= len(weights) <= MOST:
+    if not isinstance(shares, list | tuple) or not 1 <= len(shares) <= MOST:
         raise QueryError(
-            f"weights={quoted(weights)} must be a list of numbers above 0, one for each release, "
+            f"shares={quoted(shares)} must be a list of numbers above 0, one for each release, "
             "such as [2, 1, 1]."
         )
-    each = [parse_budget(weight, "weights") for weight in weights]
-    return [Fraction(weight / sum(each)) for weight in each]
+    each = [parse_budget(share, "shares") for share in shares]
+    return [Fraction(share / sum(each)) for share in each]

@@ -1,4 +1,4 @@
-"""Contingency tables with their margins and shares, and sorted popularity profiles.
+"""Contingency tables with their margins and shares, and unattributed histograms.
 
 Both count rows as `Count` does; what they add is post-processing, but for the sorting of a
 popularity, which is done on exact counts.
@@ -158,14 +158,15 @@ def _share(low: int, high: int, all_low: int, all_high: int) -> Interval:
 
 
 @dataclass(frozen=True)
-class Popularity(Count):
+class UnattributedHistogram(Count):
     """The counts of disjoint cells in descending order, without their labels.
 
     A row adds 1 to one count, and so to one place of the sorted vector: ℓ1 sensitivity 1. The
     estimate is the descending vector nearest to the noisy one in ℓ2 (Hay, Rastogi, Miklau and
-    Suciu, VLDB 2010; proof: docs/proofs/popularity.md).
+    Suciu, VLDB 2010; proof: docs/proofs/unattributed_histogram.md).
     """
 
+    canonical_name: ClassVar[str] = "Popularity"
     selectable: ClassVar[bool] = False
 
     def read(self, row_pass: RowPass) -> Any:

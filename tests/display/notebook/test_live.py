@@ -326,7 +326,7 @@ def test_a_bad_epsilon_is_answered_in_words(bad: str) -> None:
 def test_no_query_is_kept_that_could_hold_rows() -> None:
     df = pd.DataFrame({"x": [1, 2]})
     dp.session(epsilon=5)
-    dp.choose(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
+    dp.select(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
     assert len(dp.session().asked) == 0
     for i in range(40):
         df.dp.query(f"x > {i}").count(epsilon="0.1")
@@ -525,7 +525,7 @@ def test_a_watch_outlives_a_file_that_can_not_be_read_for_a_while(
 
     def fails(self: Any) -> bool:
         looked.append(1)
-        raise dp.StoreError("busy")
+        raise dp.errors.StoreError("busy")
 
     live.show(dp.ledger())
     monkeypatch.setattr("dppandas.display.notebook.live.LOOK", LOOK / 50)

@@ -262,7 +262,7 @@ def test_what_has_no_record_or_no_error_is_refused(name: str, people: Any) -> No
         "unreleased": lambda: people["g"].value_counts(),
         "bounds": lambda: people["x"].suggest_bounds(epsilon=1),
     }.get(made, lambda: made)()
-    refusal(lambda: dp.plot(made), said, dp.RecordError)
+    refusal(lambda: dp.plot(made), said, dp.errors.RecordError)
     assert plt.get_fignums() == []
 
 
@@ -273,13 +273,13 @@ def test_arguments_are_checked(people: Any) -> None:
     refusal(lambda: dp.plot(counts, ax="here"), "must be matplotlib Axes")
     with dp.preview():
         blank = people.count(epsilon=1)
-    refusal(lambda: dp.plot(blank), "a preview has no answer to draw", dp.RecordError)
+    refusal(lambda: dp.plot(blank), "a preview has no answer to draw", dp.errors.RecordError)
 
 
 @pytest.mark.parametrize("name", [*OPERATIONS, *UNKNOWN, *OF_UNITS, *SELECTIONS, *EXPERIMENTAL])
 def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
     dp.session(epsilon=10_000, delta=0.01)
-    dp.allow_experimental()
+    dp.session(experimental=True)
     unit = {"unit": "owner", "max_rows": 3} if name in OF_UNITS else {}
     frame = SCHEMA.copy() if unit else SCHEMA.drop(columns="owner")
     with warnings.catch_warnings():
@@ -287,7 +287,7 @@ def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
         told = released(name, dp.protect(frame, name="all", **unit), 1)
     spent = dp.ledger().spent
     if (name in UNDRAWN and name not in DRAWN_SELECTIONS) or name in INDEXES:
-        refusal(lambda: dp.plot(told), error=dp.RecordError)
+        refusal(lambda: dp.plot(told), error=dp.errors.RecordError)
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -122,7 +122,7 @@ def test_all_is_charged_before_anything_is_read(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", spy)
     dp.session(epsilon=1)
-    with pytest.raises(dp.ReleaseFailed):
+    with pytest.raises(dp.errors.ReleaseFailed):
         people()["a"].dp.agg(["count", "mean", "sum"], bounds=(0, 1), epsilon="0.9")
     assert seen == [["charged"] * 3, ["released", "charged", "charged"]]
     assert [e.status for e in dp.ledger().entries()] == ["released", "failed", "failed"]
@@ -133,23 +133,23 @@ def test_without_a_loss_nothing_is_computed() -> None:
     p = people().dp
     asked = p["a"].agg(["count", "mean"], bounds=(0, 1))
     assert "nothing computed or charged" in repr(asked)
-    refusal(lambda: len(asked), error=dp.PrivateValueError)
-    refusal(lambda: pickle.dumps(asked), error=dp.PrivateValueError)
+    refusal(lambda: len(asked), error=dp.errors.PrivateValueError)
+    refusal(lambda: pickle.dumps(asked), error=dp.errors.PrivateValueError)
     assert dp.ledger().entries() == []
     assert list(asked.release(epsilon=1).index) == ["count", "mean"]
 
 
 def test_records_belong_to_the_result_itself() -> None:
     found = people()["a"].dp.agg(["count", "mean"], bounds=(0, 1), epsilon=1)
-    records = dp.records(found)
+    records = dp.record(found).components
     assert list(records) == ["count", "mean"]
     assert records["count"].estimate() == found["count"]
     low, high = records["mean"].interval()
     assert low <= found["mean"] <= high
     for other in (found + 1, found.head(1), 3):
-        with pytest.raises(dp.RecordError):
-            dp.records(other)
-    refusal(lambda: dp.record(found), error=dp.RecordError)
+        with pytest.raises(dp.errors.RecordError):
+            dp.record(other).components
+    refusal(lambda: dp.record(found), error=dp.errors.RecordError)
 
 
 @pytest.mark.parametrize(

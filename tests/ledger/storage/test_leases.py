@@ -142,7 +142,7 @@ def test_fresh_draws_go_side_by_side_and_leave_leased_numbers_to_their_holders(
 def test_a_thread_never_waits_for_itself(store: Store) -> None:
     with Claim([1]) as mine:
         store.add([DRAFT], agreed, mine)
-        with Claim([1]) as again, pytest.raises(dp.SessionError, match="in this very thread"):
+        with Claim([1]) as again, pytest.raises(dp.errors.SessionError, match="in this very thread"):
             store.add([DRAFT], agreed, again)
 
 
@@ -163,7 +163,7 @@ def people() -> Any:
 
 
 @pytest.fixture(params=["memory", "file"])
-def running(request: pytest.FixtureRequest, tmp_path: Path) -> dp.Session:
+def running(request: pytest.FixtureRequest, tmp_path: Path) -> dp.types.Session:
     store = None if request.param == "memory" else tmp_path / "a.ledger"
     return dp.session(epsilon=100, store=store)
 
@@ -228,7 +228,7 @@ def threads(actions: list[Callable[[], Any]]) -> Iterator[list[Any]]:
 
 
 def test_threads_that_ask_the_same_at_once_share_one_draw(
-    running: dp.Session, gate: Gate, waits: Waits
+    running: dp.types.Session, gate: Gate, waits: Waits
 ) -> None:
     p = people()
     with threads([lambda: p["a"].mean(epsilon=1)] * 6) as got:
@@ -242,7 +242,7 @@ def test_threads_that_ask_the_same_at_once_share_one_draw(
     assert [e.status for e in running.ledger.charges()] == ["released"]
 
 
-def test_other_queries_and_fresh_ones_do_not_wait(running: dp.Session, gate: Gate) -> None:
+def test_other_queries_and_fresh_ones_do_not_wait(running: dp.types.Session, gate: Gate) -> None:
     p = people()
     others: list[Callable[[], Any]] = [
         lambda: p.count(epsilon=2),
@@ -261,7 +261,7 @@ def test_other_queries_and_fresh_ones_do_not_wait(running: dp.Session, gate: Gat
 
 
 def test_who_waits_answers_itself_where_the_first_fails(
-    running: dp.Session, gate: Gate, waits: Waits, monkeypatch: pytest.MonkeyPatch
+    running: dp.types.Session, gate: Gate, waits: Waits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     p = people()
     held, failed = PandasEngine.accumulate_rows, threading.Event()
@@ -282,7 +282,7 @@ def test_who_waits_answers_itself_where_the_first_fails(
 
 
 def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
-    running: dp.Session,
+    running: dp.types.Session,
 ) -> None:
     p = people()
 
@@ -298,7 +298,7 @@ def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
     assert running.spent == 12
 
 
-def test_equal_queries_of_one_call_are_one_draw(running: dp.Session) -> None:
+def test_equal_queries_of_one_call_are_one_draw(running: dp.types.Session) -> None:
     p = people()
     asked = [p.count()._query(running.terms.asked(1), None)] * 3
     records = release.release_all(asked)
@@ -317,7 +317,7 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_the_wait_and_leaves_nothing_behind(
-    running: dp.Session, gate: Gate
+    running: dp.types.Session, gate: Gate
 ) -> None:
     p = people()
     me = threading.main_thread().ident
@@ -343,7 +343,7 @@ def test_an_interrupt_ends_the_wait_and_leaves_nothing_behind(
 
 
 def test_an_interrupt_in_the_scan_gives_the_lease_free(
-    running: dp.Session, monkeypatch: pytest.MonkeyPatch
+    running: dp.types.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     p = people()
     with monkeypatch.context() as broken:
@@ -365,7 +365,7 @@ def nobody_lives(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_who_is_overtaken_shows_the_answer_of_the_other(
-    running: dp.Session, nobody_lives: None, monkeypatch: pytest.MonkeyPatch
+    running: dp.types.Session, nobody_lives: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     p = people()
     gather, begun, go_on = PandasEngine.accumulate_rows, threading.Event(), threading.Event()
@@ -387,7 +387,7 @@ def test_who_is_overtaken_shows_the_answer_of_the_other(
 
 
 def test_who_is_overtaken_by_one_that_fails_says_charged_and_not_answered(
-    running: dp.Session, nobody_lives: None, monkeypatch: pytest.MonkeyPatch
+    running: dp.types.Session, nobody_lives: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     p = people()
     gather = PandasEngine.accumulate_rows
@@ -398,7 +398,7 @@ def test_who_is_overtaken_by_one_that_fails_says_charged_and_not_answered(
         return gather(*args, **more)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", overtaken)
-    with pytest.raises(dp.ReleaseFailed, match="charged and not answered: another process took"):
+    with pytest.raises(dp.errors.ReleaseFailed, match="charged and not answered: another process took"):
         p.count(epsilon=1)
     assert [e.status for e in running.ledger.charges()] == ["charged", "charged"]
 
@@ -559,7 +559,7 @@ def test_a_replay_writes_nothing(file: Path) -> None:
     assert (file.read_bytes(), file.stat().st_mtime_ns) == (before, stamp)
 
 
-def test_refined_draws_are_leased_by_their_number(running: dp.Session) -> None:
+def test_refined_draws_are_leased_by_their_number(running: dp.types.Session) -> None:
     n = people().count(epsilon=1)
     with threads([lambda: n.refine(epsilon=1)] * 4) as got:
         pass
@@ -597,8 +597,8 @@ def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
                 children.append(os.fork())
             return 0
         try:
-            said = f"answered {dp.choose(rows, [1, 2, 3], score=score, sensitivity=1, epsilon=1)}"
-        except dp.WorkerProcessError:
+            said = f"answered {dp.select(rows, [1, 2, 3], score=score, sensitivity=1, epsilon=1)}"
+        except dp.errors.WorkerProcessError:
             said = "refused"
         if children[0] == 0:
             print(said, flush=True)
@@ -618,5 +618,5 @@ def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
 def test_a_second_outcome_is_an_error(store: Store) -> None:
     (entry,) = store.add([replace(DRAFT, key="")], agreed)
     store.settle(entry.number, "released", [3])
-    with pytest.raises(dp.ReleaseFailed, match="has an outcome already"):
+    with pytest.raises(dp.errors.ReleaseFailed, match="has an outcome already"):
         store.settle(entry.number, "released", [4])

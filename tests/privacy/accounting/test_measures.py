@@ -116,12 +116,12 @@ def test_a_session_with_a_delta_counts_both() -> None:
 @pytest.mark.parametrize("other", [{"epsilon": 1}, {"epsilon": 1, "delta": 1e-7}])
 def test_another_promise_is_another_session(other: dict[str, Any]) -> None:
     dp.session(epsilon=1, delta=1e-6)
-    refusal(lambda: dp.session(**other), "δ = 1e-06 is running", dp.SessionError)
+    refusal(lambda: dp.session(**other), "δ = 1e-06 is running", dp.errors.SessionError)
 
 
 def test_what_was_spent_without_a_limit_counts_in_one_with_delta() -> None:
     DF.dp.count(epsilon=1)
-    refusal(lambda: dp.session(epsilon="0.5", delta=1e-6), "spent already", dp.SessionError)
+    refusal(lambda: dp.session(epsilon="0.5", delta=1e-6), "spent already", dp.errors.SessionError)
     assert dp.session(epsilon=2, delta=1e-6).remaining == 1
 
 
@@ -248,7 +248,7 @@ def test_a_hundred_small_releases_cost_less_in_rho() -> None:
 def test_rho_and_laplace_do_not_go_together() -> None:
     dp.session(rho=1, delta=1e-6)
     refusal(lambda: DF.dp.count(rho="0.1", mechanism="laplace"), "rho= is for Gaussian noise")
-    with pytest.raises(dp.QueryError, match="give rho= for Gaussian noise"):
+    with pytest.raises(dp.errors.QueryError, match="give rho= for Gaussian noise"):
         DF.dp.count(epsilon="0.1", mechanism="gaussian")
     refusal(lambda: DF.dp.count(epsilon="0.1", delta=1e-9), "no δ to spend")
     assert dp.ledger().entries() == []

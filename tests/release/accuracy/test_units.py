@@ -338,7 +338,7 @@ def test_a_mean_that_is_a_bound_needs_a_tenth() -> None:
 def test_describe_knows_of_how_many_rows_its_quantiles_are(exact: None) -> None:
     for epsilon, said in ((0.05, True), (60, False)):
         described = shop()["age"].describe(epsilon=epsilon)
-        *_, quantiles = dp.records(described).values()
+        *_, quantiles = dp.record(described).components.values()
         found = quantiles.noise_dominated
         assert found.index.equals(quantiles.estimate().index)
         assert found.tolist() == [said] * 5

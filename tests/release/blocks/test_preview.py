@@ -129,7 +129,7 @@ def test_code_goes_on_as_it_is() -> None:
             p[p["group"] == label].count(epsilon="0.1")
         counts = p["group"].value_counts(keys=GROUPS, epsilon="0.2").sort_index()
         both = p["number"].agg(["count", "mean"], bounds=(0, 9), epsilon="0.3")
-        assert set(dp.records(both)) == {"count", "mean"}
+        assert set(dp.record(both).components) == {"count", "mean"}
         return float(n + n.error() + counts.sum() + both.sum())
 
     with dp.preview() as plan:
@@ -248,7 +248,7 @@ def test_previews_nest_and_end_whatever_happens() -> None:
             1 / 0  # noqa: B018
         p.size(epsilon=4)
     assert [plan.total for plan in (outer, inner, broken)] == [5, 2, 3]
-    with pytest.raises(dp.SessionError, match="for one block"), outer:
+    with pytest.raises(dp.errors.SessionError, match="for one block"), outer:
         pass
     assert isinstance(p.count(epsilon=1), int)
     assert dp.ledger().spent == 1
@@ -263,7 +263,7 @@ def test_other_threads_release_as_ever_and_what_outlives_a_block_is_refused() ->
         context = contextvars.copy_context()
     assert dp.ledger().spent == 1
     assert plan.total == 0
-    refusal(lambda: context.run(lambda: p.count(epsilon=2)), "has ended", dp.SessionError)
+    refusal(lambda: context.run(lambda: p.count(epsilon=2)), "has ended", dp.errors.SessionError)
     assert dp.ledger().spent == 1
 
 
@@ -271,7 +271,7 @@ def test_one_session_only() -> None:
     with dp.preview() as plan:
         sixty().dp.count(epsilon=1)
         anew(epsilon=1)
-        refusal(lambda: sixty().dp.count(epsilon=1), "of one session", dp.SessionError)
+        refusal(lambda: sixty().dp.count(epsilon=1), "of one session", dp.errors.SessionError)
     assert plan.total == 1
     assert dp.ledger().entries() == []
 
@@ -289,7 +289,7 @@ def test_splits_in_previews_and_previews_in_splits() -> None:
         p.count()
         p.size(fresh=True)
     assert (plan.total, inner.left, dp.ledger().spent) == (1, 0, 0)
-    with dp.split(epsilon=1, weights=[3, 1]) as shares:
+    with dp.split(epsilon=1, shares=[3, 1]) as shares:
         with dp.preview() as plan:
             p.count()
             p.size(fresh=True)
@@ -389,7 +389,7 @@ def test_what_a_later_round_would_refuse_is_refused_before_anything_is_charged()
         program(p, 1)
         p["number"].mean(epsilon=0.1)  # without bounds
 
-    refusal(lambda: preview.all_or_none(fails), error=dp.MissingArgument)
+    refusal(lambda: preview.all_or_none(fails), error=dp.errors.MissingArgument)
     assert dp.ledger().entries() == []
 
 

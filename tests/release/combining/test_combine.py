@@ -255,7 +255,7 @@ def test_answers_joined_by_the_whole_road_have_the_variance_of_theory() -> None:
 
 
 def noisy(result: Any) -> list[Any]:
-    return list((result if isinstance(result, dp.Record) else dp.record(result))._noisy)
+    return list((result if isinstance(result, dp.types.Record) else dp.record(result))._noisy)
 
 
 def test_noisy_integers_are_averaged_by_inverse_variance() -> None:
@@ -308,7 +308,7 @@ def test_laplace_and_gaussian_noise_are_joined() -> None:
     assert low <= both <= high
 
 
-def ends(record: dp.Record) -> list[tuple[float, float]]:
+def ends(record: dp.types.Record) -> list[tuple[float, float]]:
     return record._intervals(0.95)
 
 
@@ -327,13 +327,13 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
     one, other = released(name, private, 1), released(name, private, 2)
     before = spent()
     if not hasattr(one, "_record") and not isinstance(one, pd.Series | pd.DataFrame):
-        refusal(lambda: dp.combine(one, other), "no release record", dp.RecordError)
+        refusal(lambda: dp.combine(one, other), "no release record", dp.errors.RecordError)
     elif (
         name in {*SELECTIONS, *UNKNOWN, *CHOSEN} - {"nlargest counts"}
         and "mean" not in name.split()[:1]
     ):
         refusal(lambda: dp.combine(one, other), r"selected labels|is not noise added")
-        refusal(lambda: dp.refine(one, epsilon=1), r"selected labels|is not noise added")
+        refusal(lambda: dp.record(one).refine(epsilon=1), r"selected labels|is not noise added")
     else:
         both = dp.combine(one, other)
         assert type(both) is type(one)
@@ -376,13 +376,13 @@ def test_released_tables_that_were_combined_are_made_consistent() -> None:
     p = people()
     counts = p["g"].value_counts()
     both = dp.combine(counts.release(epsilon=0.5), counts.release(epsilon=1))
-    assert (dp.consistent(both) >= 0).all()
+    assert (dp.make_consistent(both) >= 0).all()
 
 
 # --- refusals -------------------------------------------------------------------------------------
 
 
-def refused(match: str, *answers: Any, kind: Any = dp.QueryError) -> None:
+def refused(match: str, *answers: Any, kind: Any = dp.errors.QueryError) -> None:
     before, entries = spent(), dp.ledger().count()
     refusal(lambda: dp.combine(*answers), match, kind)
     assert (spent(), dp.ledger().count()) == (before, entries)
@@ -399,7 +399,7 @@ def test_one_release_counts_once() -> None:
     refused("given twice", both, pickle.loads(pickle.dumps(other)))
     refused("two or more", one)
     refused("two or more")
-    refused("no release record", one, other + 0, kind=dp.RecordError)
+    refused("no release record", one, other + 0, kind=dp.errors.RecordError)
 
 
 def test_other_queries_are_refused() -> None:
@@ -434,12 +434,12 @@ def test_other_versions_and_ledgers_are_refused(tmp_path: Path) -> None:
     anew(store=tmp_path / "a.ledger")
     other = people(version="2").count(epsilon=1)
     refused("version '1' and of version '2'", one, other)
-    with pytest.raises(dp.SourceError, match=r"holds version '2'.*release of version '1'"):
+    with pytest.raises(dp.errors.SourceError, match=r"holds version '2'.*release of version '1'"):
         one.refine(epsilon=1)
     anew(epsilon=10)
     foreign = people(version="1").count(epsilon=2)
     refused("in two ledgers", one, foreign)
-    refusal(lambda: one.refine(epsilon=1), "in another ledger", dp.SourceError)
+    refusal(lambda: one.refine(epsilon=1), "in another ledger", dp.errors.SourceError)
     assert spent() == 2
 
 
@@ -487,9 +487,9 @@ def test_refining_takes_an_equal_release_that_is_there_already() -> None:
 def test_tables_and_records_are_refined_by_the_function() -> None:
     p = people()
     counts = p["g"].value_counts(epsilon=0.5)
-    surer = dp.refine(counts, epsilon=1)
+    surer = dp.record(counts).refine(epsilon=1)
     assert surer.equals(dp.record(counts).refine(epsilon=1))
-    assert dp.refine(surer.head(2), epsilon=1).equals(dp.refine(surer, epsilon=1))
+    assert dp.record(surer.head(2)).refine(epsilon=1).equals(dp.record(surer).refine(epsilon=1))
     assert spent() == Fraction(5, 2)
 
 
@@ -549,7 +549,7 @@ def test_a_source_that_is_not_held_is_told(tmp_path: Path) -> None:
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
     n = people(version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
-    with pytest.raises(dp.SourceError, match=r"doesn't hold source 'people'.*fresh=True"):
+    with pytest.raises(dp.errors.SourceError, match=r"doesn't hold source 'people'.*fresh=True"):
         n.refine(epsilon=1)
     assert spent() == 1
 
@@ -564,7 +564,7 @@ def test_what_is_protected_as_asserted_now_is_not_taken_for_the_verified(
     changed = df[df["a"] > 50]  # still carries the token
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # of a user who never saw the data
     assert dp.protect(changed, name="people", version="1")._table.source.verified is False
-    refusal(lambda: n.refine(epsilon=1), "doesn't hold", dp.SourceError)
+    refusal(lambda: n.refine(epsilon=1), "doesn't hold", dp.errors.SourceError)
 
 
 def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path) -> None:
@@ -579,7 +579,7 @@ def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path
     kept = pickle.dumps(mean)
     del held
     with pytest.raises(
-        dp.SourceError, match=r"made of 'people' by per_unit.*keep it in a variable"
+        dp.errors.SourceError, match=r"made of 'people' by per_unit.*keep it in a variable"
     ):
         mean.refine(epsilon=2)
     assert spent() == 2
@@ -640,6 +640,6 @@ def test_an_audit_may_refine() -> None:
 def test_refining_takes_no_loss_of_its_own_in_a_split() -> None:
     dp.session(epsilon=10)
     n = people().count(epsilon=1)
-    with dp.split(epsilon=1, into=2), pytest.raises(dp.QueryError, match="refine outside"):
+    with dp.split(epsilon=1, into=2), pytest.raises(dp.errors.QueryError, match="refine outside"):
         n.refine(epsilon=5)
     assert spent() == 1

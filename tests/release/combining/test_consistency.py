@@ -56,7 +56,7 @@ def four_tables(p: Any, epsilon: Any = 1) -> list[Any]:
 def test_tables_are_not_negative_and_agree_to_the_last_bit() -> None:
     whole, pairs, alone, groups = tables = four_tables(kept(people()))
     spent = dp.ledger().spent
-    new = dp.consistent(*tables)
+    new = dp.make_consistent(*tables)
     assert dp.ledger().spent == spent
     for old, table in zip(tables, new, strict=True):
         assert type(table) is type(old)
@@ -65,7 +65,7 @@ def test_tables_are_not_negative_and_agree_to_the_last_bit() -> None:
         assert (np.asarray(table) >= 0).all()
         assert np.asarray(table).dtype == np.float64
         assert (np.asarray(table) * 2**20 % 1 == 0).all()
-        with pytest.raises(dp.RecordError):
+        with pytest.raises(dp.errors.RecordError):
             dp.record(table)
     assert new[2].name == alone.name
     assert new[0].columns.equals(whole.columns)
@@ -79,18 +79,18 @@ def test_tables_are_not_negative_and_agree_to_the_last_bit() -> None:
 def test_one_table_alone_is_cut_at_zero_in_the_order_in_which_it_was_given() -> None:
     counts = people(20).dp["a"].value_counts(keys=LABELS["a"], epsilon=0.1)
     for table in (counts, counts.sort_index(), counts.head(2)):
-        found = dp.consistent(table)
+        found = dp.make_consistent(table)
         pd.testing.assert_series_equal(found, table.clip(lower=0).astype(float))
     table = people(20).dp.crosstab("a", "b", keys=keys("a", "b"), epsilon=0.1)
-    pd.testing.assert_frame_equal(dp.consistent(table), table.clip(lower=0).astype(float))
+    pd.testing.assert_frame_equal(dp.make_consistent(table), table.clip(lower=0).astype(float))
     bins = people().dp["b"].hist(bins=[0, 2, 4], epsilon=1)
-    assert dp.consistent(bins).index.equals(bins.index)
+    assert dp.make_consistent(bins).index.equals(bins.index)
 
 
 @pytest.mark.usefixtures("exact")
 def test_exact_tables_stay_as_they_are() -> None:
     tables = four_tables(kept(people()))
-    for old, new in zip(tables, dp.consistent(*tables), strict=True):
+    for old, new in zip(tables, dp.make_consistent(*tables), strict=True):
         np.testing.assert_allclose(new, old, atol=0.05)  # a hundredth of the noise's deviation
 
 
@@ -153,7 +153,7 @@ def test_cells_outside_a_list_of_tuples_belong_to_none_of_its_sums() -> None:
     some = [("w", 1), ("x", 2), ("z", 3), ("y", 1)]
     listed = p[["a", "b"]].value_counts(keys=some, epsilon=1)
     whole = p.crosstab("a", "b", keys=keys("a", "b"), epsilon=1)
-    listed, whole = dp.consistent(listed, whole)
+    listed, whole = dp.make_consistent(listed, whole)
     for (a, b), value in listed.items():
         assert whole.loc[a, b] == value
 
@@ -163,7 +163,7 @@ def test_a_hundred_thousand_cells_take_seconds() -> None:
     p = kept(df)
     table = p.crosstab("a", "b", keys={"a": range(315), "b": range(315)}, epsilon=1)
     alone = p["a"].value_counts(keys=range(315), epsilon=1)
-    table, alone = dp.consistent(table, alone)
+    table, alone = dp.make_consistent(table, alone)
     assert (table.sum(axis=1) == alone.sort_index()).all()
 
 
@@ -176,7 +176,7 @@ def test_weights_are_inverse_variances() -> None:
     p = kept(people(10_000))
     sharp = p["a"].value_counts(keys=LABELS["a"], sort=False, epsilon=1)
     blunt = p["a"].value_counts(keys=LABELS["a"], sort=False, epsilon="0.1")
-    one, other = dp.consistent(sharp, blunt)
+    one, other = dp.make_consistent(sharp, blunt)
     assert (one == other).all()
     share = 1 / (1 + consistency._variance(DiscreteLaplace(Fraction(1))) / consistency._variance(
         DiscreteLaplace(Fraction(10))
@@ -210,7 +210,7 @@ def test_consistent_tables_are_nearer_to_the_truth() -> None:
     for _ in range(400):
         tables = [each.release(epsilon="1/3", fresh=True) for each in asked]
         before.append(rmse(tables, exact) ** 2)
-        after.append(rmse(dp.consistent(*tables), exact) ** 2)
+        after.append(rmse(dp.make_consistent(*tables), exact) ** 2)
     gain = np.array(before) - np.array(after)
     assert gain.mean() / (gain.std() / 20) > 5
     assert np.sqrt(np.mean(after)) < 0.95 * np.sqrt(np.mean(before))
@@ -232,7 +232,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     ),
     "counts of a column": lambda p: (p.groupby("a", keys=LABELS["a"])["b"].count(epsilon=1),),
     "means": lambda p: (p.groupby("a", keys=LABELS["a"])["b"].mean(bounds=(0, 3), epsilon=1),),
-    "popularity": lambda p: (p["a"].popularity(keys=LABELS["a"], epsilon=1),),
+    "popularity": lambda p: (p["a"].unattributed_histogram(keys=LABELS["a"], epsilon=1),),
     "other keys": lambda p: (
         p["a"].value_counts(keys=LABELS["a"], epsilon=1),
         p["a"].value_counts(keys=["w"], epsilon=1),
@@ -256,7 +256,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_table_of_counts_is_refused(name: str) -> None:
     tables = REFUSED[name](kept(people()))
-    caught = refusal(lambda: dp.consistent(*tables))
+    caught = refusal(lambda: dp.make_consistent(*tables))
     assert "lineage" not in caught  # but for what it is
 
 
@@ -344,7 +344,7 @@ def test_tables_of_other_rows_are_refused_as_combine_refuses_them(
 ) -> None:
     tables = made(tmp_path)
     spent = dp.ledger().spent
-    caught = refusal(lambda: dp.consistent(*tables), words)
+    caught = refusal(lambda: dp.make_consistent(*tables), words)
     assert caught.endswith("Nothing was computed or charged.")
     assert dp.ledger().spent == spent
     refusal(lambda: dp.combine(*tables), words)
@@ -358,7 +358,7 @@ def test_one_version_is_known_through_a_store_and_however_a_filter_is_written(
         anew(epsilon=10, store=tmp_path / "a.ledger")
         p = kept(people()).query(where)
         tables.append(p[column].value_counts(keys=LABELS[column], epsilon=1))
-    one, other = dp.consistent(*tables)
+    one, other = dp.make_consistent(*tables)
     assert one.sum() == other.sum()
 
 
@@ -366,7 +366,7 @@ def test_what_a_preview_made_is_made_consistent_in_it_alone() -> None:
     p = kept(people())
     with dp.preview():
         tables = counted(p), p["b"].value_counts(keys=LABELS["b"], epsilon=1)
-        dp.consistent(*tables)
+        dp.make_consistent(*tables)
     for some in (tables, tables[:1]):
-        with pytest.raises(dp.QueryError, match="previewed and not answered"):
-            dp.consistent(*some)
+        with pytest.raises(dp.errors.QueryError, match="previewed and not answered"):
+            dp.make_consistent(*some)

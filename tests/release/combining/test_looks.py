@@ -142,7 +142,7 @@ def losses() -> list[Fraction]:
     return [e.loss.rho or e.loss.epsilon for e in dp.ledger().entries() if e.status == "released"]
 
 
-def hopeful(record: dp.Record) -> dp.Record:
+def hopeful(record: dp.types.Record) -> dp.types.Record:
     """The same, told of 300,000 rows: a plan by it is far too cheap."""
     return replace(record, _noisy=tuple(max(1, abs(x)) * 150 for x in record._noisy))
 
@@ -191,7 +191,7 @@ def test_losses_double_and_it_ends_after_the_last_look() -> None:
 def test_it_ends_at_the_first_look_that_suffices() -> None:
     m = dp.record(people()["a"].mean(epsilon=0.1))
     doubtful = replace(m, _noisy=tuple(x // 20 for x in m._noisy))  # told of a hundred rows
-    known = dp.refine(doubtful, until=1, looks=8)
+    known = dp.record(doubtful).refine(until=1, looks=8)
     assert (len(losses()), known.error() < 1) == (2, True)
     assert dp.record(known).mechanism == "look 1 of at most 8"
 
@@ -218,7 +218,7 @@ def test_what_is_near_enough_is_kept_and_costs_nothing() -> None:
     p = people()
     n, m = p.count(epsilon=0.1), p["a"].mean(epsilon=1)
     before = spent()
-    assert n.refine(until=n.error()) == dp.refine(n, until=50) == n
+    assert n.refine(until=n.error()) == dp.record(n).refine(until=50) == n
     refusal(lambda: m.refine(until=1), r"is within 0\.0\d+ already.*Keep it")
     known = n.refine(until=10)
     assert known.refine(until=10) == known
@@ -279,7 +279,7 @@ def test_asked_again_it_is_free_and_fresh_draws_anew() -> None:
     m = people()["a"].mean(epsilon=0.1)
     known = m.refine(until=0.05)
     paid, entries = spent(), dp.ledger().count()
-    assert m.refine(until=0.05) == known == dp.refine(m, until=0.05, looks=3, confidence=0.95)
+    assert m.refine(until=0.05) == known == dp.record(m).refine(until=0.05, looks=3, confidence=0.95)
     assert dp.record(m).refine(until=0.05, at_most=1e-3) == known  # of no replay is that asked
     assert (spent(), losses()) == (paid, losses())
     m.refine(until=0.05, fresh=True)
@@ -300,13 +300,13 @@ def test_a_notebook_run_again_after_a_restart_replays_all(tmp_path: Path) -> Non
 def test_tables_keep_it_together() -> None:
     p = people()
     means = p.groupby("g")["a"].mean(epsilon="0.1")
-    known = dp.refine(means, until=0.5, looks=5)
+    known = dp.record(means).refine(until=0.5, looks=5)
     assert (dp.record(known).error() <= 0.5).all()
     assert known.index.equals(means.index)
     counts = p["g"].value_counts(epsilon=0.5)
-    assert (dp.record(dp.refine(counts, until=3)).error() == 3).all()
+    assert (dp.record(dp.record(counts).refine(until=3)).error() == 3).all()
     both = p.crosstab("g", "a", keys={"a": [0, 1]}, margins=True, epsilon=1)
-    sums = dp.record(dp.refine(both, until=5))
+    sums = dp.record(dp.record(both).refine(until=5))
     assert (sums.mechanism, sums.error().max().max() <= 5) == ("look 1 of at most 1", True)
 
 
@@ -395,7 +395,7 @@ def test_a_preview_prices_all_looks() -> None:
 
 def test_in_a_split_it_is_refused() -> None:
     n = people().count(epsilon=1)
-    with dp.split(epsilon=1, into=1), pytest.raises(dp.QueryError, match="refine outside"):
+    with dp.split(epsilon=1, into=1), pytest.raises(dp.errors.QueryError, match="refine outside"):
         n.refine(until=3)
 
 
@@ -479,7 +479,7 @@ def test_tables_refined_until_an_error_are_made_consistent() -> None:
     p = people()
     counts, both = p["g"].value_counts(epsilon=1), p.crosstab("g", "a", keys={"a": range(7)},
                                                               epsilon=1)  # fmt: skip
-    one, other = dp.consistent(dp.refine(counts, until=2), both)
+    one, other = dp.make_consistent(dp.record(counts).refine(until=2), both)
     assert one.sum() == other.sum().sum()
 
 

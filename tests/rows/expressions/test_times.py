@@ -30,13 +30,13 @@ EPOCH = pd.Timestamp("1970-01-01").as_unit("us")
 MICROS = st.integers(-(2**50), 2**50)
 
 
-def column(values: list[Any] | pd.Series, frame: pd.DataFrame | None = None) -> dp.PrivateSeries:
+def column(values: list[Any] | pd.Series, frame: pd.DataFrame | None = None) -> dp.types.PrivateSeries:
     table = pd.DataFrame({"x": values}) if frame is None else frame.assign(x=values)
-    series: dp.PrivateSeries = dp.private(table, unit="row")["x"]
+    series: dp.types.PrivateSeries = dp.private(table, unit="row")["x"]
     return series
 
 
-def cells(private: dp.PrivateSeries) -> list[Any]:
+def cells(private: dp.types.PrivateSeries) -> list[Any]:
     """What an expression says of each row, missing ones as None."""
     expression: Expression = private._expression
     table = private._table.engine.made()._rows()
@@ -132,7 +132,7 @@ def test_a_query_string_computes_with_times() -> None:
         pd.Timestamp("2020-01-02"),
         pd.Timestamp("2019-12-25"),
     ]
-    with pytest.raises(dp.UnsupportedExpression, match="no number, time or duration"):
+    with pytest.raises(dp.errors.UnsupportedExpression, match="no number, time or duration"):
         p.query("end - 'x' > @week")
 
 
@@ -334,7 +334,7 @@ def test_a_released_time_knows_its_error_and_interval() -> None:
     assert again.error() == mean.error()
     median = when.dp.median(bounds=YEAR, epsilon=1)
     assert isinstance(median.error(), float)
-    refusal(lambda: median.interval(), "no interval", dp.RecordError)
+    refusal(lambda: median.interval(), "no interval", dp.errors.RecordError)
     assert "days" in dp.ledger().to_frame()["error"].iloc[0]
 
 
@@ -515,7 +515,7 @@ def test_texts_mean_text_cells_and_time_cells_by_cell() -> None:
 
 def test_a_grouper_of_times_without_a_zone_is_refused_for_a_column_with_one() -> None:
     p = dp.private(year(BERLIN), unit="row")
-    with pytest.raises(dp.QueryError, match="zoned time"):
+    with pytest.raises(dp.errors.QueryError, match="zoned time"):
         p.groupby(pd.Grouper(key="when", freq="MS"), keys=NAIVE).size(epsilon=1)
     assert dp.ledger().spent == 0
 
@@ -645,7 +645,7 @@ def test_facts_of_times_are_declared_later_too() -> None:
     people = dp.protect(year(), name="later").declare(when=YEAR, wait=(pd.Timedelta(0), WEEK))
     assert isinstance(people["when"].median(epsilon=1), pd.Timestamp)
     assert isinstance(people["wait"].sum(epsilon=1), pd.Timedelta)
-    refusal(lambda: people.declare(when=("2019-01-01", "2020-01-01")), "when", dp.SourceError)
+    refusal(lambda: people.declare(when=("2019-01-01", "2020-01-01")), "when", dp.errors.SourceError)
 
 
 def test_a_released_time_is_replayed_and_previewed(tmp_path: Any) -> None:
@@ -666,4 +666,4 @@ def test_a_released_time_is_replayed_and_previewed(tmp_path: Any) -> None:
 def test_answers_in_times_are_not_drawn_as_numbers() -> None:
     pytest.importorskip("matplotlib")
     mean = year()["when"].dp.mean(bounds=YEAR, epsilon=1)
-    refusal(lambda: dp.plot(mean), "have no picture", dp.RecordError)
+    refusal(lambda: dp.plot(mean), "have no picture", dp.errors.RecordError)

@@ -189,14 +189,14 @@ def test_a_declared_kind_does_not_change_within_a_version(tmp_path: Any) -> None
     for store in (None, tmp_path / "l.ledger"):
         anew(epsilon=1, store=store)
         dp.protect(df.copy(), "d", kinds={"x": "number"}, version="1")
-        with pytest.raises(dp.SourceError, match="kind of 'x' was number, is text"):
+        with pytest.raises(dp.errors.SourceError, match="kind of 'x' was number, is text"):
             dp.protect(df.copy(), "d", kinds={"x": "text"}, version="1")
         dp.protect(df.copy(), "d", kinds={"y": "number"}, version="1")  # says more of another
-        with pytest.raises(dp.SourceError, match="kind of 'y'"):
+        with pytest.raises(dp.errors.SourceError, match="kind of 'y'"):
             dp.protect(df.copy(), "d", kinds={"y": "text"}, version="1")
     dp.reset()  # the ledger outlives the session
     dp.session(epsilon=1, store=tmp_path / "l.ledger")
-    with pytest.raises(dp.SourceError, match=r"not as 'text'.*another version"):
+    with pytest.raises(dp.errors.SourceError, match=r"not as 'text'.*another version"):
         dp.protect(df.copy(), "d", kinds={"x": "text"}, version="1")
     dp.protect(df.copy(), "d", kinds={"x": "number"}, version="1")
 
@@ -345,7 +345,7 @@ COLUMN: dict[str, Row] = {
     "max": Row(lambda p, c: p["x"].max(**B), NUMBERS),
     "trimmed_mean": Row(lambda p, c: p["x"].trimmed_mean(trim=2, **B), NUMBERS),
     "median, smoothly": Row(lambda p, c: p["x"].median(method="smooth", **B), NUMBERS),
-    "clipped": Row(lambda p, c: p["x"].clipped(**B), NUMBERS,
+    "clipped": Row(lambda p, c: p["x"].clipping_shares(**B), NUMBERS,
                    lambda d, c: [0, 1, 0]),
     "suggest_bounds": Row(lambda p, c: p["x"].suggest_bounds(**E), NUMBERS),
     "describe": Row(lambda p, c: p["x"].describe(**B), NUMBERS),
@@ -368,7 +368,7 @@ COLUMN: dict[str, Row] = {
     "nunique": Row(lambda p, c: p["x"].nunique(keys=c.labels, **E), LABELS, lambda d, c: 2),
     "mode": Row(lambda p, c: p["x"].mode(keys=c.labels[:1], **E), LABELS,
                 lambda d, c: pd.Series(c.labels[:1])),
-    "popularity": Row(lambda p, c: p["x"].popularity(keys=c.labels, **E), LABELS,
+    "popularity": Row(lambda p, c: p["x"].unattributed_histogram(keys=c.labels, **E), LABELS,
                       lambda d, c: sorted(counts(d["x"].dropna(), c.labels), reverse=True)),
     # comparisons
     "==": mask_row(lambda d, c: d["x"] == c.labels[0], LABELS),
@@ -667,7 +667,7 @@ UNITS: dict[str, Row] = {
     "first": Row(lambda p, c: p.per_unit().agg(m=("x", "first"))["m"].count(**E), ALL, unit="u"),
     **{how: of_unit(how, TRUTHS) for how in ("any", "all")},
     "nunique of units": Row(lambda p, c: p["u"].nunique(**E), ALL, lambda d, c: 20, unit="u"),
-    "truncated": Row(lambda p, c: p.truncated(**E), ALL, unit="u"),
+    "truncated": Row(lambda p, c: p.truncation_shares(**E), ALL, unit="u"),
 }
 
 MATRIX: dict[str, Row] = {
@@ -683,7 +683,7 @@ PAIRS = [(name, kind) for name in MATRIX for kind in CASES]
 
 def answer(row: Row, case: Case, **how: Any) -> Any:
     anew(epsilon=1000, delta="0.01")
-    dp.allow_experimental()
+    dp.session(experimental=True)
     return row.ours(case.private(row.unit, **how), case)
 
 
@@ -759,7 +759,7 @@ def test_where_no_cell_is_anything_an_answer_is_given_all_the_same(kind: str, no
     for name, row in MATRIX.items():
         try:
             answer(row, empty, x=kind, y=kind)
-        except dp.ReleaseFailed as failed:
+        except dp.errors.ReleaseFailed as failed:
             raise AssertionError(name) from failed
         except dp.DPError:
             assert spent() == 0, name
@@ -790,7 +790,7 @@ def _verbs(face: type) -> set[str]:
 
 
 @pytest.mark.parametrize(("face", "named"), [
-    ("column", _verbs(dp.PrivateSeries)), ("frame", _verbs(dp.PrivateFrame) - {"truncated"}),
+    ("column", _verbs(dp.types.PrivateSeries)), ("frame", _verbs(dp.types.PrivateFrame) - {"truncated"}),
     ("groups", _verbs(PrivateGroupBy)), ("per_unit", set(tables.AGGREGATES) - {"size"}),
     ("str", set(TextMethods.__dir__(object.__new__(TextMethods)))),
     ("dt", _verbs(TimeMethods) | {*accessors.PARTS, *accessors.DURATIONS}),
@@ -817,14 +817,14 @@ OF_FUNCTIONS = {
 
 def test_no_statistic_is_missing_from_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: set[str] = set()
-    asked = dp.Unreleased.__post_init__
+    asked = dp.types.Unreleased.__post_init__
 
     def note(self: Any) -> None:
         seen.add(type(self._statistic).__name__)
         seen.add(type(getattr(self._statistic, "inner", None)).__name__)
         asked(self)
 
-    monkeypatch.setattr(dp.Unreleased, "__post_init__", note)
+    monkeypatch.setattr(dp.types.Unreleased, "__post_init__", note)
     for row in MATRIX.values():
         answer(row, next(case for kind, case in CASES.items() if kind in row.answered))
     assert {each.__name__ for each in REGISTRY} - seen - OF_FUNCTIONS == set()
@@ -950,7 +950,7 @@ def everything_said(df: pd.DataFrame, lineage: str, declared: dict[str, str]) ->
         try:
             asked = ask(p)
             said.append(repr(asked))
-            found = asked.release(epsilon=1) if isinstance(asked, dp.Unreleased) else None
+            found = asked.release(epsilon=1) if isinstance(asked, dp.types.Unreleased) else None
             said.append((type(found).__name__, getattr(found, "dtype", ""), dp_index(found)))
         except dp.DPError as refusal:
             said.append((type(refusal).__name__, str(refusal)))

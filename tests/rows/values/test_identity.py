@@ -111,7 +111,7 @@ def test_odd_units_and_rows_keep_their_sensitivity(kind: str) -> None:
         return [
             p["u"].nunique(epsilon=1),
             p.count(epsilon=1),
-            p.truncated(epsilon=1),
+            p.truncation_shares(epsilon=1),
             p.per_unit().agg(n="size")["n"].sum(bounds=(0, 9), epsilon=1),
             p.sample(frac=0.5)["x"].sum(bounds=(0, 40), epsilon=1),
         ]
@@ -133,7 +133,7 @@ def with_unknown_token() -> pd.DataFrame:
 
 def test_a_token_of_another_process_is_asserted_and_needs_its_unit_said() -> None:
     dp.session(epsilon=9)
-    refusal(lambda: dp.protect(with_unknown_token(), name="read back"), "unit=", dp.LineageError)
+    refusal(lambda: dp.protect(with_unknown_token(), name="read back"), "unit=", dp.errors.LineageError)
     said = dp.protect(with_unknown_token(), name="read back", unit="u", max_rows=1)
     assert dp.record(said.count(epsilon=1)).lineage == "asserted"
 
@@ -141,7 +141,7 @@ def test_a_token_of_another_process_is_asserted_and_needs_its_unit_said() -> Non
 def test_a_token_of_another_process_is_refused_in_a_strict_session() -> None:
     dp.session(epsilon=9, strict=True)
     said = dp.protect(with_unknown_token(), name="read back", unit="u", max_rows=1)
-    refusal(lambda: said.count(epsilon=1), "strict", dp.LineageError)
+    refusal(lambda: said.count(epsilon=1), "strict", dp.errors.LineageError)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_what_an_audit_let_out_can_release_nothing() -> None:
     df = pd.DataFrame({"x": [1, 2]})
     assert check_sensitivity(op, df, pairs=3).ok
     for context in kept:
-        with pytest.raises(dp.SessionError, match="audit"):
+        with pytest.raises(dp.errors.SessionError, match="audit"):
             context.run(lambda: df.dp.count(epsilon=1))
 
 

@@ -111,7 +111,7 @@ def test_keys_come_from_the_declared_domain() -> None:
     assert table.columns.tolist() == [9, 12, 16]
     assert table.columns.name == "educ"
     assert p.crosstab("sex", "educ", keys={"educ": [9]}, epsilon=1).shape == (2, 1)
-    refusal(lambda: p.crosstab("sex", "child"), "child", dp.MissingArgument)
+    refusal(lambda: p.crosstab("sex", "child"), "child", dp.errors.MissingArgument)
 
 
 def test_one_release_of_sensitivity_one_and_a_record_of_the_same_shape() -> None:
@@ -231,7 +231,7 @@ BROKEN: dict[str, Callable[[Any], Any]] = {
     "hist of endless edges": lambda p: p["age"].hist(bins=[0, math.inf]),
     "hist of edges and range": lambda p: p["age"].hist(bins=[0, 1], range=(0, 1)),
     "hist of a point": lambda p: p["age"].hist(bins=3, range=(1, 1)),
-    "popularity without keys": lambda p: p["sex"].popularity(),
+    "popularity without keys": lambda p: p["sex"].unattributed_histogram(),
     "at_most 0": lambda p: p[["child"]].sum(at_most=0),
     "at_most of numbers": lambda p: p[["age"]].sum(bounds=(0, 1), at_most=1),
 }
@@ -245,18 +245,18 @@ def test_broken_arguments_are_refused_before_anything_is_charged(name: str) -> N
 
 def test_columns_of_other_rows_do_not_cross() -> None:
     p = dp.private(FRAME, unit="row")
-    with pytest.raises(dp.LineageError):
+    with pytest.raises(dp.errors.LineageError):
         dp.crosstab(p["sex"], p.query("age > 30")["educ"], keys=KEYS)
-    with pytest.raises(dp.LineageError):
+    with pytest.raises(dp.errors.LineageError):
         dp.crosstab(p["sex"], FRAME.copy().dp["educ"], keys=KEYS)
 
 
 def test_entries_of_tables_and_of_variances_have_no_label_to_select() -> None:
     table = FRAME.dp.crosstab("sex", "educ", keys=keys_of("sex", "educ"))
     spread = FRAME.dp.groupby("sex", keys=["f", "m"])["age"].var(bounds=(0, 99))
-    ranks = FRAME.dp["sex"].popularity(keys=["f", "m"])
+    ranks = FRAME.dp["sex"].unattributed_histogram(keys=["f", "m"])
     for asked in (table, spread, ranks):
-        with pytest.raises(dp.QueryError):
+        with pytest.raises(dp.errors.QueryError):
             asked.idxmax(epsilon=1)
     assert dp.ledger().entries() == []
 
@@ -409,7 +409,7 @@ def test_the_fit_is_no_further_off_than_the_largest_noise(exact: list[int], data
 
 @pytest.mark.usefixtures("exact")
 def test_without_noise_it_is_the_sorted_counts() -> None:
-    found = FRAME.dp["educ"].popularity(keys=[7, 9, 12, 16], epsilon=1)
+    found = FRAME.dp["educ"].unattributed_histogram(keys=[7, 9, 12, 16], epsilon=1)
     assert found.index.tolist() == [1, 2, 3, 4]
     assert found.tolist() == [*FRAME["educ"].value_counts().tolist(), 0]
 
@@ -421,7 +421,7 @@ def test_popularity_is_far_nearer_than_counts() -> None:
     of 300 is beyond 60 standard errors."""
     counts = np.sort(np.random.default_rng(3).zipf(2.0, 1000).clip(1, 500))[::-1]
     series = pd.Series(np.repeat(np.arange(1000), counts), name="x")
-    asked, errors = series.dp.popularity(keys=range(1000)), []
+    asked, errors = series.dp.unattributed_histogram(keys=range(1000)), []
     for _ in range(60):
         found = asked.release(epsilon=1)
         errors.append(((found.to_numpy() - counts) ** 2).sum())

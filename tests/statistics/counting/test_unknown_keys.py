@@ -552,69 +552,69 @@ def test_a_record_belongs_to_its_answer_and_intervals_hold_a_row() -> None:
     assert record.expected == "each at most ± 20"
     assert "<th>95 % interval of each label</th>" in record._repr_html_()
     assert "told from 14" in record.mechanism
-    refusal(lambda: dp.record(found + 1), error=dp.RecordError)
+    refusal(lambda: dp.record(found + 1), error=dp.errors.RecordError)
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "neither keys nor delta": (
-        lambda p: p["x"].value_counts(epsilon=1), dp.MissingArgument, r"keys= is needed.*delta=…",
+        lambda p: p["x"].value_counts(epsilon=1), dp.errors.MissingArgument, r"keys= is needed.*delta=…",
     ),
     "groups of neither": (
-        lambda p: p.groupby("x"), dp.MissingArgument, r"keys= is needed.*groupby\(…, delta=…\)",
+        lambda p: p.groupby("x"), dp.errors.MissingArgument, r"keys= is needed.*groupby\(…, delta=…\)",
     ),
     "broken delta": (
-        lambda p: p["x"].value_counts(epsilon=1, delta=0.5), dp.QueryError, "above 0.01",
+        lambda p: p["x"].value_counts(epsilon=1, delta=0.5), dp.errors.QueryError, "above 0.01",
     ),
-    "broken delta of groups": (lambda p: p.groupby("x", delta=-1), dp.QueryError, "delta=-1"),
+    "broken delta of groups": (lambda p: p.groupby("x", delta=-1), dp.errors.QueryError, "delta=-1"),
     "Gaussian noise": (
         lambda p: p["x"].value_counts(epsilon=1, delta=DELTA, mechanism="gaussian"),
-        dp.QueryError, "Laplace|Gaussian",
+        dp.errors.QueryError, "Laplace|Gaussian",
     ),
     "shares": (
-        lambda p: p["x"].value_counts(True, epsilon=1, delta=DELTA), dp.QueryError, "normalize",
+        lambda p: p["x"].value_counts(True, epsilon=1, delta=DELTA), dp.errors.QueryError, "normalize",
     ),
     "a missing cell": (
         lambda p: p["x"].value_counts(dropna=False, epsilon=1, delta=DELTA),
-        dp.QueryError, "dropna",
+        dp.errors.QueryError, "dropna",
     ),
     "no epsilon": (
-        lambda p: p["x"].value_counts(delta=DELTA).release(), dp.MissingArgument, "epsilon=",
+        lambda p: p["x"].value_counts(delta=DELTA).release(), dp.errors.MissingArgument, "epsilon=",
     ),
-    "no delta": (lambda p: p["x"].unique(epsilon=1), dp.MissingArgument, "delta= is needed"),
+    "no delta": (lambda p: p["x"].unique(epsilon=1), dp.errors.MissingArgument, "delta= is needed"),
     "a selection": (
-        lambda p: p["x"].value_counts(delta=DELTA).idxmax(epsilon=1), dp.QueryError, "idxmax",
+        lambda p: p["x"].value_counts(delta=DELTA).idxmax(epsilon=1), dp.errors.QueryError, "idxmax",
     ),
     "the largest": (
-        lambda p: p["x"].value_counts(delta=DELTA).nlargest(2, epsilon=1), dp.QueryError, "nlarg",
+        lambda p: p["x"].value_counts(delta=DELTA).nlargest(2, epsilon=1), dp.errors.QueryError, "nlarg",
     ),
     "keys and delta": (
-        lambda p: p.groupby("x", keys=["a"], delta=DELTA), dp.QueryError, "are declared",
+        lambda p: p.groupby("x", keys=["a"], delta=DELTA), dp.errors.QueryError, "are declared",
     ),
-    "an unknown column": (lambda p: p.groupby("z", delta=DELTA), dp.UnknownColumn, "z"),
-    "a column twice": (lambda p: p.groupby(["x", "x"], delta=DELTA), dp.QueryError, "twice"),
+    "an unknown column": (lambda p: p.groupby("z", delta=DELTA), dp.errors.UnknownColumn, "z"),
+    "a column twice": (lambda p: p.groupby(["x", "x"], delta=DELTA), dp.errors.QueryError, "twice"),
     "delta of groups again": (
         lambda p: p.groupby("x", delta=DELTA)["y"].count(epsilon=1, delta=DELTA),
-        dp.QueryError, "given to groupby",
+        dp.errors.QueryError, "given to groupby",
     ),
     "counts by group": (
         lambda p: p.groupby("x", delta=DELTA)["y"].value_counts(keys=[1], epsilon=1),
-        dp.QueryError, "both columns",
+        dp.errors.QueryError, "both columns",
     ),
     "units by group": (
-        lambda p: p.groupby("x", delta=DELTA)["who"].nunique(epsilon=1), dp.QueryError, "size, co",
+        lambda p: p.groupby("x", delta=DELTA)["who"].nunique(epsilon=1), dp.errors.QueryError, "size, co",
     ),
     "no bounds": (
-        lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), dp.MissingArgument, "bounds=",
+        lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), dp.errors.MissingArgument, "bounds=",
     ),
     "unique of a plain column": (
-        lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), dp.QueryError, "private column",
+        lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), dp.errors.QueryError, "private column",
     ),
     "nunique of what nobody declared": (
-        lambda p: p["x"].nunique(epsilon=1), dp.QueryError, r"nunique\(keys=",
+        lambda p: p["x"].nunique(epsilon=1), dp.errors.QueryError, r"nunique\(keys=",
     ),
     "Gaussian bounds": (
         lambda p: p["y"].suggest_bounds(epsilon=1, delta=DELTA, mechanism="gaussian"),
-        dp.QueryError, "Laplace|Gaussian",
+        dp.errors.QueryError, "Laplace|Gaussian",
     ),
 }  # fmt: skip
 
@@ -642,7 +642,7 @@ def test_refusals_charge_nothing(name: str) -> None:
 )
 def test_a_pure_session_says_why_it_has_no_delta(ask: Callable[[Any], Any]) -> None:
     dp.session(epsilon=9)
-    with pytest.raises(dp.QueryError, match=r"has no δ to spend.*dp\.session"):
+    with pytest.raises(dp.errors.QueryError, match=r"has no δ to spend.*dp\.session"):
         ask(pd.DataFrame({"x": ["a"], "y": [1.0]}).dp)
     assert dp.ledger().entries() == []
 

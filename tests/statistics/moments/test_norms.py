@@ -114,6 +114,6 @@ def test_the_declared_domain_has_the_bounds() -> None:
 def test_what_is_no_norm_is_refused_before_anything(norm: Any) -> None:
     session = anew(epsilon=1)
     df = pd.DataFrame({"a": [1.0], "b": [2.0]})
-    with pytest.raises(dp.QueryError, match=r"norm=.*Nothing was computed or charged\."):
+    with pytest.raises(dp.errors.QueryError, match=r"norm=.*Nothing was computed or charged\."):
         df.dp.sum(bounds=(-1, 1), norm=norm, epsilon=1)
     assert session.remaining == 1

@@ -111,13 +111,13 @@ def test_variances_beat_two_releases() -> None:
 
 @pytest.mark.parametrize("ddof", [-1, True, 1.0, "1", None])
 def test_broken_degrees_of_freedom_are_refused(ddof: Any) -> None:
-    with pytest.raises(dp.QueryError, match="ddof"):
+    with pytest.raises(dp.errors.QueryError, match="ddof"):
         pd.DataFrame({"x": [1]}).dp["x"].var(ddof=ddof, bounds=(0, 1), epsilon=1)
     assert dp.ledger().entries() == []
 
 
 def test_bounds_too_far_apart_to_square_are_refused() -> None:
-    with pytest.raises(dp.QueryError, match="to square"):
+    with pytest.raises(dp.errors.QueryError, match="to square"):
         pd.DataFrame({"x": [1]}).dp["x"].std(bounds=(0, 2.0**501), epsilon=1)
 
 
