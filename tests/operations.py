@@ -88,7 +88,7 @@ def spent() -> Fraction:
 
 
 def statuses() -> list[str]:
-    return [entry.status for entry in dp.ledger().entries()]
+    return [entry.status for entry in dp.ledger()._entries()]
 
 
 LEVELS = pd.DataFrame(
@@ -279,10 +279,10 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group shares": lambda p: (
         p.assign(high=p["number"] > 0).groupby("group", keys=GROUPS)["high"].mean()
     ),
-    "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), keys=DAYS).size(),
+    "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), range=DAYS).size(),
     "mean by month and group": lambda p: p.groupby(
         [pd.Grouper(key="when", freq="MS"), "group"],
-        keys={"when": MONTHS, "group": GROUPS},
+        keys=GROUPS, range=MONTHS,
     )["number"].mean(bounds=BOUNDS),
 }
 

@@ -16,7 +16,7 @@ def charges() -> int:
     """How many releases the running session has charged; none is opened to look."""
     session = running()
     with contextlib.suppress(dp.errors.StoreError):  # a file that is damaged, or no ledger
-        return session.ledger.store.count() if session else 0
+        return session.ledger._store.count() if session else 0
     return 0
 
 

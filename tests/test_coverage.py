@@ -136,4 +136,4 @@ def test_errors_of_labels_found_are_known_before(ask: Any) -> None:
     else:  # the label's is 3, the largest of a label that is told is T - 1 + 3
         assert asked.expected_error(epsilon=1) == 17
         assert found.error().tolist() == [3]
-    assert len(dp.ledger().entries()) == 1
+    assert len(dp.ledger()._entries()) == 1

@@ -217,7 +217,7 @@ def test_a_refusal_touches_neither_ledger_nor_data(
         do(private, df)
     assert isinstance(caught.value, dp.DPError)
     assert reads == []
-    assert session.ledger.entries() == []
+    assert session.ledger._entries() == []
     assert session.spent == 0
     # the session goes on: all that was left is still there to spend
     dp.private(people(), unit="row").count(epsilon=1)
@@ -228,7 +228,7 @@ def test_an_unreleased_answer_reads_and_charges_nothing(reads: list[str]) -> Non
     for operation in OPERATIONS.values():
         assert repr(operation(people().dp)).startswith("<unreleased ")
     assert reads == []
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_a_refusal_after_the_budget_is_gone_still_says_what_is_left() -> None:
@@ -248,13 +248,13 @@ def test_the_charge_is_committed_when_rows_are_first_read(monkeypatch: pytest.Mo
     charged_at_read = []
 
     def spy(self: PandasEngine) -> pd.DataFrame:
-        charged_at_read.append((dp.ledger().spent, [e.status for e in dp.ledger().entries()]))
+        charged_at_read.append((dp.ledger().spent, [e.status for e in dp.ledger()._entries()]))
         return rows(self)
 
     monkeypatch.setattr(PandasEngine, "_rows", spy)
     dp.private(people(), unit="owner", max_rows=1).count(epsilon="0.25")
     assert charged_at_read[0] == (Fraction(1, 4), ["charged"])
-    assert [e.status for e in dp.ledger().entries()] == ["released"]
+    assert [e.status for e in dp.ledger()._entries()] == ["released"]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -277,7 +277,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(
     inside = [f for f in traceback.walk_tb(caught.tb) if "/dppandas/" in f[0].f_code.co_filename]
     assert inside
     assert not any(CANARY in repr(value) for f, _ in inside for value in f.f_locals.values())
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert (entry.status, dp.ledger().remaining) == ("failed", Fraction(1, 2))
     assert "failed" in repr(dp.ledger())
 
@@ -299,7 +299,7 @@ def test_what_stops_after_the_charge_leaves_it_charged(
         with pytest.raises((error, dp.errors.ReleaseFailed)):
             people().dp.count(epsilon=0.5)
     assert dp.ledger().remaining == Fraction(1, 2)
-    assert [e.status for e in dp.ledger().entries()] != ["released"]
+    assert [e.status for e in dp.ledger()._entries()] != ["released"]
     people().dp.count(epsilon=0.5)
 
 
@@ -470,7 +470,7 @@ def test_threads_never_spend_more_than_the_budget() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(spend, range(8))) == 128
-    entries = dp.ledger().entries()
+    entries = dp.ledger()._entries()
     assert sum(e.epsilon for e in entries) == dp.ledger().spent == 1
     assert [e.number for e in entries] == list(range(1, 129))
 
@@ -511,11 +511,11 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Ledger, "_check", slow)
     five = drafted("5")
-    thread = threading.Thread(target=ledger.charge, args=(five,))
+    thread = threading.Thread(target=ledger._charge, args=(five,))
     thread.start()
     assert admitted.wait(timeout=20)
     with pytest.raises(dp.errors.SessionError, match="5 is spent already"):
-        ledger.limit(PrivacyBudget(limit=Loss(Epsilon(1))))
+        ledger._limit(PrivacyBudget(limit=Loss(Epsilon(1))))
     thread.join()
     assert ledger.budget is None
 
@@ -703,7 +703,7 @@ def test_neighbours_get_answers_that_differ_in_values_only(
     told, ledgers = [], []
     for df in _unknown(*NEIGHBOURS[pair]):
         said, ledger = _told_of(df, lineage)
-        before = [entry.error for entry in dp.ledger().entries()]
+        before = [entry.error for entry in dp.ledger()._entries()]
         told.append(said)
         ledgers.append((ledger.drop(columns="error").to_dict(), before))  # it is as answered
     assert told[0] == told[1]

@@ -302,7 +302,7 @@ dir(p), dir(text), dir(groups), dir(unreleased), dir(s), dir(dp)
 vars(p), vars(text), vars(groups), vars(unreleased), vars(s), vars(dp.ledger())
 asserted, asserted["text"], asserted.count(), vars(asserted), vars(asserted["text"] == "a")
 pprint.pprint([vars(each) for each in (p, text, groups, unreleased, s)])
-repr(dp.session().sources), repr(s.sources), list(s.sources.values())
+repr(dp.session()._sources), repr(s.sources), list(s.sources.values())
 inspect.getmembers(text)
 text.unique(), p.groupby("text", delta=1e-6), text.value_counts(delta=1e-6)
 %whos
@@ -321,8 +321,8 @@ units = p["person"].nunique(epsilon="0.1"); print(units, units.error(), units.in
 dp.record(n), dp.record(mean), dp.record(table), dp.record(best), dp.record(lost)
 print(dp.record(table)); vars(dp.record(mean)); dir(dp.record(n))
 dp.ledger().to_frame()
-dp.ledger().entries()
-pickled(n, mean, table, best, lost, units, dp.record(n), dp.record(table), dp.ledger().entries())
+dp.ledger()._entries()
+pickled(n, mean, table, best, lost, units, dp.record(n), dp.record(table), dp.ledger()._entries())
 copy.deepcopy(table).attrs
 %dp
 """
@@ -646,7 +646,7 @@ def test_a_hostile_query_is_refused_at_both_doors(
     assert time.process_time() - started < 1
     assert len(str(refused.value)) < 12_000
     assert taken
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 # --- D: noise is never repeated -------------------------------------------------------------------
@@ -788,7 +788,7 @@ def test_mixed_threads_are_granted_what_is_there_and_no_more(
         granted = list(pool.map(spend, range(8)))
     assert sum(granted) == 64
     assert max(seen) == session.spent == 1
-    entries = session.ledger.entries()
+    entries = session.ledger._entries()
     assert [e.number for e in entries] == list(range(1, 65))
     assert {e.status for e in entries} == {"released"}
     assert sum(e.epsilon for e in entries) == 1
@@ -936,7 +936,7 @@ def test_a_strict_session_refuses_every_asserted_road(road: str) -> None:
     df = visits(8)
     private = dp.protect(df, "visits", unit="person", max_rows=2)
     refusal(lambda: _asserted_roads(df)[road](), "strict", dp.errors.LineageError)
-    assert session.ledger.entries() == []
+    assert session.ledger._entries() == []
     private.count(epsilon=1)
 
 

@@ -38,7 +38,7 @@ def p() -> Any:
 def refused(ask: Ask, p: Any, match: str, error: type[Exception] = dp.errors.QueryError) -> str:
     """The message of a refusal that cost nothing."""
     raised = refusal(lambda: ask(p), match, error)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     return raised
 
 
@@ -351,7 +351,7 @@ def test_what_is_chosen_has_no_noise_to_name(name: str, p: Any) -> None:
         warnings.simplefilter("ignore")
         ask(q)(rho=0.1)
         ask(q)(epsilon=0.1)
-    assert len(dp.ledger().entries()) == 2
+    assert len(dp.ledger()._entries()) == 2
 
 
 INDEXED = ROWS.set_index("g")

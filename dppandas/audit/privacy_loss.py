@@ -87,7 +87,7 @@ def privacy_loss(
     if isinstance(of, Unreleased):
         _only(said, ("epsilon", "delta", "rho", "mechanism"), "an answer that is not released yet")
         more: Any = {name: value for name, value in said.items() if name != "epsilon"}
-        asked = current().terms.asked(epsilon, **of._completed(more))
+        asked = current()._terms.asked(epsilon, **of._completed(more))
         query, _, _ = of._query(asked, of._selects)
         return _asked(query, query.mechanism())
     _only(said, (), "a released answer")

@@ -166,7 +166,7 @@ def _run(
             people = protect(frame, "audited", unit.column, unit.max_rows, **terms)
             people = _of_schema(people, schema)
             # Which rows of a unit are kept is drawn once for a source: here once for a pair.
-            engine = session.sources["audited"].engine
+            engine = session._sources["audited"].engine
             engine.key, engine.block = key, block
             result = _shown(op(people))
         except Exception as raised:

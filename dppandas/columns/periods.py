@@ -47,28 +47,50 @@ def is_grouper(by: object) -> bool:
     return isinstance(by, pd.Grouper)
 
 
-def grouped(table: PrivateTable, by: list[Any], keys: object) -> tuple[list[Any], Cells]:
+def grouped(
+    table: PrivateTable, by: list[Any], keys: object, ranges: object
+) -> tuple[list[Any], Cells]:
     """The names and cells of a groupby some of whose keys are periods."""
     names = [_key_of(each) if is_grouper(each) else each for each in by]
-    if len(by) > 1 and not isinstance(keys, Mapping):
-        raise MissingArgument(
-            "keys= must be a dict with (start, end) for each Grouper, and a list for each other "
-            "column that has no declared keys."
-        )
-    given = keys if isinstance(keys, Mapping) else {names[0]: keys}
-    extra = [name for name in given if name not in names]
-    if extra:
-        raise QueryError(f"keys= names {quoted(extra[0])}, which is no column of by=.")
+    periods = [name for each, name in zip(by, names, strict=True) if _has_periods(each)]
+    labels = _given("keys", keys, [name for name in names if name not in periods])
+    ends = _given("range", ranges, periods)
     cells: Cells | None = None
     for each, name in zip(by, names, strict=True):
-        if is_grouper(each) and each.freq is not None:
-            more = _cells(table, each, name, given.get(name))
+        if name in periods:
+            more = _cells(table, each, name, ends.get(name))
         else:
-            more = table._cells([name], given.get(name))
+            more = table._cells([name], labels.get(name))
         if cells is not None and cells.keys is not None and more.keys is not None:
             more = replace(cells, by=cells.by + more.by, keys=cells.keys.then(more.keys))
         cells = more
     return names, cells or Cells()
+
+
+def _has_periods(by: object) -> bool:
+    return isinstance(by, pd.Grouper) and by.freq is not None  # type: ignore[attr-defined]
+
+
+def _given(argument: str, given: object, names: list[Any]) -> Mapping[Any, Any]:
+    """What is declared of some columns, by name; of a single one without it."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        if len(names) == 1:
+            return {names[0]: given}
+        kind = "Grouper with a freq" if argument == "range" else "column that has labels"
+        raise QueryError(
+            f"{argument}={quoted(given)}: there is {'no' if not names else 'more than one'} {kind} "
+            "here. Periods take range=(start, end), labels keys=[…]; of several by name, as in "
+            f'{argument}={{"name": …}}.'
+        )
+    extra = [name for name in given if name not in names]
+    if extra:
+        raise QueryError(
+            f"{argument}= names {quoted(extra[0])}, which takes none: periods take range=(start, "
+            "end), labels keys=[…]."
+        )
+    return given
 
 
 def _key_of(grouper: Any) -> Any:
@@ -99,7 +121,7 @@ def _cells(table: PrivateTable, grouper: Any, name: Any, ends: object) -> Cells:
 def _ends(name: Any, ends: object) -> tuple[pd.Timestamp, pd.Timestamp]:
     """The public range of times: its first and last. Texts without a zone mean the clock on the
     wall, of times with a zone and of those without."""
-    example = f'keys= of {name!r} must be (start, end), such as ("2020-01-01", "2020-12-31")'
+    example = f'range= of {name!r} must be (start, end), such as ("2020-01-01", "2020-12-31")'
     if ends is None:
         raise MissingArgument(
             f"{example}: which periods have rows is private, and so are the first and last."

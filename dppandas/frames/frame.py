@@ -198,6 +198,7 @@ ask .release(epsilon=…)>
         by: Any,
         keys: object = None,
         *,
+        range: object = None,
         as_index: bool = True,
         sort: bool = False,
         observed: bool = False,
@@ -213,12 +214,13 @@ ask .release(epsilon=…)>
             whose noisy count reaches a public threshold (see `UnknownGroups`); each answer spends
             this δ. Intervals hold for each key by itself, given that it is told.
 
-        by : a name, or a ``pd.Grouper(key="when", freq="MS")`` whose keys= are (start, end), two
-            times: a group for each period from that of start to that of end, called as pandas
-            calls it. freq is D, W, MS, ME, QS, QE, YS, YE, or hours, minutes or seconds that divide
-            a day: pandas counts others from the first row. Times with a zone need start and end
-            with one, whose clock then decides; what has a zone where they have none, or none where
-            they have one, is in no group. Several keys are a dict then.
+        by : a name, or a ``pd.Grouper(key="when", freq="MS")``. freq is D, W, MS, ME, QS, QE, YS,
+            YE, or hours, minutes or seconds that divide a day: pandas counts others from the first
+            row.
+        range : of a Grouper, (start, end), two times: a group for each period from that of start to
+            that of end, called as pandas calls it. Times with a zone need start and end with one,
+            whose clock then decides; what has a zone where they have none, or none where they have
+            one, is in no group. Of several Groupers a dict by name.
 
         as_index, sort, observed, dropna : as in pandas, but only with the values shown, which are
             the ones that make sense; another one raises `QueryError` and says what to do instead.
@@ -235,20 +237,22 @@ ask .release(epsilon=…)>
         if not names:
             raise QueryError("groupby needs at least one column.")
         if delta is not None:
-            if not self._are_unknown(names, keys, delta):
+            if range is not None or not self._are_unknown(names, keys, delta):
                 raise QueryError("delta= is for keys that nobody declared, and these are declared.")
             once(names)
             self._some_columns()
             by = tuple(lookup(name, self._columns) for name in names)
             return UnknownGroups(self, names, UndeclaredCells(by, delta=parse_delta(delta)), None)
-        names, cells = cells_of(self, by, keys, "groupby")
+        names, cells = cells_of(self, by, keys, range, "groupby")
         return PrivateGroupBy(self, names, cells, None)
 
     @release_method
-    def partition(self, by: Any, keys: object = None) -> dict[Any, PrivateFrame]:
+    def partition(
+        self, by: Any, keys: object = None, *, range: object = None
+    ) -> dict[Any, PrivateFrame]:
         """Private frames of the rows of each declared key: a dict, in declared order.
 
-        by, keys : as in `groupby`: a column and a list of labels, or a list of columns and a dict
+        by, keys, range : as in `groupby`: a column and a list of labels, or a list of columns and a dict
             of lists, or a list of tuples, which are then the keys of the dict; else the declared
             domain's. Rows with other labels are in no part.
 
@@ -276,7 +280,7 @@ ask .release(epsilon=…)>
         >>> dp.ledger().spent
         0.5
         """
-        return parts_of(self, by, keys)
+        return parts_of(self, by, keys, range)
 
 
 @hide_internals

@@ -98,7 +98,7 @@ ask .release(epsilon=…)>
     schema, own = _schema(df, meant, running.strict), _own_copy(df)
     facts = truncation.fingerprint(own, _KEY)  # all columns are in forms of their own from here on
     own.detach()
-    held = running.sources.get(name)
+    held = running._sources.get(name)
     if held is None:
         # What pandas made of another source's frame is that source's rows, changed who knows how.
         is_new = token is None or (before is not None and before.fingerprint == facts)
@@ -186,14 +186,14 @@ def _held(
     mine = ProtectedSource(
         source, engine, terms, facts, hashing.digest("ledger", key), kinds=dict(kinds)
     )
-    held = running.sources.setdefault(source.name, mine)
+    held = running._sources.setdefault(source.name, mine)
     identities[held.source.id] = SourceIdentity(held.source, facts, tuple(own))
     return held
 
 
 def _registered(running: Session, source: Source, own: Columns, declared: Schema) -> bytes:
     """The key that chooses rows of a source, as the session's store knows it."""
-    store, name, owner, version = running.ledger.store, source.name, source.unit, source.version
+    store, name, owner, version = running.ledger._store, source.name, source.unit, source.version
     if store.identity and (version is None or not version.strip()):
         raise SourceError(
             f"version= is needed: this session's ledger outlives the data, and answers {name!r} "
@@ -215,7 +215,7 @@ def _registered(running: Session, source: Source, own: Columns, declared: Schema
 
 def _check_version(running: Session, name: str, version: str | None, own: Columns) -> None:
     """Refuse other data under a version that was protected before, where a ledger outlives them."""
-    ledger = running.ledger.store.identity
+    ledger = running.ledger._store.identity
     if ledger and not fingerprints.is_as_before(
         (ledger, name, str(version), f"form {FORM}"), lambda key: truncation.fingerprint(own, key)
     ):
@@ -228,7 +228,7 @@ def _check_version(running: Session, name: str, version: str | None, own: Column
 def _check_kinds(running: Session, source: Source, kinds: Schema) -> None:
     """Refuse another kind of a column under a version for which one was declared before, where a
     ledger outlives the session."""
-    ledger = running.ledger.store.identity
+    ledger = running.ledger._store.identity
     for column, kind in kinds.items() if ledger else ():
         said = (ledger, source.name, str(source.version), "kind", repr(column))
         if not fingerprints.is_as_before(said, partial(hashing.digest, kind)):
@@ -299,7 +299,7 @@ def _check_owner(
     """A frame of a source with a unit column must not come back as one of single rows."""
     if token is None:
         if unit is None:
-            running.refuse_nobodys_rows(say='dp.protect(df, …, unit="row")')
+            running._refuse_nobodys_rows(say='dp.protect(df, …, unit="row")')
         return
     if before is None:
         if unit is None:
@@ -310,7 +310,7 @@ def _check_owner(
             )
         return
     was = before.source.unit.column
-    is_live = running.protected(before.source.id) is not None
+    is_live = running._protected(before.source.id) is not None
     if was is not None and owner.column != was and (is_live or unit is None):
         raise LineageError(
             f"this frame comes from source {before.source.name!r}, whose unit is {was!r}: "
@@ -370,6 +370,6 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
             "within reach here: keep it in the frame and select afterwards, as in "
             "df.dp['income']."
         )
-    if current().protected(source.id) is None:  # its session has ended; its unit has not
+    if current()._protected(source.id) is None:  # its session has ended; its unit has not
         return Source("", unit=source.unit), ""
     return Source(source.id, source.name, source.unit, {}, source.version), ""

@@ -58,7 +58,7 @@ def release_all(
     running = releasing()
     prepared = [_prepared(running, *each) for each in asked]
     for each in prepared:
-        running.remember(each.query)
+        running._remember(each.query)
     planned = preview.running()
     if planned is not None:
         before = _found(running, prepared)
@@ -69,13 +69,13 @@ def release_all(
 
 
 def _planned(plan: preview.Preview, running: Session, each: _Prepared) -> Record:
-    name = running.ledger_of(each.query.source)
-    return plan.add(running.ledger, each.query, each.mechanism, each.draft, name)
+    name = running._ledger_of(each.query.source)
+    return plan._add(running.ledger, each.query, each.mechanism, each.draft, name)
 
 
 def _found(running: Session, prepared: Sequence[_Prepared]) -> list[StoredRelease | None]:
     """What was answered before: that is read, and nothing written."""
-    return [running.ledger.stored(each.draft.key, each.query.asked.draw) for each in prepared]
+    return [running.ledger._stored(each.draft.key, each.query.asked.draw) for each in prepared]
 
 
 def _answered_all(
@@ -119,7 +119,7 @@ def _check(
 def _wait(running: Session, key: str, draw: int) -> None:
     """Until nobody is answering a query any more. An interrupt ends it, and leaves nothing."""
     pause = 0.001
-    while running.ledger.is_taken(key, draw):
+    while running.ledger._is_taken(key, draw):
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
 
@@ -130,8 +130,8 @@ def _record(
     if answer is None:
         answer, is_new = _successor(running, each), False
     if not is_new:
-        running.ledger.replayed(answer)
-    ledger = running.ledger_of(each.query.source)
+        running.ledger._replayed(answer)
+    ledger = running._ledger_of(each.query.source)
     return record_of(each.query, each.mechanism, answer, ledger)
 
 
@@ -139,7 +139,7 @@ def _successor(running: Session, each: _Prepared) -> StoredRelease:
     """The answer of who has overtaken this process."""
     key, draw = each.draft.key, each.query.asked.draw
     _wait(running, key, draw)
-    answer = running.ledger.stored(key, draw)
+    answer = running.ledger._stored(key, draw)
     if answer is None:
         raise ReleaseFailed(
             f"'{each.query}' was charged and not answered: another process took it over, for it "
@@ -182,7 +182,7 @@ def _bought(running: Session, prepared: Sequence[_Prepared]) -> list[StoredRelea
     """The answers to what is charged now; None to what another process has overtaken."""
     with Claim([each.query.asked.draw for each in prepared]) as claim:
         process = os.getpid()
-        entries = running.ledger.charge(*(each.draft for each in prepared), claim=claim)
+        entries = running.ledger._charge(*(each.draft for each in prepared), claim=claim)
         return [_drawn(running, each, entries[i:], process) for i, each in enumerate(prepared)]
 
 
@@ -194,7 +194,7 @@ def _drawn(
     _refuse_fork(process)  # before it notes anything
     if noisy is None:
         for left in entries:
-            running.ledger.settle(left, "failed", leased=True)
+            running.ledger._settle(left, "failed", leased=True)
         # Raised here and not where it failed, so that no traceback holds a frame with rows.
         raise ReleaseFailed(
             f"reading the data for '{each.query}' failed. Its charge of {entries[0].loss} stays. "
@@ -232,7 +232,7 @@ def _kept(
 ) -> tuple[int | None, str]:
     status = "recorded" if noisy is None else "released"
     try:
-        return running.ledger.settle(entry, status, noisy, leased=True, released_error=error), ""
+        return running.ledger._settle(entry, status, noisy, leased=True, released_error=error), ""
     except StoreError as error:
         return None, error.reason
 
@@ -255,15 +255,15 @@ class _Prepared:
 def _prepared(
     running: Session, query: Query, engine: Engine, row_level_declared: bool
 ) -> _Prepared:
-    running.admit(query.source, row_level_declared)
-    running.admit_experimental(query.what, query.statistic.experimental)
+    running._admit(query.source, row_level_declared)
+    running._admit_experimental(query.what, query.statistic.experimental)
     mechanism = query.mechanism()
     loss = query.loss(mechanism)
     if not query.asked.allows(loss):
         raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
     charged = query.asked.charged(loss)
     before = expected.in_words(query.statistic, mechanism)
-    key = query.key if running.replays else ""
+    key = query.key if running._replays else ""
     scale = units.scale_in_words(query.statistic, mechanism)
     entry = _draft(query, charged, mechanism.name, scale, before, key)
     return _Prepared(query, engine, mechanism, entry)

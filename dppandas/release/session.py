@@ -58,22 +58,22 @@ class Session:
         self.ledger = Ledger(terms, store)
         self.strict = strict
         self.experimental = experimental
-        self.replays = replays
-        self.sources: dict[str, ProtectedSource] = {}
+        self._replays = replays
+        self._sources: dict[str, ProtectedSource] = {}
         #: The latest different queries that this kernel asked, by name, the last first.
-        self.asked: dict[str, Query] = {}
+        self._asked: dict[str, Query] = {}
 
     @property
-    def is_untouched(self) -> bool:
+    def _is_untouched(self) -> bool:
         """Whether it is a ledger in memory without limit, charge, source or permission."""
-        ledger, has_any = self.ledger, self.sources or self.strict or self.experimental
-        return ledger.budget is None and not (has_any or ledger.store.identity or ledger.count())
+        ledger, has_any = self.ledger, self._sources or self.strict or self.experimental
+        return ledger.budget is None and not (has_any or ledger._store.identity or ledger._count())
 
-    def remember(self, query: Query) -> None:
+    def _remember(self, query: Query) -> None:
         """Keep what is asked, so that a view can tell what more of it would cost: public facts
         only, and none of what a caller's function may hold."""
         name = query.name
-        known = self.asked.get(name)
+        known = self._asked.get(name)
         if known is None:
             try:
                 canonical.text((query.where, query.statistic))
@@ -81,9 +81,9 @@ class Session:
                 return
         else:
             query = replace(known, asked=query.asked)
-        others = [each for each in self.asked.items() if each[0] != name]
+        others = [each for each in self._asked.items() if each[0] != name]
         # in one step, for other threads may be reading it
-        self.asked = dict([(name, query), *others][:REMEMBERED])
+        self._asked = dict([(name, query), *others][:REMEMBERED])
 
     @property
     def budget(self) -> Epsilon | None:
@@ -91,14 +91,14 @@ class Session:
         return self.ledger.budget
 
     @property
-    def terms(self) -> PrivacyBudget:
+    def _terms(self) -> PrivacyBudget:
         """What is promised: the measure of losses, and their limit."""
-        return self.ledger.terms
+        return self.ledger._terms
 
     @property
     def epsilon(self) -> Epsilon | None:
         """The ε of the whole budget; in a session that counts ρ the one that it means."""
-        return self.terms.epsilon
+        return self._terms.epsilon
 
     @property
     def spent(self) -> Epsilon:
@@ -110,16 +110,16 @@ class Session:
         """`Ledger.remaining` of its ledger."""
         return self.ledger.remaining
 
-    def protected(self, source_id: str) -> ProtectedSource | None:
+    def _protected(self, source_id: str) -> ProtectedSource | None:
         """The protected source of an id."""
-        return next((h for h in self.sources.values() if h.source.id == source_id), None)
+        return next((h for h in self._sources.values() if h.source.id == source_id), None)
 
-    def ledger_of(self, source: Source) -> str:
+    def _ledger_of(self, source: Source) -> str:
         """A name of the ledger that a source's releases are in; "" where nobody named it."""
-        held = self.protected(source.id)
+        held = self._protected(source.id)
         return "" if held is None else held.ledger
 
-    def admit(self, source: Source, row_level_declared: bool) -> None:
+    def _admit(self, source: Source, row_level_declared: bool) -> None:
         """Refuse a source of an ended session, and rows that nobody can be told to own."""
         if self.strict and not source.verified:
             raise LineageError(
@@ -127,15 +127,15 @@ class Session:
                 "frame can't be checked. Work on the private frame that dp.protect returned, by "
                 "its own verbs."
             )
-        if source.name != UNNAMED and self.protected(source.id) is None:
+        if source.name != UNNAMED and self._protected(source.id) is None:
             raise SourceError(
                 f"source {source.name!r} was protected in a session that has ended. Protect it "
                 "again with dp.protect."
             )
         if source.name == UNNAMED and not row_level_declared and source.unit.column is None:
-            self.refuse_nobodys_rows()
+            self._refuse_nobodys_rows()
 
-    def admit_experimental(self, what: str, unproven: str) -> None:
+    def _admit_experimental(self, what: str, unproven: str) -> None:
         """Refuse what isn't proven, unless this session allows it."""
         if unproven and not self.experimental:
             raise QueryError(
@@ -143,9 +143,9 @@ class Session:
                 "this session by dp.session(experimental=True)."
             )
 
-    def refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
+    def _refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
         """Refuse rows without a token or unit beside a source that has a unit."""
-        owned = [h.source for h in self.sources.values() if h.source.unit.column is not None]
+        owned = [h.source for h in self._sources.values() if h.source.unit.column is not None]
         if owned:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
             raise LineageError(
@@ -272,8 +272,8 @@ def _started(
     store: str | os.PathLike[str] | None,
 ) -> Session:
     running: Session | None = slot.session
-    if running is not None and store is not None and running.is_untouched:
-        running.ledger.close()  # made by looking at the ledger, say: nothing is lost with it
+    if running is not None and store is not None and running._is_untouched:
+        running.ledger._close()  # made by looking at the ledger, say: nothing is lost with it
         running = slot.session = None
     if running is None:
         file = None if store is None else sqlite.SqliteStore(store, terms)
@@ -281,7 +281,7 @@ def _started(
             file.terms if file else terms, bool(strict), bool(experimental), store=file
         )
         return opened
-    if store is not None and not running.ledger.store.is_at(store):
+    if store is not None and not running.ledger._store.is_at(store):
         raise SessionError(
             "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
             "you go on with another ledger; or go on with it by dp.session(…) with its own budget."
@@ -292,10 +292,10 @@ def _started(
             f"dp.session(strict={running.strict}), or end it for good with dp.reset()."
         )
     if terms is not None and running.budget is None:
-        running.ledger.limit(terms)
-    elif terms is not None and running.terms != terms:
+        running.ledger._limit(terms)
+    elif terms is not None and running._terms != terms:
         raise SessionError(
-            f"a session with a budget of {running.terms} is running, not {terms}. Go on with "
+            f"a session with a budget of {running._terms} is running, not {terms}. Go on with "
             "it by dp.session(…) with its own budget, or end it for good with dp.reset(): what it "
             "released stays released."
         )
@@ -308,7 +308,7 @@ def releasing() -> Session:
     """The session that a release is charged to. After a refusal of another there is none."""
     slot, found = here().slot, current()
     if slot.refused:
-        runs = "" if found.budget is None else f", such as the running one's ({found.terms})"
+        runs = "" if found.budget is None else f", such as the running one's ({found._terms})"
         raise SessionError(
             "the last dp.session(…) was refused, and nothing is released in a session that you did "
             f"not ask for. Say dp.session(…) with terms that can be met{runs}, or dp.reset() to "
@@ -354,11 +354,11 @@ def _end(slot: Slot) -> None:
     ended, slot.session, slot.refused = slot.session, None, ""
     if ended is None:
         return
-    ended.ledger.close()
+    ended.ledger._close()
     if slot.is_scratch:
-        for held in ended.sources.values():
+        for held in ended._sources.values():
             identities.pop(held.source.id, None)
-    ended.sources.clear()
+    ended._sources.clear()
 
 
 @contextmanager

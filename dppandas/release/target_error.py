@@ -85,7 +85,7 @@ class TargetError:
         Where ρ is counted that is a ρ, for Gaussian noise; or an ε if the answer, or mechanism=,
         asks for Laplace noise, which is charged its own ρ.
         """
-        terms = current().terms
+        terms = current()._terms
         ways = ["epsilon"]
         if terms.measure is Measure.ZCDP and more.get("mechanism") != "laplace":
             ways = ["rho"] if more.get("mechanism") is not None else ["rho", "epsilon"]

@@ -64,7 +64,7 @@ class Unreleased(Private):
             epsilon, more, self._statistic, self._what, self._table.source.schema
         )
         if goal is None:
-            return release(*self._query(current().terms.asked(epsilon, **rest), select))
+            return release(*self._query(current()._terms.asked(epsilon, **rest), select))
 
         def query(asked: LossRequest) -> Query:
             return self._query(asked, select)[0]
@@ -163,7 +163,7 @@ class Unreleased(Private):
         """
         confidence = expected.parse_confidence(confidence)
         rows = expected.parse_rows(expected_rows)
-        asked = current().terms.asked(epsilon, **self._completed(cast(ReleaseOptions, more)))
+        asked = current()._terms.asked(epsilon, **self._completed(cast(ReleaseOptions, more)))
         query, _, _ = self._query(asked, self._selects)
         error = expected.error_before(query, confidence, rows)
         return expected.typed_error(query.statistic, error)

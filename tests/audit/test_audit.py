@@ -647,7 +647,7 @@ def test_the_ledger_of_the_user_is_never_charged_by_the_check() -> None:
     def op(p: dp.types.PrivateFrame) -> None:
         assert dp.ledger().budget is None
         p.count(epsilon=64)
-        if len(dp.ledger().entries()) % 2:
+        if len(dp.ledger()._entries()) % 2:
             anew(epsilon=7)
 
     assert not check_sensitivity(op, df, pairs=3).problems
@@ -656,7 +656,7 @@ def test_the_ledger_of_the_user_is_never_charged_by_the_check() -> None:
     assert running.spent == 0
     assert identities == before
     mine.count(epsilon=0.5)
-    assert [entry.status for entry in dp.ledger().entries()] == ["released"]  # and not "recorded"
+    assert [entry.status for entry in dp.ledger()._entries()] == ["released"]  # and not "recorded"
     assert running.spent == Fraction(1, 2)
 
 

@@ -59,7 +59,7 @@ def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str) -> 
     if freq == "h" and start == "1965-01-30":  # from there to 2020 is more than are answered
         return
     by = pd.Grouper(key="when", freq=freq)
-    found = frame.dp.groupby(by, keys=ends(frame))["x"].count(epsilon=1)
+    found = frame.dp.groupby(by, range=ends(frame))["x"].count(epsilon=1)
     exact = frame.groupby(by)["x"].count()
     pd.testing.assert_series_equal(
         found, exact, check_freq=False, check_index_type=False, check_names=True
@@ -67,7 +67,7 @@ def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str) -> 
     assert found.index.freq == pd.date_range("2020", periods=2, freq=freq).freq
     # the same one by one, as objects
     alone = frame.assign(when=frame["when"].astype(object))
-    asked = alone.dp.groupby(by, keys=ends(frame))["x"].count()
+    asked = alone.dp.groupby(by, range=ends(frame))["x"].count()
     assert integers(asked, asked._table.engine) == found.tolist()
 
 
@@ -77,7 +77,7 @@ def test_parts_of_a_day(freq: str) -> None:
     when = pd.Timestamp("1969-12-31 22:00:07") + pd.to_timedelta(np.arange(0, 14400, 77), unit="s")
     frame = pd.DataFrame({"when": when})
     by = pd.Grouper(key="when", freq=freq)
-    found = frame.dp.groupby(by, keys=ends(frame)).size(epsilon=1)
+    found = frame.dp.groupby(by, range=ends(frame)).size(epsilon=1)
     pd.testing.assert_series_equal(
         found, frame.groupby(by).size(), check_freq=False, check_index_type=False
     )
@@ -87,13 +87,13 @@ def test_parts_of_a_day(freq: str) -> None:
 def test_periods_combine_with_other_keys() -> None:
     frame = times()
     by: list[Any] = [pd.Grouper(key="when", freq="YS"), "e"]
-    keys = {"when": ends(frame), "e": [0, 1]}
-    found = frame.dp.groupby(by, keys=keys)["x"].mean(bounds=(0, 1), epsilon=1)
+    given = {"keys": [0, 1], "range": ends(frame)}
+    found = frame.dp.groupby(by, **given)["x"].mean(bounds=(0, 1), epsilon=1)
     pd.testing.assert_series_equal(
         found, frame.groupby(by)["x"].mean(), rtol=1e-6, check_index_type=False
     )
     declared = dp.protect(frame, "declared", domain={"e": [0, 1]})
-    assert declared.groupby(by, keys={"when": ends(frame)}).size(epsilon=1).shape == found.shape
+    assert declared.groupby(by, range={"when": ends(frame)}).size(epsilon=1).shape == found.shape
     plain = frame.dp.groupby(pd.Grouper(key="e"), keys=[0, 1]).size(epsilon=1)
     assert plain.tolist() == frame.groupby("e").size().tolist()
 
@@ -101,11 +101,11 @@ def test_periods_combine_with_other_keys() -> None:
 @pytest.mark.usefixtures("exact")
 def test_the_range_is_public_and_times_beyond_it_are_in_no_group() -> None:
     frame = pd.DataFrame({"when": pd.to_datetime(["2020-01-31", "2020-02-01", "2021-05-05", None])})
-    found = frame.dp.groupby(pd.Grouper(key="when", freq="MS"), keys=("2020-01-15", "2020-04-01"))
+    found = frame.dp.groupby(pd.Grouper(key="when", freq="MS"), range=("2020-01-15", "2020-04-01"))
     sizes = found.size(epsilon=1)
     assert sizes.tolist() == [1, 1, 0, 0]
     assert sizes.index[0] == pd.Timestamp("2020-01-01")
-    empty = frame[:0].dp.groupby(pd.Grouper(key="when", freq="YS"), keys=("2020", "2021"))
+    empty = frame[:0].dp.groupby(pd.Grouper(key="when", freq="YS"), range=("2020", "2021"))
     assert empty.size(epsilon=1).tolist() == [0, 0]
 
 
@@ -119,11 +119,11 @@ def test_a_zone_is_meant_on_both_sides_or_on_none() -> None:
     frame = pd.DataFrame({"when": pd.Series(values, dtype=object)})
     by = pd.Grouper(key="when", freq="D")
     naive = [pd.Timestamp(day) for day in ("2019-12-31", "2020-01-01")]
-    assert frame.dp.groupby(by, keys=naive).size(epsilon=1).tolist() == [0, 2]
+    assert frame.dp.groupby(by, range=naive).size(epsilon=1).tolist() == [0, 2]
     texts = ("2019-12-31", "2020-01-01")  # the clock on the wall, in whichever zone
-    assert frame.dp.groupby(by, keys=texts).size(epsilon=1).tolist() == [0, 4]
+    assert frame.dp.groupby(by, range=texts).size(epsilon=1).tolist() == [0, 4]
     utc = [pd.Timestamp(day, tz="UTC") for day in ("2019-12-31", "2020-01-01")]
-    found = frame.dp.groupby(by, keys=utc).size(epsilon=1)
+    found = frame.dp.groupby(by, range=utc).size(epsilon=1)
     assert found.tolist() == [1, 1]
     assert str(found.index.tz) == "UTC"
 
@@ -133,13 +133,13 @@ def test_a_midnight_that_a_clock_skips_is_no_trouble() -> None:
     zone = "America/Sao_Paulo"  # 2018-11-04 began at 01:00
     hours = pd.date_range("2018-11-03", "2018-11-06", freq="h", tz=zone, inclusive="left")
     frame = pd.DataFrame({"when": hours})
-    keys = (pd.Timestamp("2018-11-03", tz=zone), pd.Timestamp("2018-11-05", tz=zone))
-    found = frame.dp.groupby(pd.Grouper(key="when", freq="D"), keys=keys).size(epsilon=1)
+    days = (pd.Timestamp("2018-11-03", tz=zone), pd.Timestamp("2018-11-05", tz=zone))
+    found = frame.dp.groupby(pd.Grouper(key="when", freq="D"), range=days).size(epsilon=1)
     assert found.tolist() == [24, 23, 24]
 
 
 @pytest.mark.parametrize(
-    ("by", "keys"),
+    ("by", "ends"),
     [
         (pd.Grouper(key="when", freq="MS"), None),
         (pd.Grouper(key="when", freq="MS"), ["2020-01-01"]),
@@ -169,5 +169,21 @@ def test_a_midnight_that_a_clock_skips_is_no_trouble() -> None:
         ),
     ],
 )
-def test_what_would_look_at_rows_or_is_wrong_is_refused(by: Any, keys: Any) -> None:
-    refusal(lambda: times().dp.groupby(by, keys=keys).size(epsilon=1))
+def test_what_would_look_at_rows_or_is_wrong_is_refused(by: Any, ends: Any) -> None:
+    refusal(lambda: times().dp.groupby(by, range=ends).size(epsilon=1))
+
+
+@pytest.mark.parametrize(
+    ("by", "given"),
+    [
+        (pd.Grouper(key="when", freq="MS"), {"keys": ("2020", "2021")}),
+        (pd.Grouper(key="when", freq="MS"), {"keys": {"when": ("2020", "2021")}}),
+        ("e", {"keys": [0, 1], "range": ("2020", "2021")}),
+        (pd.Grouper(key="e"), {"range": (0, 1)}),
+        ([pd.Grouper(key="when", freq="MS"), "e"], {"range": {"when": ("2020", "2021"), "e": [1]}}),
+        ("e", {"range": ("2020", "2021"), "delta": 1e-6}),
+    ],
+)
+def test_periods_take_a_range_and_labels_take_keys(by: Any, given: Any) -> None:
+    dp.session(epsilon=1, delta=1e-5)
+    refusal(lambda: times().dp.groupby(by, **given), "range=.*keys=|declared")

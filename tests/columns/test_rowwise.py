@@ -892,7 +892,7 @@ KINDS: dict[str, Verb] = {
 def _nothing_is_charged_for_a_refusal(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "refus" in request.node.name:
-        assert dp.ledger().entries() == []
+        assert dp.ledger()._entries() == []
 
 
 @pytest.mark.parametrize("kind", ["frame", "column", "groups", "a column of groups"])
@@ -977,7 +977,7 @@ def test_showing_an_object_shows_its_schema(p: Any, kind: str) -> None:
         assert text.startswith("<")
         assert "60" not in text
         assert "private" in text
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_equality_is_a_private_mask(p: Any) -> None:
@@ -1318,7 +1318,7 @@ def test_what_a_domain_says_follows_the_verbs(name: str) -> None:
     else:
         assert list(declared.labels) == wanted
         assert len(column.value_counts()._statistic.cells) == len(wanted)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_domains_of_large_numbers_are_left_unsaid() -> None:

@@ -34,7 +34,7 @@ def test_other_data_under_one_version_are_refused(tmp_path: Path, folder: Path) 
     with pytest.raises(dp.errors.SourceError, match="not those that were protected as version '1'"):
         protect(file, changed)
     assert dp.ledger().spent == 1
-    assert not dp.session().sources
+    assert not dp.session()._sources
     protect(file, changed, version="2").count(epsilon=1)
     assert protect(file).count(epsilon=1) == first
     assert dp.ledger().spent == 2

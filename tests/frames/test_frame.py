@@ -407,9 +407,9 @@ def test_an_unreleased_answer_says_what_it_is(name: str) -> None:
     assert repr(unreleased).startswith(f"<unreleased {what}, from unnamed (asserted): nothing")
     assert ".release(epsilon=…)" in repr(unreleased)
     assert (".idxmax" in repr(unreleased)) == (name in ("value_counts", "sum of True", "idxmax"))
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     unreleased.release(epsilon=1)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert entry.what == what
 
 
@@ -506,7 +506,7 @@ def test_what_a_domain_contradicts_is_refused(name: str) -> None:
     domain = {"age": (0, 99), "city": ["Rome", "Oslo"], "likes_a": [False, True]}
     private = dp.protect(sample(), "sample", domain=domain)
     refusal(lambda: do(private), message)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     for fine in (private[private["likes_a"]], private.query("age > 30 and city == 'Rome'")):
         assert isinstance(fine.count(), dp.types.Unreleased)
 

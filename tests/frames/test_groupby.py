@@ -74,7 +74,7 @@ def test_describe_divides_one_loss_and_costs_no_more_by_group() -> None:
     groups = people().dp.groupby("group", keys=KEYS)
     found = groups["a"].describe(bounds=(0, 1), epsilon="0.8")
     assert session.spent == Fraction(4, 5)
-    assert [e.epsilon for e in dp.ledger().entries()] == [Fraction(3, 10), Fraction(1, 2)]
+    assert [e.epsilon for e in dp.ledger()._entries()] == [Fraction(3, 10), Fraction(1, 2)]
     record = dp.record(found).components["count, mean, std"]
     asked = record.estimate()
     assert [asked["x", each] for each in FIGURES[:3]] == found.loc["x", FIGURES[:3]].tolist()

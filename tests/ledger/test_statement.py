@@ -150,9 +150,9 @@ def test_the_figures_of_the_page_are_those_of_the_table(
         assert _sum(budget, "spent", SYMBOLS[name]) == getattr(ledger.loss, name)
         for source, own in exact.groupby(table["source"].to_numpy()):
             assert _sum(sources, source, SYMBOLS[name]) == sum(own)
-        if ledger.left is not None:
-            assert _sum(budget, "left", SYMBOLS[name]) == getattr(ledger.left, name)
-            assert _sum(budget, "budget", SYMBOLS[name]) == getattr(ledger.terms.limit, name)
+        if ledger._left is not None:
+            assert _sum(budget, "left", SYMBOLS[name]) == getattr(ledger._left, name)
+            assert _sum(budget, "budget", SYMBOLS[name]) == getattr(ledger._terms.limit, name)
     assert not {SYMBOLS[n] for n in SYMBOLS if n not in counted} & {*releases, *budget, *sources}
     assert sources["releases"].astype(int).to_dict() == table["source"].value_counts().to_dict()
     assert "1 answer was given again" in said.text
@@ -176,14 +176,14 @@ def test_programs_read_the_same_exactly(session: str, tmp_path: Path) -> None:
         "replays", "sources", "releases",
     ]  # fmt: skip
     assert (said["form"], said["dppandas"], said["replays"]) == (2, dp.__version__, 1)
-    entries = [e for e in ledger.entries() if e.status != "replayed"]
+    entries = [e for e in ledger._entries() if e.status != "replayed"]
     for release, entry in zip(said["releases"], entries, strict=True):
         for name, exact in release["loss"].items():
             assert Fraction(exact) == getattr(entry.loss, name)
     spent = {name: Fraction(value) for name, value in said["spent"].items()}
     assert spent == {name: getattr(ledger.loss, name) for name in spent}
     assert spent == {n: sum(Fraction(r["loss"][n]) for r in said["releases"]) for n in spent}
-    if ledger.left is None:
+    if ledger._left is None:
         assert said["budget"] is said["left"] is None
     else:
         for name, left in said["left"].items():
@@ -203,12 +203,12 @@ def test_what_rho_means_is_told_of_the_whole_budget_alone(tmp_path: Path) -> Non
     text = page(ledger, tmp_path).text
     told = {float(x) for x in re.findall(r"ε = ([\d.]+\d)", text)}
     (epsilon,) = told  # no other ε stands anywhere
-    assert ledger.terms.epsilon is not None
-    assert 0 <= epsilon - float(ledger.terms.epsilon) < 1e-3  # rounded up
+    assert ledger._terms.epsilon is not None
+    assert 0 <= epsilon - float(ledger._terms.epsilon) < 1e-3  # rounded up
     assert "at δ = 1.1e-06" in text
     ledger.export(tmp_path / "r.json")
     budget = json.loads((tmp_path / "r.json").read_text())["budget"]
-    assert Fraction(budget["means_epsilon"]) == ledger.terms.epsilon
+    assert Fraction(budget["means_epsilon"]) == ledger._terms.epsilon
     assert budget["at_delta"] == "1.1e-06"
 
 
@@ -438,7 +438,7 @@ def test_the_table_of_a_long_ledger_is_made_in_a_moment() -> None:
         0, 1.7e9, "s", "verified", "count", Loss(Epsilon("0.001")), "m", "1", "", 3, kernel="k" * 16
     )
     ledger = dp.ledger()
-    ledger.store.add([draft] * 20_000, agreed)
+    ledger._store.add([draft] * 20_000, agreed)
     start = time.process_time()
     assert len(ledger.to_frame()) == 20_000
     assert time.process_time() - start < 5  # 0.1 s; an order of magnitude would be noticed

@@ -170,7 +170,7 @@ def test_a_fit_that_the_budget_cant_pay_for_costs_nothing(method: str) -> None:
     model = KMeans(3, epsilon=0.7, method=method)
     with pytest.raises(dp.BudgetExceeded, match="Nothing was computed or charged"):
         model.fit(people()[["a", "b"]])
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     assert not hasattr(model, "cluster_centers_")
 
 
@@ -208,7 +208,7 @@ def test_what_is_wrong_is_refused_before_anything_is_charged(
     model = KMeans(**{"epsilon": 1, **change})
     refused = refusal(lambda: model.fit(people()[["a", "b"]]), words, (error, dp.DPError))
     assert "othing was" in refused
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_rows_that_arent_private_and_wide_grids_are_refused() -> None:
@@ -218,7 +218,7 @@ def test_rows_that_arent_private_and_wide_grids_are_refused() -> None:
     with pytest.raises(dp.errors.QueryError, match="the most is 15 columns"):
         KMeans(epsilon=1, method="grid", bounds=(0, 1)).fit(wide.dp)
     refusal(lambda: KMeans(epsilon=1).fit(wide.dp), "bounds= is needed", dp.errors.MissingArgument)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     model = KMeans(2, epsilon=1, bounds=(0, 1)).fit(wide.dp)
     assert (model.method_, model.cluster_centers_.shape) == ("lloyd", (2, 16))
 
@@ -416,7 +416,7 @@ def test_features_called_alike_stay_apart_and_the_ledger_names_them() -> None:
     dp.session(epsilon=50)
     model = KMeans(2, epsilon=50, method="lloyd", rounds=1).fit(square())
     assert model.cluster_centers_.shape == (2, 3)
-    said = [entry.what for entry in dp.ledger().entries()]
+    said = [entry.what for entry in dp.ledger()._entries()]
     assert "x in [-1, 1]" in said[1]
     assert max(map(len, said)) < 300
     assert len(repr(model.releases_).splitlines()) == len(model.releases_) == 2

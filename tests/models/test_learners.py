@@ -244,7 +244,7 @@ def test_all_or_none(number: int) -> None:
     dp.session(epsilon=0.99)
     people = dp.protect(table(50), name="people")
     refusal(lambda: model.fit(people[FEATURES], people[target]), "in all", dp.BudgetExceeded)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     assert not hasattr(model, "coef_")
 
 

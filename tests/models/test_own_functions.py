@@ -48,7 +48,7 @@ def test_the_rows_are_read_after_the_charge_alone(ask: Any) -> None:
     charged: list[tuple[int, int]] = []
 
     def seen(rows: pd.DataFrame) -> int:
-        charged.append((len(rows), len(dp.ledger().entries())))
+        charged.append((len(rows), len(dp.ledger()._entries())))
         rows["age"] = 1  # its own copy
         return 0
 
@@ -75,7 +75,7 @@ def test_what_fails_on_the_data_stays_charged_and_quotes_none(ask: Any, fails: s
         ask(FRAME, function).release(epsilon=1)
     assert "secret" not in str(failed.value)
     assert failed.value.__cause__ is failed.value.__context__ is None
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert (entry.status, entry.loss.epsilon) == ("failed", 1)
 
 

@@ -128,7 +128,7 @@ def test_a_fit_that_the_budget_cant_pay_for_costs_nothing() -> None:
     dp.session(epsilon=0.5)
     with pytest.raises(dp.BudgetExceeded, match="Nothing was computed or charged"):
         PCA(epsilon=0.6).fit(people())
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 @pytest.mark.parametrize("number", [0, 5, 1.0, True, "mle", 0.9], ids=repr)
@@ -136,7 +136,7 @@ def test_a_wrong_number_is_refused_before_anything_is_charged(number: Any) -> No
     dp.session(epsilon=1)
     with pytest.raises(dp.errors.QueryError, match=r"from 1 to 4.*Nothing was computed or charged"):
         PCA(number, epsilon=1).fit(people())
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_wrong_rows_are_refused() -> None:

@@ -59,7 +59,7 @@ def test_without_noise_it_is_the_distance() -> None:
     assert isinstance(found, int)
     assert found.error() == DiscreteLaplace(Fraction(1)).half_width(0.95)
     assert found.interval() == (196, 202)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert entry.what == "distance by the caller's function (moved by 1 a row as stated)"
     assert entry.lineage == "asserted, caller-scored"
     assert entry.scale == "1"
@@ -68,7 +68,7 @@ def test_without_noise_it_is_the_distance() -> None:
     assert dp.distance_to_property(VOTES, lambda rows: -7, epsilon=1) == 0
     whose = dp.private(VOTES, unit="who", max_rows=3)
     assert dp.distance_to_property(whose, lambda rows: len(rows), epsilon=2) == 300
-    assert dp.ledger().entries()[-1].scale == "1.5"
+    assert dp.ledger()._entries()[-1].scale == "1.5"
 
 
 @pytest.mark.parametrize("noise", [-1000, -201, -199, -198, 0, 3, 5000])
@@ -210,7 +210,7 @@ def test_the_value_is_told_from_the_threshold_on(monkeypatch: pytest.MonkeyPatch
     assert (kept.released, kept.value, bool(kept)) == (False, None, False)
     assert type(kept) is type(found) is dp.types.TestedValue
     assert repr(kept) == "TestedValue(released=False, value=None)"
-    first, second = dp.ledger().entries()
+    first, second = dp.ledger()._entries()
     assert replace(first, number=0, time=0, cell=None) == replace(
         second, number=0, time=0, cell=None
     )
@@ -251,13 +251,13 @@ def test_units_of_several_rows_have_more_noise_and_a_higher_threshold(
     assert propose(private).value == "yes"
     assert scales == [4]
     least = ProposeTestRelease.calibrate(4, Fraction(1), Delta("1e-6")).least
-    assert dp.ledger().entries()[-1].mechanism.endswith(f"from {least}")
+    assert dp.ledger()._entries()[-1].mechanism.endswith(f"from {least}")
 
 
 def test_a_session_that_counts_rho_is_charged_both() -> None:
     dp.session(rho=5, delta=1e-6, delta_releases=1e-5)
     assert propose().value == "yes"
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert 0 < entry.loss.rho < Fraction(1, 2)
     assert entry.loss.delta == Fraction(1, 10**6)
 
@@ -266,11 +266,11 @@ def test_it_may_be_asked_for_later() -> None:
     dp.session(epsilon=100, delta=1e-3)
     asked = propose(epsilon=None)
     assert isinstance(asked, dp.types.Unreleased)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     assert asked.release(epsilon=1).value == "yes"  # its δ was said before
-    assert dp.ledger().entries()[-1].loss.delta == Fraction(1, 10**6)
+    assert dp.ledger()._entries()[-1].loss.delta == Fraction(1, 10**6)
     assert asked.release(epsilon=1, delta=1e-5).value == "yes"
-    assert dp.ledger().entries()[-1].loss.delta == Fraction(1, 10**5)
+    assert dp.ledger()._entries()[-1].loss.delta == Fraction(1, 10**5)
     with pytest.raises(dp.errors.MissingArgument, match="delta="):
         propose(epsilon=None, delta=None).release(epsilon=1)
 
@@ -358,10 +358,10 @@ def unproven() -> Any:
 
 def test_what_is_experimental_must_be_allowed_in_the_session() -> None:
     def refused() -> None:
-        before = len(dp.ledger().entries())
+        before = len(dp.ledger()._entries())
         with pytest.raises(dp.errors.QueryError, match=r"nobody has proven.*dp\.allow_experimental\(\)"):
             unproven().release(epsilon=1)
-        assert len(dp.ledger().entries()) == before
+        assert len(dp.ledger()._entries()) == before
 
     refused()
     dp.session(experimental=True)

@@ -39,7 +39,7 @@ def test_without_noise_it_is_the_best_candidate() -> None:
     assert found == 30
     assert isinstance(found, int)
     assert found.error() == PermuteAndFlip(Fraction(1, 2)).utility_gap(0.95, 3)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert entry.what == (
         "choice of 3 candidates by the caller's score (sensitivity 1 a row as stated)"
     )
@@ -51,8 +51,8 @@ def test_without_noise_it_is_the_best_candidate() -> None:
 @pytest.mark.usefixtures("exact")
 def test_a_monotone_score_is_twice_as_sharp() -> None:
     dp.select(FRAME, [10, 30], score=above, sensitivity=3, monotone=True, epsilon=1)
-    assert dp.ledger().entries()[-1].scale == "3"
-    assert "monotone, sensitivity 3" in dp.ledger().entries()[-1].what
+    assert dp.ledger()._entries()[-1].scale == "3"
+    assert "monotone, sensitivity 3" in dp.ledger()._entries()[-1].what
 
 
 @pytest.mark.usefixtures("exact")

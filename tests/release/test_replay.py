@@ -129,7 +129,7 @@ def test_other_queries_are_told_apart() -> None:
     for ask in OTHER:
         ask(people())
     assert statuses() == ["released"] * len(OTHER)
-    keys = [entry.key for entry in dp.ledger().entries()]
+    keys = [entry.key for entry in dp.ledger()._entries()]
     assert len(set(keys)) == len(keys)
 
 
@@ -202,7 +202,7 @@ def test_an_audit_draws_each_time() -> None:
     with scratch() as audit:
         for _ in range(2):
             people().count(epsilon=1)
-        assert [e.status for e in audit.ledger.entries()] == ["released"] * 2
+        assert [e.status for e in audit.ledger._entries()] == ["released"] * 2
         with watching(lambda query, mechanism, exact: mechanism.dummy_output(1)):
             people().count(epsilon=1)
 

@@ -72,7 +72,7 @@ def test_every_result_has_the_record_of_its_release(name: str) -> None:
     dp.session(epsilon=2)
     result = released(name, rows().dp, 0.5)
     record = dp.record(result)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert (record.number, record.query, record.epsilon) == (1, entry.what, Fraction(1, 2))
     assert (record.source, record.lineage, record.unit) == ("unnamed", "asserted", "each row")
     assert record.mechanism == entry.mechanism
@@ -321,7 +321,7 @@ def test_a_pickle_names_nothing_beyond_the_registry(name: str) -> None:
 FRESH = """
 import pickle, sys
 import dppandas as dp
-assert dp.ledger().entries() == []
+assert dp.ledger()._entries() == []
 with open(sys.argv[1], "rb") as file:
     for result in pickle.load(file):
         record = dp.record(result)
@@ -379,7 +379,7 @@ def test_errors_are_known_before_a_release_and_cost_nothing() -> None:
     assert median.expected_error(epsilon=1) == dp.record(median.release(epsilon=1)).error()
     mode = p["g"].mode(keys=keys)
     assert mode.expected_error(epsilon=1) == dp.record(mode.release(epsilon=1)).error()
-    released = len(dp.ledger().entries())
+    released = len(dp.ledger()._entries())
     mean = p["x"].mean(bounds=(0, 10))
     # noise of ± w in both sums moves a mean of n values by at most (U - L) w / (n T), about
     few, many = (mean.expected_error(epsilon=1, expected_rows=n) for n in (100, 10_000))
@@ -392,4 +392,4 @@ def test_errors_are_known_before_a_release_and_cost_nothing() -> None:
         (lambda: p.count().expected_error(), "epsilon= is needed"),
     ):
         refusal(refused, words, dp.DPError)
-    assert len(dp.ledger().entries()) == released
+    assert len(dp.ledger()._entries()) == released

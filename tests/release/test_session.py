@@ -184,7 +184,7 @@ class TestReset:
         old = dp.session(epsilon=1)
         people().dp.count(epsilon=1)
         dp.reset()
-        assert old.ledger.closed
+        assert old.ledger._closed
         assert old.spent == 1
         assert "ended" in repr(old)
         new = dp.session(epsilon=5)
@@ -206,9 +206,9 @@ class TestReset:
     def test_an_ended_ledger_takes_no_charge(self) -> None:
         ledger = dp.ledger()
         people().dp.count(epsilon=1)
-        (entry,) = ledger.entries()
+        (entry,) = ledger._entries()
         dp.reset()
-        refusal(lambda: ledger.charge(entry), r"ended by dp\.reset", dp.errors.SessionError)
+        refusal(lambda: ledger._charge(entry), r"ended by dp\.reset", dp.errors.SessionError)
         assert ledger.spent == 1
 
     def test_a_plain_frame_keeps_its_unit_when_its_session_ends(self) -> None:
@@ -264,21 +264,21 @@ class TestLedger:
         def broken(ledger: dp.types.Ledger) -> None:
             raise RuntimeError("no screen")
 
-        dp.ledger().observe(broken)
+        dp.ledger()._observe(broken)
         with pytest.warns(RuntimeWarning, match="showing the ledger failed"):
             assert isinstance(people().dp.count(epsilon=1), int)
-        dp.ledger().unobserve(broken)
+        dp.ledger()._unobserve(broken)
 
     def test_observers_hear_each_change(self) -> None:
         heard: list[tuple[Any, ...]] = []
 
         def observer(ledger: dp.types.Ledger) -> None:
-            statuses = [e.status for e in ledger.entries()]
-            heard.append((ledger.budget, ledger.spent, statuses, ledger.closed))
+            statuses = [e.status for e in ledger._entries()]
+            heard.append((ledger.budget, ledger.spent, statuses, ledger._closed))
 
         ledger = dp.ledger()
-        ledger.observe(observer)
-        ledger.observe(observer)  # twice is once
+        ledger._observe(observer)
+        ledger._observe(observer)  # twice is once
         dp.session(epsilon=2)
         people().dp.count(epsilon=1)
         dp.reset()
@@ -288,9 +288,9 @@ class TestLedger:
             (2, 1, ["released"], False),
             (2, 1, ["released"], True),
         ]
-        ledger.unobserve(observer)
-        ledger.unobserve(observer)
-        ledger.close()
+        ledger._unobserve(observer)
+        ledger._unobserve(observer)
+        ledger._close()
         assert len(heard) == 4
 
     def test_shown_ledgers_escape_names(self) -> None:
@@ -304,7 +304,7 @@ class TestLedger:
 def test_a_budget_is_set_once() -> None:
     dp.session(epsilon=1)
     with pytest.raises(dp.errors.SessionError, match="has a budget of ε = 1 already"):
-        dp.ledger().limit(Epsilon(50))
+        dp.ledger()._limit(Epsilon(50))
     assert dp.ledger().budget == 1
 
 
@@ -380,8 +380,8 @@ class TestProtect:
 
     def test_a_session_shows_neither_fingerprint_nor_size(self) -> None:
         dp.protect(pd.DataFrame({"x": range(12345)}), "big")
-        assert "12345" not in repr(dp.session().sources)
-        assert "fingerprint" not in repr(dp.session().sources)
+        assert "12345" not in repr(dp.session()._sources)
+        assert "fingerprint" not in repr(dp.session()._sources)
 
     @pytest.mark.parametrize(
         "terms",
@@ -424,7 +424,7 @@ class TestProtect:
         monkeypatch.setattr("dppandas.frames.protect.PandasEngine", None)  # no row is looked at
         for ask in (lambda: dp.protect(people(), "p", "id"), lambda: dp.private(people(), "id")):
             refusal(ask, "1 would keep one row of each unit", dp.errors.MissingArgument)
-        assert not dp.session().sources
+        assert not dp.session()._sources
 
     def test_the_source_keeps_its_own_copy(self, exact: None) -> None:
         df = people()

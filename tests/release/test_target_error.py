@@ -154,7 +154,7 @@ def test_each_operation_finds_the_least_loss_or_says_why_not(
         caught = refusal(lambda: ask(name, people), REFUSED[name])
         assert "Nothing was computed or charged" in caught
         assert caught.startswith("within= can't be promised for ")
-        assert dp.ledger().entries() == []
+        assert dp.ledger()._entries() == []
         return
     result = ask(name, people)
     (query,) = queries
@@ -163,7 +163,7 @@ def test_each_operation_finds_the_least_loss_or_says_why_not(
     assert loss is not None
     assert error_at(query, loss, confidence, 1000) <= goal
     assert error_at(query, lower(loss), confidence, 1000) > goal
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert entry.loss == asked.charged(query.loss(query.mechanism()))
     if isinstance(result, pd.Index):
         return  # carries no record
@@ -242,7 +242,7 @@ def test_the_answer_is_the_one_of_that_epsilon_and_is_given_again() -> None:
     assert first.error() == 20
     again = people.count(epsilon="0.147"), people.size(within=20), people.count(within="20.9")
     assert [*again] == [first] * 3
-    assert [e.status for e in dp.ledger().entries()] == ["released", *["replayed"] * 3]
+    assert [e.status for e in dp.ledger()._entries()] == ["released", *["replayed"] * 3]
     other = people.count(within=20, fresh=True)
     assert (dp.record(other).draw, dp.ledger().spent) == (2, Fraction("0.294"))
 
@@ -345,7 +345,7 @@ def test_less_than_any_loss_allows_names_the_least_error(terms: dict[str, Any]) 
     dp.session(**terms)
     p = sixty(N).dp["number"]
     caught = refusal(lambda: p.sum(bounds=(0, 9), within=1e-9), "is less than any")
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     least = caught.split(" is ")[2].split()[0]
     most = p.sum(bounds=(0, 9), within=least)
     assert most.error() == float(least)
@@ -362,7 +362,7 @@ def test_a_budget_that_cant_pay_names_the_cost_and_what_it_can() -> None:
         Fraction("0.147"), Fraction("0.1234"),
     )  # fmt: skip
     assert "What is left is enough for within=24." in str(caught.value)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     people.count(within=24)
     assert dp.ledger().remaining < Fraction("0.01")
     refusal(lambda: people.size(within=23), "asks for ε", dp.BudgetExceeded)
@@ -454,7 +454,7 @@ def test_a_count_within_less_than_one_is_refused(name: str, people: Any) -> None
             ask(people, within=little)
         with dp.preview(), pytest.raises(dp.errors.QueryError, match=r"is meant"):
             ask(people, within=little)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     caught = refusal(lambda: ask(people, within=0.05))
     assert ('write within="5%" with expected_rows=' in caught) == are_rows
     assert ("give that many" in caught) != are_rows
@@ -510,13 +510,13 @@ def test_a_share_is_of_the_rows_that_are_expected(
 def test_a_share_of_what_is_no_number_of_rows_is_refused(ask: Any, people: Any) -> None:
     with pytest.raises(dp.errors.QueryError, match="is a share of expected_rows=, for counts of rows"):
         ask(people, within="5%", expected_rows=1000)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_a_share_of_few_rows_can_be_less_than_one(people: Any) -> None:
     with pytest.raises(dp.errors.QueryError, match=r"within=0\.5 of count .* It is 5% of 10 rows\."):
         people.count(within="5%", expected_rows=10)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_at_most_refuses_what_costs_more_and_changes_nothing_else(people: Any) -> None:
@@ -524,7 +524,7 @@ def test_at_most_refuses_what_costs_more_and_changes_nothing_else(people: Any) -
         people.count(within=20, at_most=0.1)
     with dp.preview() as plan, pytest.raises(dp.errors.QueryError, match="more than at_most"):
         people.count(within=20, at_most=0.1)
-    assert (dp.ledger().entries(), plan.total) == ([], 0)
+    assert (dp.ledger()._entries(), plan.total) == ([], 0)
     n = people.count(within=20, at_most="0.147")
     assert people.count(within=20) == n == people.count(epsilon="0.147")
     assert dp.ledger().spent == Fraction("0.147")

@@ -36,10 +36,10 @@ class Watch(threading.Thread):
         self._over = threading.Event()
 
     def run(self) -> None:
-        while not self._ledger.closed and not self._over.wait(LOOK):
+        while not self._ledger._closed and not self._over.wait(LOOK):
             with suppress(DPError):  # such as a file that is gone: who releases is told
-                self._ledger.poll()
-        self._ledger.store.close()  # the connection of this thread
+                self._ledger._poll()
+        self._ledger._store.close()  # the connection of this thread
 
     def end(self) -> None:
         """Look no more. It ends by itself when the session does."""
@@ -67,7 +67,7 @@ class Live:
         view = self._views.get(id(ledger))
         if view is None:
             view = self._views[id(ledger)] = View(ledger)
-            ledger.observe(self._changed)
+            ledger._observe(self._changed)
             self._watch(ledger)
         else:
             view.update()
@@ -75,8 +75,8 @@ class Live:
 
     def _watch(self, ledger: Ledger) -> None:
         """A ledger in memory is nobody else's."""
-        if ledger.store.identity and not ledger.closed:
-            ledger.poll()  # what is there now is shown already
+        if ledger._store.identity and not ledger._closed:
+            ledger._poll()  # what is there now is shown already
             watch = self._watches[id(ledger)] = Watch(ledger)
             watch.start()
 
@@ -94,7 +94,7 @@ class Live:
 
     def _flush_late(self) -> None:
         """In a thread of its own, whose connections nobody else would close."""
-        stores = [view.ledger.store for view in list(self._views.values())]
+        stores = [view.ledger._store for view in list(self._views.values())]
         with suppress(DPError):
             self.flush()
         for store in stores:
@@ -114,7 +114,7 @@ class Live:
     def stop(self) -> None:
         self.flush()
         for view in self._views.values():
-            view.ledger.unobserve(self._changed)
+            view.ledger._unobserve(self._changed)
         for watch in self._watches.values():
             watch.end()
             if watch is not threading.current_thread():

@@ -70,7 +70,7 @@ class View:
     def _drawn(self) -> Any:
         """Bring the widget up to date; the copy is HTML with a plain-text twin, as a terminal or a
         text export shows it."""
-        ledger = self.ledger.snapshot()
+        ledger = self.ledger._snapshot()
         charges = ledger.charges(views.SHOWN)
         head, newest = views.head(ledger, self._steps), views.releases(ledger, charges)
         self._head.value = _CONTROLS + views.styled(head)
@@ -113,7 +113,7 @@ class Pages:
             self._older.disabled, self._newer.disabled = first == 1, last == number
 
     def _turn(self, by: int) -> None:
-        ledger = self._ledger.snapshot()
+        ledger = self._ledger._snapshot()
         end = max((self._end or ledger.count) + by, min(views.SHOWN, ledger.count))
         self._end = None if end >= ledger.count else end
         charges = ledger.charges(views.SHOWN)

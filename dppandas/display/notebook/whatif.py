@@ -36,8 +36,8 @@ COLUMNS = 8
 def offers(session: Session) -> dict[str, Query]:
     """What may be asked, by name: what was asked in this kernel, then counts of each source, means
     of its columns with declared bounds, and histograms of those with keys."""
-    found = dict(session.asked)
-    for held in list(session.sources.values()):
+    found = dict(session._asked)
+    for held in list(session._sources.values()):
         source = replace(held.source, domain=held.facts.known)
         columns = {name: Column(name) for name in list(source.domain)[:COLUMNS]}
         frame = PrivateFrame(Table(source, held.engine, held.engine), columns)
@@ -60,9 +60,9 @@ def _plain(frame: PrivateFrame, domain: Mapping[Any, Declaration]) -> list[Unrel
 
 
 def _query(session: Session, unreleased: Unreleased) -> Query:
-    in_rho = session.terms.measure is Measure.ZCDP
+    in_rho = session._terms.measure is Measure.ZCDP
     one = {"rho": 1} if in_rho else {"epsilon": 1}
-    return unreleased._query(session.terms.asked(one.pop("epsilon", None), **one))[0]
+    return unreleased._query(session._terms.asked(one.pop("epsilon", None), **one))[0]
 
 
 def steps(ledger: Ledger) -> list[Epsilon]:
@@ -100,7 +100,7 @@ def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> str:
             found = query.statistic.error_before(mechanism, CONFIDENCE, rows)
             error = query.statistic.in_short(found)
             error = f"about ± {error} over {format_number(rows)} rows"
-        is_free = ledger.stored(query.key, 1) is not None
+        is_free = ledger._stored(query.key, 1) is not None
     except DPError as refusal:
         return escape(str(refusal))
     said = f"<b>{escape(error)}</b> (95 %)" if error else "an error that only the answer can tell"
@@ -128,7 +128,7 @@ def _affordable(ledger: Ledger, query: Query, cost: Loss, is_free: bool) -> str:
 def how_many(ledger: Ledger, query: Query, cost: Loss) -> int | None:
     """So many releases at this cost what is left pays for: in a part of a source more than of the
     whole, where other parts have spent more. None: there is no limit."""
-    limit, spending = ledger.terms.limit, ledger.store.spending
+    limit, spending = ledger._terms.limit, ledger._store.spending
     if limit is None:
         return None
     place = query.source.name, query.path

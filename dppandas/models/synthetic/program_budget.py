@@ -31,7 +31,7 @@ class ProgramBudget:
     def __init__(
         self, frame: PrivateFrame, epsilon: object, more: ReleaseOptions, records: dict[str, Record]
     ) -> None:
-        asked: LossRequest = current().terms.asked(epsilon, **more)
+        asked: LossRequest = current()._terms.asked(epsilon, **more)
         if more.get("mechanism") is not None:
             raise QueryError(
                 "mechanism= is decided by the loss here: Laplace noise for epsilon=, Gaussian for "
@@ -55,7 +55,7 @@ class ProgramBudget:
         """Refuse, before anything is charged, a program whose cheapest release would be refused."""
         said = self._said(least)
         try:
-            current().terms.asked(said.pop("epsilon", None), **said)
+            current()._terms.asked(said.pop("epsilon", None), **said)
         except QueryError as error:
             raise QueryError(
                 f"of {self.whole} its cheapest release would get {float(least):.3g}, and that is "
@@ -97,7 +97,7 @@ class ProgramBudget:
         """What parts of all that is left may cost more than one count for it: of an ε in a session
         that counts ρ, for choices cost ε²/8, and others up to ε tanh(ε/2). Both by ε rise with ε,
         so that no parts cost more than the larger of both for all."""
-        if self.by_rho or current().terms.measure is not Measure.ZCDP:
+        if self.by_rho or current()._terms.measure is not Measure.ZCDP:
             return Loss()
         choice, other = conversions.rho_of_selection(self.left), conversions.rho_of_pure(self.left)
         return Loss(rho=Rho(max(choice, other, loss.rho) - loss.rho))
@@ -114,7 +114,7 @@ class ProgramBudget:
 
 
 def _cannot_afford(wanted: Loss, left: Loss) -> BudgetExceeded:
-    by_rho = current().terms.measure is Measure.ZCDP
+    by_rho = current()._terms.measure is Measure.ZCDP
     symbol, name = ("ρ", "rho") if by_rho else ("ε", "epsilon")
     asked, rest = (wanted.rho, left.rho) if by_rho else (wanted.epsilon, left.epsilon)
     return BudgetExceeded(

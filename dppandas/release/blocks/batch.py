@@ -119,7 +119,7 @@ class Batch:
 
     def _query(self, promised: PendingRelease, each: Epsilon | None) -> tuple[Query, Engine, bool]:
         epsilon = promised._epsilon if each is None else each
-        asked = current().terms.asked(epsilon, **promised._more)
+        asked = current()._terms.asked(epsilon, **promised._more)
         return promised._asked._query(asked, promised._asked._selects)
 
     def _largest(self) -> Epsilon:
@@ -182,7 +182,7 @@ def batch(*, epsilon: object = None, delta: object = None) -> Batch:
     """
     if split.running() is not None:
         raise QueryError("a batch has a loss of its own: start it outside of the split.")
-    terms = current().terms
+    terms = current()._terms
     if terms.measure is not Measure.APPROXIMATE:
         way = "dp.session(epsilon=2, delta=1e-5)"
         raise QueryError(

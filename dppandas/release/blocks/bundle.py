@@ -124,7 +124,7 @@ def split(
 ) -> list[LossRequest]:
     """What each part may cost: exact shares, of which the last is all that is left."""
     delta, rho = more.get("delta"), more.get("rho")
-    terms = current().terms
+    terms = current()._terms
     terms.asked(epsilon, **more)  # what can't be asked at all is refused in the caller's words
     whole: dict[str, Fraction] = {}
     if epsilon is not None:

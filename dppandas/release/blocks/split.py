@@ -88,7 +88,7 @@ class Split:
         """How many shares nobody took yet. What they are worth isn't charged."""
         return len(self._free)
 
-    def copy(self) -> Split:
+    def _copy(self) -> Split:
         """One of its own that has the same shares left: for previews."""
         other = Split(self._whole, self._fractions)
         other._free = list(self._free)
@@ -110,7 +110,7 @@ class Split:
         self._is_over = True
         context.put(**self._outside or {})
 
-    def take(self) -> int:
+    def _take(self) -> int:
         """The number of the next share, which is taken by this."""
         with self._lock:
             if self._free:
@@ -121,7 +121,7 @@ class Split:
             f"all are taken. Give it more, as in into={number + 1}, or release outside its block."
         )
 
-    def join(self) -> Loss:
+    def _join(self) -> Loss:
         """From here on one release takes all that is left, if a release may cost so much: what it
         may cost. An ε in a session that counts ρ is charged what sums with Laplace noise would be
         for the shares, and so it is less than their sum."""
@@ -139,17 +139,17 @@ class Split:
     def _joined(self, parts: Sequence[Fraction]) -> Fraction:
         """One part that costs as much as some, or hardly less."""
         epsilon = self._whole.epsilon
-        if epsilon is None or len(parts) == 1 or current().terms.measure is not Measure.ZCDP:
+        if epsilon is None or len(parts) == 1 or current()._terms.measure is not Measure.ZCDP:
             return sum(parts, Fraction(0))
         rho = sum((conversions.rho_of_fine_laplace(epsilon * part) for part in parts), Fraction(0))
         return conversions.fine_laplace_epsilon_for(rho) / epsilon
 
-    def give_back(self, number: int) -> None:
+    def _give_back(self, number: int) -> None:
         """A release was refused: its share is the next again."""
         with self._lock:
             bisect.insort(self._free, number)
 
-    def filled(self, number: int, more: ReleaseOptions) -> tuple[object, ReleaseOptions]:
+    def _filled(self, number: int, more: ReleaseOptions) -> tuple[object, ReleaseOptions]:
         """The loss of a share, with what else a release says."""
         part = self._whole.fraction(self._fractions[number])
         said: dict[str, object] = {**more, "rho": part.rho}
@@ -203,13 +203,13 @@ def share(epsilon: object, more: ReleaseOptions) -> Iterator[tuple[object, Relea
             f"{len(split._fractions)} shares. Leave epsilon= (or rho=, within=) out here, or "
             "release outside the block."
         )
-    number = split.take()
+    number = split._take()
     try:
-        yield split.filled(number, more)
+        yield split._filled(number, more)
     except (ReleaseFailed, InternalError, StoreError):
         raise
     except DPError:
-        split.give_back(number)
+        split._give_back(number)
         raise
 
 
@@ -283,7 +283,7 @@ def split(
         None if rho is None else parse_rho(rho),
     )
     for part in map(whole.fraction, (min(parts), max(parts))):
-        current().terms.asked(part.epsilon, rho=part.rho, delta=part.delta)
+        current()._terms.asked(part.epsilon, rho=part.rho, delta=part.delta)
     return Split(whole, parts)
 
 

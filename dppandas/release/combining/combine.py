@@ -121,7 +121,7 @@ def refine(
     _check([before])
     query, engine = _again(before._query, before.ledger)
     if until is None:
-        asked = current().terms.asked(epsilon, **more)
+        asked = current()._terms.asked(epsilon, **more)
         return results.released_value(_once_more(before, query, engine, asked))
     return results.released_value(bought(before, query, engine, until, looks, more))
 
@@ -236,7 +236,7 @@ def _check_known(part: Record) -> None:
 def _again(query: Query, ledger: str) -> tuple[Query, Engine]:
     """The query on what the running session holds of its source, and the engine that reads it."""
     source = query.source
-    held = current().sources.get(source.name)
+    held = current()._sources.get(source.name)
     instead = "Or ask the query again with fresh=True, and dp.combine the two."
     if held is None or not held.source.verified:
         raise SourceError(

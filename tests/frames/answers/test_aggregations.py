@@ -75,7 +75,7 @@ def test_shares_add_up_to_the_loss_exactly(epsilon: object, weights: Any) -> Non
     people().dp[["a", "b"]].agg(
         ["count", "mean", "sum"], bounds=LIMITS, weights=weights, epsilon=epsilon
     )
-    entries = dp.ledger().entries()
+    entries = dp.ledger()._entries()
     assert [e.status for e in entries] == ["released"] * 3
     assert session.spent == sum(e.epsilon for e in entries) == Fraction(str(epsilon))
     if weights and weights["mean"] == 2:
@@ -88,7 +88,7 @@ def test_weights_by_column_and_statistic() -> None:
     people().dp.agg(
         spec, bounds=LIMITS, weights={"mean": 1, ("b", "mean"): 2, "count": 1}, epsilon=1
     )
-    assert [e.epsilon for e in dp.ledger().entries()] == [
+    assert [e.epsilon for e in dp.ledger()._entries()] == [
         Fraction(1, 4),
         Fraction(1, 4),
         Fraction(1, 2),
@@ -106,7 +106,7 @@ def test_what_the_budget_has_not_left_is_refused_as_a_whole() -> None:
         with pytest.raises(dp.BudgetExceeded) as caught:
             ask()
         assert caught.value.remaining == Fraction(1, 2)
-        assert len(dp.ledger().entries()) == 1
+        assert len(dp.ledger()._entries()) == 1
     p["a"].agg(["count", "mean", "sum"], bounds=(0, 1), epsilon="0.5")
     assert dp.ledger().remaining == 0
 
@@ -115,7 +115,7 @@ def test_all_is_charged_before_anything_is_read(monkeypatch: pytest.MonkeyPatch)
     seen, gather = [], PandasEngine.accumulate_rows
 
     def spy(self: PandasEngine, *args: Any) -> Any:
-        seen.append([e.status for e in dp.ledger().entries()])
+        seen.append([e.status for e in dp.ledger()._entries()])
         if len(seen) == 2:
             raise OSError
         return gather(self, *args)
@@ -125,7 +125,7 @@ def test_all_is_charged_before_anything_is_read(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(dp.errors.ReleaseFailed):
         people()["a"].dp.agg(["count", "mean", "sum"], bounds=(0, 1), epsilon="0.9")
     assert seen == [["charged"] * 3, ["released", "charged", "charged"]]
-    assert [e.status for e in dp.ledger().entries()] == ["released", "failed", "failed"]
+    assert [e.status for e in dp.ledger()._entries()] == ["released", "failed", "failed"]
     assert dp.ledger().remaining == Fraction(1, 10)
 
 
@@ -135,7 +135,7 @@ def test_without_a_loss_nothing_is_computed() -> None:
     assert "nothing computed or charged" in repr(asked)
     refusal(lambda: len(asked), error=dp.errors.PrivateValueError)
     refusal(lambda: pickle.dumps(asked), error=dp.errors.PrivateValueError)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     assert list(asked.release(epsilon=1).index) == ["count", "mean"]
 
 
@@ -197,7 +197,7 @@ def test_describe_without_noise_is_what_pandas_says() -> None:
     assert table.index.tolist() == whole
     pd.testing.assert_frame_equal(table[:3], frame[["a", "b"]].describe()[:3], rtol=1e-6)
     assert dp.ledger().spent == 16
-    assert [e.what.split(" of ")[0] for e in dp.ledger().entries()][:2] == [
+    assert [e.what.split(" of ")[0] for e in dp.ledger()._entries()][:2] == [
         "count, mean, std",
         "min, quartiles, max",
     ]
@@ -206,7 +206,7 @@ def test_describe_without_noise_is_what_pandas_says() -> None:
 def test_describe_without_a_loss_is_the_public_schema() -> None:
     p = dp.protect(people(), "schema", domain={"a": (0, 1)})
     assert list(p.describe().columns) == ["bounds", "keys"]
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_count_mean_and_deviation_cost_what_one_variance_does() -> None:

@@ -239,7 +239,7 @@ def test_threads_that_ask_the_same_at_once_share_one_draw(
     assert len({float(each) for each in got}) == 1
     assert (gate.scans, running.spent) == (1, 1)
     assert running.ledger.replays == 5
-    assert [e.status for e in running.ledger.charges()] == ["released"]
+    assert [e.status for e in running.ledger._charges()] == ["released"]
 
 
 def test_other_queries_and_fresh_ones_do_not_wait(running: dp.types.Session, gate: Gate) -> None:
@@ -278,7 +278,7 @@ def test_who_waits_answers_itself_where_the_first_fails(
         assert waits.begun.acquire(timeout=60)
         gate.opened.set()
     assert sorted(type(each).__name__ for each in got) == ["ReleaseFailed", "ReleasedInt"]
-    assert [e.status for e in running.ledger.charges()] == ["failed", "released"]
+    assert [e.status for e in running.ledger._charges()] == ["failed", "released"]
 
 
 def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
@@ -287,7 +287,7 @@ def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
     p = people()
 
     def ask(numbers: list[int]) -> Any:
-        losses = [p.query(f"a > {i}").count()._query(running.terms.asked(1), None) for i in numbers]
+        losses = [p.query(f"a > {i}").count()._query(running._terms.asked(1), None) for i in numbers]
         return [each.estimate() for each in release.release_all(losses)]
 
     forth, back = list(range(12)), list(range(11, -1, -1))
@@ -300,7 +300,7 @@ def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
 
 def test_equal_queries_of_one_call_are_one_draw(running: dp.types.Session) -> None:
     p = people()
-    asked = [p.count()._query(running.terms.asked(1), None)] * 3
+    asked = [p.count()._query(running._terms.asked(1), None)] * 3
     records = release.release_all(asked)
     assert len({record.estimate() for record in records}) == 1
     assert {record.number for record in records} == {1}
@@ -355,7 +355,7 @@ def test_an_interrupt_in_the_scan_gives_the_lease_free(
         with pytest.raises(KeyboardInterrupt):
             p.count(epsilon=1)
     assert isinstance(elsewhere(lambda: p.count(epsilon=1)), int)
-    assert [e.status for e in running.ledger.charges()] == ["charged", "released"]
+    assert [e.status for e in running.ledger._charges()] == ["charged", "released"]
 
 
 @pytest.fixture
@@ -383,7 +383,7 @@ def test_who_is_overtaken_shows_the_answer_of_the_other(
         go_on.set()
     assert got == [answer]
     assert dp.record(got[0]).number == 2
-    assert [e.status for e in running.ledger.charges()] == ["charged", "released"]
+    assert [e.status for e in running.ledger._charges()] == ["charged", "released"]
 
 
 def test_who_is_overtaken_by_one_that_fails_says_charged_and_not_answered(
@@ -394,13 +394,13 @@ def test_who_is_overtaken_by_one_that_fails_says_charged_and_not_answered(
 
     def overtaken(*args: Any, **more: Any) -> Any:
         with Claim([1]) as other:
-            running.ledger.store.add(running.ledger.charges(), agreed, other)
+            running.ledger._store.add(running.ledger._charges(), agreed, other)
         return gather(*args, **more)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", overtaken)
     with pytest.raises(dp.errors.ReleaseFailed, match="charged and not answered: another process took"):
         p.count(epsilon=1)
-    assert [e.status for e in running.ledger.charges()] == ["charged", "charged"]
+    assert [e.status for e in running.ledger._charges()] == ["charged", "charged"]
 
 
 # --- processes ------------------------------------------------------------------------------------
@@ -549,7 +549,7 @@ def test_a_replay_writes_nothing(file: Path) -> None:
     dp.reset()
     before, stamp = file.read_bytes(), file.stat().st_mtime_ns
     dp.session(store=file)
-    store = dp.ledger().store
+    store = dp.ledger()._store
     assert isinstance(store, SqliteStore)
     wrote: list[str] = []
     store._connection().set_trace_callback(wrote.append)

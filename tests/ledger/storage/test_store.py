@@ -306,7 +306,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     frame = people()
     frame.count(epsilon=0.25)
-    store = dp.ledger().store
+    store = dp.ledger()._store
     assert isinstance(store, SqliteStore)
     db = store._connection()
     pages = db.execute("PRAGMA page_count").fetchone()[0]
@@ -319,7 +319,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(
 
     refusal(fill, "no room left", dp.errors.StoreError)
     spent = dp.ledger().spent
-    assert spent == sum(e.epsilon for e in dp.ledger().entries())
+    assert spent == sum(e.epsilon for e in dp.ledger()._entries())
     db.execute("PRAGMA max_page_count = 1000000")
     frame["g"].value_counts(epsilon=0.25)
     assert dp.ledger().spent == spent + Fraction(1, 4)
@@ -461,21 +461,21 @@ def test_a_connection_is_opened_again_after_a_fork(tmp_path: Path) -> None:
 def test_another_kernels_charges_are_seen(tmp_path: Path) -> None:
     running = dp.session(epsilon=1, store=tmp_path / "a.ledger")
     seen: list[Fraction] = []
-    running.ledger.observe(lambda ledger: seen.append(ledger.spent))
-    running.ledger.poll()
+    running.ledger._observe(lambda ledger: seen.append(ledger.spent))
+    running.ledger._poll()
     assert seen == []
-    assert run("ledger().charge(entry())", tmp_path / "a.ledger").wait(timeout=60) == 0
-    running.ledger.poll()
-    running.ledger.poll()
+    assert run("ledger()._charge(entry())", tmp_path / "a.ledger").wait(timeout=60) == 0
+    running.ledger._poll()
+    running.ledger._poll()
     assert seen == [Fraction(1, 100)]
-    (entry,) = running.ledger.entries()
+    (entry,) = running.ledger._entries()
     assert entry.number == 1
 
 
 def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
     file = tmp_path / "a.ledger"
     store = SqliteStore(file, TERMS)
-    process = run("ledger().charge(entry()); print('done')", file)
+    process = run("ledger()._charge(entry()); print('done')", file)
 
     def slowly(before: Loss, after: Loss) -> None:
         time.sleep(3)

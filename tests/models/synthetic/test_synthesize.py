@@ -314,7 +314,7 @@ def test_all_that_is_charged_adds_up_to_epsilon(method: str) -> None:
     assert sum(each.epsilon for each in parts.values()) == dp.ledger().spent <= Fraction(1, 3)
     if method != "aim":
         assert dp.ledger().spent == Fraction(1, 3)
-    assert [each.number for each in parts.values()] == [e.number for e in dp.ledger().entries()]
+    assert [each.number for each in parts.values()] == [e.number for e in dp.ledger()._entries()]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -345,7 +345,7 @@ def test_aim_asks_no_question_twice_and_spends_all(
     for loss in ({"epsilon": 1}, {"epsilon": None, "rho": 1}):
         session = anew(**({"epsilon": 1} if "rho" not in loss else {"rho": 1, "delta": 1e-6}))
         found = made("aim", people()[columns], **loss)
-        assert len(dp.record(found).components) == len(session.ledger.entries())
+        assert len(dp.record(found).components) == len(session.ledger._entries())
         assert session.ledger.remaining == 0
 
 
@@ -359,7 +359,7 @@ def test_an_epsilon_where_rho_is_counted_is_charged_by_its_parts() -> None:
     session = dp.session(rho=5, delta=1e-6)
     made("mwem", epsilon=1)
     assert 0 < session.spent < 1
-    assert {e.mechanism for e in session.ledger.entries()} == {"discrete Laplace", "exponential"}
+    assert {e.mechanism for e in session.ledger._entries()} == {"discrete Laplace", "exponential"}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -491,7 +491,7 @@ def test_what_is_refused_charges_nothing(name: str) -> None:
     dp.session(epsilon=5)
     with pytest.raises(dp.DPError, match=problem):
         dp.synthesize(people(), **{"rows": 10, "epsilon": 1, **said})
-    assert not dp.ledger().entries()
+    assert not dp.ledger()._entries()
 
 
 def test_columns_without_labels_are_refused_with_advice() -> None:
@@ -506,7 +506,7 @@ def test_columns_without_labels_are_refused_with_advice() -> None:
     wide = pd.DataFrame({name: [1] for name in "abcdefg"})
     with pytest.raises(dp.errors.QueryError, match="at most 1,000,000"):
         dp.synthesize(wide, rows=1, keys={n: list(range(10)) for n in "abcdefg"}, epsilon=1)
-    assert not dp.ledger().entries()
+    assert not dp.ledger()._entries()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -666,7 +666,7 @@ def test_tables_that_do_not_fit_are_refused(given: Any, problem: str) -> None:
     weights = given[1] if len(given) > 1 else None
     with pytest.raises(dp.DPError, match=problem):
         dp.models.synthetic.worst_fit(PRIVATE.dp, given[0], weights=weights, epsilon=1)
-    assert not dp.ledger().entries()
+    assert not dp.ledger()._entries()
 
 
 def test_a_table_with_the_token_of_a_source_is_refused() -> None:

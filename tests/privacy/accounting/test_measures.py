@@ -30,7 +30,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", read)
     yield
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 # --- exact losses ---------------------------------------------------------------------------------
@@ -100,11 +100,11 @@ def test_a_session_that_makes_no_sense_is_refused(arguments: dict[str, Any], wor
 def test_a_session_with_a_delta_counts_both() -> None:
     session = dp.session(epsilon=1, delta="1e-6")
     assert dp.session(epsilon=1, delta=1e-6) is session
-    assert session.terms.measure is Measure.APPROXIMATE
+    assert session._terms.measure is Measure.APPROXIMATE
     assert session.epsilon == 1
     DF.dp.count(epsilon="0.25")
     assert session.ledger.loss == Loss(Epsilon("0.25"))
-    assert session.ledger.left == Loss(Epsilon("0.75"), Delta("1e-6"))
+    assert session.ledger._left == Loss(Epsilon("0.75"), Delta("1e-6"))
     table = session.ledger.to_frame()
     assert {"epsilon", "delta"} <= set(table)
     assert "rho" not in table
@@ -205,7 +205,7 @@ def test_laplace_noise_is_charged_its_own_rho_which_is_less_than_that_of_any_pur
     DF.dp.count(epsilon=1)
     assert float(session.spent) == pytest.approx(0.4621171573, abs=1e-9)  # tanh(1/2): ℓ1 of 1
     DF.dp["x"].mean(bounds=(0, 10), epsilon=1)
-    second = session.ledger.entries()[1].loss.rho
+    second = session.ledger._entries()[1].loss.rho
     assert 0.3678 < float(second) < 0.36788  # many grid steps: towards 1/e
 
 
@@ -251,7 +251,7 @@ def test_rho_and_laplace_do_not_go_together() -> None:
     with pytest.raises(dp.errors.QueryError, match="give rho= for Gaussian noise"):
         DF.dp.count(epsilon="0.1", mechanism="gaussian")
     refusal(lambda: DF.dp.count(epsilon="0.1", delta=1e-9), "no δ to spend")
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 # --- Gaussian noise where ε and δ are counted -----------------------------------------------------
@@ -261,7 +261,7 @@ def test_gaussian_noise_spends_its_delta() -> None:
     session = dp.session(epsilon=1, delta="1e-6")
     record = dp.record(DF.dp.count(epsilon="0.5", delta="4e-7", mechanism="gaussian"))
     assert record.loss == Loss(Epsilon("0.5"), Delta("4e-7"))
-    assert session.ledger.left == Loss(Epsilon("0.5"), Delta("6e-7"))
+    assert session.ledger._left == Loss(Epsilon("0.5"), Delta("6e-7"))
     with pytest.raises(dp.BudgetExceeded, match="asks for δ = 7e-07; 6e-07 of 1e-06"):
         DF.dp.count(epsilon="0.5", delta="7e-7", mechanism="gaussian")
     DF.dp.count(epsilon="0.5")  # without δ there is room

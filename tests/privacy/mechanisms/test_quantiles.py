@@ -506,7 +506,7 @@ def test_a_quantile_can_not_be_noised_and_no_label_selected_from_several() -> No
     anew(epsilon=1, delta=1e-5)
     with pytest.raises(dp.errors.QueryError, match="chosen, not noised"):
         private.median(bounds=(0, 1), epsilon=1, delta=1e-6, mechanism="gaussian")
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 # --- losses of privacy ----------------------------------------------------------------------------

@@ -288,7 +288,7 @@ def test_answers_stay_within_the_bounds(
     for ask in (found.error, found.interval):
         refusal(ask, "depends on the rows", dp.errors.RecordError)
     assert "smooth median" in str(dp.record(found))
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert (entry.mechanism, entry.scale) == ("smooth sensitivity (experimental)", "5")
 
 
@@ -315,7 +315,7 @@ def test_without_noise_a_trimmed_mean_is_that_of_the_middle(
         assert pd.Series([3.0] * n).dp.trimmed_mean(**TRIMMED) == 32
     assert pd.Series([3.0] * 5).dp.trimmed_mean(**{**TRIMMED, "trim": np.int8(2)}) == 3
     assert pd.Series([9]).dp.trimmed_mean(**{**TRIMMED, "bounds": (5, 5)}) == 5
-    (entry,) = {(e.mechanism, e.scale) for e in dp.ledger().entries()}
+    (entry,) = {(e.mechanism, e.scale) for e in dp.ledger()._entries()}
     assert entry == ("smooth sensitivity (experimental)", "5")
 
 
@@ -358,7 +358,7 @@ def test_a_trim_that_is_no_number_of_rows_is_refused(name: str) -> None:
     column = pd.Series([1, 2]).dp
     with pytest.raises(dp.errors.QueryError, match=r"trim=.*Nothing was computed or charged"):
         column.trimmed_mean(trim=WRONG_TRIMS[name], bounds=(0, 5), epsilon=1)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_frames_and_groups_have_no_trimmed_mean() -> None:
     for private in (frame.dp, frame.dp[["x"]], frame.dp.groupby("g", keys=["a"])["x"]):
         with pytest.raises(dp.errors.UnsupportedVerb, match="one column at a time"):
             private.trimmed_mean(**TRIMMED)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -393,11 +393,11 @@ def test_what_is_wrong_is_refused_before_anything_is_charged(name: str) -> None:
     dp.session(experimental=True)
     with pytest.raises(dp.errors.QueryError):
         pd.Series([1, 2]).dp.quantile(**{"bounds": (0, 5), "epsilon": 1, **REFUSED[name]})
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_it_must_be_allowed() -> None:
     with pytest.raises(dp.errors.QueryError, match=r"floats.*allow_experimental"):
         pd.Series([1, 2]).dp.median(bounds=(0, 5), method="smooth", epsilon=1)
     refusal(lambda: pd.Series([1, 2]).dp.trimmed_mean(**TRIMMED), r"floats.*allow_experimental")
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []

@@ -94,7 +94,7 @@ def test_the_ledger_tells_the_error_of_the_answer(tmp_path: Path) -> None:
     dp.session(epsilon=2, store=file)
     people = shop()
     mean = people["income"].mean(epsilon=0.1)
-    (entry,) = dp.ledger().charges()
+    (entry,) = dp.ledger()._charges()
     assert entry.error.startswith("≈ ")  # as public facts decided it, and as it was charged
     assert entry.known_error == f"± {mean.error():,.0f}"
     assert dp.ledger().to_frame()["error"].tolist() == [entry.known_error]
@@ -102,11 +102,11 @@ def test_the_ledger_tells_the_error_of_the_answer(tmp_path: Path) -> None:
         assert entry.known_error in drawn
         assert "/n" not in drawn
     people["income"].mean(epsilon=0.1)
-    assert dp.ledger().entries()[-1].known_error == entry.known_error  # a replay
+    assert dp.ledger()._entries()[-1].known_error == entry.known_error  # a replay
     dp.reset()
     assert verified(file).is_sound
     dp.session(store=file)
-    assert dp.ledger().charges()[0] == entry
+    assert dp.ledger()._charges()[0] == entry
     dp.ledger().export(tmp_path / "a.json")
     (said,) = json.loads((tmp_path / "a.json").read_text("utf-8"))["releases"]
     assert (said["expected_error"], said["error"]) == (entry.error, entry.known_error)
@@ -128,9 +128,9 @@ def test_a_ledger_without_errors_as_answered_is_read_as_it_was(
     assert verified(file).is_sound
     dp.session(store=file)
     assert shop()["income"].mean(epsilon=0.1) == mean  # answered again
-    assert {entry.known_error for entry in dp.ledger().entries()} == {dp.record(mean).expected}
+    assert {entry.known_error for entry in dp.ledger()._entries()} == {dp.record(mean).expected}
     shop()["income"].mean(epsilon=0.2)
-    assert dp.ledger().charges()[-1].known_error.startswith("± ")
+    assert dp.ledger()._charges()[-1].known_error.startswith("± ")
     dp.reset()
     assert verified(file).is_sound
 
@@ -167,7 +167,7 @@ def test_each_column_asked_has_an_error_of_its_own(ask: Callable[[Any], Any], to
     errors = dp.record(result).error()
     # widths are 1 to 1,000, and so are the errors: one for all would be that of the widest
     assert errors["income"] > 100 * errors["age"]
-    (entry,) = dp.ledger().charges()
+    (entry,) = dp.ledger()._charges()
     said = told.format(*(units.brief(error) for error in errors))
     assert entry.known_error == said
     assert f"{said} (95 %)" in str(dp.record(result))
@@ -179,7 +179,7 @@ def test_by_group_errors_are_told_from_the_smallest_to_the_largest() -> None:
     means = people.groupby("sex")["age"].mean(epsilon=2)
     errors = dp.record(means).error()
     least, most = (units.brief(each) for each in (min(errors), max(errors)))
-    assert dp.ledger().charges()[-1].known_error == f"± {least} to {most}"
+    assert dp.ledger()._charges()[-1].known_error == f"± {least} to {most}"
 
 
 def test_errors_in_words() -> None:
@@ -202,7 +202,7 @@ def test_values_that_are_all_one_point_are_shown() -> None:
 def test_a_crowd_of_numbers_tells_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dppandas.statistics.base.CROWD", 3)
     shop().groupby("sex")["age"].mean(epsilon=2)
-    (entry,) = dp.ledger().charges()
+    (entry,) = dp.ledger()._charges()
     assert entry.known_error == entry.error
 
 
@@ -247,7 +247,7 @@ def test_noise_and_errors_are_in_the_unit_of_the_column(name: str) -> None:
         )
     words = units.scale_in_words(record.statistic, record._law)
     assert f", scale {words}, " in str(record)
-    assert dp.ledger().charges()[-1].scale == words
+    assert dp.ledger()._charges()[-1].scale == words
 
 
 def test_what_else_is_counted_has_a_unit_of_its_own() -> None:

@@ -65,9 +65,9 @@ def test_each_operation_tells_what_the_ledger_would(name: str) -> None:
     p = people(unit="owner", max_rows=1)
     with dp.preview() as plan:
         nothing = released(name, p)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     answer = released(name, p)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     told = plan.to_frame()
     ledger = dp.ledger().to_frame()
     same = ["source", "lineage", "query", "epsilon", "delta", "mechanism", "scale"]
@@ -91,7 +91,7 @@ def test_nothing_is_touched_and_results_are_marked(name: str) -> None:
         result = released(name, p)
     assert not plan.fits
     assert plan.missing == Loss(Epsilon("0.999"))
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     if isinstance(result, pd.Index):
         return
     record = dp.record(result)
@@ -168,7 +168,7 @@ def test_what_was_answered_before_would_be_free(kept: str, tmp_path: Path) -> No
     dp.session(epsilon=1, **path)
     p = people(version="1")
     p.count(epsilon="0.5")
-    before = dp.ledger().entries()
+    before = dp.ledger()._entries()
     with dp.preview() as plan:
         n = p.count(epsilon="0.5")
         p.count(epsilon="0.5", fresh=True)
@@ -182,7 +182,7 @@ def test_what_was_answered_before_would_be_free(kept: str, tmp_path: Path) -> No
     assert plan.to_frame()["epsilon"].tolist() == [0, 0.5, 0.25, 0, 0.25, 0]
     assert (plan.total, str(plan.missing)) == (1, "ε = 0.5")
     assert dp.record(n).preview  # and not the answer that is kept
-    assert dp.ledger().entries() == before  # nor is it noted that it was looked for
+    assert dp.ledger()._entries() == before  # nor is it noted that it was looked for
     with dp.preview() as asserted:
         sixty().dp.count(epsilon="0.1")
         sixty().dp.count(epsilon="0.1")
@@ -273,7 +273,7 @@ def test_one_session_only() -> None:
         anew(epsilon=1)
         refusal(lambda: sixty().dp.count(epsilon=1), "of one session", dp.errors.SessionError)
     assert plan.total == 1
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_a_session_may_start_in_it() -> None:
@@ -322,7 +322,7 @@ def test_combining_and_refining_are_previewed_like_the_releases_that_they_are() 
         answer = ask()
     assert dp.record(answer).preview
     assert float(plan.total) == 1
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     assert not dp.record(ask()).preview
     assert dp.ledger().spent == plan.total
 
@@ -356,7 +356,7 @@ def test_a_program_is_charged_whole_or_not_at_all() -> None:
     p = people()
     with pytest.raises(dp.BudgetExceeded, match=r"3 releases ask for ε = 0\.75 in all") as refused:
         preview.all_or_none(lambda: program(p))
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     assert (refused.value.requested, refused.value.remaining) == (Epsilon("0.75"), Epsilon("0.6"))
     assert len(preview.all_or_none(lambda: program(p, 2))) == 3
     assert dp.ledger().spent == Epsilon("0.5")
@@ -378,7 +378,7 @@ def test_a_program_in_a_preview_is_previewed() -> None:
     with dp.preview() as plan:
         preview.all_or_none(lambda: program(p))
     assert plan.total == Epsilon("0.75")
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_what_a_later_round_would_refuse_is_refused_before_anything_is_charged() -> None:
@@ -390,7 +390,7 @@ def test_what_a_later_round_would_refuse_is_refused_before_anything_is_charged()
         p["number"].mean(epsilon=0.1)  # without bounds
 
     refusal(lambda: preview.all_or_none(fails), error=dp.errors.MissingArgument)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_a_question_answered_before_is_no_discount_on_another() -> None:

@@ -28,7 +28,7 @@ def people(**terms: Any) -> Any:
 
 
 def losses() -> list[Loss]:
-    return [e.loss for e in dp.ledger().entries()]
+    return [e.loss for e in dp.ledger()._entries()]
 
 
 def test_each_release_takes_the_next_share_and_all_are_the_whole() -> None:
@@ -93,7 +93,7 @@ def test_selections_take_the_label_and_not_the_numbers() -> None:
             counts.nlargest(2).index[0],
             dp.select(sixty(), [1, 2], score=lambda rows, c: 0, sensitivity=1),
         ]
-    mechanisms = [e.mechanism for e in dp.ledger().entries()]
+    mechanisms = [e.mechanism for e in dp.ledger()._entries()]
     assert [m == "permute-and-flip" for m in mechanisms] == [True, True, True, False, True]
     assert names[0] in ("yes", "no")
     assert set(names[1:4]) <= set(GROUPS)
@@ -266,7 +266,7 @@ def test_rho_is_shared() -> None:
         p.count()
         p["number"].median(bounds=BOUNDS)
         p[["yes", "no"]].idxmax()
-    assert [dp.ledger().entries()[0].mechanism, losses()[0]] == [
+    assert [dp.ledger()._entries()[0].mechanism, losses()[0]] == [
         "discrete Gaussian", Loss(rho=Rho("0.1")),
     ]  # fmt: skip
     assert dp.ledger().loss.within(Loss(rho=Rho("0.3")))
@@ -286,7 +286,7 @@ def test_a_block_run_again_is_free_even_when_the_budget_is_gone() -> None:
     first = block()
     assert dp.ledger().remaining == 0
     assert block() == first
-    assert [e.status for e in dp.ledger().entries()] == ["released"] * 2 + ["replayed"] * 2
+    assert [e.status for e in dp.ledger()._entries()] == ["released"] * 2 + ["replayed"] * 2
 
 
 def test_agg_asked_afresh_is_drawn_anew() -> None:
@@ -294,7 +294,7 @@ def test_agg_asked_afresh_is_drawn_anew() -> None:
     said = {"bounds": (0, 9), "epsilon": 1}
     for _ in range(2):
         p["number"].agg(["count", "mean"], fresh=True, **said)
-    assert [e.status for e in dp.ledger().entries()] == ["released"] * 4
+    assert [e.status for e in dp.ledger()._entries()] == ["released"] * 4
 
 
 def test_threads_started_in_the_block_dont_share() -> None:
@@ -355,14 +355,14 @@ def test_what_is_left_can_be_one_share() -> None:
     people = dp.protect(pd.DataFrame({"x": [1, 2, 3]}), name="three")
     with dp.split(epsilon=1, shares=[1, 2, 3, 4]) as shares:
         people.count()
-        joined = shares.join()
+        joined = shares._join()
         rest = people.count()
         assert joined == dp.record(rest).loss
         assert (shares.left, dp.record(rest).loss.epsilon) == (0, Fraction(9, 10))
-        assert shares.join() == Loss()  # of nothing
+        assert shares._join() == Loss()  # of nothing
     assert session.spent == 1
     with dp.split(epsilon=90, shares=[1, 1, 1]) as shares:
-        assert shares.join().epsilon == 30  # more than a release may cost
+        assert shares._join().epsilon == 30  # more than a release may cost
         assert dp.record(people.count()).loss.epsilon == 30
 
 
@@ -374,12 +374,12 @@ def test_where_rho_is_counted_what_is_left_is_less_than_its_sum() -> None:
         for i in range(3):
             people["x"].sum(bounds=(0, 2.5 + i))
     with dp.split(epsilon=4, shares=[1, 2, 3]) as shares:
-        joined = shares.join()
+        joined = shares._join()
         people["x"].sum(bounds=(0, 2.5))
     assert 2 < joined.epsilon < 4
     assert plan.total * (1 - 1e-4) <= session.spent <= plan.total
     with dp.split(epsilon=4, into=1) as shares:
-        assert shares.join().epsilon == 4  # exactly
+        assert shares._join().epsilon == 4  # exactly
     with dp.split(rho=4, shares=[1, 2, 3]) as shares:
         people.count()
-        assert shares.join().rho == Fraction(10, 3)
+        assert shares._join().rho == Fraction(10, 3)

@@ -139,7 +139,7 @@ def people(**terms: Any) -> Any:
 
 
 def losses() -> list[Fraction]:
-    return [e.loss.rho or e.loss.epsilon for e in dp.ledger().entries() if e.status == "released"]
+    return [e.loss.rho or e.loss.epsilon for e in dp.ledger()._entries() if e.status == "released"]
 
 
 def hopeful(record: dp.types.Record) -> dp.types.Record:
@@ -278,13 +278,13 @@ def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> Non
 def test_asked_again_it_is_free_and_fresh_draws_anew() -> None:
     m = people()["a"].mean(epsilon=0.1)
     known = m.refine(until=0.05)
-    paid, entries = spent(), dp.ledger().count()
+    paid, entries = spent(), dp.ledger()._count()
     assert m.refine(until=0.05) == known == dp.record(m).refine(until=0.05, looks=3, confidence=0.95)
     assert dp.record(m).refine(until=0.05, at_most=1e-3) == known  # of no replay is that asked
     assert (spent(), losses()) == (paid, losses())
     m.refine(until=0.05, fresh=True)
     assert spent() > paid
-    assert dp.ledger().count() > entries
+    assert dp.ledger()._count() > entries
 
 
 def test_a_notebook_run_again_after_a_restart_replays_all(tmp_path: Path) -> None:

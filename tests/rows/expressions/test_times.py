@@ -479,7 +479,7 @@ def test_texts_mean_the_clock_on_the_wall(zone: str | None) -> None:
     assert abs(mean - clock.mean()) <= pd.Timedelta("1s")
     assert mean.tz is None
     by = pd.Grouper(key="when", freq="MS")
-    found = p.groupby(by, keys=("2020-01-01", "2020-12-31"))["group"].count(epsilon=1)
+    found = p.groupby(by, range=("2020-01-01", "2020-12-31"))["group"].count(epsilon=1)
     months = clock.dt.month.value_counts().sort_index()
     assert found.tolist() == months.tolist()
     assert found.index.equals(pd.date_range("2020-01-01", periods=12, freq="MS", name="when"))
@@ -507,16 +507,16 @@ def test_texts_mean_text_cells_and_time_cells_by_cell() -> None:
     assert mixed.value_counts(keys=["2020-02-29"], epsilon=1).tolist() == [4]
     table = dp.private(pd.DataFrame({"x": pd.Series(values, dtype=object)}), unit="row")
     by = pd.Grouper(key="x", freq="D")
-    found = table.groupby(by, keys=("2020-02-28", "2020-03-01")).size(epsilon=1)
+    found = table.groupby(by, range=("2020-02-28", "2020-03-01")).size(epsilon=1)
     assert found.tolist() == [0, 3, 0]  # a text in the data becomes a time where a cast says so
     span = (pd.Timestamp("2020-02-28"), pd.Timestamp("2020-03-01"))
-    assert table.groupby(by, keys=span).size(epsilon=1).tolist() == [0, 1, 0]
+    assert table.groupby(by, range=span).size(epsilon=1).tolist() == [0, 1, 0]
 
 
 def test_a_grouper_of_times_without_a_zone_is_refused_for_a_column_with_one() -> None:
     p = dp.private(year(BERLIN), unit="row")
     with pytest.raises(dp.errors.QueryError, match="zoned time"):
-        p.groupby(pd.Grouper(key="when", freq="MS"), keys=NAIVE).size(epsilon=1)
+        p.groupby(pd.Grouper(key="when", freq="MS"), range=NAIVE).size(epsilon=1)
     assert dp.ledger().spent == 0
 
 

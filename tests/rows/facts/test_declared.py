@@ -204,7 +204,7 @@ def test_a_suggestion_is_a_fact() -> None:
 def test_what_is_no_fact_of_a_column_is_refused(declare: Any, error: type, said: str) -> None:
     frame = protected()
     refusal(lambda: declare(frame), said, error)
-    assert dp.session().sources["people"].facts.known == {}
+    assert dp.session()._sources["people"].facts.known == {}
 
 
 def test_names_that_are_no_identifiers_and_names_of_arguments() -> None:

@@ -32,7 +32,7 @@ DELTA = "1e-3"
 
 
 def spent() -> int:
-    return len(dp.ledger().entries())
+    return len(dp.ledger()._entries())
 
 
 # --- which kind something is of -------------------------------------------------------------------
@@ -166,7 +166,7 @@ def test_declared_kinds_are_part_of_keys_and_of_names_of_parts() -> None:
     for one, other in ((plain, told), objects):
         texts = [canonical.text(p["x"].value_counts(keys=["1"])._statistic) for p in (one, other)]
         assert texts[0] != texts[1]
-    other = [p["y"].count()._query(dp.session().terms.asked(1))[0].key for p in (plain, told)]
+    other = [p["y"].count()._query(dp.session()._terms.asked(1))[0].key for p in (plain, told)]
     assert other[0] == other[1]
     names = [p.partition("x", keys=["1"])["1"]._table.path[0].partition for p in (plain, told)]
     assert names[0] != names[1]
@@ -178,7 +178,7 @@ def test_kinds_of_dtypes_are_part_of_no_key() -> None:
         dp.reset()
         p = dp.protect(pd.DataFrame({"x": pd.Series(["1", "2"], dtype=dtype)}), "d")
         asked = p[p["x"] == "1"].count()
-        keys.append(asked._query(dp.session().terms.asked(1))[0].key)
+        keys.append(asked._query(dp.session()._terms.asked(1))[0].key)
         titles.append((repr(asked), repr(p), p._repr_html_()))
     assert keys[0] == keys[1]
     assert titles[0] == titles[1]
@@ -611,8 +611,8 @@ FRAME: dict[str, Row] = {
     "groupby a Grouper": Row(
         lambda p, c: p.groupby(
             pd.Grouper(key="x", freq="YS"),
-            keys=(pd.Timestamp("2020-01-01", tz=getattr(c.labels[0], "tz", None)),
-                  pd.Timestamp("2021-01-01", tz=getattr(c.labels[0], "tz", None))),
+            range=(pd.Timestamp("2020-01-01", tz=getattr(c.labels[0], "tz", None)),
+                   pd.Timestamp("2021-01-01", tz=getattr(c.labels[0], "tz", None))),
         ).size(**E), TIMES,
         lambda d, c: d.groupby(pd.Grouper(key="x", freq="YS")).size()),
     "copy": Row(lambda p, c: p.copy()["x"].count(**E), ALL, lambda d, c: d["x"].count()),
@@ -847,7 +847,7 @@ FOUND: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a difference of times as a number": (
         lambda p: (p["end"] - p["start"]).mean(bounds=(0, 10)), "kind (time|duration)"),
     "a Grouper on text": (
-        lambda p: p.groupby(pd.Grouper(key="said", freq="YS"), keys=YEARS).size(), "datetime64"),
+        lambda p: p.groupby(pd.Grouper(key="said", freq="YS"), range=YEARS).size(), "datetime64"),
     "a part of a text": (lambda p: p["said"].dt.year.value_counts(keys=[2020]), "kinds={'said'"),
     "1,200 as a number": (
         lambda p: p["price"].mean(bounds=(0, 9999)), r'\.str\.replace\(",", ""\)\.astype\(float\)'),
@@ -906,7 +906,7 @@ def test_what_a_refusal_advises_works() -> None:
     assert p["said"].astype("datetime64[ns]").dt.month.value_counts(
         keys=[1], epsilon=1).tolist() == [250]  # fmt: skip
     told = dp.private(TIMES_ROWS.copy(), unit="row", kinds={"said": "time"})
-    by_year = told.groupby(pd.Grouper(key="said", freq="YS"), keys=YEARS).size(epsilon=1)
+    by_year = told.groupby(pd.Grouper(key="said", freq="YS"), range=YEARS).size(epsilon=1)
     assert by_year.tolist() == [500, 0]
 
 

@@ -194,8 +194,8 @@ def test_a_recorded_run_is_no_release_in_the_ledger() -> None:
 
     def op(p: Any) -> Any:
         p.count(epsilon=1)
-        seen.append([entry.status for entry in dp.ledger().entries()])
+        seen.append([entry.status for entry in dp.ledger()._entries()])
 
     assert check_sensitivity(op, pd.DataFrame({"x": [1, 2]}), pairs=2).ok
     assert seen == [["recorded"]] * 4
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []

@@ -116,7 +116,7 @@ def test_keys_come_from_the_declared_domain() -> None:
 
 def test_one_release_of_sensitivity_one_and_a_record_of_the_same_shape() -> None:
     table = FRAME.dp.crosstab("sex", ["educ", "child"], keys=KEYS, margins=True, epsilon=1)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert entry.loss.epsilon == 1
     assert entry.scale == "1"
     assert entry.what == "crosstab of sex by educ, child (12 keys)"
@@ -258,7 +258,7 @@ def test_entries_of_tables_and_of_variances_have_no_label_to_select() -> None:
     for asked in (table, spread, ranks):
         with pytest.raises(dp.errors.QueryError):
             asked.idxmax(epsilon=1)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 # --- pivot tables ---------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ def test_a_pivot_table_is_the_release_of_its_groups() -> None:
     assert intervals.columns.tolist() == [
         (educ, end) for educ in KEYS["educ"] for end in ("lower", "upper")
     ]
-    assert len(dp.ledger().entries()) == 1
+    assert len(dp.ledger()._entries()) == 1
 
 
 @pytest.mark.parametrize("searches", [False, True])
@@ -474,7 +474,7 @@ def test_of_a_row_at_most_so_many_true_count(most: int) -> None:
 def test_a_unit_of_several_rows_adds_as_much_for_each() -> None:
     p = dp.private(LIKES.assign(person=[i // 4 for i in range(300)]), unit="person", max_rows=2)
     p[list(LIKES)].sum(at_most=3, epsilon=1)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert entry.scale == "6"
     assert entry.what.startswith("sum of True (at most 3 a row) of")
 

@@ -498,9 +498,9 @@ def test_a_release_is_one_charge_of_all_that_was_asked() -> None:
         lambda: people.groupby("x", delta=DELTA).size().release(epsilon=1, fresh=True),
         lambda: people["x"].unique(epsilon=1, delta=DELTA),
     ):
-        before = dp.ledger().entries()
+        before = dp.ledger()._entries()
         ask()
-        (entry,) = dp.ledger().entries()[len(before) :]
+        (entry,) = dp.ledger()._entries()[len(before) :]
         assert entry.loss == Loss(Epsilon(1), DELTA)
 
 
@@ -532,7 +532,7 @@ def test_where_rho_is_counted_both_noises_cost_their_own(monkeypatch: pytest.Mon
     df.dp["x"].value_counts(epsilon=1, delta=DELTA)
     df.dp.groupby("x", delta=DELTA)["y"].sum(bounds=(0, 1), epsilon=1)
     df.dp["x"].unique(epsilon=1, delta=DELTA)
-    charged = [e.loss for e in dp.ledger().entries()]
+    charged = [e.loss for e in dp.ledger()._entries()]
     assert [loss.rho for loss in charged] == [Fraction(1, 8), Fraction(1, 4), Fraction(1, 8)]
     assert [loss.delta for loss in charged] == [DELTA] * 3
     assert seen == [(1, 1), (1, 2), (2**20, 2**21)]  # of fine integers that of less fine ones
@@ -626,7 +626,7 @@ def test_refusals_charge_nothing(name: str) -> None:
     df = pd.DataFrame({"who": [1, 2], "x": ["a", "b"], "y": [1.0, 2.0]})
     people = dp.protect(df, "d", unit="who", max_rows=1)
     refusal(lambda: ask(people), match, error)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     assert isinstance(people.count(epsilon=1), int)
 
 
@@ -644,7 +644,7 @@ def test_a_pure_session_says_why_it_has_no_delta(ask: Callable[[Any], Any]) -> N
     dp.session(epsilon=9)
     with pytest.raises(dp.errors.QueryError, match=r"has no δ to spend.*dp\.session"):
         ask(pd.DataFrame({"x": ["a"], "y": [1.0]}).dp)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_more_delta_than_is_left_is_refused() -> None:
@@ -652,7 +652,7 @@ def test_more_delta_than_is_left_is_refused() -> None:
     p = pd.DataFrame({"x": ["a"] * 50}).dp
     p["x"].value_counts(epsilon=1, delta="6e-7")
     refusal(lambda: p["x"].unique(epsilon=1, delta="6e-7"), error=dp.BudgetExceeded)
-    assert len(dp.ledger().entries()) == 1
+    assert len(dp.ledger()._entries()) == 1
 
 
 def test_declared_keys_go_before_a_delta() -> None:
@@ -685,6 +685,6 @@ def test_the_delta_of_groups_counts_once() -> None:
         lambda: groups["x"].agg(["count", "mean"], bounds=(0, 1), epsilon=1),
     ):
         refusal(ask)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     groups.size(epsilon=1)
     assert dp.ledger().loss.delta == Fraction(1, 10**5)

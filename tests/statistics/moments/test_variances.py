@@ -113,7 +113,7 @@ def test_variances_beat_two_releases() -> None:
 def test_broken_degrees_of_freedom_are_refused(ddof: Any) -> None:
     with pytest.raises(dp.errors.QueryError, match="ddof"):
         pd.DataFrame({"x": [1]}).dp["x"].var(ddof=ddof, bounds=(0, 1), epsilon=1)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_bounds_too_far_apart_to_square_are_refused() -> None:

@@ -107,7 +107,7 @@ def test_wrong_weights_are_refused_and_cost_nothing(
     other = p.query("x > 1")["w"]
     with pytest.raises(dp.DPError):
         p["x"].mean(bounds=(0, 10), weights=other, epsilon=1, **WITHIN)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_a_declared_domain_bounds_the_weights() -> None:
