@@ -282,7 +282,8 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), range=DAYS).size(),
     "mean by month and group": lambda p: p.groupby(
         [pd.Grouper(key="when", freq="MS"), "group"],
-        keys=GROUPS, range=MONTHS,
+        keys=GROUPS,
+        range=MONTHS,
     )["number"].mean(bounds=BOUNDS),
 }
 

@@ -243,7 +243,12 @@ def test_every_public_name_is_documented(name: str) -> None:
 
 def releasing() -> list[Any]:
     """Public methods that take an epsilon: what they return has been paid for."""
-    kinds = (dp.types.PrivateFrame, dp.types.PrivateSeries, dp.types.PrivateGroupBy, dp.types.Unreleased)
+    kinds = (
+        dp.types.PrivateFrame,
+        dp.types.PrivateSeries,
+        dp.types.PrivateGroupBy,
+        dp.types.Unreleased,
+    )
     return [
         pytest.param(method, id=f"{kind.__name__}.{name}")
         for kind in kinds

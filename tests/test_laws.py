@@ -843,7 +843,9 @@ PRIVATE: list[Callable[[Any], Any]] = [
 def test_private_objects_refuse_pickling_and_copying(
     make: Callable[[Any], Any], duplicate: Callable[[Any], Any]
 ) -> None:
-    refusal(lambda: duplicate(make(people().dp)), "pickling or copying", dp.errors.PrivateValueError)
+    refusal(
+        lambda: duplicate(make(people().dp)), "pickling or copying", dp.errors.PrivateValueError
+    )
 
 
 @pytest.mark.parametrize("make", PRIVATE)

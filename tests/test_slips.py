@@ -124,7 +124,10 @@ HOPELESS: dict[str, tuple[Ask, str]] = {
         lambda p: dp.select(ROWS, [1, 0], score=lambda d, c: len(d) // c, sensitivity=1, epsilon=1),
         "ZeroDivisionError",
     ),
-    "a distance": (lambda p: dp.distance_to_property(ROWS, lambda d: nowhere, epsilon=1), "NameError"),  # type: ignore[name-defined] # noqa: F821
+    "a distance": (
+        lambda p: dp.distance_to_property(ROWS, lambda d: nowhere, epsilon=1),
+        "NameError",
+    ),  # type: ignore[name-defined] # noqa: F821
     "a proposed value": (
         lambda p: dp.propose_test_release(ROWS, lambda d: d.x.iloc[0], most, epsilon=1, delta=1e-6),
         "IndexError",

@@ -28,7 +28,13 @@ sys.path.append(str(BENCHMARKS))
 from tightness_operations import OPERATIONS, WITHOUT  # noqa: E402
 from tightness_truth import plain, rows  # noqa: E402
 
-KINDS = (dp.types.PrivateFrame, dp.types.PrivateSeries, dp.types.PrivateGroupBy, UnknownGroups, dp.types.Unreleased)
+KINDS = (
+    dp.types.PrivateFrame,
+    dp.types.PrivateSeries,
+    dp.types.PrivateGroupBy,
+    UnknownGroups,
+    dp.types.Unreleased,
+)
 #: Statistics without a line, by which of what has none (`WITHOUT`) they are released.
 UNTOLD = {
     "Unique": "unique",
@@ -83,7 +89,11 @@ def asked() -> tuple[dict[str, Any], set[str]]:
             answer = operation.ask(operation.of(df), {"epsilon": 1})
             record = answer
             if not type(answer).__module__.startswith("dppandas.local"):
-                record = dp.record(answer).components[operation.part] if operation.part else dp.record(answer)
+                record = (
+                    dp.record(answer).components[operation.part]
+                    if operation.part
+                    else dp.record(answer)
+                )
             said = record.estimate() if record is not answer else answer
             answers[name] = record, plain(record.error()), operation.off(said, df)
     dp.reset()

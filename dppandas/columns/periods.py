@@ -68,7 +68,7 @@ def grouped(
 
 
 def _has_periods(by: object) -> bool:
-    return isinstance(by, pd.Grouper) and by.freq is not None  # type: ignore[attr-defined]
+    return isinstance(by, pd.Grouper) and by.freq is not None
 
 
 def _given(argument: str, given: object, names: list[Any]) -> Mapping[Any, Any]:

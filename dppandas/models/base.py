@@ -124,7 +124,7 @@ class ProgramAnswers:
         self.records: list[Record] = []
 
     def __call__(self, answer: Any) -> None:
-        self.records.append(results.record(answer))
+        self.records.append(results.record_of_one(answer))
 
     @property
     def has_begun(self) -> bool:

@@ -954,7 +954,11 @@ SHOWING: dict[str, Verb] = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("how", SHOWING)
 def test_refused_ways_to_show_private_values(p: Any, kind: str, how: str) -> None:
-    refusal(lambda: SHOWING[how](KINDS[kind](p)), r"epsilon=|choose a column", dp.errors.PrivateValueError)
+    refusal(
+        lambda: SHOWING[how](KINDS[kind](p)),
+        r"epsilon=|choose a column",
+        dp.errors.PrivateValueError,
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -333,7 +333,9 @@ class TestRows:
     def test_private_masks_need_one_frame(self) -> None:
         df = sample()
         assert df.dp[df.dp["age"] > 20].count(epsilon=1) == 5  # two accesses of one frame
-        refusal(lambda: df.dp[df.copy().dp["age"] > 20], "make it from this one", dp.errors.LineageError)
+        refusal(
+            lambda: df.dp[df.copy().dp["age"] > 20], "make it from this one", dp.errors.LineageError
+        )
 
 
 # --- the domain -----------------------------------------------------------------------------------

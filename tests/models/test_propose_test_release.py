@@ -359,7 +359,9 @@ def unproven() -> Any:
 def test_what_is_experimental_must_be_allowed_in_the_session() -> None:
     def refused() -> None:
         before = len(dp.ledger()._entries())
-        with pytest.raises(dp.errors.QueryError, match=r"nobody has proven.*dp\.allow_experimental\(\)"):
+        with pytest.raises(
+            dp.errors.QueryError, match=r"nobody has proven.*dp\.allow_experimental\(\)"
+        ):
             unproven().release(epsilon=1)
         assert len(dp.ledger()._entries()) == before
 

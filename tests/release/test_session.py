@@ -43,7 +43,9 @@ class TestSessions:
 
     def test_another_budget_is_refused_and_names_the_way_out(self) -> None:
         dp.session(epsilon=2)
-        with pytest.raises(dp.errors.SessionError, match=r"budget of ε = 2 is running.*dp\.reset\(\)"):
+        with pytest.raises(
+            dp.errors.SessionError, match=r"budget of ε = 2 is running.*dp\.reset\(\)"
+        ):
             dp.session(epsilon=3)
         assert dp.ledger().budget == 2
 
@@ -135,7 +137,9 @@ class TestRefusedSessions:
         ]
         for _ in range(2):
             for ask in asks:
-                with pytest.raises(dp.errors.SessionError, match=r"dp\.session\(…\) was refused") as said:
+                with pytest.raises(
+                    dp.errors.SessionError, match=r"dp\.session\(…\) was refused"
+                ) as said:
                     ask()
                 assert "dp.reset()" in str(said.value)
                 assert "Nothing was computed or charged" in str(said.value)
@@ -375,7 +379,9 @@ class TestProtect:
     def test_beside_a_source_with_a_unit_rows_have_to_be_declared(self) -> None:
         dp.protect(people(), "people", unit="id", max_rows=1)
         merged = people().merge(people(), on="id")
-        refusal(lambda: dp.protect(merged, "merged"), r'dp\.protect.*unit="row"', dp.errors.LineageError)
+        refusal(
+            lambda: dp.protect(merged, "merged"), r'dp\.protect.*unit="row"', dp.errors.LineageError
+        )
         assert dp.protect(merged, "merged", unit="row")._table.source.unit.column is None
 
     def test_a_session_shows_neither_fingerprint_nor_size(self) -> None:
@@ -389,7 +395,11 @@ class TestProtect:
     )
     def test_other_terms_under_the_same_name_are_refused(self, terms: dict[str, Any]) -> None:
         dp.protect(people(), name="people")
-        refusal(lambda: dp.protect(people(), name="people", **terms), "other terms", dp.errors.SourceError)
+        refusal(
+            lambda: dp.protect(people(), name="people", **terms),
+            "other terms",
+            dp.errors.SourceError,
+        )
 
     @pytest.mark.parametrize(
         ("terms", "message"),
@@ -561,7 +571,9 @@ def test_unit_row_is_no_way_around_a_token() -> None:
 
 def test_a_frame_of_an_owned_source_can_not_be_protected_by_rows() -> None:
     df = owned()
-    refusal(lambda: dp.protect(df.query("age > 20"), name="adults"), "unit='id'", dp.errors.LineageError)
+    refusal(
+        lambda: dp.protect(df.query("age > 20"), name="adults"), "unit='id'", dp.errors.LineageError
+    )
     dp.protect(df.query("age > 20"), name="adults", unit="id", max_rows=1)
 
 

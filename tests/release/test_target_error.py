@@ -485,7 +485,9 @@ def test_a_share_is_of_the_rows_that_are_expected(
 ) -> None:
     for name, (ask, are_rows) in COUNTS.items():
         if not are_rows:
-            with pytest.raises(dp.errors.QueryError, match="is a share of expected_rows=, for counts of"):
+            with pytest.raises(
+                dp.errors.QueryError, match="is a share of expected_rows=, for counts of"
+            ):
                 ask(people, within=share, expected_rows=rows)
             continue
         ask(people, within=most)
@@ -508,19 +510,25 @@ def test_a_share_is_of_the_rows_that_are_expected(
     ],
 )
 def test_a_share_of_what_is_no_number_of_rows_is_refused(ask: Any, people: Any) -> None:
-    with pytest.raises(dp.errors.QueryError, match="is a share of expected_rows=, for counts of rows"):
+    with pytest.raises(
+        dp.errors.QueryError, match="is a share of expected_rows=, for counts of rows"
+    ):
         ask(people, within="5%", expected_rows=1000)
     assert dp.ledger()._entries() == []
 
 
 def test_a_share_of_few_rows_can_be_less_than_one(people: Any) -> None:
-    with pytest.raises(dp.errors.QueryError, match=r"within=0\.5 of count .* It is 5% of 10 rows\."):
+    with pytest.raises(
+        dp.errors.QueryError, match=r"within=0\.5 of count .* It is 5% of 10 rows\."
+    ):
         people.count(within="5%", expected_rows=10)
     assert dp.ledger()._entries() == []
 
 
 def test_at_most_refuses_what_costs_more_and_changes_nothing_else(people: Any) -> None:
-    with pytest.raises(dp.errors.QueryError, match=r"costs ε = 0\.147, more than at_most=0\.1\. Allow"):
+    with pytest.raises(
+        dp.errors.QueryError, match=r"costs ε = 0\.147, more than at_most=0\.1\. Allow"
+    ):
         people.count(within=20, at_most=0.1)
     with dp.preview() as plan, pytest.raises(dp.errors.QueryError, match="more than at_most"):
         people.count(within=20, at_most=0.1)

@@ -18,7 +18,7 @@ from ...release import results
 from ...release.accuracy import expected
 from ...release.accuracy.expected import CONFIDENCE
 from ...release.private import Private
-from ...release.query import Token
+from ...release.record_bundle import RecordBundle
 from ...release.records import Record
 from ...statistics import Moments, Quantiles
 from ...statistics.counting.unknown_keys import Sparse
@@ -99,9 +99,9 @@ def _pieces(result: Any) -> list[tuple[str, Record, Any]]:
         )
     if isinstance(result, Record):
         return [("", result, None)]
-    if isinstance(results._parts_of(result), Token):
-        return [(name, each, None) for name, each in results.records(result).items()]
-    record = results.record(result)
+    record = result if isinstance(result, RecordBundle) else results.record(result)
+    if isinstance(record, RecordBundle):
+        return [(name, each, None) for name, each in record.components.items()]
     part = result if isinstance(result, pd.Series | pd.DataFrame) else None
     return [("", record, part)]
 
@@ -147,12 +147,12 @@ def _refuse_what_has_no_bars(record: Record) -> None:
     if statistic.layout.rulers:
         raise RecordError(
             "answers in times or durations have no picture: bars begin at zero, and times have "
-            "none. dp.record(result).interval() has their intervals; counts by .hist() are drawn."
+            "none. dp.record(result).intervals() has their intervals; counts by .hist() are drawn."
         )
     if isinstance(statistic, BoundsHistogram):
         raise RecordError(
             "suggested bounds have no picture: two ends and a share aren't on one scale. "
-            "dp.record(result).interval() has what is known of each."
+            "dp.record(result).intervals() has what is known of each."
         )
     if statistic.no_interval and type(statistic) is not Quantiles:
         raise RecordError(f"a picture without an error would mislead. {statistic.no_interval}")

@@ -32,6 +32,7 @@ from ...privacy.accounting.measures import LossRequest
 from .. import results
 from ..accuracy import possible
 from ..private import Private
+from ..record_bundle import places_of
 from ..records import Record, counted
 from ..release import release_all
 from ..session import current
@@ -73,7 +74,9 @@ class ReleaseBundle(Private):
         for warned in dict.fromkeys(part._warning for part in self._unreleased.values()):
             if warned:
                 warn_user(warned)
-        return results.gathered(combined, {_title(name): each for name, each in records.items()})
+        places = self._combine(places_of(records))
+        titled = {_title(name): each for name, each in records.items()}
+        return results.gathered(combined, titled, places)
 
     @hide_internals
     def __getattr__(self, name: str) -> NoReturn:

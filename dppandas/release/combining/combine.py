@@ -56,68 +56,20 @@ def combine(*answers: Any) -> Any:
     return results.released_value(_combined([_record(each) for each in answers]))
 
 
-@hide_internals
 def refine(
-    result: Any,
+    before: Record,
     *,
     epsilon: object = None,
     until: object = None,
     looks: object = None,
     **more: Unpack[ReleaseOptions],
 ) -> Any:
-    """Another release of the query of a result, bought and combined with it; or with ``until=`` as
-    many as it takes to know the answer within an error.
-
-    result : of a release, or of several that were combined; or its record. Numbers have
-        ``.refine(epsilon=…)`` of their own.
-    epsilon : what the new release costs, with ``rho=``, ``delta=`` and ``mechanism=`` as in the
-        query itself.
-    until : in the place of epsilon, the largest error that the answer may have, in its own unit
-        (of times a Timedelta), with ``confidence=`` (0.95 without it). Several numbers keep it
-        together.
-    looks : with until, how often the answer is looked at, at most: 3 without it, and from 1 to 12.
-        Each look costs as much as all before it, and the budget must be able to pay for all.
-        ``at_most=`` is the most that all may cost.
-
-    By ``epsilon=`` the release bought is the next one at this loss after those that the result is
-    made of, and is joined with them. So a notebook that is run again gets what it got, for nothing;
-    and so does asking the same of the same result twice. Ask the refined result to go on, or say
-    ``fresh=True``. As for `combine`, the interval holds if the releases and their losses were fixed
-    beforehand: whoever goes on until an interval looks right has one that is wrong too often.
-
-    By ``until=`` everything is fixed before the first look: the losses, by what is known from the
-    result, and how surely each look is read, so that the intervals of all looks hold together. It
-    ends at the first look whose error suffices, or after the last; ``.error()`` says how far it
-    came, ``dp.record(answer).loss`` what it cost. The answer is made of its own looks alone. The
-    result that it begins with, which may be why it was asked for, sets the plan and isn't joined.
-    Where public facts decide the error, as of counts and sums, one look is enough, and is all that
-    is bought; a result that is near enough already is given again. One whose answer decides its
-    error is refused there, and may be kept. Asked again it is free.
-
-    Raises what `combine` raises, and `SourceError` where the running session doesn't hold the
-    source, or a table made of it by ``per_unit`` is gone: then ask the query again with
-    ``fresh=True``, and `combine`. `BudgetExceeded` before anything is charged where the budget
-    can't pay for all looks.
-
-    *Guarantee*: differential privacy of the source's unit with the losses asked, as for the query
-    itself; the rest is post-processing (docs/proofs/combining.md).
-
-    >>> import pandas as pd, dppandas as dp
-    >>> p = dp.protect(pd.DataFrame({"a": range(100)}), name="refined")
-    >>> n = p.count(epsilon=0.1)
-    >>> surer = n.refine(epsilon=0.2)
-    >>> surer.error(), dp.record(surer).epsilon, n.refine(epsilon=0.2) == surer
-    (13, 0.3, True)
-    >>> known = n.refine(until=10)
-    >>> known.error(), dp.record(known).epsilon
-    (10, 0.285)
-    """
+    """What `Record.refine` does."""
     if split.running() is not None:
         raise QueryError(
             "in a split no release says a loss of its own, as refine does: refine outside."
         )
     _check_goal(epsilon, until, looks, more.get("within"))
-    before = _record(result)
     _check([before])
     query, engine = _again(before._query, before.ledger)
     if until is None:
@@ -141,7 +93,7 @@ refine_by(refine)
 
 
 def _record(answer: Any) -> Record:
-    return answer if isinstance(answer, Record) else results.record(answer)
+    return answer if isinstance(answer, Record) else results.record_of_one(answer)
 
 
 def _check_goal(epsilon: object, until: object, looks: object, within: object) -> None:

@@ -88,7 +88,7 @@ def make_consistent(*tables: Any) -> Any:
 def _record_of(table: Any) -> Record:
     """The release record of a table of counts."""
     try:
-        record = results.record(table)
+        record = results.record_of_one(table)
     except RecordError as error:
         raise QueryError(f"dp.make_consistent takes released tables of counts: {error}") from None
     statistic = record.statistic

@@ -142,7 +142,10 @@ def test_fresh_draws_go_side_by_side_and_leave_leased_numbers_to_their_holders(
 def test_a_thread_never_waits_for_itself(store: Store) -> None:
     with Claim([1]) as mine:
         store.add([DRAFT], agreed, mine)
-        with Claim([1]) as again, pytest.raises(dp.errors.SessionError, match="in this very thread"):
+        with (
+            Claim([1]) as again,
+            pytest.raises(dp.errors.SessionError, match="in this very thread"),
+        ):
             store.add([DRAFT], agreed, again)
 
 
@@ -287,7 +290,9 @@ def test_batches_that_overlap_in_other_orders_do_not_lock_each_other_out(
     p = people()
 
     def ask(numbers: list[int]) -> Any:
-        losses = [p.query(f"a > {i}").count()._query(running._terms.asked(1), None) for i in numbers]
+        losses = [
+            p.query(f"a > {i}").count()._query(running._terms.asked(1), None) for i in numbers
+        ]
         return [each.estimate() for each in release.release_all(losses)]
 
     forth, back = list(range(12)), list(range(11, -1, -1))
@@ -398,7 +403,9 @@ def test_who_is_overtaken_by_one_that_fails_says_charged_and_not_answered(
         return gather(*args, **more)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", overtaken)
-    with pytest.raises(dp.errors.ReleaseFailed, match="charged and not answered: another process took"):
+    with pytest.raises(
+        dp.errors.ReleaseFailed, match="charged and not answered: another process took"
+    ):
         p.count(epsilon=1)
     assert [e.status for e in running.ledger._charges()] == ["charged", "charged"]
 

@@ -162,7 +162,11 @@ def test_another_budget_is_refused_and_changes_nothing(tmp_path: Path, other: An
     dp.session(epsilon=1, store=file)
     dp.reset()
     before = file.read_bytes()
-    refusal(lambda: dp.session(store=file, **other), "has a budget of ε = 1, not", dp.errors.SessionError)
+    refusal(
+        lambda: dp.session(store=file, **other),
+        "has a budget of ε = 1, not",
+        dp.errors.SessionError,
+    )
     assert file.read_bytes() == before
     assert dp.session(epsilon=1, store=file).budget == 1
 
@@ -255,7 +259,9 @@ def test_a_damaged_file_is_told_and_nothing_is_released(tmp_path: Path) -> None:
     people().count(epsilon=0.5)
     dp.reset()
     corrupt(tmp_path / "a.ledger")
-    refusal(lambda: dp.session(epsilon=1, store=tmp_path / "a.ledger"), "damaged", dp.errors.StoreError)
+    refusal(
+        lambda: dp.session(epsilon=1, store=tmp_path / "a.ledger"), "damaged", dp.errors.StoreError
+    )
 
 
 def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
@@ -263,7 +269,9 @@ def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
     db = sqlite3.connect(tmp_path / "a.ledger")
     db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     db.close()
-    refusal(lambda: SqliteStore(tmp_path / "a.ledger", TERMS), "newer dppandas", dp.errors.StoreError)
+    refusal(
+        lambda: SqliteStore(tmp_path / "a.ledger", TERMS), "newer dppandas", dp.errors.StoreError
+    )
 
 
 def test_a_file_of_schema_1_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -314,7 +322,9 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(
 
     def fill() -> None:
         for _ in range(200):
-            with contextlib.suppress(dp.errors.ReleaseFailed):  # a charge may fit, and its answer not
+            with contextlib.suppress(
+                dp.errors.ReleaseFailed
+            ):  # a charge may fit, and its answer not
                 frame.size(epsilon="0.001", fresh=True)
 
     refusal(fill, "no room left", dp.errors.StoreError)
@@ -335,7 +345,9 @@ def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_asks_for_it_ag
         raise dp.errors.StoreError("no room left")
 
     monkeypatch.setattr(SqliteStore, "settle", fails)
-    with pytest.raises(dp.errors.ReleaseFailed, match=r"charged ε = 0.5 and not answered.*no room left"):
+    with pytest.raises(
+        dp.errors.ReleaseFailed, match=r"charged ε = 0.5 and not answered.*no room left"
+    ):
         frame.count(epsilon=0.5)
     anew(store=tmp_path / "a.ledger")
     with pytest.warns(RuntimeWarning, match="could not be kept: no room left"):
@@ -527,7 +539,9 @@ def test_a_file_that_is_gone_is_charged_no_more(tmp_path: Path, how: str) -> Non
 
 def test_an_empty_file_is_no_ledger_without_limit(tmp_path: Path) -> None:
     (tmp_path / "a.ledger").write_bytes(b"")
-    refusal(lambda: dp.session(store=tmp_path / "a.ledger"), "needs a budget", dp.errors.SessionError)
+    refusal(
+        lambda: dp.session(store=tmp_path / "a.ledger"), "needs a budget", dp.errors.SessionError
+    )
     assert dp.session(epsilon=1, store=tmp_path / "a.ledger").budget == 1
 
 

@@ -98,7 +98,9 @@ PRIVATE = frame(1)[["a", "b"]]
 
 
 def worst() -> Any:
-    return dp.models.synthetic.worst_fit(PRIVATE.dp, TABLES, weights=[2, 1, 5], offsets=[0, 0.5, -1])
+    return dp.models.synthetic.worst_fit(
+        PRIVATE.dp, TABLES, weights=[2, 1, 5], offsets=[0, 0.5, -1]
+    )
 
 
 def small(rows: int, total: int) -> Any:
@@ -645,7 +647,9 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
     found = dp.synthesize(source[["a", "b", "c"]], rows=10, rounds=1, epsilon=1)
     dp.reset()
     single = dp.synthesize(people(), rows=10, rounds=1, epsilon=1)
-    for mine, other in zip(dp.record(found).components.values(), dp.record(single).components.values(), strict=True):
+    for mine, other in zip(
+        dp.record(found).components.values(), dp.record(single).components.values(), strict=True
+    ):
         assert mine.scale == pytest.approx(3 * other.scale)
 
 
@@ -673,7 +677,11 @@ def test_a_table_with_the_token_of_a_source_is_refused() -> None:
     df = frame()
     source = dp.protect(df, name="tokens", domain=KEYS)
     table = df.set_index("a")["b"].iloc[[0, -1]]
-    refusal(lambda: dp.models.synthetic.worst_fit(source, [table], epsilon=1), r"token.*charged", dp.errors.LineageError)
+    refusal(
+        lambda: dp.models.synthetic.worst_fit(source, [table], epsilon=1),
+        r"token.*charged",
+        dp.errors.LineageError,
+    )
 
 
 def test_without_mbi_aim_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,9 @@ def test_a_released_number_of_rows_bounds_the_ranks_of_quantiles_beside_it() -> 
         (x.dp.describe(bounds=(0, 400), epsilon=1), "min, 25%, 50%, 75%, max"),
         (x.dp.agg(["count", "median"], bounds=(0, 400), epsilon=1), "median"),
     ):
-        record, *beside = (dp.record(told).components[k] for k in (name, *dp.record(told).components))
+        record, *beside = (
+            dp.record(told).components[k] for k in (name, *dp.record(told).components)
+        )
         counts = beside[0]
         assert record._counts is not None
         assert record._counts.id == counts.id

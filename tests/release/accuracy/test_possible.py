@@ -141,7 +141,9 @@ def test_a_replay_shows_the_same() -> None:
     first = people["age"].describe(epsilon=0.01)
     again = people["age"].describe(epsilon=0.01)
     assert first.equals(again)
-    for one, other in zip(dp.record(first).components.values(), dp.record(again).components.values(), strict=True):
+    for one, other in zip(
+        dp.record(first).components.values(), dp.record(again).components.values(), strict=True
+    ):
         assert (one._shown, one.estimate().tolist()) == (other._shown, other.estimate().tolist())
     assert dp.ledger().spent == dp.record(people.count(epsilon=0.01)).epsilon
 
@@ -244,7 +246,9 @@ def test_only_the_ends_of_quantiles_move_and_only_outwards() -> None:
 
 def test_ends_make_room_for_a_deviation() -> None:
     """Sums of a mean of 40 and a deviation of 20, and ends that are both 40."""
-    moments, quantiles = dp.record(table().dp["age"].describe(bounds=BOUNDS, epsilon=1)).components.items()
+    moments, quantiles = dp.record(
+        table().dp["age"].describe(bounds=BOUNDS, epsilon=1)
+    ).components.items()
     whole, top = (r.statistic.grids[0].high for _, r in (moments, quantiles))  # type: ignore[attr-defined]
     u = (1 / 6, 5 / 6)  # half of 100 values at 20, half at 60
     sums = [100 * whole * sum(each) / 2 for each in zip(*(((1 - x) ** 2, 2 * x * (1 - x), x * x)
@@ -265,7 +269,9 @@ def test_ends_make_room_for_a_deviation() -> None:
 def test_what_is_possible_stays_as_it_is(exact: None) -> None:
     told = table(2000).dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=50)
     assert all(
-        record._shown is None for name, record in dp.record(told).components.items() if name not in SPREADS
+        record._shown is None
+        for name, record in dp.record(told).components.items()
+        if name not in SPREADS
     )
     held = table(2000)["age"].clip(*BOUNDS)
     assert told["mean"] == pytest.approx(held.mean(), abs=1e-3)
@@ -333,5 +339,7 @@ def test_figures_survive_pickling() -> None:
         warnings.simplefilter("ignore")
         told = table().dp["age"].describe(bounds=BOUNDS, epsilon=0.01)
     again = pickle.loads(pickle.dumps(told))
-    for one, other in zip(dp.record(told).components.values(), dp.record(again).components.values(), strict=True):
+    for one, other in zip(
+        dp.record(told).components.values(), dp.record(again).components.values(), strict=True
+    ):
         assert one.estimate().equals(other.estimate())

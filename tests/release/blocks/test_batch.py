@@ -148,7 +148,9 @@ def test_run_again_it_costs_nothing() -> None:
 
 def test_what_it_cannot_pay_is_refused_whole() -> None:
     p = people()
-    with pytest.raises(dp.errors.QueryError, match=r"cost ε = 1.5 together, and the batch has ε = 1"):
+    with pytest.raises(
+        dp.errors.QueryError, match=r"cost ε = 1.5 together, and the batch has ε = 1"
+    ):
         ask((p.count(), "0.5"), (p.size(), 1))
     assert dp.ledger()._entries() == []
     anew(epsilon="0.5", delta="1e-3")
@@ -162,7 +164,9 @@ def test_a_block_that_raises_asks_nothing() -> None:
     with contextlib.suppress(ZeroDivisionError), asked:
         answer = asked.add(people().count())
         1 / 0  # noqa: B018
-    refusal(lambda: answer.result(), "If the block raised, nothing was asked", dp.errors.SessionError)
+    refusal(
+        lambda: answer.result(), "If the block raised, nothing was asked", dp.errors.SessionError
+    )
     assert dp.ledger()._entries() == []
 
 
@@ -227,7 +231,10 @@ def test_without_dp_accounting_it_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def test_a_batch_is_not_started_in_a_split() -> None:
-    with dp.split(epsilon=1, into=2), pytest.raises(dp.errors.QueryError, match="outside of the split"):
+    with (
+        dp.split(epsilon=1, into=2),
+        pytest.raises(dp.errors.QueryError, match="outside of the split"),
+    ):
         dp.batch(epsilon=1, delta=1e-6)
 
 

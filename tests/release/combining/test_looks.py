@@ -279,7 +279,9 @@ def test_asked_again_it_is_free_and_fresh_draws_anew() -> None:
     m = people()["a"].mean(epsilon=0.1)
     known = m.refine(until=0.05)
     paid, entries = spent(), dp.ledger()._count()
-    assert m.refine(until=0.05) == known == dp.record(m).refine(until=0.05, looks=3, confidence=0.95)
+    assert (
+        m.refine(until=0.05) == known == dp.record(m).refine(until=0.05, looks=3, confidence=0.95)
+    )
     assert dp.record(m).refine(until=0.05, at_most=1e-3) == known  # of no replay is that asked
     assert (spent(), losses()) == (paid, losses())
     m.refine(until=0.05, fresh=True)

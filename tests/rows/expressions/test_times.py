@@ -30,7 +30,9 @@ EPOCH = pd.Timestamp("1970-01-01").as_unit("us")
 MICROS = st.integers(-(2**50), 2**50)
 
 
-def column(values: list[Any] | pd.Series, frame: pd.DataFrame | None = None) -> dp.types.PrivateSeries:
+def column(
+    values: list[Any] | pd.Series, frame: pd.DataFrame | None = None
+) -> dp.types.PrivateSeries:
     table = pd.DataFrame({"x": values}) if frame is None else frame.assign(x=values)
     series: dp.types.PrivateSeries = dp.private(table, unit="row")["x"]
     return series
@@ -645,7 +647,9 @@ def test_facts_of_times_are_declared_later_too() -> None:
     people = dp.protect(year(), name="later").declare(when=YEAR, wait=(pd.Timedelta(0), WEEK))
     assert isinstance(people["when"].median(epsilon=1), pd.Timestamp)
     assert isinstance(people["wait"].sum(epsilon=1), pd.Timedelta)
-    refusal(lambda: people.declare(when=("2019-01-01", "2020-01-01")), "when", dp.errors.SourceError)
+    refusal(
+        lambda: people.declare(when=("2019-01-01", "2020-01-01")), "when", dp.errors.SourceError
+    )
 
 
 def test_a_released_time_is_replayed_and_previewed(tmp_path: Any) -> None:

@@ -132,7 +132,9 @@ def test_a_contradiction_is_found_in_any_order(then: str, now: str, one: Any, ot
         ROADS[now](frame, {"age": first})
         for _ in range(2):
             said = {"sex": ["f", "m"], "age": second}
-            with pytest.raises(dp.errors.SourceError, match=r"other terms \(domain of 'age' was .*, is"):
+            with pytest.raises(
+                dp.errors.SourceError, match=r"other terms \(domain of 'age' was .*, is"
+            ):
                 ROADS[now](frame, said)
         assert dp.ledger().spent == 0
 

@@ -133,7 +133,9 @@ def with_unknown_token() -> pd.DataFrame:
 
 def test_a_token_of_another_process_is_asserted_and_needs_its_unit_said() -> None:
     dp.session(epsilon=9)
-    refusal(lambda: dp.protect(with_unknown_token(), name="read back"), "unit=", dp.errors.LineageError)
+    refusal(
+        lambda: dp.protect(with_unknown_token(), name="read back"), "unit=", dp.errors.LineageError
+    )
     said = dp.protect(with_unknown_token(), name="read back", unit="u", max_rows=1)
     assert dp.record(said.count(epsilon=1)).lineage == "asserted"
 

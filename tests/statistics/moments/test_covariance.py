@@ -459,7 +459,11 @@ def test_an_old_covariance_is_not_read_by_a_new_estimator(monkeypatch: pytest.Mo
         pair.cov(bounds=LIMITS, epsilon=1)
     for _ in range(2):
         pair.cov(bounds=LIMITS, epsilon=1)
-    assert [entry.status for entry in dp.ledger()._entries()] == ["released", "released", "replayed"]
+    assert [entry.status for entry in dp.ledger()._entries()] == [
+        "released",
+        "released",
+        "replayed",
+    ]
 
 
 @pytest.mark.usefixtures("exact")
