@@ -45,7 +45,7 @@ def told(answer: Any, part: str = "") -> tuple[Any, Any, str]:
     if type(answer).__module__.startswith("dppandas.local"):
         return answer, answer.error(CONFIDENCE), "respondents"
     record = dp.record(answer).components[part] if part else dp.record(answer)
-    return record.estimate(), record.error(CONFIDENCE), record.error_unit
+    return record.estimate(), record.errors(CONFIDENCE), record.error_unit
 
 
 def seen(operation: Operation, df: pd.DataFrame, by: dict[str, Any]) -> tuple[Floats, Floats, str]:

@@ -471,7 +471,7 @@ SessionError: dp.session(epsilon=9)
 QueryError: dp.session(epsilon=data())
 SessionError: dp.session(strict=data())
 QueryError: n.error(data())
-QueryError: dp.record(n).interval(data())
+QueryError: dp.record(n).intervals(data())
 """
 
 #: What is told of a read that fails, to whoever asks; after these nothing is left to spend.
@@ -849,7 +849,7 @@ TOLD: dict[str, Callable[[Any], Any]] = {
 def _facts(result: Any) -> tuple[Any, ...]:
     """All that a result shows."""
     record = dp.record(result)
-    widths = [str(each) for each in np.ravel(record.error())]  # NaN, too, is itself
+    widths = [str(each) for each in np.ravel(record.errors())]  # NaN, too, is itself
     numbers = repr(result)
     shape = (type(result).__name__,)
     if isinstance(result, pd.DataFrame):

@@ -95,7 +95,7 @@ def asked() -> tuple[dict[str, Any], set[str]]:
                     else dp.record(answer)
                 )
             said = record.estimate() if record is not answer else answer
-            answers[name] = record, plain(record.error()), operation.off(said, df)
+            answers[name] = record, plain(record.errors()), operation.off(said, df)
     dp.reset()
     return answers, called
 

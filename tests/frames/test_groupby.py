@@ -78,7 +78,7 @@ def test_describe_divides_one_loss_and_costs_no_more_by_group() -> None:
     record = dp.record(found).components["count, mean, std"]
     asked = record.estimate()
     assert [asked["x", each] for each in FIGURES[:3]] == found.loc["x", FIGURES[:3]].tolist()
-    low, high = (record.interval()[end] for end in ("lower", "upper"))
+    low, high = (record.intervals()[end] for end in ("lower", "upper"))
     assert ((low <= asked) & (asked <= high)).all()
 
 
@@ -159,7 +159,7 @@ def test_keys_that_occur_are_counted_in_each_group() -> None:
     pd.testing.assert_series_equal(found, frame.groupby("group")["kind"].nunique())
     assert groups.nunique(keys=[1, 5, 99], epsilon=1).tolist() == [1, 2, 2]
     record = dp.record(groups.nunique(keys=[0, 1, 5], epsilon="0.01"))
-    ends = record.interval()
+    ends = record.intervals()
     assert (ends["lower"] == 0).all()
     assert (ends["upper"] == 3).all()  # of a group, and not of all
     assert groups.nunique(keys=[1, 5]).idxmax(epsilon=1) in ("y", "z")

@@ -52,7 +52,7 @@ def test_a_cell_run_again_gives_the_same_and_costs_nothing() -> None:
     assert told.index.tolist() == [1, 1]
     assert "answered again, free: release 1" in repr(dp.ledger())
     assert dp.record(again).number == dp.record(first).number
-    assert dp.record(again).interval() == dp.record(first).interval()
+    assert dp.record(again).intervals() == dp.record(first).intervals()
 
 
 def test_fresh_draws_anew_and_pays() -> None:

@@ -90,13 +90,13 @@ def test_every_result_has_the_record_of_its_release(name: str) -> None:
 def test_errors_and_intervals_have_the_shape_of_the_result(name: str, exact: None) -> None:
     result = released(name, rows().dp)
     record = dp.record(result)
-    error = record.error()
-    assert np.all(np.asarray(record.error(0.999)) >= np.asarray(error))  # surer is wider
+    error = record.errors()
+    assert np.all(np.asarray(record.errors(0.999)) >= np.asarray(error))  # surer is wider
     if record.statistic.no_interval:
         assert np.shape(error) == np.shape(result)
-        refusal(lambda: record.interval(), "no interval", dp.errors.RecordError)
+        refusal(lambda: record.intervals(), "no interval", dp.errors.RecordError)
         return
-    interval = record.interval()
+    interval = record.intervals()
     if isinstance(result, pd.Series):
         assert error.index.equals(result.index)
         assert list(interval) == ["lower", "upper"]
@@ -162,8 +162,8 @@ def test_a_selected_label_tells_its_gap() -> None:
     record = dp.record(label)
     assert record.mechanism == "permute-and-flip"
     # P[gap ≥ (ln 2 + t)/ε] ≤ exp(-t): at 95 %, below 3.69
-    assert label.error() == record.error() == 3  # type: ignore[attr-defined]
-    refusal(lambda: record.interval(), "no interval", dp.errors.RecordError)
+    assert label.error() == record.errors() == 3  # type: ignore[attr-defined]
+    refusal(lambda: record.intervals(), "no interval", dp.errors.RecordError)
     number = rows().dp["code"].value_counts(keys=[1, 2, 3]).idxmax(epsilon=1)
     assert isinstance(number, int)
     assert dp.record(number).query == "idxmax of value_counts of code (3 keys)"
@@ -264,7 +264,7 @@ def test_results_and_records_survive_pickling(name: str) -> None:
         assert str(duplicate) == str(result)
         again = dp.record(duplicate)
         assert (again.id, str(again)) == (record.id, str(record))
-        assert str(again.error()) == str(record.error())
+        assert str(again.error()) == str(record.errors())
     assert str(pickle.loads(pickle.dumps(record))) == str(record)
 
 
@@ -325,7 +325,7 @@ assert dp.ledger()._entries() == []
 with open(sys.argv[1], "rb") as file:
     for result in pickle.load(file):
         record = dp.record(result)
-        print(record.query, record.error(), sep="|")
+        print(record.query, record.errors(), sep="|")
 """
 
 
@@ -337,7 +337,7 @@ def test_results_know_their_records_in_a_fresh_process(tmp_path: Path) -> None:
         [sys.executable, "-c", FRESH, str(tmp_path / "results")],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    expected = [f"{dp.record(r).query}|{dp.record(r).error()}" for r in results]
+    expected = [f"{dp.record(r).query}|{dp.record(r).errors()}" for r in results]
     assert done.stdout == "\n".join(expected) + "\n"
 
 
@@ -351,7 +351,7 @@ def test_intervals_of_counts_never_go_below_zero(frozen: Callable[[int], None]) 
     assert n.interval() == (0, 0)
     shares = rows().dp["group"].value_counts(keys=KEYS, normalize=True, epsilon=1)
     assert shares.isna().all()
-    assert dp.record(shares).interval().to_numpy().tolist() == [[0.0, 1.0]] * 3
+    assert dp.record(shares).intervals().to_numpy().tolist() == [[0.0, 1.0]] * 3
 
 
 def test_selections_without_a_record_say_so() -> None:
@@ -374,11 +374,11 @@ def test_errors_are_known_before_a_release_and_cost_nothing() -> None:
     ):
         expected = unreleased.expected_error(epsilon=1, confidence=0.9)
         record = dp.record(unreleased.release(epsilon=1))
-        assert expected == np.max(record.error(0.9))
+        assert expected == np.max(record.errors(0.9))
     median = p["x"].median(bounds=(0, 10))
-    assert median.expected_error(epsilon=1) == dp.record(median.release(epsilon=1)).error()
+    assert median.expected_error(epsilon=1) == dp.record(median.release(epsilon=1)).errors()
     mode = p["g"].mode(keys=keys)
-    assert mode.expected_error(epsilon=1) == dp.record(mode.release(epsilon=1)).error()
+    assert mode.expected_error(epsilon=1) == dp.record(mode.release(epsilon=1)).errors()
     released = len(dp.ledger()._entries())
     mean = p["x"].mean(bounds=(0, 10))
     # noise of ± w in both sums moves a mean of n values by at most (U - L) w / (n T), about

@@ -168,7 +168,7 @@ def test_each_operation_finds_the_least_loss_or_says_why_not(
     if isinstance(result, pd.Index):
         return  # carries no record
     if query.statistic.per_row(1) is None:  # of a ratio: to first order
-        assert np.all(np.asarray(dp.record(result).error(confidence)) <= goal)
+        assert np.all(np.asarray(dp.record(result).errors(confidence)) <= goal)
 
 
 def test_the_refused_are_operations() -> None:
@@ -383,10 +383,10 @@ def test_labels_found_are_kept_by_each_label() -> None:
     # T = 17 and a^4 > 0.025: no label told is off by more than 17 - 1 + 4; at 0.841 T is 18
     assert dp.record(found).epsilon == Fraction("0.842")
     assert dp.record(found).expected == "each at most ± 20"
-    assert max(dp.record(found).error()) <= 20
+    assert max(dp.record(found).errors()) <= 20
     groups = sixty(N).dp.groupby("group", delta=1e-6)["number"]
     sums = groups.sum(bounds=(0, 9), within=50)
-    assert dp.record(sums).error().tolist() == pytest.approx([50] * len(sums), rel=0.02)
+    assert dp.record(sums).errors().tolist() == pytest.approx([50] * len(sums), rel=0.02)
     means = groups.mean(bounds=(0, 9), within=1, expected_rows=100)
     assert dp.record(means).expected.startswith("each ≈ ")
 

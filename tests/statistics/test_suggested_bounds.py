@@ -103,7 +103,7 @@ def test_where_nothing_is_known_no_bounds_are_told(
     assert found.isna().all()
     with pytest.raises(dp.errors.QueryError, match="two finite numbers"):
         pd.Series([1]).dp.mean(bounds=tuple(found[:2]), epsilon=1)
-    intervals = dp.record(found).interval()
+    intervals = dp.record(found).intervals()
     assert intervals.loc["lower"].tolist() == [-math.inf, math.inf]
     assert intervals.loc["clipped"].tolist() == [0, 1]
 
@@ -152,7 +152,7 @@ def test_the_threshold_is_public_and_known_before() -> None:
     assert record.expected == f"≤ {2 * width} rows a power of two"
     assert record._noisy[-1] == width
     assert len(record._noisy) == CELLS + 1
-    assert record.interval(0.999).loc["clipped"].tolist() == [0, 1]
+    assert record.intervals(0.999).loc["clipped"].tolist() == [0, 1]
 
 
 # --- how many keys --------------------------------------------------------------------------------

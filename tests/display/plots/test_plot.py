@@ -64,7 +64,7 @@ def test_bars_are_the_answers_and_their_errors_the_intervals(people: Any) -> Non
     for drawn in (counts, counts.sort_index(), counts.head(2), counts.iloc[::-1]):
         axes = dp.plot(drawn)
         assert [bar.get_height() for bar in axes.patches] == drawn.tolist()
-        told = dp.record(counts).interval().loc[drawn.index]
+        told = dp.record(counts).intervals().loc[drawn.index]
         assert ends(axes) == list(zip(told["lower"], told["upper"], strict=True))
         assert [t.get_text() for t in axes.get_xticklabels()] == drawn.index.tolist()
 
@@ -79,7 +79,7 @@ def test_a_record_is_drawn_as_its_result_is(people: Any) -> None:
 def test_confidence_is_that_of_the_bars(people: Any) -> None:
     counts = people["g"].value_counts(epsilon=1)
     axes = dp.plot(counts, confidence=0.5)
-    told = dp.record(counts).interval(0.5)
+    told = dp.record(counts).intervals(0.5)
     assert ends(axes) == list(zip(told["lower"], told["upper"], strict=True))
     assert "50 % intervals" in captions(axes)[0]
 
@@ -114,7 +114,7 @@ def test_means_are_dots(people: Any) -> None:
     axes = dp.plot(means)
     assert not axes.patches
     assert axes.lines[0].get_ydata().tolist() == means.tolist()
-    assert ends(axes) == [pytest.approx(pair) for pair in dp.record(means).interval().to_numpy()]
+    assert ends(axes) == [pytest.approx(pair) for pair in dp.record(means).intervals().to_numpy()]
 
 
 def test_a_histogram_stands_on_its_bins(people: Any) -> None:
@@ -132,11 +132,11 @@ def test_a_table_has_its_noise_on_the_colours_and_zeros_hatched(people: Any) -> 
     table = people.query("g != 'c'").crosstab("g", "h", epsilon=1)
     axes = dp.plot(table)
     assert np.array_equal(axes.images[0].get_array(), table.to_numpy())
-    lower = dp.record(table).interval().xs("lower", axis=1, level=1)
+    lower = dp.record(table).intervals().xs("lower", axis=1, level=1)
     hatched = {(p.get_x() + 0.5, p.get_y() + 0.5) for p in axes.patches if p.get_hatch()}
     assert hatched == {(j, i) for i, j in zip(*np.nonzero(lower.to_numpy() <= 0), strict=True)}
     assert {(0.0, 2.0), (1.0, 2.0)} <= hatched
-    error = dp.record(table).error().iloc[0, 0]
+    error = dp.record(table).errors().iloc[0, 0]
     bar = axes.figure.axes[1]
     assert f"± {error}" in bar.get_ylabel()
     (line,) = (each for each in bar.lines if each.get_gid() == "noise level")
@@ -156,10 +156,10 @@ def test_quantiles_have_no_bars_along_values(people: Any) -> None:
     told = people["x"].quantile([0.25, 0.5, 0.75], epsilon=5)
     axes = dp.plot(told)
     assert not axes.containers
-    error = int(dp.record(told).error().max())
+    error = int(dp.record(told).errors().max())
     assert f"No bars: a quantile errs in ranks, here by {error} at most" in captions(axes)[0]
     axes = dp.plot(told, expected_rows=200)
-    off = np.array(dp.record(told).error()) / 200
+    off = np.array(dp.record(told).errors()) / 200
     shares = np.array([0.25, 0.5, 0.75])
     drawn = np.array(ends(axes))
     assert drawn == pytest.approx(

@@ -144,7 +144,7 @@ def test_records_belong_to_the_result_itself() -> None:
     records = dp.record(found).components
     assert list(records) == ["count", "mean"]
     assert records["count"].estimate() == found["count"]
-    low, high = records["mean"].interval()
+    low, high = records["mean"].intervals()
     assert low <= found["mean"] <= high
     for other in (found + 1, found.head(1), 3):
         with pytest.raises(dp.errors.RecordError):

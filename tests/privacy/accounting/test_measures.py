@@ -281,11 +281,11 @@ def test_numbers_of_every_kind_know_their_error_under_gaussian_noise(ask: Any) -
     dp.session(rho=1, delta=1e-6)
     record = dp.record(ask())
     values = np.ravel(record.estimate())  # ten deviations of noise from where ends are cut off
-    low, high = np.reshape(record.interval(0.5), (len(values), 2)).T
-    lowest, highest = np.reshape(record.interval(0.99), (len(values), 2)).T
+    low, high = np.reshape(record.intervals(0.5), (len(values), 2)).T
+    lowest, highest = np.reshape(record.intervals(0.99), (len(values), 2)).T
     assert (low <= values).all()
     assert (values <= high).all()
     assert (lowest <= low).all()  # a variance is never below 0
     assert (high < highest).all()
-    assert (np.ravel(record.error(0.5)) < np.ravel(record.error(0.99))).all()
+    assert (np.ravel(record.errors(0.5)) < np.ravel(record.errors(0.99))).all()
     assert dp.ledger().spent == Fraction(1, 100)

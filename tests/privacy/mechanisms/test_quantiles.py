@@ -462,11 +462,11 @@ def test_errors_are_ranks_and_intervals_say_why_there_are_none() -> None:
     for found in (asked, several):
         record = dp.record(found)
         with pytest.raises(dp.errors.RecordError, match="quantile"):
-            record.interval()
+            record.intervals()
         assert "ranks" in record.expected
         assert "ranks" in str(record)
         assert "ranks" in record._repr_html_()
-    assert list(dp.record(several).error().index) == [0.25, 0.5]
+    assert list(dp.record(several).errors().index) == [0.25, 0.5]
     assert "ranks" in dp.ledger().to_frame()["error"].iloc[0]
 
 

@@ -67,7 +67,7 @@ def assert_recorded(result: Any, records: Mapping[str, Record], column: Any = No
         values = record.estimate()
         if record.statistic.no_interval:
             continue
-        interval, error = record.interval(), record.error()
+        interval, error = record.intervals(), record.errors()
         if np.isscalar(values):
             assert interval[0] <= values <= interval[1], record
             assert error >= 0 * error
@@ -191,7 +191,7 @@ def test_whatever_the_noise_is() -> None:
                 assert told["median"]._shown is None
             if "count" in names:
                 assert said["count"] == max(0, given["count"].estimate())
-                assert told["count"].error() == given["count"].error()
+                assert told["count"].errors() == given["count"].errors()
 
 
 @pytest.mark.parametrize("bounds", [BOUNDS, (0.1, 0.9), (-1e6, -0.3)])
@@ -241,7 +241,7 @@ def test_only_the_ends_of_quantiles_move_and_only_outwards() -> None:
             assert record._shown is None or record._shown != tuple(before)
             (low, *middle, high), (first, *rest, last) = record._values(), before
             assert (low <= first, middle, high >= last) == (True, rest, True)
-            assert record.error().tolist() == given[name].error().tolist()
+            assert record.errors().tolist() == given[name].errors().tolist()
 
 
 def test_ends_make_room_for_a_deviation() -> None:
@@ -291,15 +291,15 @@ def test_an_error_is_told_around_what_is_shown() -> None:
     told = possible.in_order(given, {name: ["age"] for name in given})
     for name, record in told.items():
         assert record._shown is not None
-        low, high = record.interval()
+        low, high = record.intervals()
         value = record.estimate()
-        own = given[name].interval()
+        own = given[name].intervals()
         assert low <= own[0]
         assert high >= own[1]
         assert low <= value <= high
-        assert record.error() == pytest.approx(max(own[1] - value, value - own[0]))
+        assert record.errors() == pytest.approx(max(own[1] - value, value - own[0]))
     assert told["mean"].estimate() < HIGH
-    assert f"± {told['mean'].error():.4g}" in str(told["mean"])
+    assert f"± {told['mean'].errors():.4g}" in str(told["mean"])
 
 
 @pytest.mark.parametrize("mean", [None, LOW, 12.5, 40.0, 69.0, HIGH])

@@ -164,7 +164,7 @@ def test_what_has_no_answer_tells_what_was_expected() -> None:
 )
 def test_each_column_asked_has_an_error_of_its_own(ask: Callable[[Any], Any], told: str) -> None:
     result = ask(shop())
-    errors = dp.record(result).error()
+    errors = dp.record(result).errors()
     # widths are 1 to 1,000, and so are the errors: one for all would be that of the widest
     assert errors["income"] > 100 * errors["age"]
     (entry,) = dp.ledger()._charges()
@@ -177,7 +177,7 @@ def test_by_group_errors_are_told_from_the_smallest_to_the_largest() -> None:
     df = pd.concat([table().query("sex == 'f'"), table(20).query("sex == 'm'")])
     people = dp.protect(df, name="uneven", domain={**BOUNDS, "sex": KEYS})
     means = people.groupby("sex")["age"].mean(epsilon=2)
-    errors = dp.record(means).error()
+    errors = dp.record(means).errors()
     least, most = (units.brief(each) for each in (min(errors), max(errors)))
     assert dp.ledger()._charges()[-1].known_error == f"± {least} to {most}"
 

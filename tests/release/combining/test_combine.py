@@ -349,7 +349,7 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
             record.statistic.estimate(record._noisy), ends(record), strict=True
         ):
             assert low <= value <= high or value < 0  # a count may be, and its interval isn't
-        record.error(), record.interval(0.5), str(record), record._repr_html_()
+        record.errors(), record.intervals(0.5), str(record), record._repr_html_()
         law = record._law
         assert law.half_width(0.95, record.statistic.size) <= single._law.half_width(
             0.95, record.statistic.size
@@ -467,7 +467,7 @@ def test_refining_buys_the_next_draw_and_replays_it_when_run_again() -> None:
     assert n.refine(epsilon=0.5) == surer
     again = p["a"].mean(epsilon=0.25).refine(epsilon=0.5).refine(epsilon=0.5)
     assert again == surest
-    assert dp.record(again).interval() == dp.record(surest).interval()
+    assert dp.record(again).intervals() == dp.record(surest).intervals()
     assert spent() == Fraction(5, 4)
     # at the loss of the first, the draw after it
     assert [part.draw for part in dp.record(n.refine(epsilon=0.25)).components] == [1, 2]

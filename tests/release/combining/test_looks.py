@@ -151,7 +151,7 @@ def test_of_a_count_one_look_at_the_least_loss_is_enough() -> None:
     n = people().count(epsilon=0.1)
     known = n.refine(until=10, looks=9)
     record = dp.record(known)
-    assert known.error() == record.error() == 10
+    assert known.error() == record.errors() == 10
     assert (record.epsilon, losses()) == (Fraction("0.285"), [Fraction("0.1"), Fraction("0.285")])
     assert record.mechanism == "look 1 of at most 1"
     assert known.interval() == (known - 10, known + 10)
@@ -303,10 +303,10 @@ def test_tables_keep_it_together() -> None:
     p = people()
     means = p.groupby("g")["a"].mean(epsilon="0.1")
     known = dp.record(means).refine(until=0.5, looks=5)
-    assert (dp.record(known).error() <= 0.5).all()
+    assert (dp.record(known).errors() <= 0.5).all()
     assert known.index.equals(means.index)
     counts = p["g"].value_counts(epsilon=0.5)
-    assert (dp.record(dp.record(counts).refine(until=3)).error() == 3).all()
+    assert (dp.record(dp.record(counts).refine(until=3)).errors() == 3).all()
     both = p.crosstab("g", "a", keys={"a": [0, 1]}, margins=True, epsilon=1)
     sums = dp.record(dp.record(both).refine(until=5))
     assert (sums.mechanism, sums.error().max().max() <= 5) == ("look 1 of at most 1", True)

@@ -348,10 +348,10 @@ def test_tables_have_the_dtypes_that_public_facts_fix() -> None:
     means = by[["when", "wait"]].mean(bounds=both, epsilon=1)
     zoned = pd.DatetimeTZDtype("us", BERLIN)
     assert means.dtypes.tolist() == [zoned, np.dtype("m8[us]")]
-    ends = dp.record(means).interval()
+    ends = dp.record(means).intervals()
     assert ends["when"]["lower"].dtype == zoned
     assert (ends["when"]["lower"] <= ends["when"]["upper"]).all()
-    assert dp.record(means).error().dtypes.tolist() == [np.dtype("m8[us]")] * 2
+    assert dp.record(means).errors().dtypes.tolist() == [np.dtype("m8[us]")] * 2
     quartiles = p["when"].quantile([0.25, 0.75], bounds=bounds(BERLIN), epsilon=1)
     assert quartiles.dtype == zoned
     assert quartiles.is_monotonic_increasing
@@ -618,9 +618,9 @@ def test_an_interval_of_times_holds_that_of_its_numbers() -> None:
     for _ in range(10):
         record = dp.record(year()["when"].dp.mean(bounds=YEAR, epsilon=1))
         ((low, high),) = record._intervals(0.95)
-        assert record.interval()[0] <= start + pd.Timedelta(seconds=low)
-        assert record.interval()[1] >= start + pd.Timedelta(seconds=high)
-        assert record.interval()[0].nanosecond == record.interval()[0].microsecond == 0
+        assert record.intervals()[0] <= start + pd.Timedelta(seconds=low)
+        assert record.intervals()[1] >= start + pd.Timedelta(seconds=high)
+        assert record.intervals()[0].nanosecond == record.intervals()[0].microsecond == 0
 
 
 def test_whole_ticks_are_points_of_the_grid() -> None:

@@ -122,7 +122,7 @@ def test_one_release_of_sensitivity_one_and_a_record_of_the_same_shape() -> None
     assert entry.what == "crosstab of sex by educ, child (12 keys)"
     record = dp.record(table)
     pd.testing.assert_frame_equal(record.estimate(), table)
-    errors, intervals = record.error(), record.interval()
+    errors, intervals = record.errors(), record.intervals()
     assert errors.index.equals(table.index)
     assert errors.columns.equals(table.columns)
     assert intervals.shape == (3, 14)
@@ -133,7 +133,7 @@ def test_one_release_of_sensitivity_one_and_a_record_of_the_same_shape() -> None
         assert (high - table[column] <= errors[column]).all()
     assert "f, 9, True" in str(record)
     again = pickle.loads(pickle.dumps(table))
-    pd.testing.assert_frame_equal(dp.record(again).interval(), intervals)
+    pd.testing.assert_frame_equal(dp.record(again).intervals(), intervals)
     # the error of a sum grows less than with the number of its cells, and more than not at all
     assert errors.iloc[0, 0] < errors.iloc[0, -1] < 6 * errors.iloc[0, 0]
 
@@ -301,7 +301,7 @@ def test_a_pivot_table_is_the_release_of_its_groups() -> None:
     groups = p.groupby(["sex", "educ"], keys=keys)["age"].mean(bounds=(0, 64))
     assert integers(table, p._table.engine) == integers(groups, p._table.engine)
     assert table._statistic.l1 == groups._statistic.l1
-    intervals = dp.record(table.release(epsilon=1)).interval()
+    intervals = dp.record(table.release(epsilon=1)).intervals()
     assert intervals.columns.tolist() == [
         (educ, end) for educ in KEYS["educ"] for end in ("lower", "upper")
     ]
@@ -359,7 +359,7 @@ def test_a_histogram_is_an_int_series_by_interval() -> None:
     p = dp.protect(FRAME.copy(), "hist", domain={"age": (17, 60)})
     ten = p["age"].hist(epsilon=1)
     assert ten.tolist() == np.histogram(FRAME["age"], bins=10, range=(17, 60))[0].tolist()
-    assert dp.record(ten.head(3)).error() is not None
+    assert dp.record(ten.head(3)).errors() is not None
 
 
 # --- popularity -----------------------------------------------------------------------------------
@@ -425,7 +425,7 @@ def test_popularity_is_far_nearer_than_counts() -> None:
     for _ in range(60):
         found = asked.release(epsilon=1)
         errors.append(((found.to_numpy() - counts) ** 2).sum())
-        ends = dp.record(found).interval()
+        ends = dp.record(found).intervals()
         assert (ends["lower"] <= found).all()
         assert (found <= ends["upper"]).all()
     assert np.mean(errors) < 300
@@ -446,7 +446,7 @@ def test_ten_thousand_first_names_are_all_within_twelve() -> None:
     for _ in range(300):
         found = asked.release(epsilon=1)
         held += bool((np.abs(found.to_numpy() - exact) <= 12).all())
-    assert (dp.record(found).error() == 12).all()
+    assert (dp.record(found).errors() == 12).all()
     assert held >= 258
 
 

@@ -471,8 +471,8 @@ def test_nothing_but_values_depends_on_the_data(values: list[Any]) -> None:
     assert p["x"].unique(**asked).dtype == object
     for answer in (counts, both, means):
         record = dp.record(answer)
-        assert record.interval().index.equals(answer.index)
-        assert len(record.error()) == len(answer)
+        assert record.intervals().index.equals(answer.index)
+        assert len(record.errors()) == len(answer)
         assert str(record)
         assert record._repr_html_()
 
@@ -545,10 +545,10 @@ def test_a_record_belongs_to_its_answer_and_intervals_hold_a_row() -> None:
     found = df.dp["x"].value_counts(epsilon="0.5", delta="1e-3")
     record = dp.record(found.sort_index())
     width = DiscreteLaplace(Fraction(2)).half_width(0.95)
-    assert record.interval().loc["a"].tolist() == [40 - width, 40 + width]
-    assert record.interval(1 - 1e-12)["lower"].tolist() == [1, 1]  # who is told has a row
-    assert record.interval().loc["b", "lower"] == 1  # noise may have lifted it
-    assert record.error().tolist() == [width, 18]
+    assert record.intervals().loc["a"].tolist() == [40 - width, 40 + width]
+    assert record.intervals(1 - 1e-12)["lower"].tolist() == [1, 1]  # who is told has a row
+    assert record.intervals().loc["b", "lower"] == 1  # noise may have lifted it
+    assert record.errors().tolist() == [width, 18]
     assert record.expected == "each at most ± 20"
     assert "<th>95 % interval of each label</th>" in record._repr_html_()
     assert "told from 14" in record.mechanism

@@ -34,7 +34,7 @@ def integers(asked: NormedSum, rows: pd.DataFrame) -> list[int]:
 
 
 def error(answer: Any) -> float:
-    return float(dp.record(answer).error().iloc[0])
+    return float(dp.record(answer).errors().iloc[0])
 
 
 def table(width: int, rows: int = 20) -> pd.DataFrame:
