@@ -109,12 +109,13 @@ SELECTED: dict[str, Operation] = {
     "idxmax of sums": Operation(
         lambda p, by: p[["x", "y"]].idxmax(**PAIR, **by), _sums("x", "y")
     ),
-    "choose": Operation(
+    "select": Operation(
         lambda d, by: dp.select(d, LABELS, score=_score, sensitivity=1, monotone=True, **by),
         below_the_best(_evens), plainly,
     ),
     "worst_fit": Operation(
-        lambda p, by: dp.models.synthetic.worst_fit(p, _nothing(), offsets=OFFSETS, **by), below_the_best(_misfits)
+        lambda p, by: dp.models.synthetic.worst_fit(p, _nothing(), offsets=OFFSETS, **by),
+        below_the_best(_misfits)
     ),
 }  # fmt: skip
 
@@ -186,7 +187,7 @@ WITHOUT: dict[str, str] = {
     "unique": "labels alone, which are off by nothing that could be measured",
     "trimmed_mean": "experimental: how wide its noise is depends on the rows, and isn't told",
     "propose_test_release": "exact, or not told",
-    "consistent": "post-processing, of which no interval is known",
+    "make_consistent": "post-processing, of which no interval is known",
     "synthesize": "rows, of which no error is promised",
     **dict.fromkeys(
         ["KMeans", "LinearRegression", "LogisticRegression", "PCA", "Perceptron"],

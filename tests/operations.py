@@ -354,7 +354,7 @@ GAUSSIAN: dict[str, Callable[[Any], Any]] = {
     ].corr(bounds=BOUNDS, dropna=True),
 }
 
-#: What must be allowed: an audit's own session allows it, others by `dp.session(experimental=True)`.
+#: What must be allowed: an audit's own session allows it, others by `experimental=True`.
 EXPERIMENTAL: dict[str, Callable[[Any], Any]] = {
     "smooth median": lambda p: p["number"].median(bounds=BOUNDS, method="smooth"),
     "smooth quantile": lambda p: (p["number"] / p["code"]).quantile(

@@ -18,6 +18,7 @@ from ledgers import anew
 from operations import EVERY, EXPERIMENTAL, GAUSSIAN, OF_UNITS, SCHEMA, UNKNOWN, released
 
 import dppandas as dp
+from dppandas.errors import QueryError
 
 FILE = Path(__file__).parent / "golden" / "keys.json"
 SESSIONS: dict[str, dict[str, Any]] = {
@@ -45,7 +46,7 @@ def keys(name: str, session: str) -> list[str]:
         with warnings.catch_warnings(), dp.preview():
             warnings.simplefilter("ignore")
             released(name, people)
-    except dp.errors.QueryError as refused:  # an operation that this session doesn't have
+    except QueryError as refused:  # an operation that this session doesn't have
         found.append(type(refused).__name__)
     finally:
         release._prepared = prepared

@@ -46,6 +46,17 @@ from refusals import chain, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import BLOCK, PandasEngine, PerUnitEngine, RowTable
+from dppandas.errors import (
+    LineageError,
+    MissingArgument,
+    PrivateValueError,
+    QueryError,
+    ReleaseFailed,
+    SessionError,
+    UnknownColumn,
+    UnsupportedExpression,
+    WorkerProcessError,
+)
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon, Loss
@@ -128,79 +139,79 @@ def _lost_unit(p: Any, df: pd.DataFrame) -> None:
 #: A refusal: what is done, what is raised, and what the message has to say.
 REFUSALS: dict[str, tuple[Callable[[Any, pd.DataFrame], Any], type[Exception], str]] = {
     "overspend": (_overspend, dp.BudgetExceeded, r"ε = 1\.5; 1 of 1 is left.*at most 1"),
-    "epsilon 0": (lambda p, df: p.count(epsilon=0), dp.errors.QueryError, "greater than 0"),
-    "epsilon NaN": (lambda p, df: p.count(epsilon=math.nan), dp.errors.QueryError, "finite"),
-    "epsilon True": (lambda p, df: p.count(epsilon=True), dp.errors.QueryError, "epsilon=0.1"),
-    "epsilon text": (lambda p, df: p.count(epsilon="much"), dp.errors.QueryError, "epsilon=0.1"),
-    "epsilon tiny": (lambda p, df: p.count(epsilon=1e-9), dp.errors.QueryError, r"\[2\^-20, 64\]"),
-    "epsilon huge": (lambda p, df: p.count(epsilon=65), dp.errors.QueryError, r"\[2\^-20, 64\]"),
+    "epsilon 0": (lambda p, df: p.count(epsilon=0), QueryError, "greater than 0"),
+    "epsilon NaN": (lambda p, df: p.count(epsilon=math.nan), QueryError, "finite"),
+    "epsilon True": (lambda p, df: p.count(epsilon=True), QueryError, "epsilon=0.1"),
+    "epsilon text": (lambda p, df: p.count(epsilon="much"), QueryError, "epsilon=0.1"),
+    "epsilon tiny": (lambda p, df: p.count(epsilon=1e-9), QueryError, r"\[2\^-20, 64\]"),
+    "epsilon huge": (lambda p, df: p.count(epsilon=65), QueryError, r"\[2\^-20, 64\]"),
     "no bounds": (
-        lambda p, df: p["number"].mean(epsilon=0.1), dp.errors.MissingArgument, r"bounds=\(0, 60\)",
+        lambda p, df: p["number"].mean(epsilon=0.1), MissingArgument, r"bounds=\(0, 60\)",
     ),
     "no bounds for one of two": (
         lambda p, df: p[["number", "code"]].sum(bounds={"code": (0, 1)}, epsilon=0.1),
-        dp.errors.MissingArgument, "'number'",
+        MissingArgument, "'number'",
     ),
     "bounds the wrong way": (
-        lambda p, df: p["number"].sum(bounds=(1, 0), epsilon=0.1), dp.errors.QueryError, "lower first",
+        lambda p, df: p["number"].sum(bounds=(1, 0), epsilon=0.1), QueryError, "lower first",
     ),
     "bounds infinite": (
-        lambda p, df: p["number"].sum(bounds=(0, math.inf), epsilon=0.1), dp.errors.QueryError, "finite",
+        lambda p, df: p["number"].sum(bounds=(0, math.inf), epsilon=0.1), QueryError, "finite",
     ),
     "no keys": (
-        lambda p, df: p["group"].value_counts(epsilon=0.1), dp.errors.MissingArgument, r"keys=\[",
+        lambda p, df: p["group"].value_counts(epsilon=0.1), MissingArgument, r"keys=\[",
     ),
     "a key twice": (
-        lambda p, df: p["code"].value_counts(keys=[9, 9.0], epsilon=0.1), dp.errors.QueryError, "twice",
+        lambda p, df: p["code"].value_counts(keys=[9, 9.0], epsilon=0.1), QueryError, "twice",
     ),
     "a missing key": (
         lambda p, df: p["code"].value_counts(keys=[9, None], epsilon=0.1),
-        dp.errors.QueryError, "dropna=False",
+        QueryError, "dropna=False",
     ),
     "no keys for one of two": (
         lambda p, df: p.groupby(["group", "code"], keys={"group": GROUPS}).size(epsilon=0.1),
-        dp.errors.MissingArgument, "'code'",
+        MissingArgument, "'code'",
     ),
     "a column that isn't there": (
-        lambda p, df: p["numbr"].count(epsilon=0.1), dp.errors.UnknownColumn, "Did you mean 'number'",
+        lambda p, df: p["numbr"].count(epsilon=0.1), UnknownColumn, "Did you mean 'number'",
     ),
     "a query over other rows": (
         lambda p, df: p.query("number > number.mean()").count(epsilon=0.1),
-        dp.errors.UnsupportedExpression, "depend on that row alone",
+        UnsupportedExpression, "depend on that row alone",
     ),
-    "a mask of another frame": (_someone_elses_mask, dp.errors.LineageError, "make it from this one"),
+    "a mask of another frame": (_someone_elses_mask, LineageError, "make it from this one"),
     "plain values as a mask": (
-        lambda p, df: p[df["number"] > 1].count(epsilon=0.1), dp.errors.QueryError, "private mask",
+        lambda p, df: p[df["number"] > 1].count(epsilon=0.1), QueryError, "private mask",
     ),
     "nlargest of too many": (
         lambda p, df: p["code"].value_counts(keys=CODES).nlargest(4, epsilon=0.1),
-        dp.errors.QueryError, "from 1 to 3",
+        QueryError, "from 1 to 3",
     ),
     "idxmax of one number": (
-        lambda p, df: p.count().idxmax(epsilon=0.1), dp.errors.QueryError, "one label each",
+        lambda p, df: p.count().idxmax(epsilon=0.1), QueryError, "one label each",
     ),
     "idxmax of means": (
         lambda p, df: p[["number", "code"]].mean(bounds=BOUNDS).idxmax(epsilon=0.1),
-        dp.errors.QueryError, "one label each",
+        QueryError, "one label each",
     ),
     "idxmax of a table": (
         lambda p, df: p.groupby("code", keys=CODES)[["number", "yes"]].count().idxmax(epsilon=0.1),
-        dp.errors.QueryError, "one label each",
+        QueryError, "one label each",
     ),
     "idxmax where every score is 0": (
         lambda p, df: p[["number", "code"]].idxmax(bounds=(0, 0), epsilon=0.1),
-        dp.errors.QueryError, "nothing to select",
+        QueryError, "nothing to select",
     ),
-    "a lost token": (_lost_token, dp.errors.LineageError, r'dp\.private\(df, unit="row"\)'),
-    "a lost unit column": (_lost_unit, dp.errors.LineageError, r"df\.dp\['income'\]"),
+    "a lost token": (_lost_token, LineageError, r'dp\.private\(df, unit="row"\)'),
+    "a lost unit column": (_lost_unit, LineageError, r"df\.dp\['income'\]"),
     "the mean of text": (
         lambda p, df: dp.protect(df, "texts", domain={"group": GROUPS})["group"].mean(epsilon=0.1),
-        dp.errors.QueryError, "declared as text",
+        QueryError, "declared as text",
     ),
-    "the length": (lambda p, df: len(p), dp.errors.PrivateValueError, r"\.count\(epsilon=0\.1\)"),
-    "iteration": (lambda p, df: list(p["number"]), dp.errors.PrivateValueError, "released answer"),
-    "a truth value": (lambda p, df: bool(p["number"] > 1), dp.errors.PrivateValueError, "released"),
-    "an array": (lambda p, df: np.asarray(p["number"]), dp.errors.PrivateValueError, "released"),
+    "the length": (lambda p, df: len(p), PrivateValueError, r"\.count\(epsilon=0\.1\)"),
+    "iteration": (lambda p, df: list(p["number"]), PrivateValueError, "released answer"),
+    "a truth value": (lambda p, df: bool(p["number"] > 1), PrivateValueError, "released"),
+    "an array": (lambda p, df: np.asarray(p["number"]), PrivateValueError, "released"),
 }  # fmt: skip
 
 
@@ -269,7 +280,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(
     monkeypatch.setattr(quantiles.Pass, "points", quoting)
     dp.session(epsilon=1)
     df = people().assign(group=CANARY)
-    with pytest.raises(dp.errors.ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
+    with pytest.raises(ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
         released(name, df.dp, 0.5)
     assert list(chain(caught.value)) == [caught.value]  # no cause, no context: nothing to quote
     assert CANARY not in "".join(traceback.format_exception(caught.value))
@@ -296,7 +307,7 @@ def test_what_stops_after_the_charge_leaves_it_charged(
         else:
             broken.setattr(DiscreteLaplace, "release", stop)
         dp.session(epsilon=1)
-        with pytest.raises((error, dp.errors.ReleaseFailed)):
+        with pytest.raises((error, ReleaseFailed)):
             people().dp.count(epsilon=0.5)
     assert dp.ledger().remaining == Fraction(1, 2)
     assert [e.status for e in dp.ledger()._entries()] != ["released"]
@@ -401,7 +412,7 @@ def _refused_in_a_worker(_: object = None) -> str:
     """Run in a worker: a memory ledger is no ledger there."""
     try:
         people().dp.count(epsilon=0.1)
-    except dp.errors.WorkerProcessError as error:
+    except WorkerProcessError as error:
         return str(error)
     return "released"
 
@@ -514,7 +525,7 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
     thread = threading.Thread(target=ledger._charge, args=(five,))
     thread.start()
     assert admitted.wait(timeout=20)
-    with pytest.raises(dp.errors.SessionError, match="5 is spent already"):
+    with pytest.raises(SessionError, match="5 is spent already"):
         ledger._limit(PrivacyBudget(limit=Loss(Epsilon(1))))
     thread.join()
     assert ledger.budget is None
@@ -843,9 +854,7 @@ PRIVATE: list[Callable[[Any], Any]] = [
 def test_private_objects_refuse_pickling_and_copying(
     make: Callable[[Any], Any], duplicate: Callable[[Any], Any]
 ) -> None:
-    refusal(
-        lambda: duplicate(make(people().dp)), "pickling or copying", dp.errors.PrivateValueError
-    )
+    refusal(lambda: duplicate(make(people().dp)), "pickling or copying", PrivateValueError)
 
 
 @pytest.mark.parametrize("make", PRIVATE)

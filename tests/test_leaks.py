@@ -36,6 +36,13 @@ from refusals import chain, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import (
+    LineageError,
+    QueryError,
+    SessionError,
+    UnknownColumn,
+    UnsupportedExpression,
+)
 from dppandas.ledger.ledger import Ledger
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 
@@ -641,7 +648,7 @@ def test_a_hostile_query_is_refused_at_both_doors(
     monkeypatch.setattr(PandasEngine, "accumulate_rows", read)
     monkeypatch.setattr(PandasEngine, "_rows", read)
     started = time.process_time()  # of this process alone, however busy the machine
-    with pytest.raises((dp.errors.UnsupportedExpression, dp.errors.UnknownColumn)) as refused:
+    with pytest.raises((UnsupportedExpression, UnknownColumn)) as refused:
         private.query(text) if door == "query" else private.assign(x=text)
     assert time.process_time() - started < 1
     assert len(str(refused.value)) < 12_000
@@ -935,7 +942,7 @@ def test_a_strict_session_refuses_every_asserted_road(road: str) -> None:
     session = dp.session(epsilon=1, strict=True)
     df = visits(8)
     private = dp.protect(df, "visits", unit="person", max_rows=2)
-    refusal(lambda: _asserted_roads(df)[road](), "strict", dp.errors.LineageError)
+    refusal(lambda: _asserted_roads(df)[road](), "strict", LineageError)
     assert session.ledger._entries() == []
     private.count(epsilon=1)
 
@@ -975,18 +982,18 @@ def test_strictness_is_set_once_and_outlives_nothing() -> None:
     refusal(
         lambda: dp.session(epsilon=1, strict=True),
         "strict=False is running",
-        dp.errors.SessionError,
+        SessionError,
     )
     session = anew(epsilon=1, strict=True)
     assert dp.session() is dp.session(epsilon=1) is session
     refusal(
         lambda: dp.session(epsilon=1, strict=False),
         "strict=True is running",
-        dp.errors.SessionError,
+        SessionError,
     )
     dp.session(epsilon=1)  # after a refusal nothing is released before
     # a token of the session before tells that pandas was at work since
-    with pytest.raises(dp.errors.LineageError, match="strict"):
+    with pytest.raises(LineageError, match="strict"):
         dp.protect(df[:2], "visits", unit="person", max_rows=1).count(epsilon=1)
     assert session.spent == 0
 
@@ -1067,9 +1074,9 @@ def test_numbers_and_lists_too_large_to_work_with_are_refused_at_once() -> None:
     df = pd.DataFrame({"x": [1.0, 2.0], "y": [1, 2]})
     started = time.process_time()
     for epsilon in ("1e-99999999", "1e99999999", "-1e99999999", decimal.Decimal("1e-9999999")):
-        with pytest.raises(dp.errors.QueryError):
+        with pytest.raises(QueryError):
             df.dp.count(epsilon=epsilon)
     for keys in (range(10**8), {"x": range(2000), "y": range(2000)}):
-        with pytest.raises(dp.errors.QueryError, match=r"1,000,000"):
+        with pytest.raises(QueryError, match=r"1,000,000"):
             (df.dp["x"] if isinstance(keys, range) else df.dp[["x", "y"]]).value_counts(keys=keys)
     assert time.process_time() - started < 5

@@ -14,6 +14,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import MissingArgument, QueryError, RecordError
 
 ROWS = pd.DataFrame(
     {
@@ -35,7 +36,7 @@ def p() -> Any:
     return dp.protect(ROWS.copy(), name="s", domain=DOMAIN)
 
 
-def refused(ask: Ask, p: Any, match: str, error: type[Exception] = dp.errors.QueryError) -> str:
+def refused(ask: Ask, p: Any, match: str, error: type[Exception] = QueryError) -> str:
     """The message of a refusal that cost nothing."""
     raised = refusal(lambda: ask(p), match, error)
     assert dp.ledger()._entries() == []
@@ -125,9 +126,9 @@ HOPELESS: dict[str, tuple[Ask, str]] = {
         "ZeroDivisionError",
     ),
     "a distance": (
-        lambda p: dp.distance_to_property(ROWS, lambda d: nowhere, epsilon=1),
+        lambda p: dp.distance_to_property(ROWS, lambda d: nowhere, epsilon=1),  # type: ignore[name-defined] # noqa: F821
         "NameError",
-    ),  # type: ignore[name-defined] # noqa: F821
+    ),
     "a proposed value": (
         lambda p: dp.propose_test_release(ROWS, lambda d: d.x.iloc[0], most, epsilon=1, delta=1e-6),
         "IndexError",
@@ -219,7 +220,7 @@ def test_smooth_quantiles_know_no_error_before(p: Any) -> None:
 
 def test_the_record_of_several_answers_is_several(p: Any) -> None:
     for several in (p["x"].agg(["mean", "count"], epsilon=1), p[["x"]].describe(epsilon=1)):
-        with pytest.raises(dp.errors.RecordError, match=r"dp\.records\(result\)"):
+        with pytest.raises(RecordError, match=r"dp\.records\(result\)"):
             dp.record(several)
         assert len(dp.record(several).components) == 2
 
@@ -230,7 +231,7 @@ def test_the_record_of_several_answers_is_several(p: Any) -> None:
     lambda p: p["f"].mean(epsilon=1),
 ])  # fmt: skip
 def test_what_may_be_truth_values_is_told_their_bounds(ask: Ask, p: Any) -> None:
-    refused(ask, p, r"\(0, 1\) for what is True or False", dp.errors.MissingArgument)
+    refused(ask, p, r"\(0, 1\) for what is True or False", MissingArgument)
 
 
 def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: None) -> None:
@@ -251,7 +252,7 @@ def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: Non
     (lambda p: p["x"].mean(bounds={"z": (0, 1)}, epsilon=1), "for 'z', which is no column"),
 ])  # fmt: skip
 def test_bounds_of_other_names_are_refused(ask: Ask, match: str, p: Any) -> None:
-    refused(ask, p, match, dp.errors.MissingArgument)
+    refused(ask, p, match, MissingArgument)
 
 
 def test_suggested_bounds_are_bounds(p: Any, exact: None) -> None:
@@ -291,7 +292,7 @@ def warned(ask: Ask, p: Any) -> list[str]:
     """Where a call warns."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        with contextlib.suppress(dp.errors.QueryError, dp.BudgetExceeded):
+        with contextlib.suppress(QueryError, dp.BudgetExceeded):
             ask(p)
     return [each.filename for each in seen if "somebody's" in str(each.message)]
 

@@ -56,9 +56,9 @@ def public() -> Iterator[tuple[Any, str]]:
     for kind in KINDS:
         found = inspect.getmembers(kind, inspect.isfunction)
         yield from ((kind, name) for name, f in found if asks(f) and not name.startswith("_"))
-    for module in (dp, local, models):
+    for module in (dp, local, models, models.synthetic):
         yield from ((module, name) for name in module.__all__ if asks(getattr(module, name)))
-    yield from ((dp, name) for name in ("combine", "consistent"))
+    yield from ((dp, name) for name in ("combine", "make_consistent"))
 
 
 def shape(statistic: Any, law: Any) -> tuple[Any, ...]:
@@ -94,8 +94,11 @@ def asked() -> tuple[dict[str, Any], set[str]]:
                     if operation.part
                     else dp.record(answer)
                 )
-            said = record.estimate() if record is not answer else answer
-            answers[name] = record, plain(record.errors()), operation.off(said, df)
+            is_local = record is answer
+            said, errors = (
+                (answer, answer.error()) if is_local else (record.estimate(), record.errors())
+            )
+            answers[name] = record, plain(errors), operation.off(said, df)
     dp.reset()
     return answers, called
 

@@ -176,8 +176,8 @@ ask .release(epsilon=…)>
         """
         if self._table.source.unit.column is None:
             raise QueryError(
-                "each row is one unit here, and max_rows drops none: truncation_shares() is for a source "
-                'with a unit column, dp.protect(df, …, unit="person_id", max_rows=…).'
+                "each row is one unit here, and max_rows drops none: truncation_shares() is for a "
+                'source with a unit column, dp.protect(df, …, unit="person_id", max_rows=…).'
             )
         most = self._table.source.unit.max_rows
         name = next(n for n in ("rows", "rows_") if n != self._table.source.unit.column)
@@ -252,8 +252,8 @@ ask .release(epsilon=…)>
     ) -> dict[Any, PrivateFrame]:
         """Private frames of the rows of each declared key: a dict, in declared order.
 
-        by, keys, range : as in `groupby`: a column and a list of labels, or a list of columns and a dict
-            of lists, or a list of tuples, which are then the keys of the dict; else the declared
+        by, keys, range : as in `groupby`: a column and a list of labels, or a list of columns and a
+            dict of lists, or a list of tuples, which then name the parts; else the declared
             domain's. Rows with other labels are in no part.
 
         What is asked of parts composes in parallel, in whatever order, whatever it is, and however

@@ -1,4 +1,4 @@
-"""The two ways to say whose rows a frame holds: `private`, which ``df.dp`` is short for, and `protect`."""
+"""The two ways to say whose rows a frame holds: `private`, as ``df.dp`` does, and `protect`."""
 
 from __future__ import annotations
 

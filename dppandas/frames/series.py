@@ -40,8 +40,8 @@ class PrivateSeries(Frequencies):
             raise AttributeError(name)
         answers = (
             "count, sum, mean, trimmed_mean, var, std, median, quantile, min, max, value_counts, "
-            "mode, hist, unattributed_histogram, nunique, unique, cov, corr, agg, describe, clipping_shares and "
-            "suggest_bounds"
+            "mode, hist, unattributed_histogram, nunique, unique, cov, corr, agg, describe, "
+            "clipping_shares and suggest_bounds"
         )
         raise refusals.refuse("private columns", name, answers)
 
@@ -74,8 +74,8 @@ class PrivateSeries(Frequencies):
         """pandas' eight figures of the values, clipped to bounds: a Series.
 
         Count, mean and deviation come from one release with three eighths of the loss; min and max
-        (quantiles near them) and the quartiles from one with the rest. ``dp.record(result).components`` has
-        the records.
+        (quantiles near them) and the quartiles from one with the rest.
+        ``dp.record(result).components`` has the records.
 
         *Guarantee*: differential privacy of the unit; the parts' losses add up to epsilon exactly
         (docs/proofs/variances.md).
@@ -128,8 +128,8 @@ class PrivateSeries(Frequencies):
         method : "exponential" chooses a point by its rank. "smooth" adds noise to the value of rank
             ⌈qn⌉, the wider the more a few rows could change it. It is better only where many values
             are equal or lie in few places; it takes one q, knows no error, and is experimental
-            (`dp.session(experimental=True)`): its noise is made of floats, of whose rounding nothing is
-            proven.
+            (``dp.session(experimental=True)``): its noise is made of floats, of whose rounding
+            nothing is proven.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md); for "smooth" of
         real numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007;
@@ -186,7 +186,8 @@ class PrivateSeries(Frequencies):
             rows. With fewer `mean` is better.
 
         There is neither an error nor an interval: both would tell what is private. Experimental
-        (`dp.session(experimental=True)`): its noise is made of floats, of whose rounding nothing is proven.
+        (``dp.session(experimental=True)``): its noise is made of floats, of whose rounding nothing
+        is proven.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are; of real
         numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007). The bound on it

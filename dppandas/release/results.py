@@ -260,8 +260,8 @@ def record_of_one(result: Any) -> Record:
     found = _found(result)
     if found is None and isinstance(_parts_of(result), Token):
         raise RecordError(
-            "these are several answers, each with a record of its own: dp.record(result).components "
-            "has them by what was asked."
+            "these are several answers, each with a record of its own: give one, or its record out "
+            "of dp.record(result).components."
         )
     if found is None:
         raise RecordError(

@@ -19,6 +19,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import dominating_pairs
+from dppandas.errors import RecordError
 from dppandas.privacy.accounting import conversions, gaussian
 
 oracle: Any = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
@@ -235,7 +236,7 @@ def test_gaussian_noise_on_one_number_and_on_several(frame: Any) -> None:
     assert not several.exact
     proven = float(conversions.delta_of(Fraction(1, 8), Fraction(1)))
     assert several.delta(1) == pytest.approx(proven, rel=1e-15)
-    with pytest.raises(dp.errors.RecordError, match="only δ is bounded"):
+    with pytest.raises(RecordError, match="only δ is bounded"):
         _ = several.distribution
 
 
@@ -271,7 +272,7 @@ def test_arguments_are_checked(args: Any, more: Any, said: str) -> None:
 
 
 def test_other_things_have_no_loss(frame: Any) -> None:
-    refusal(lambda: dp.privacy_loss(3), error=dp.errors.RecordError)
+    refusal(lambda: dp.privacy_loss(3), error=RecordError)
     n = frame.count(epsilon=1)
     refusal(lambda: dp.privacy_loss(n, epsilon=1), "has said all")
     refusal(lambda: dp.privacy_loss(n).delta("x"), "must be a number")

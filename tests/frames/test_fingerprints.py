@@ -11,6 +11,7 @@ import pytest
 from ledgers import anew
 
 import dppandas as dp
+from dppandas.errors import SourceError
 from dppandas.frames import fingerprints
 
 DATA = {"a": [1, 2, 3], "g": ["x", "y", None]}
@@ -31,7 +32,7 @@ def test_other_data_under_one_version_are_refused(tmp_path: Path, folder: Path) 
     file = tmp_path / "a.ledger"
     first = protect(file).count(epsilon=1)
     changed = {**DATA, "a": [1, 2, 4]}
-    with pytest.raises(dp.errors.SourceError, match="not those that were protected as version '1'"):
+    with pytest.raises(SourceError, match="not those that were protected as version '1'"):
         protect(file, changed)
     assert dp.ledger().spent == 1
     assert not dp.session()._sources
@@ -61,7 +62,7 @@ def test_the_same_values_in_other_dtypes_and_order_are_the_same(
 )
 def test_other_columns_and_rows_are_other_data(other: Any, tmp_path: Path, folder: Path) -> None:
     protect(tmp_path / "a.ledger")
-    with pytest.raises(dp.errors.SourceError, match="not those that were protected"):
+    with pytest.raises(SourceError, match="not those that were protected"):
         protect(tmp_path / "a.ledger", other)
 
 
@@ -143,7 +144,7 @@ def test_what_verbs_tell_apart_is_other_data(
 ) -> None:
     protect(tmp_path / "a.ledger", one)
     protect(tmp_path / "a.ledger", one)
-    with pytest.raises(dp.errors.SourceError, match="not those that were protected"):
+    with pytest.raises(SourceError, match="not those that were protected"):
         protect(tmp_path / "a.ledger", other)
 
 

@@ -13,6 +13,14 @@ from pandas.testing import assert_frame_equal, assert_series_equal
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import (
+    LineageError,
+    MissingArgument,
+    PrivateValueError,
+    QueryError,
+    UnknownColumn,
+    UnsupportedExpression,
+)
 from dppandas.release.results import ReleasedFloat, ReleasedInt, ReleasedText
 
 EDUC = [9, 12, 14, 16, 17, 20]
@@ -318,7 +326,7 @@ class TestRows:
             return df.dp.query("age >= @limit").count(epsilon=1)
 
         assert inner(60) == 1
-        with pytest.raises(dp.errors.UnsupportedExpression, match="@nobody is not defined"):
+        with pytest.raises(UnsupportedExpression, match="@nobody is not defined"):
             df.dp.query("age > @nobody")
 
     def test_a_series_is_a_column(self) -> None:
@@ -333,9 +341,7 @@ class TestRows:
     def test_private_masks_need_one_frame(self) -> None:
         df = sample()
         assert df.dp[df.dp["age"] > 20].count(epsilon=1) == 5  # two accesses of one frame
-        refusal(
-            lambda: df.dp[df.copy().dp["age"] > 20], "make it from this one", dp.errors.LineageError
-        )
+        refusal(lambda: df.dp[df.copy().dp["age"] > 20], "make it from this one", LineageError)
 
 
 # --- the domain -----------------------------------------------------------------------------------
@@ -371,7 +377,7 @@ class TestDomain:
     def test_asserted_frames_inherit_no_domain(self) -> None:
         df = sample()
         dp.protect(df, name="people", domain={"age": (0, 50)})
-        refusal(lambda: df.dp["age"].mean(epsilon=1), "bounds=", dp.errors.MissingArgument)
+        refusal(lambda: df.dp["age"].mean(epsilon=1), "bounds=", MissingArgument)
 
     def test_describe_shows_the_public_schema(self) -> None:
         shown = self.people(age=(0, 50), city=["Oslo", "Rome"]).describe()
@@ -421,67 +427,67 @@ def test_release_of_a_mode_is_the_mode(exact: None) -> None:
 
 
 ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
-    "no such column": (lambda p: p["agee"], dp.errors.UnknownColumn, "Did you mean 'age'"),
+    "no such column": (lambda p: p["agee"], UnknownColumn, "Did you mean 'age'"),
     "no such column among several": (lambda p: p[["age", "cty"]], KeyError, "'cty'.*'city'"),
-    "no such group": (lambda p: p.groupby("cit", keys=[1]), dp.errors.UnknownColumn, "'city'"),
-    "no such column in a query": (lambda p: p.query("agge > 1"), dp.errors.UnknownColumn, "'age'"),
+    "no such group": (lambda p: p.groupby("cit", keys=[1]), UnknownColumn, "'city'"),
+    "no such column in a query": (lambda p: p.query("agge > 1"), UnknownColumn, "'age'"),
     "no such attribute": (lambda p: p.skew, AttributeError, "private frames have no 'skew'"),
     "no such column attribute": (lambda p: p.age.skew, AttributeError, "have no 'skew'"),
-    "no keys for groups": (lambda p: p.groupby("city"), dp.errors.MissingArgument, r"keys= is needed"),
-    "keys as text": (lambda p: p.groupby("city", keys="Rome"), dp.errors.QueryError, "list of labels"),
-    "keys as a set": (lambda p: p.groupby("city", keys={"Rome"}), dp.errors.QueryError, "list of labels"),
-    "no keys at all": (lambda p: p.groupby("city", keys=[]), dp.errors.QueryError, "empty"),
+    "no keys for groups": (lambda p: p.groupby("city"), MissingArgument, r"keys= is needed"),
+    "keys as text": (lambda p: p.groupby("city", keys="Rome"), QueryError, "list of labels"),
+    "keys as a set": (lambda p: p.groupby("city", keys={"Rome"}), QueryError, "list of labels"),
+    "no keys at all": (lambda p: p.groupby("city", keys=[]), QueryError, "empty"),
     "keys of a column not asked": (
         lambda p: p.groupby(["city", "age"], keys={"city": ["a"], "age": [1], "x": [1]}),
-        dp.errors.QueryError, "'x'",
+        QueryError, "'x'",
     ),
     "short tuples": (
-        lambda p: p.groupby(["city", "age"], keys=[("Rome",)]), dp.errors.QueryError, "tuple of 2",
+        lambda p: p.groupby(["city", "age"], keys=[("Rome",)]), QueryError, "tuple of 2",
     ),
     "twice in a product": (
         lambda p: p.groupby(["city", "age"], keys={"city": ["a", "a"], "age": [1]}),
-        dp.errors.QueryError, "one label twice, at 0 and 1",
+        QueryError, "one label twice, at 0 and 1",
     ),
-    "columns named twice": (lambda p: p[["age", "age"]], dp.errors.QueryError, "twice"),
-    "no columns": (lambda p: p[[]].mean(bounds=(0, 1)), dp.errors.QueryError, "no columns"),
-    "rows by position": (lambda p: p[0:2], dp.errors.QueryError, "position"),
+    "columns named twice": (lambda p: p[["age", "age"]], QueryError, "twice"),
+    "no columns": (lambda p: p[[]].mean(bounds=(0, 1)), QueryError, "no columns"),
+    "rows by position": (lambda p: p[0:2], QueryError, "position"),
     "value_counts of several groups": (
         lambda p: p.groupby("city", keys=["a"])[["age", "income"]].value_counts(keys=[1]),
-        dp.errors.QueryError, "select one column",
+        QueryError, "select one column",
     ),
     "dropna over columns": (
         lambda p: p[["city", "age"]].value_counts(dropna=False, keys=[("a", 1)]),
-        dp.errors.QueryError, "one column",
+        QueryError, "one column",
     ),
-    "arithmetic with text": (lambda p: p["age"] + "a", dp.errors.QueryError, "'a' is no number"),
-    "a number as a mask": (lambda p: p[p["age"] + 1], dp.errors.QueryError, "compare it"),
-    "a plain column": (lambda p: p["age"] > pd.Series([1]), dp.errors.LineageError, "isin"),
-    "isin text": (lambda p: p["city"].isin("Rome"), dp.errors.QueryError, "list"),
+    "arithmetic with text": (lambda p: p["age"] + "a", QueryError, "'a' is no number"),
+    "a number as a mask": (lambda p: p[p["age"] + 1], QueryError, "compare it"),
+    "a plain column": (lambda p: p["age"] > pd.Series([1]), LineageError, "isin"),
+    "isin text": (lambda p: p["city"].isin("Rome"), QueryError, "list"),
     "keys where normalize is": (
-        lambda p: p["city"].value_counts(["Rome"], epsilon=1), dp.errors.QueryError, "normalize=",
+        lambda p: p["city"].value_counts(["Rome"], epsilon=1), QueryError, "normalize=",
     ),
-    "epsilon by position": (lambda p: p.count(0.1), dp.errors.QueryError, "too many positional"),
-    "an option of pandas": (lambda p: p["age"].mean(skipna=False), dp.errors.QueryError, "'skipna'"),
+    "epsilon by position": (lambda p: p.count(0.1), QueryError, "too many positional"),
+    "an option of pandas": (lambda p: p["age"].mean(skipna=False), QueryError, "'skipna'"),
     "a column of data as bounds": (
-        lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), dp.errors.QueryError, "not a Series",
+        lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), QueryError, "not a Series",
     ),
     "a column of data as epsilon": (
-        lambda p: p.count(epsilon=sample()["age"]), dp.errors.QueryError, "epsilon=a Series",
+        lambda p: p.count(epsilon=sample()["age"]), QueryError, "epsilon=a Series",
     ),
-    "a whole frame compared": (lambda p: p == 3, dp.errors.PrivateValueError, "choose a column"),
+    "a whole frame compared": (lambda p: p == 3, PrivateValueError, "choose a column"),
     "columns set": (lambda p: setattr(p, "age", 5), AttributeError, "can't be changed"),
     "a typing error": (lambda p: p.agee, AttributeError, "Did you mean the column 'age'"),
-    "a group twice": (lambda p: p.groupby(["age", "age"], keys=[(1, 1)]), dp.errors.QueryError, "twice"),
+    "a group twice": (lambda p: p.groupby(["age", "age"], keys=[(1, 1)]), QueryError, "twice"),
     "no epsilon": (
-        lambda p: p["city"].value_counts(keys=["Rome"]).release(), dp.errors.MissingArgument, "epsilon=",
+        lambda p: p["city"].value_counts(keys=["Rome"]).release(), MissingArgument, "epsilon=",
     ),
-    "not released: a number": (lambda p: p.count() > 5, dp.errors.PrivateValueError, "not released yet"),
-    "not released: rounded": (lambda p: round(p.count()), dp.errors.PrivateValueError, "not released"),
+    "not released: a number": (lambda p: p.count() > 5, PrivateValueError, "not released yet"),
+    "not released: rounded": (lambda p: round(p.count()), PrivateValueError, "not released"),
     "not released: a table": (lambda p: p[["age"]].count().plot(), AttributeError, "epsilon="),
     "of a mode": (
-        lambda p: p["city"].mode(keys=["Rome"]).nlargest(1, epsilon=1), dp.errors.QueryError, "one label",
+        lambda p: p["city"].mode(keys=["Rome"]).nlargest(1, epsilon=1), QueryError, "one label",
     ),
-    "inclusive of what": (lambda p: p["age"].between(1, 2, "some"), dp.errors.QueryError, "'neither'"),
+    "inclusive of what": (lambda p: p["age"].between(1, 2, "some"), QueryError, "'neither'"),
 }  # fmt: skip
 
 
@@ -557,9 +563,9 @@ def test_numpy_scalars_on_the_left_combine_like_plain_ones() -> None:
     for left in (np.float64(2), np.int64(30), np.float32(0.5)):
         assert (left * df.dp["age"]).sum(bounds=(0, 9999), epsilon=1) == (left * df["age"]).sum()
         assert df.dp[left < df.dp["age"]].count(epsilon=1) == (left < df["age"]).sum()
-    refusal(lambda: np.arange(6) + df.dp["age"], "plain ndarray", dp.errors.LineageError)
+    refusal(lambda: np.arange(6) + df.dp["age"], "plain ndarray", LineageError)
     for function in (np.mean, np.sin, np.sort, np.asarray):
-        with pytest.raises(dp.errors.PrivateValueError, match="released answer"):
+        with pytest.raises(PrivateValueError, match="released answer"):
             function(df.dp["age"])
 
 

@@ -23,6 +23,7 @@ from operations import spent
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import LineageError, MissingArgument, QueryError, UnknownColumn
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage import schema
 from dppandas.ledger.storage.sqlite import SqliteStore
@@ -447,7 +448,7 @@ def test_columns_and_masks_of_other_parts_are_refused(people: Any) -> None:
         lambda: people["age"].sum(weights=women["age"], weight_bounds=(0, 9)),
         lambda: dp.crosstab(women["sex"], men["age"], keys={"sex": KEYS, "age": [1]}),
     ):
-        refusal(wrong, error=(dp.errors.QueryError, dp.errors.LineageError))
+        refusal(wrong, error=(QueryError, LineageError))
     assert spent() == 0
     women[people["age"] > 3].count(epsilon=1)  # fewer rows of the same part
     men.assign(x=people["age"])["x"].mean(bounds=(0, 9), epsilon=1)
@@ -477,7 +478,7 @@ def test_the_unit_column_can_part_rows_and_stays_within_reach() -> None:
     for part in parts.values():
         part["u"].nunique(epsilon=1)
     assert spent() == 2  # as for any other column: a unit may lie in max_rows parts
-    refusal(lambda: parts[0].assign(u=1), error=dp.errors.LineageError)
+    refusal(lambda: parts[0].assign(u=1), error=LineageError)
 
 
 def test_strict_sessions_part_what_is_verified() -> None:
@@ -491,21 +492,21 @@ def test_strict_sessions_part_what_is_verified() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "says"),
     [
-        (lambda p: table().dp.partition("sex", keys=KEYS), dp.errors.LineageError, "side by side because"),
+        (lambda p: table().dp.partition("sex", keys=KEYS), LineageError, "side by side because"),
         (lambda p: dp.private(table(), unit="u", max_rows=1).partition("sex", keys=KEYS),
-         dp.errors.LineageError, "verified frame"),
-        (lambda p: p.partition("sex", keys=["f", "f"]), dp.errors.QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, True]), dp.errors.QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, 1.0]), dp.errors.QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, np.nan]), dp.errors.QueryError, "missing values"),
-        (lambda p: p.partition("age", keys=[]), dp.errors.QueryError, "empty"),
-        (lambda p: p.partition("age", keys="f"), dp.errors.QueryError, "list of labels"),
-        (lambda p: p.partition("sex", keys=[1, 2]), dp.errors.QueryError, "declared as text"),
-        (lambda p: p.partition("tags"), dp.errors.MissingArgument, "keys= is needed"),
-        (lambda p: p.partition("nothing", keys=[1]), dp.errors.UnknownColumn, "nothing"),
-        (lambda p: p.partition([], keys=[1]), dp.errors.QueryError, "partition needs at least one"),
-        (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), dp.errors.QueryError, "twice"),
-        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), dp.errors.QueryError, "epsilon"),
+         LineageError, "verified frame"),
+        (lambda p: p.partition("sex", keys=["f", "f"]), QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, True]), QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, 1.0]), QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, np.nan]), QueryError, "missing values"),
+        (lambda p: p.partition("age", keys=[]), QueryError, "empty"),
+        (lambda p: p.partition("age", keys="f"), QueryError, "list of labels"),
+        (lambda p: p.partition("sex", keys=[1, 2]), QueryError, "declared as text"),
+        (lambda p: p.partition("tags"), MissingArgument, "keys= is needed"),
+        (lambda p: p.partition("nothing", keys=[1]), UnknownColumn, "nothing"),
+        (lambda p: p.partition([], keys=[1]), QueryError, "partition needs at least one"),
+        (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), QueryError, "twice"),
+        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), QueryError, "epsilon"),
     ],
 )  # fmt: skip
 def test_what_can_not_part_rows_is_refused(

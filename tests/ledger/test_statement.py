@@ -22,6 +22,7 @@ from ledgers import agreed, limit
 
 import dppandas as dp
 from dppandas import __main__
+from dppandas.errors import QueryError, StoreError
 from dppandas.ledger import report
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Entry
@@ -385,14 +386,14 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(
     (tmp_path / "folder.html").mkdir()
     before = sorted(os.listdir(tmp_path))
     refused: list[tuple[Any, type[Exception], str]] = [
-        ("report.txt", dp.errors.QueryError, r"\.html for readers, \.json for programs, \.csv"),
-        ("report", dp.errors.QueryError, r"its ending says what is written"),
-        ("", dp.errors.QueryError, "must be the path of a file"),
-        (3, dp.errors.QueryError, "must be the path of a file"),
-        (pd.DataFrame({"secret": [1]}), dp.errors.QueryError, "path=a DataFrame must be"),
-        (tmp_path / "folder.html", dp.errors.StoreError, "is a folder"),
-        (tmp_path / "none" / "r.html", dp.errors.StoreError, "there is no folder"),
-        (tmp_path / "ledger.json", dp.errors.StoreError, "is the ledger itself"),
+        ("report.txt", QueryError, r"\.html for readers, \.json for programs, \.csv"),
+        ("report", QueryError, r"its ending says what is written"),
+        ("", QueryError, "must be the path of a file"),
+        (3, QueryError, "must be the path of a file"),
+        (pd.DataFrame({"secret": [1]}), QueryError, "path=a DataFrame must be"),
+        (tmp_path / "folder.html", StoreError, "is a folder"),
+        (tmp_path / "none" / "r.html", StoreError, "there is no folder"),
+        (tmp_path / "ledger.json", StoreError, "is the ledger itself"),
     ]
     for path, kind, said in refused:
         with pytest.raises(kind, match=said):
@@ -402,7 +403,7 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "write_text", denied)  # root may write everywhere
-    with pytest.raises(dp.errors.StoreError, match="can't be written: Permission denied"):
+    with pytest.raises(StoreError, match="can't be written: Permission denied"):
         ledger.export(tmp_path / "r.html")
     assert sorted(os.listdir(tmp_path)) == before
 

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 import dppandas as dp
 from dppandas.engines import parallel
+from dppandas.errors import LineageError, MissingArgument, QueryError
 from dppandas.models import PCA, KMeans, kmeans, points
 from dppandas.privacy.accounting.losses import Epsilon, Rho
 from dppandas.release.blocks import preview
@@ -187,17 +188,17 @@ def test_a_fit_of_verified_rows_again_is_free_and_the_same(method: str) -> None:
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"n_clusters": 0}, dp.errors.QueryError, "n_clusters=0 must be a whole number from 1"),
-        ({"n_clusters": 2.0}, dp.errors.QueryError, "n_clusters"),
-        ({"n_clusters": True}, dp.errors.QueryError, "n_clusters"),
-        ({"n_clusters": 1001}, dp.errors.QueryError, "n_clusters"),
-        ({"rounds": 0}, dp.errors.QueryError, "rounds"),
-        ({"method": "elkan"}, dp.errors.QueryError, "method='elkan'"),
-        ({"epsilon": None}, dp.errors.MissingArgument, "needs what it may cost"),
-        ({"epsilon": -1}, dp.errors.QueryError, "epsilon"),
-        ({"rho": 1}, dp.errors.QueryError, "epsilon"),
-        ({"bounds": (3, 3)}, dp.errors.QueryError, "one point"),
-        ({"bounds": (3, np.nan)}, dp.errors.QueryError, "bounds"),
+        ({"n_clusters": 0}, QueryError, "n_clusters=0 must be a whole number from 1"),
+        ({"n_clusters": 2.0}, QueryError, "n_clusters"),
+        ({"n_clusters": True}, QueryError, "n_clusters"),
+        ({"n_clusters": 1001}, QueryError, "n_clusters"),
+        ({"rounds": 0}, QueryError, "rounds"),
+        ({"method": "elkan"}, QueryError, "method='elkan'"),
+        ({"epsilon": None}, MissingArgument, "needs what it may cost"),
+        ({"epsilon": -1}, QueryError, "epsilon"),
+        ({"rho": 1}, QueryError, "epsilon"),
+        ({"bounds": (3, 3)}, QueryError, "one point"),
+        ({"bounds": (3, np.nan)}, QueryError, "bounds"),
     ],
     ids=str,
 )
@@ -215,9 +216,9 @@ def test_rows_that_arent_private_and_wide_grids_are_refused() -> None:
     dp.session(epsilon=9)
     refusal(lambda: KMeans(epsilon=1).fit(table()), "fit takes a private frame")
     wide = pd.DataFrame(np.zeros((3, 16)), columns=[f"c{i}" for i in range(16)])
-    with pytest.raises(dp.errors.QueryError, match="the most is 15 columns"):
+    with pytest.raises(QueryError, match="the most is 15 columns"):
         KMeans(epsilon=1, method="grid", bounds=(0, 1)).fit(wide.dp)
-    refusal(lambda: KMeans(epsilon=1).fit(wide.dp), "bounds= is needed", dp.errors.MissingArgument)
+    refusal(lambda: KMeans(epsilon=1).fit(wide.dp), "bounds= is needed", MissingArgument)
     assert dp.ledger()._entries() == []
     model = KMeans(2, epsilon=1, bounds=(0, 1)).fit(wide.dp)
     assert (model.method_, model.cluster_centers_.shape) == ("lloyd", (2, 16))
@@ -407,7 +408,7 @@ def test_a_model_made_of_nothing_can_not_be_used() -> None:
 
 def test_bounds_of_no_feature_are_refused() -> None:
     session = dp.session(epsilon=1)
-    with pytest.raises(dp.errors.QueryError, match="'X', which is no column"):
+    with pytest.raises(QueryError, match="'X', which is no column"):
         KMeans(2, epsilon=1, bounds={"X": (0, 1)}).fit(square())
     assert session.spent == 0
 
@@ -457,5 +458,5 @@ def test_plain_rows_of_a_protected_source_are_refused() -> None:
     df = pd.DataFrame({"x": [1.0, 9.0] * 500})
     p = dp.protect(df, name="protected", domain={"x": (0, 10)})
     model = KMeans(2, epsilon=1).fit(p)
-    refusal(lambda: model.predict(df), "is exact", dp.errors.LineageError)
+    refusal(lambda: model.predict(df), "is exact", LineageError)
     assert model.predict([[1.0], [9.0]]).shape == (2,)

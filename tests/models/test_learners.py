@@ -13,6 +13,7 @@ from refusals import refusal
 from sklearn import base, linear_model, pipeline
 
 import dppandas as dp
+from dppandas.errors import MissingArgument, QueryError
 from dppandas.models import LinearRegression, LogisticRegression, Perceptron
 from dppandas.models.linear import Level
 from dppandas.privacy.accounting.losses import Loss
@@ -396,7 +397,7 @@ def test_a_score_needs_one_target_a_row() -> None:
     plain = rows[FEATURES]
     assert model.score(plain, rows["y"]) == model.score(plain, rows[["y"]])
     for wrong in (None, [1.0], [1.0, 2.0], rows[["y", "a"]], ["text"] * 500, [1.0] * 500):
-        with pytest.raises(dp.errors.QueryError, match="target"):
+        with pytest.raises(QueryError, match="target"):
             model.score(plain, wrong)
     refusal(lambda: model.score(plain[:0], []), "one target for each row")
     kinds = fitted(models()[1][0], rows, "kind")
@@ -408,18 +409,18 @@ def test_bounds_and_classes_of_another_target_are_refused_free_of_charge() -> No
     session = dp.session(epsilon=9)
     rows = table(100)
     people = dp.protect(rows, name="people", domain={"kind": ["no", "yes"]})
-    with pytest.raises(dp.errors.QueryError, match=r"one \(lower, upper\)"):
+    with pytest.raises(QueryError, match=r"one \(lower, upper\)"):
         LinearRegression(epsilon=1, bounds=BOX, target_bounds={"b": (0, 1)}).fit(
             people[FEATURES], people["y"]
         )
-    with pytest.raises(dp.errors.MissingArgument, match="target_bounds= is needed"):
+    with pytest.raises(MissingArgument, match="target_bounds= is needed"):
         LinearRegression(epsilon=1, bounds=BOX).fit(people[FEATURES], people["y"])
     for model in (LogisticRegression, Perceptron):
-        with pytest.raises(dp.errors.QueryError, match="none of the target's keys"):
+        with pytest.raises(QueryError, match="none of the target's keys"):
             model(epsilon=1, bounds=BOX, classes=["No", "yes"]).fit(
                 people[FEATURES], people["kind"]
             )
-    with pytest.raises(dp.errors.QueryError, match="which is no column"):
+    with pytest.raises(QueryError, match="which is no column"):
         LinearRegression(epsilon=1, bounds={**BOX, "A": (0, 1)}, target_bounds=(0, 8)).fit(
             people[FEATURES], people["y"]
         )

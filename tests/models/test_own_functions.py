@@ -12,6 +12,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import LineageError, ReleaseFailed
 
 FRAME = pd.DataFrame({"age": [20, 30, 30, 40, 50]})
 Function = Callable[[pd.DataFrame], Any]
@@ -38,9 +39,9 @@ def test_verified_frames_and_strict_sessions_show_no_rows(ask: Any) -> None:
         return 0
 
     people = dp.protect(FRAME.copy(), "own")
-    refusal(lambda: ask(people, never).release(epsilon=1), "never shows", dp.errors.LineageError)
+    refusal(lambda: ask(people, never).release(epsilon=1), "never shows", LineageError)
     anew(epsilon=10, delta=1e-3, strict=True)
-    refusal(lambda: ask(FRAME, never).release(epsilon=1), "strict", dp.errors.LineageError)
+    refusal(lambda: ask(FRAME, never).release(epsilon=1), "strict", LineageError)
 
 
 @each
@@ -71,7 +72,7 @@ def test_what_fails_on_the_data_stays_charged_and_quotes_none(ask: Any, fails: s
             raise ValueError(f"secret {rows['age'].max()}")
         return {"list": [1.0], "none": None, "truth": np.True_}[fails]
 
-    with pytest.raises(dp.errors.ReleaseFailed, match="whole number") as failed:
+    with pytest.raises(ReleaseFailed, match="whole number") as failed:
         ask(FRAME, function).release(epsilon=1)
     assert "secret" not in str(failed.value)
     assert failed.value.__cause__ is failed.value.__context__ is None
@@ -82,5 +83,5 @@ def test_what_fails_on_the_data_stays_charged_and_quotes_none(ask: Any, fails: s
 @pytest.mark.parametrize("which", ["score", "distance", "distance of a value"])
 def test_a_float_is_no_whole_number(which: str) -> None:
     asked = WAYS[which](FRAME, lambda rows: 1.0 if len(rows) else 0)
-    with pytest.raises(dp.errors.ReleaseFailed, match="whole number"):
+    with pytest.raises(ReleaseFailed, match="whole number"):
         asked.release(epsilon=1)

@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA as Plain
 
 import dppandas as dp
+from dppandas.errors import QueryError
 from dppandas.models import PCA
 from dppandas.privacy.accounting.losses import Epsilon, Rho
 from dppandas.statistics import SecondMoments
@@ -134,7 +135,7 @@ def test_a_fit_that_the_budget_cant_pay_for_costs_nothing() -> None:
 @pytest.mark.parametrize("number", [0, 5, 1.0, True, "mle", 0.9], ids=repr)
 def test_a_wrong_number_is_refused_before_anything_is_charged(number: Any) -> None:
     dp.session(epsilon=1)
-    with pytest.raises(dp.errors.QueryError, match=r"from 1 to 4.*Nothing was computed or charged"):
+    with pytest.raises(QueryError, match=r"from 1 to 4.*Nothing was computed or charged"):
         PCA(number, epsilon=1).fit(people())
     assert dp.ledger()._entries() == []
 

@@ -28,6 +28,7 @@ from operations import (
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import ReleaseFailed
 from dppandas.ledger import canonical
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.context import watching
@@ -189,7 +190,7 @@ def test_a_charge_that_failed_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> N
     p = people()
     with monkeypatch.context() as broken:
         broken.setattr(type(p._table.engine), "accumulate_rows", lambda *a, **k: 1 / 0)
-        with pytest.raises(dp.errors.ReleaseFailed):
+        with pytest.raises(ReleaseFailed):
             p.count(epsilon=1)
     p.count(epsilon=1)
     p.count(epsilon=1)

@@ -31,6 +31,7 @@ from operations import (
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import QueryError, RecordError
 from dppandas.ledger import canonical
 from dppandas.ledger.canonical import canonical_name
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
@@ -94,7 +95,7 @@ def test_errors_and_intervals_have_the_shape_of_the_result(name: str, exact: Non
     assert np.all(np.asarray(record.errors(0.999)) >= np.asarray(error))  # surer is wider
     if record.statistic.no_interval:
         assert np.shape(error) == np.shape(result)
-        refusal(lambda: record.intervals(), "no interval", dp.errors.RecordError)
+        refusal(lambda: record.intervals(), "no interval", RecordError)
         return
     interval = record.intervals()
     if isinstance(result, pd.Series):
@@ -141,7 +142,7 @@ def test_what_was_computed_from_a_release_has_no_record() -> None:
         table.rename(columns={"code": "number", "number": "code"}), vc.sum(), 5, "a", None,
         rows(), rows()["code"],
     ):  # fmt: skip
-        with pytest.raises(dp.errors.RecordError):
+        with pytest.raises(RecordError):
             dp.record(computed)
     refusal(lambda: dp.record(vc * 2), "before arithmetic", LookupError)
 
@@ -153,7 +154,7 @@ def test_values_swapped_between_labels_are_not_those_released(
     vc = counts()
     swapped = pd.Series(vc.to_numpy()[::-1], index=vc.index, name=vc.name)
     swapped.attrs.update(vc.attrs)
-    refusal(lambda: dp.record(swapped), error=dp.errors.RecordError)
+    refusal(lambda: dp.record(swapped), error=RecordError)
 
 
 def test_a_selected_label_tells_its_gap() -> None:
@@ -163,20 +164,20 @@ def test_a_selected_label_tells_its_gap() -> None:
     assert record.mechanism == "permute-and-flip"
     # P[gap ≥ (ln 2 + t)/ε] ≤ exp(-t): at 95 %, below 3.69
     assert label.error() == record.errors() == 3  # type: ignore[attr-defined]
-    refusal(lambda: record.intervals(), "no interval", dp.errors.RecordError)
+    refusal(lambda: record.intervals(), "no interval", RecordError)
     number = rows().dp["code"].value_counts(keys=[1, 2, 3]).idxmax(epsilon=1)
     assert isinstance(number, int)
     assert dp.record(number).query == "idxmax of value_counts of code (3 keys)"
     mode = rows().dp["group"].mode(keys=KEYS, epsilon=1)
     assert dp.record(mode).query == "mode of group (3 keys)"
-    refusal(lambda: dp.record(mode + "x"), error=dp.errors.RecordError)
+    refusal(lambda: dp.record(mode + "x"), error=RecordError)
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -1, 2, math.nan, True, "0.95", None])
 def test_a_confidence_is_a_probability(confidence: Any) -> None:
     n = rows().dp.count(epsilon=1)
     for ask in (n.error, n.interval, dp.record(n).error, dp.record(n).interval):
-        with pytest.raises(dp.errors.QueryError, match="confidence="):
+        with pytest.raises(QueryError, match="confidence="):
             ask(confidence)
 
 
@@ -313,7 +314,7 @@ def test_a_renamed_class_is_read_and_keeps_its_keys() -> None:
 
 @pytest.mark.parametrize("name", ["Popen", "dppandas.errors.DPError", "__class__", ""])
 def test_a_pickle_names_nothing_beyond_the_registry(name: str) -> None:
-    with pytest.raises(dp.errors.RecordError, match="no release is made of"):
+    with pytest.raises(RecordError, match="no release is made of"):
         pickles.restored(name, {})
     assert "secret" not in vars(pickles.restored("Unit", {"column": "owner", "secret": 1}))
 
@@ -356,7 +357,7 @@ def test_intervals_of_counts_never_go_below_zero(frozen: Callable[[int], None]) 
 
 def test_selections_without_a_record_say_so() -> None:
     index = SELECTIONS["nlargest columns"](rows().dp, 1)
-    refusal(lambda: dp.record(index), "Index", dp.errors.RecordError)
+    refusal(lambda: dp.record(index), "Index", RecordError)
 
 
 # --- errors before the release --------------------------------------------------------------------

@@ -17,6 +17,14 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import (
+    LineageError,
+    MissingArgument,
+    QueryError,
+    SessionError,
+    SourceError,
+    StoreError,
+)
 from dppandas.ledger.ledger import attribute_to
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Token
@@ -43,9 +51,7 @@ class TestSessions:
 
     def test_another_budget_is_refused_and_names_the_way_out(self) -> None:
         dp.session(epsilon=2)
-        with pytest.raises(
-            dp.errors.SessionError, match=r"budget of ε = 2 is running.*dp\.reset\(\)"
-        ):
+        with pytest.raises(SessionError, match=r"budget of ε = 2 is running.*dp\.reset\(\)"):
             dp.session(epsilon=3)
         assert dp.ledger().budget == 2
 
@@ -66,7 +72,7 @@ class TestSessions:
 
     def test_a_budget_below_what_is_spent_is_refused(self) -> None:
         people().dp.count(epsilon=2)
-        refusal(lambda: dp.session(epsilon=1), "2 is spent already", dp.errors.SessionError)
+        refusal(lambda: dp.session(epsilon=1), "2 is spent already", SessionError)
         assert dp.ledger().budget is None
         dp.session(epsilon=4)
         people().dp.count(epsilon=2)
@@ -137,9 +143,7 @@ class TestRefusedSessions:
         ]
         for _ in range(2):
             for ask in asks:
-                with pytest.raises(
-                    dp.errors.SessionError, match=r"dp\.session\(…\) was refused"
-                ) as said:
+                with pytest.raises(SessionError, match=r"dp\.session\(…\) was refused") as said:
                     ask()
                 assert "dp.reset()" in str(said.value)
                 assert "Nothing was computed or charged" in str(said.value)
@@ -154,14 +158,14 @@ class TestRefusedSessions:
             assert dp.ledger().spent == Fraction(1, 10)
 
     def test_a_session_opened_after_one_releases(self, tmp_path: Path) -> None:
-        with pytest.raises(dp.errors.StoreError):
+        with pytest.raises(StoreError):
             dp.session(epsilon=2, store=tmp_path / "nowhere" / "a.ledger")
         dp.session(epsilon=2, store=tmp_path / "a.ledger")
         people().dp.count(epsilon=1)
         assert dp.ledger().remaining == 1
-        with pytest.raises(dp.errors.SessionError, match="keeps its ledger elsewhere"):
+        with pytest.raises(SessionError, match="keeps its ledger elsewhere"):
             dp.session(epsilon=2, store=tmp_path / "b.ledger")
-        refusal(lambda: people().dp.count(epsilon=1), "was refused", dp.errors.SessionError)
+        refusal(lambda: people().dp.count(epsilon=1), "was refused", SessionError)
         dp.reset()
         people().dp.count(epsilon=1)
         assert dp.ledger().budget is None
@@ -174,13 +178,13 @@ class TestRefusedSessions:
             patch.setattr("dppandas.privacy.accounting.measures.PrivacyBudget.parse", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 dp.session(epsilon=2)
-        refusal(lambda: people().dp.count(epsilon=1), "interrupted", dp.errors.SessionError)
+        refusal(lambda: people().dp.count(epsilon=1), "interrupted", SessionError)
 
     def test_an_audit_has_a_session_of_its_own(self) -> None:
         refusal(lambda: dp.session(epsilon=-1), error=dp.DPError)
         with scratch():
             people().dp.count(epsilon=1)
-        refusal(lambda: people().dp.count(epsilon=1), "was refused", dp.errors.SessionError)
+        refusal(lambda: people().dp.count(epsilon=1), "was refused", SessionError)
 
 
 class TestReset:
@@ -202,7 +206,7 @@ class TestReset:
         pending = frame.query("age > 20").count()
         dp.reset()
         for ask in (frame.count, pending.release):
-            with pytest.raises(dp.errors.SourceError, match=r"session that has ended.*dp\.protect"):
+            with pytest.raises(SourceError, match=r"session that has ended.*dp\.protect"):
                 ask(epsilon=1)
         assert dp.ledger().spent == 0
         assert dp.protect(people(), name="people").count(epsilon=1) is not None
@@ -212,7 +216,7 @@ class TestReset:
         people().dp.count(epsilon=1)
         (entry,) = ledger._entries()
         dp.reset()
-        refusal(lambda: ledger._charge(entry), r"ended by dp\.reset", dp.errors.SessionError)
+        refusal(lambda: ledger._charge(entry), r"ended by dp\.reset", SessionError)
         assert ledger.spent == 1
 
     def test_a_plain_frame_keeps_its_unit_when_its_session_ends(self) -> None:
@@ -221,7 +225,7 @@ class TestReset:
         dp.reset()
         df.dp.count(epsilon=1)
         assert dp.record(df.dp.count(epsilon=1)).unit == "each 'id' (1 row)"
-        refusal(lambda: df["age"].dp.count(epsilon=1), "not within reach", dp.errors.LineageError)
+        refusal(lambda: df["age"].dp.count(epsilon=1), "not within reach", LineageError)
 
 
 class TestLedger:
@@ -307,7 +311,7 @@ class TestLedger:
 
 def test_a_budget_is_set_once() -> None:
     dp.session(epsilon=1)
-    with pytest.raises(dp.errors.SessionError, match="has a budget of ε = 1 already"):
+    with pytest.raises(SessionError, match="has a budget of ε = 1 already"):
         dp.ledger()._limit(Epsilon(50))
     assert dp.ledger().budget == 1
 
@@ -336,7 +340,7 @@ class TestProtect:
     )
     def test_other_data_under_the_same_name_is_refused(self, other: pd.DataFrame) -> None:
         dp.protect(people(), name="people")
-        with pytest.raises(dp.errors.SourceError, match=r"'people'.*other data.*dp\.reset\(\)"):
+        with pytest.raises(SourceError, match=r"'people'.*other data.*dp\.reset\(\)"):
             dp.protect(other, name="people")
 
     def test_the_order_of_a_domain_is_no_other_term_and_a_difference_is_named(self) -> None:
@@ -344,7 +348,7 @@ class TestProtect:
         first = dp.protect(people(), "people", domain=domain)
         again = dp.protect(people(), "people", domain=dict(reversed(domain.items())))
         assert again._table.source is first._table.source
-        with pytest.raises(dp.errors.SourceError, match=r"'age' was \(17, 60\), is \(17, 61\)"):
+        with pytest.raises(SourceError, match=r"'age' was \(17, 60\), is \(17, 61\)"):
             dp.protect(people(), "people", domain={**domain, "age": (17, 61)})
 
     @pytest.mark.usefixtures("exact")
@@ -374,14 +378,12 @@ class TestProtect:
         dp.reset()
         head = dp.protect(df.head(2), "head", unit="id", max_rows=1)
         assert head._table.source.lineage == "asserted"
-        refusal(lambda: dp.protect(df, "rows"), "unit='id'", dp.errors.LineageError)
+        refusal(lambda: dp.protect(df, "rows"), "unit='id'", LineageError)
 
     def test_beside_a_source_with_a_unit_rows_have_to_be_declared(self) -> None:
         dp.protect(people(), "people", unit="id", max_rows=1)
         merged = people().merge(people(), on="id")
-        refusal(
-            lambda: dp.protect(merged, "merged"), r'dp\.protect.*unit="row"', dp.errors.LineageError
-        )
+        refusal(lambda: dp.protect(merged, "merged"), r'dp\.protect.*unit="row"', LineageError)
         assert dp.protect(merged, "merged", unit="row")._table.source.unit.column is None
 
     def test_a_session_shows_neither_fingerprint_nor_size(self) -> None:
@@ -398,7 +400,7 @@ class TestProtect:
         refusal(
             lambda: dp.protect(people(), name="people", **terms),
             "other terms",
-            dp.errors.SourceError,
+            SourceError,
         )
 
     @pytest.mark.parametrize(
@@ -424,7 +426,7 @@ class TestProtect:
     ) -> None:
         monkeypatch.setattr("dppandas.engines.truncation.row_hashes", None)
         refusal(lambda: dp.protect(people(), **{"name": "people", **terms}), message)
-        with pytest.raises(dp.errors.QueryError, match="takes a DataFrame"):
+        with pytest.raises(QueryError, match="takes a DataFrame"):
             dp.protect(people()["age"], name="people")  # type: ignore[arg-type]
 
     def test_whoever_has_several_rows_says_how_many_are_used(
@@ -433,7 +435,7 @@ class TestProtect:
         """A default of 1 dropped all but one row of each, and nobody had asked for that."""
         monkeypatch.setattr("dppandas.frames.protect.PandasEngine", None)  # no row is looked at
         for ask in (lambda: dp.protect(people(), "p", "id"), lambda: dp.private(people(), "id")):
-            refusal(ask, "1 would keep one row of each unit", dp.errors.MissingArgument)
+            refusal(ask, "1 would keep one row of each unit", MissingArgument)
         assert not dp.session()._sources
 
     def test_the_source_keeps_its_own_copy(self, exact: None) -> None:
@@ -520,7 +522,7 @@ def test_an_accessor_knows_no_past(exact: None) -> None:
 def test_a_token_of_another_process_is_refused() -> None:
     df = people()
     df.attrs["dppandas.source"] = "0123456789abcdef"
-    refusal(lambda: df.dp.count(epsilon=1), "never protected", dp.errors.LineageError)
+    refusal(lambda: df.dp.count(epsilon=1), "never protected", LineageError)
 
 
 def test_a_token_is_a_string_that_copies_are_free_of() -> None:
@@ -548,13 +550,13 @@ def test_a_frame_that_lost_token_or_unit_is_refused_with_the_way_out(way: str) -
     df = owned()
     lost = LOSES_UNIT[way](df)
     way_out = r"df\.dp\['income'\]" if lost.attrs else r'dp\.private\(df, unit="row"\)'
-    refusal(lambda: lost.dp.count(epsilon=1), way_out, dp.errors.LineageError)
+    refusal(lambda: lost.dp.count(epsilon=1), way_out, LineageError)
 
 
 def test_unit_row_is_the_way_out(exact: None) -> None:
     owned()
     other = pd.DataFrame({"x": [1, 2]})
-    refusal(lambda: other.dp.count(epsilon=1), error=dp.errors.LineageError)
+    refusal(lambda: other.dp.count(epsilon=1), error=LineageError)
     assert dp.private(other, unit="row").count(epsilon=1) == 2
     assert dp.private(other["x"], unit="row").count(epsilon=1) == 2
 
@@ -562,18 +564,16 @@ def test_unit_row_is_the_way_out(exact: None) -> None:
 def test_unit_row_is_no_way_around_a_token() -> None:
     df = owned()
     for unit in ("row", "age"):
-        with pytest.raises(dp.errors.LineageError, match="protects each 'id'"):
+        with pytest.raises(LineageError, match="protects each 'id'"):
             dp.private(df, unit=unit, max_rows=1)
     assert dp.record(dp.private(df, unit="id", max_rows=1).count(epsilon=1)).scale == 2
-    with pytest.raises(dp.errors.LineageError, match="not within reach"):
+    with pytest.raises(LineageError, match="not within reach"):
         dp.private(df["age"], unit="row").count(epsilon=1)
 
 
 def test_a_frame_of_an_owned_source_can_not_be_protected_by_rows() -> None:
     df = owned()
-    refusal(
-        lambda: dp.protect(df.query("age > 20"), name="adults"), "unit='id'", dp.errors.LineageError
-    )
+    refusal(lambda: dp.protect(df.query("age > 20"), name="adults"), "unit='id'", LineageError)
     dp.protect(df.query("age > 20"), name="adults", unit="id", max_rows=1)
 
 
@@ -592,7 +592,7 @@ def test_a_series_can_not_name_a_unit(unit: Any) -> None:
 def test_a_column_named_row_is_a_column(exact: None) -> None:
     df = pd.DataFrame({"row": [1, 1, 2], "x": [1, 2, 3]})
     assert dp.private(df, unit="row", max_rows=1).count(epsilon=1) == 2
-    refusal(lambda: dp.private(df, unit="row"), "max_rows=", dp.errors.MissingArgument)
+    refusal(lambda: dp.private(df, unit="row"), "max_rows=", MissingArgument)
 
 
 def test_truncation_happens_once_for_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -608,5 +608,5 @@ def test_a_unit_outlives_its_session_even_where_rows_are_declared() -> None:
     df = pd.DataFrame({"owner": [1, 1, 1, 2], "x": [1, 2, 3, 4]})
     dp.protect(df, name="visits", unit="owner", max_rows=2)
     dp.reset()
-    refusal(lambda: dp.private(df, unit="row"), "can't change that", dp.errors.LineageError)
+    refusal(lambda: dp.private(df, unit="row"), "can't change that", LineageError)
     assert dp.record(df.query("x > 1").dp.count(epsilon=1)).scale == 2

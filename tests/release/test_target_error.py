@@ -32,6 +32,7 @@ from scipy import stats
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import QueryError
 from dppandas.privacy.accounting.losses import LARGEST, SMALLEST, Loss
 from dppandas.release import release, target_error
 from dppandas.release.accuracy import expected
@@ -220,7 +221,7 @@ def test_less_error_never_costs_less(one: float, other: float, confidence: float
         try:
             with dp.preview() as plan:
                 p["number"].sum(bounds=(0, 9), within=goal, confidence=confidence)
-        except dp.errors.QueryError:
+        except QueryError:
             costs.append(LARGEST + 1)
         else:
             costs.append(plan.total)
@@ -450,9 +451,9 @@ def people() -> Any:
 def test_a_count_within_less_than_one_is_refused(name: str, people: Any) -> None:
     ask, are_rows = COUNTS[name]
     for little in (0.05, "0.999", Fraction(1, 20)):
-        with pytest.raises(dp.errors.QueryError, match=r"is less than (one|any).* is meant"):
+        with pytest.raises(QueryError, match=r"is less than (one|any).* is meant"):
             ask(people, within=little)
-        with dp.preview(), pytest.raises(dp.errors.QueryError, match=r"is meant"):
+        with dp.preview(), pytest.raises(QueryError, match=r"is meant"):
             ask(people, within=little)
     assert dp.ledger()._entries() == []
     caught = refusal(lambda: ask(people, within=0.05))
@@ -474,7 +475,7 @@ def test_what_is_not_counted_by_ones_may_be_within_less_than_one(people: Any) ->
 def test_five_persons_rows_are_no_reason_to_pay_thirty(people: Any) -> None:
     anew(epsilon=1000)
     many = dp.protect(sixty(N), "many", unit="owner", max_rows=5)
-    with pytest.raises(dp.errors.QueryError, match=r"would cost ε = \d\d"):
+    with pytest.raises(QueryError, match=r"would cost ε = \d\d"):
         many["number"].value_counts(keys=range(10), within=0.05)
     assert dp.ledger().spent == 0
 
@@ -485,9 +486,7 @@ def test_a_share_is_of_the_rows_that_are_expected(
 ) -> None:
     for name, (ask, are_rows) in COUNTS.items():
         if not are_rows:
-            with pytest.raises(
-                dp.errors.QueryError, match="is a share of expected_rows=, for counts of"
-            ):
+            with pytest.raises(QueryError, match="is a share of expected_rows=, for counts of"):
                 ask(people, within=share, expected_rows=rows)
             continue
         ask(people, within=most)
@@ -510,27 +509,21 @@ def test_a_share_is_of_the_rows_that_are_expected(
     ],
 )
 def test_a_share_of_what_is_no_number_of_rows_is_refused(ask: Any, people: Any) -> None:
-    with pytest.raises(
-        dp.errors.QueryError, match="is a share of expected_rows=, for counts of rows"
-    ):
+    with pytest.raises(QueryError, match="is a share of expected_rows=, for counts of rows"):
         ask(people, within="5%", expected_rows=1000)
     assert dp.ledger()._entries() == []
 
 
 def test_a_share_of_few_rows_can_be_less_than_one(people: Any) -> None:
-    with pytest.raises(
-        dp.errors.QueryError, match=r"within=0\.5 of count .* It is 5% of 10 rows\."
-    ):
+    with pytest.raises(QueryError, match=r"within=0\.5 of count .* It is 5% of 10 rows\."):
         people.count(within="5%", expected_rows=10)
     assert dp.ledger()._entries() == []
 
 
 def test_at_most_refuses_what_costs_more_and_changes_nothing_else(people: Any) -> None:
-    with pytest.raises(
-        dp.errors.QueryError, match=r"costs ε = 0\.147, more than at_most=0\.1\. Allow"
-    ):
+    with pytest.raises(QueryError, match=r"costs ε = 0\.147, more than at_most=0\.1\. Allow"):
         people.count(within=20, at_most=0.1)
-    with dp.preview() as plan, pytest.raises(dp.errors.QueryError, match="more than at_most"):
+    with dp.preview() as plan, pytest.raises(QueryError, match="more than at_most"):
         people.count(within=20, at_most=0.1)
     assert (dp.ledger()._entries(), plan.total) == ([], 0)
     n = people.count(within=20, at_most="0.147")
@@ -553,7 +546,7 @@ def test_what_was_answered_is_answered_again_whatever_is_allowed_now(people: Any
     """A notebook that ran before these refusals, or with another at_most=, goes on."""
     for name in [n for n in COUNTS if n not in ("size", "size of groups", "mode")]:  # once each
         ask, said = COUNTS[name][0], {"within": 0.05}
-        with pytest.raises(dp.errors.QueryError) as caught:
+        with pytest.raises(QueryError) as caught:
             ask(people, **said)
         if "less than any" in str(caught.value):
             continue  # no loss has ever bought that
@@ -566,7 +559,7 @@ def test_what_was_answered_is_answered_again_whatever_is_allowed_now(people: Any
         with dp.preview() as plan:
             ask(people, **said, at_most=1e-3)
         assert plan.total == 0
-        with pytest.raises(dp.errors.QueryError, match="less than one"):
+        with pytest.raises(QueryError, match="less than one"):
             ask(people, **said, fresh=True)  # a new charge
         assert dp.ledger().spent == spent
 

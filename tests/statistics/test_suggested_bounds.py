@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from operations import integers
 
 import dppandas as dp
+from dppandas.errors import QueryError
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.statistics.suggested_bounds import (
     CELLS,
@@ -101,7 +102,7 @@ def test_where_nothing_is_known_no_bounds_are_told(
     found = bounds_of(values)
     assert found.dtype == "float64"
     assert found.isna().all()
-    with pytest.raises(dp.errors.QueryError, match="two finite numbers"):
+    with pytest.raises(QueryError, match="two finite numbers"):
         pd.Series([1]).dp.mean(bounds=tuple(found[:2]), epsilon=1)
     intervals = dp.record(found).intervals()
     assert intervals.loc["lower"].tolist() == [-math.inf, math.inf]

@@ -75,7 +75,8 @@ def plot(
     if len(panels) > MOST_PANELS:
         raise RecordError(
             f"this would be {len(panels)} panels, and a picture has {MOST_PANELS} at most: draw "
-            "fewer columns, as in dp.plot(result[['a', 'b']]), or one of dp.record(result).components."
+            "fewer columns, as in dp.plot(result[['a', 'b']]), or one of "
+            "dp.record(result).components."
         )
     axes = _axes(ax, panels)
     for panel, each in zip(panels, axes, strict=True):

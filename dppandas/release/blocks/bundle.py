@@ -84,7 +84,7 @@ class ReleaseBundle(Private):
             raise AttributeError(name)
         raise UnsupportedVerb(
             f"{name!r} of several answers that are not released yet. Release them together by "
-            ".release(epsilon=0.1), after which dp.record(result).components knows the error of each; or ask "
+            ".release(epsilon=0.1), after which dp.record(result) knows the error of each; or ask "
             f"each alone, which has an .{name} if it can: {self!r}."
         )
 

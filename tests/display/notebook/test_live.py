@@ -28,6 +28,7 @@ from dppandas.display.notebook import whatif
 from dppandas.display.notebook.cells import Cells
 from dppandas.display.notebook.live import LOOK, Live, Watch
 from dppandas.display.notebook.view import View
+from dppandas.errors import StoreError
 from dppandas.ledger import charts
 from dppandas.ledger import html as views
 from dppandas.ledger.ledger import Ledger, attribute_to, kernel
@@ -525,7 +526,7 @@ def test_a_watch_outlives_a_file_that_can_not_be_read_for_a_while(
 
     def fails(self: Any) -> bool:
         looked.append(1)
-        raise dp.errors.StoreError("busy")
+        raise StoreError("busy")
 
     live.show(dp.ledger())
     monkeypatch.setattr("dppandas.display.notebook.live.LOOK", LOOK / 50)

@@ -22,6 +22,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.display.plots import quantile_plots
 from dppandas.display.plots.base import text_of
+from dppandas.errors import RecordError
 
 #: What has no error along values, and so no picture.
 OF_TIMES = {
@@ -262,7 +263,7 @@ def test_what_has_no_record_or_no_error_is_refused(name: str, people: Any) -> No
         "unreleased": lambda: people["g"].value_counts(),
         "bounds": lambda: people["x"].suggest_bounds(epsilon=1),
     }.get(made, lambda: made)()
-    refusal(lambda: dp.plot(made), said, dp.errors.RecordError)
+    refusal(lambda: dp.plot(made), said, RecordError)
     assert plt.get_fignums() == []
 
 
@@ -273,7 +274,7 @@ def test_arguments_are_checked(people: Any) -> None:
     refusal(lambda: dp.plot(counts, ax="here"), "must be matplotlib Axes")
     with dp.preview():
         blank = people.count(epsilon=1)
-    refusal(lambda: dp.plot(blank), "a preview has no answer to draw", dp.errors.RecordError)
+    refusal(lambda: dp.plot(blank), "a preview has no answer to draw", RecordError)
 
 
 @pytest.mark.parametrize("name", [*OPERATIONS, *UNKNOWN, *OF_UNITS, *SELECTIONS, *EXPERIMENTAL])
@@ -287,7 +288,7 @@ def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
         told = released(name, dp.protect(frame, name="all", **unit), 1)
     spent = dp.ledger().spent
     if (name in UNDRAWN and name not in DRAWN_SELECTIONS) or name in INDEXES:
-        refusal(lambda: dp.plot(told), error=dp.errors.RecordError)
+        refusal(lambda: dp.plot(told), error=RecordError)
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import PrivateValueError, RecordError, ReleaseFailed
 
 LIMITS = {"a": (0, 1), "b": (0, 3), "g": (1, 2)}
 
@@ -122,7 +124,7 @@ def test_all_is_charged_before_anything_is_read(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", spy)
     dp.session(epsilon=1)
-    with pytest.raises(dp.errors.ReleaseFailed):
+    with pytest.raises(ReleaseFailed):
         people()["a"].dp.agg(["count", "mean", "sum"], bounds=(0, 1), epsilon="0.9")
     assert seen == [["charged"] * 3, ["released", "charged", "charged"]]
     assert [e.status for e in dp.ledger()._entries()] == ["released", "failed", "failed"]
@@ -133,8 +135,8 @@ def test_without_a_loss_nothing_is_computed() -> None:
     p = people().dp
     asked = p["a"].agg(["count", "mean"], bounds=(0, 1))
     assert "nothing computed or charged" in repr(asked)
-    refusal(lambda: len(asked), error=dp.errors.PrivateValueError)
-    refusal(lambda: pickle.dumps(asked), error=dp.errors.PrivateValueError)
+    refusal(lambda: len(asked), error=PrivateValueError)
+    refusal(lambda: pickle.dumps(asked), error=PrivateValueError)
     assert dp.ledger()._entries() == []
     assert list(asked.release(epsilon=1).index) == ["count", "mean"]
 
@@ -147,9 +149,8 @@ def test_records_belong_to_the_result_itself() -> None:
     low, high = records["mean"].intervals()
     assert low <= found["mean"] <= high
     for other in (found + 1, found.head(1), 3):
-        with pytest.raises(dp.errors.RecordError):
-            dp.record(other).components
-    refusal(lambda: dp.record(found), error=dp.errors.RecordError)
+        refusal(partial(dp.record, other), error=RecordError)
+    refusal(lambda: dp.combine(found, found), "several answers", error=RecordError)
 
 
 @pytest.mark.parametrize(

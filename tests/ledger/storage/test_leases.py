@@ -23,6 +23,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import ReleaseFailed, SessionError
 from dppandas.ledger.storage.leases import Claim, Taken
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Store
@@ -144,7 +145,7 @@ def test_a_thread_never_waits_for_itself(store: Store) -> None:
         store.add([DRAFT], agreed, mine)
         with (
             Claim([1]) as again,
-            pytest.raises(dp.errors.SessionError, match="in this very thread"),
+            pytest.raises(SessionError, match="in this very thread"),
         ):
             store.add([DRAFT], agreed, again)
 
@@ -403,9 +404,7 @@ def test_who_is_overtaken_by_one_that_fails_says_charged_and_not_answered(
         return gather(*args, **more)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", overtaken)
-    with pytest.raises(
-        dp.errors.ReleaseFailed, match="charged and not answered: another process took"
-    ):
+    with pytest.raises(ReleaseFailed, match="charged and not answered: another process took"):
         p.count(epsilon=1)
     assert [e.status for e in running.ledger._charges()] == ["charged", "charged"]
 
@@ -625,5 +624,5 @@ def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
 def test_a_second_outcome_is_an_error(store: Store) -> None:
     (entry,) = store.add([replace(DRAFT, key="")], agreed)
     store.settle(entry.number, "released", [3])
-    with pytest.raises(dp.errors.ReleaseFailed, match="has an outcome already"):
+    with pytest.raises(ReleaseFailed, match="has an outcome already"):
         store.settle(entry.number, "released", [4])

@@ -23,6 +23,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas import __main__
+from dppandas.errors import StoreError
 from dppandas.ledger.html import ELSEWHERE
 from dppandas.ledger.storage import chain, paths, schema, verify
 from dppandas.ledger.storage.sqlite import SqliteStore
@@ -343,7 +344,7 @@ def test_what_is_spent_is_checked_against_the_events_when_a_file_is_opened(
         lambda: SqliteStore(file, reading=True),
         lambda: SqliteStore(file),
     ):
-        refusal(opened, "what it says is spent doesn't follow from its", dp.errors.StoreError)
+        refusal(opened, "what it says is spent doesn't follow from its", StoreError)
     assert file.read_bytes() == before
 
 
@@ -361,7 +362,7 @@ def test_the_budget_and_the_sources_are_those_that_were_counted(file: Path, numb
     row = db.execute(f"SELECT {said} FROM events WHERE number = ?", (number,)).fetchone()
     db.execute("UPDATE events SET hash = ? WHERE number = ?", (chain.linked(before, *row), number))
     db.close()
-    refusal(lambda: SqliteStore(file), "its budget or a source was changed", dp.errors.StoreError)
+    refusal(lambda: SqliteStore(file), "its budget or a source was changed", StoreError)
     assert "was another when it was counted" in told(file)
 
 
@@ -386,24 +387,24 @@ def test_no_count_vouches_for_an_edit(file: Path) -> None:
     store = SqliteStore(file)
     change(file, "UPDATE spending SET epsilon = '0/1' WHERE path = '[]'")
     draft = replace(DRAFT, source="others", loss=Loss(Epsilon(1, 7000)))
-    with pytest.raises(dp.errors.StoreError, match="doesn't follow from its charges"):
+    with pytest.raises(StoreError, match="doesn't follow from its charges"):
         store.add([draft] * chain.EVERY, agreed)
     assert store.count() == 6
     store.close()
-    refusal(lambda: SqliteStore(file), "doesn't follow from its charges", dp.errors.StoreError)
+    refusal(lambda: SqliteStore(file), "doesn't follow from its charges", StoreError)
 
 
 def test_a_source_that_was_changed_is_not_used(file: Path) -> None:
     store = SqliteStore(file)
     edit(file, 2, key="32")
-    refusal(lambda: store.registered("people"), "a source was changed", dp.errors.StoreError)
+    refusal(lambda: store.registered("people"), "a source was changed", StoreError)
 
 
 def test_a_place_in_other_words_is_not_read(file: Path) -> None:
     store = SqliteStore(file)
     NOTICED["a place in other words"](file)
     store._known = None  # as after a charge of another kernel
-    with pytest.raises(dp.errors.StoreError, match="is damaged"):
+    with pytest.raises(StoreError, match="is damaged"):
         _ = store.spending
     assert "can't be read" in told(file)
 
@@ -417,12 +418,12 @@ def test_a_count_is_believed_by_no_hash_of_its_own(file: Path) -> None:
     db = sqlite3.connect(file, isolation_level=None)
     (number,) = db.execute("SELECT max(number) FROM events WHERE kind = 'counted'").fetchone()
     db.execute("UPDATE spending SET epsilon = '1/10' WHERE path = '[]'")
-    refusal(lambda: SqliteStore(file), "doesn't follow", dp.errors.StoreError)
+    refusal(lambda: SqliteStore(file), "doesn't follow", StoreError)
     db.execute("DELETE FROM events WHERE number > ?", (number,))
     (rows,) = [chain._table(db)]
     db.close()
     edit(file, number, spent=chain.digest(rows.items()))
-    refusal(lambda: SqliteStore(file), "doesn't follow", dp.errors.StoreError)
+    refusal(lambda: SqliteStore(file), "doesn't follow", StoreError)
 
 
 def test_a_file_of_schema_2_replays_as_it_is_and_is_brought_up_to_date_by_a_charge(
@@ -567,7 +568,7 @@ def test_a_file_that_changes_meanwhile_is_read_again(
     assert list(marks) == []
     times = iter(range(100))
     monkeypatch.setattr(verify, "stamp", lambda file: (next(times),))
-    refusal(lambda: verified(file), "verify a copy", dp.errors.StoreError)
+    refusal(lambda: verified(file), "verify a copy", StoreError)
 
 
 def test_no_ledger_is_refused(tmp_path: Path, capsys: Any) -> None:

@@ -21,6 +21,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
+from dppandas.errors import LineageError, MissingArgument, QueryError
 from dppandas.models.synthetic import aim, distribution, graphs, mwem
 from dppandas.models.synthetic.domains import Domain, domain_of, marginals_of
 from dppandas.models.synthetic.fit_scores import (
@@ -500,13 +501,13 @@ def test_columns_without_labels_are_refused_with_advice() -> None:
     private = dp.protect(
         pd.DataFrame({"x": [1.0], "y": ["a"]}), name="bounds", domain={"x": (0, 9)}
     )
-    with pytest.raises(dp.errors.MissingArgument, match="Cut it first"):
+    with pytest.raises(MissingArgument, match="Cut it first"):
         dp.synthesize(private[["x"]], rows=1, epsilon=1)
-    with pytest.raises(dp.errors.MissingArgument, match="no declared labels"):
+    with pytest.raises(MissingArgument, match="no declared labels"):
         dp.synthesize(private[["y"]], rows=1, epsilon=1)
     refusal(lambda: dp.synthesize([1], rows=1, epsilon=1), "private frame")
     wide = pd.DataFrame({name: [1] for name in "abcdefg"})
-    with pytest.raises(dp.errors.QueryError, match="at most 1,000,000"):
+    with pytest.raises(QueryError, match="at most 1,000,000"):
         dp.synthesize(wide, rows=1, keys={n: list(range(10)) for n in "abcdefg"}, epsilon=1)
     assert not dp.ledger()._entries()
 
@@ -680,12 +681,12 @@ def test_a_table_with_the_token_of_a_source_is_refused() -> None:
     refusal(
         lambda: dp.models.synthetic.worst_fit(source, [table], epsilon=1),
         r"token.*charged",
-        dp.errors.LineageError,
+        LineageError,
     )
 
 
 def test_without_mbi_aim_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(dp.errors.QueryError, match=r"dppandas\[synthetic\].*charged"):
+    with pytest.raises(QueryError, match=r"dppandas\[synthetic\].*charged"):
         dp.synthesize(people(), rows=1, method="aim", epsilon=1)
     assert databases(6, 7) <= MOST_DATABASES

@@ -15,6 +15,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import QueryError, SessionError
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho, parse_delta, parse_rho
 from dppandas.privacy.accounting.measures import LossRequest, Measure, PrivacyBudget
 
@@ -116,12 +117,12 @@ def test_a_session_with_a_delta_counts_both() -> None:
 @pytest.mark.parametrize("other", [{"epsilon": 1}, {"epsilon": 1, "delta": 1e-7}])
 def test_another_promise_is_another_session(other: dict[str, Any]) -> None:
     dp.session(epsilon=1, delta=1e-6)
-    refusal(lambda: dp.session(**other), "δ = 1e-06 is running", dp.errors.SessionError)
+    refusal(lambda: dp.session(**other), "δ = 1e-06 is running", SessionError)
 
 
 def test_what_was_spent_without_a_limit_counts_in_one_with_delta() -> None:
     DF.dp.count(epsilon=1)
-    refusal(lambda: dp.session(epsilon="0.5", delta=1e-6), "spent already", dp.errors.SessionError)
+    refusal(lambda: dp.session(epsilon="0.5", delta=1e-6), "spent already", SessionError)
     assert dp.session(epsilon=2, delta=1e-6).remaining == 1
 
 
@@ -248,7 +249,7 @@ def test_a_hundred_small_releases_cost_less_in_rho() -> None:
 def test_rho_and_laplace_do_not_go_together() -> None:
     dp.session(rho=1, delta=1e-6)
     refusal(lambda: DF.dp.count(rho="0.1", mechanism="laplace"), "rho= is for Gaussian noise")
-    with pytest.raises(dp.errors.QueryError, match="give rho= for Gaussian noise"):
+    with pytest.raises(QueryError, match="give rho= for Gaussian noise"):
         DF.dp.count(epsilon="0.1", mechanism="gaussian")
     refusal(lambda: DF.dp.count(epsilon="0.1", delta=1e-9), "no δ to spend")
     assert dp.ledger()._entries() == []

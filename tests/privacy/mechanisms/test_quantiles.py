@@ -23,6 +23,7 @@ from operations import integers
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import QueryError, RecordError
 from dppandas.privacy.accounting.losses import Epsilon, Rho
 from dppandas.privacy.accounting.measures import LossRequest, Measure
 from dppandas.privacy.mechanisms import quantile_plans, quantiles
@@ -461,7 +462,7 @@ def test_errors_are_ranks_and_intervals_say_why_there_are_none() -> None:
     several = column.dp.quantile([0.25, 0.5], bounds=(0, 1000), epsilon=1)
     for found in (asked, several):
         record = dp.record(found)
-        with pytest.raises(dp.errors.RecordError, match="quantile"):
+        with pytest.raises(RecordError, match="quantile"):
             record.intervals()
         assert "ranks" in record.expected
         assert "ranks" in str(record)
@@ -504,7 +505,7 @@ def test_a_quantile_can_not_be_noised_and_no_label_selected_from_several() -> No
     private = pd.DataFrame({"x": [1.0], "y": [2.0]}).dp
     refusal(lambda: private.median(bounds=(0, 1)).idxmax(epsilon=1), "needs counts or sums")
     anew(epsilon=1, delta=1e-5)
-    with pytest.raises(dp.errors.QueryError, match="chosen, not noised"):
+    with pytest.raises(QueryError, match="chosen, not noised"):
         private.median(bounds=(0, 1), epsilon=1, delta=1e-6, mechanism="gaussian")
     assert dp.ledger()._entries() == []
 

@@ -15,6 +15,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import MissingArgument, QueryError, SessionError
 from dppandas.privacy.accounting.losses import Delta
 from dppandas.release.blocks import batch
 
@@ -148,9 +149,7 @@ def test_run_again_it_costs_nothing() -> None:
 
 def test_what_it_cannot_pay_is_refused_whole() -> None:
     p = people()
-    with pytest.raises(
-        dp.errors.QueryError, match=r"cost ε = 1.5 together, and the batch has ε = 1"
-    ):
+    with pytest.raises(QueryError, match=r"cost ε = 1.5 together, and the batch has ε = 1"):
         ask((p.count(), "0.5"), (p.size(), 1))
     assert dp.ledger()._entries() == []
     anew(epsilon="0.5", delta="1e-3")
@@ -164,9 +163,7 @@ def test_a_block_that_raises_asks_nothing() -> None:
     with contextlib.suppress(ZeroDivisionError), asked:
         answer = asked.add(people().count())
         1 / 0  # noqa: B018
-    refusal(
-        lambda: answer.result(), "If the block raised, nothing was asked", dp.errors.SessionError
-    )
+    refusal(lambda: answer.result(), "If the block raised, nothing was asked", SessionError)
     assert dp.ledger()._entries() == []
 
 
@@ -177,7 +174,7 @@ def test_an_empty_block_is_nothing() -> None:
 
 
 def test_one_source_only() -> None:
-    with pytest.raises(dp.errors.QueryError, match="asks one source"):
+    with pytest.raises(QueryError, match="asks one source"):
         ask((people().count(), "0.1"), (people("others").count(), "0.1"))
     parts = people().partition("g", keys=["a", "b"])
     refusal(lambda: ask((parts["a"].count(), "0.1"), (parts["b"].count(), "0.1")), "in one part")
@@ -186,7 +183,7 @@ def test_one_source_only() -> None:
 
 
 def test_all_or_none_say_their_epsilon() -> None:
-    with pytest.raises(dp.errors.MissingArgument, match="or none of them"):
+    with pytest.raises(MissingArgument, match="or none of them"):
         ask((people().count(), "0.1"), (people().size(), None))
     assert dp.ledger()._entries() == []
 
@@ -215,11 +212,11 @@ def test_other_measures_are_refused(terms: Any) -> None:
 def test_bad_queries_are_refused_where_they_are_added() -> None:
     with dp.batch(epsilon=1, delta="1e-6") as asked:
         for bad, said in ((3, "not released yet"), (people(), "not released yet")):
-            with pytest.raises(dp.errors.QueryError, match=said):
+            with pytest.raises(QueryError, match=said):
                 asked.add(bad)
         refusal(lambda: asked.add(people().count(), epsilon=-1), "greater than 0")
         refusal(lambda: asked.add(people().count(), mechanizm="gaussian"), "mechanizm")
-    refusal(lambda: asked.add(people().count()), "has ended", dp.errors.SessionError)
+    refusal(lambda: asked.add(people().count()), "has ended", SessionError)
     assert dp.ledger()._entries() == []
 
 
@@ -233,7 +230,7 @@ def test_without_dp_accounting_it_says_what_to_install(monkeypatch: pytest.Monke
 def test_a_batch_is_not_started_in_a_split() -> None:
     with (
         dp.split(epsilon=1, into=2),
-        pytest.raises(dp.errors.QueryError, match="outside of the split"),
+        pytest.raises(QueryError, match="outside of the split"),
     ):
         dp.batch(epsilon=1, delta=1e-6)
 

@@ -18,6 +18,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import MissingArgument, SessionError
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import MemoryStore
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
@@ -248,7 +249,7 @@ def test_previews_nest_and_end_whatever_happens() -> None:
             1 / 0  # noqa: B018
         p.size(epsilon=4)
     assert [plan.total for plan in (outer, inner, broken)] == [5, 2, 3]
-    with pytest.raises(dp.errors.SessionError, match="for one block"), outer:
+    with pytest.raises(SessionError, match="for one block"), outer:
         pass
     assert isinstance(p.count(epsilon=1), int)
     assert dp.ledger().spent == 1
@@ -263,7 +264,7 @@ def test_other_threads_release_as_ever_and_what_outlives_a_block_is_refused() ->
         context = contextvars.copy_context()
     assert dp.ledger().spent == 1
     assert plan.total == 0
-    refusal(lambda: context.run(lambda: p.count(epsilon=2)), "has ended", dp.errors.SessionError)
+    refusal(lambda: context.run(lambda: p.count(epsilon=2)), "has ended", SessionError)
     assert dp.ledger().spent == 1
 
 
@@ -271,7 +272,7 @@ def test_one_session_only() -> None:
     with dp.preview() as plan:
         sixty().dp.count(epsilon=1)
         anew(epsilon=1)
-        refusal(lambda: sixty().dp.count(epsilon=1), "of one session", dp.errors.SessionError)
+        refusal(lambda: sixty().dp.count(epsilon=1), "of one session", SessionError)
     assert plan.total == 1
     assert dp.ledger()._entries() == []
 
@@ -389,7 +390,7 @@ def test_what_a_later_round_would_refuse_is_refused_before_anything_is_charged()
         program(p, 1)
         p["number"].mean(epsilon=0.1)  # without bounds
 
-    refusal(lambda: preview.all_or_none(fails), error=dp.errors.MissingArgument)
+    refusal(lambda: preview.all_or_none(fails), error=MissingArgument)
     assert dp.ledger()._entries() == []
 
 

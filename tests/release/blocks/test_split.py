@@ -20,6 +20,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import QueryError, ReleaseFailed, SessionError
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 
 
@@ -185,7 +186,7 @@ def test_what_is_refused_takes_no_share_and_what_fails_does(
         assert losses() == [Loss(Epsilon(1, 3))]
         with monkeypatch.context() as broken:
             broken.setattr(PandasEngine, "accumulate_rows", lambda *a: 1 / 0)
-            with pytest.raises(dp.errors.ReleaseFailed):
+            with pytest.raises(ReleaseFailed):
                 p.size(fresh=True)
         assert shares.left == 2
         refusal(lambda: p["number"].count(), error=dp.BudgetExceeded)
@@ -225,11 +226,11 @@ def test_one_block_each_and_none_within_another() -> None:
     shares = dp.split(epsilon=1, into=1)
     with (
         shares,
-        pytest.raises(dp.errors.SessionError, match="a split is running"),
+        pytest.raises(SessionError, match="a split is running"),
         dp.split(epsilon=1, into=2),
     ):
         pass
-    with pytest.raises(dp.errors.SessionError, match="for one block"), shares:
+    with pytest.raises(SessionError, match="for one block"), shares:
         pass
     assert isinstance(people().count(), dp.types.Unreleased)
 
@@ -317,7 +318,7 @@ def test_workers_with_the_blocks_context_never_take_one_share_twice() -> None:
         def ask(context: contextvars.Context) -> None:
             try:
                 context.run(p.count, fresh=True)
-            except dp.errors.QueryError as error:
+            except QueryError as error:
                 raised.append(error)
 
         threads = [threading.Thread(target=ask, args=(context,)) for context in contexts]

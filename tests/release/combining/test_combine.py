@@ -35,6 +35,7 @@ from operations import (
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import QueryError, RecordError, SourceError
 from dppandas.privacy.accounting import conversions, gaussian
 from dppandas.privacy.accuracy import combined
 from dppandas.privacy.accuracy.combined import CombinedNoise
@@ -327,7 +328,7 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
     one, other = released(name, private, 1), released(name, private, 2)
     before = spent()
     if not hasattr(one, "_record") and not isinstance(one, pd.Series | pd.DataFrame):
-        refusal(lambda: dp.combine(one, other), "no release record", dp.errors.RecordError)
+        refusal(lambda: dp.combine(one, other), "no release record", RecordError)
     elif (
         name in {*SELECTIONS, *UNKNOWN, *CHOSEN} - {"nlargest counts"}
         and "mean" not in name.split()[:1]
@@ -382,7 +383,7 @@ def test_released_tables_that_were_combined_are_made_consistent() -> None:
 # --- refusals -------------------------------------------------------------------------------------
 
 
-def refused(match: str, *answers: Any, kind: Any = dp.errors.QueryError) -> None:
+def refused(match: str, *answers: Any, kind: Any = QueryError) -> None:
     before, entries = spent(), dp.ledger()._count()
     refusal(lambda: dp.combine(*answers), match, kind)
     assert (spent(), dp.ledger()._count()) == (before, entries)
@@ -399,7 +400,7 @@ def test_one_release_counts_once() -> None:
     refused("given twice", both, pickle.loads(pickle.dumps(other)))
     refused("two or more", one)
     refused("two or more")
-    refused("no release record", one, other + 0, kind=dp.errors.RecordError)
+    refused("no release record", one, other + 0, kind=RecordError)
 
 
 def test_other_queries_are_refused() -> None:
@@ -434,12 +435,12 @@ def test_other_versions_and_ledgers_are_refused(tmp_path: Path) -> None:
     anew(store=tmp_path / "a.ledger")
     other = people(version="2").count(epsilon=1)
     refused("version '1' and of version '2'", one, other)
-    with pytest.raises(dp.errors.SourceError, match=r"holds version '2'.*release of version '1'"):
+    with pytest.raises(SourceError, match=r"holds version '2'.*release of version '1'"):
         one.refine(epsilon=1)
     anew(epsilon=10)
     foreign = people(version="1").count(epsilon=2)
     refused("in two ledgers", one, foreign)
-    refusal(lambda: one.refine(epsilon=1), "in another ledger", dp.errors.SourceError)
+    refusal(lambda: one.refine(epsilon=1), "in another ledger", SourceError)
     assert spent() == 2
 
 
@@ -549,7 +550,7 @@ def test_a_source_that_is_not_held_is_told(tmp_path: Path) -> None:
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
     n = people(version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
-    with pytest.raises(dp.errors.SourceError, match=r"doesn't hold source 'people'.*fresh=True"):
+    with pytest.raises(SourceError, match=r"doesn't hold source 'people'.*fresh=True"):
         n.refine(epsilon=1)
     assert spent() == 1
 
@@ -564,7 +565,7 @@ def test_what_is_protected_as_asserted_now_is_not_taken_for_the_verified(
     changed = df[df["a"] > 50]  # still carries the token
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # of a user who never saw the data
     assert dp.protect(changed, name="people", version="1")._table.source.verified is False
-    refusal(lambda: n.refine(epsilon=1), "doesn't hold", dp.errors.SourceError)
+    refusal(lambda: n.refine(epsilon=1), "doesn't hold", SourceError)
 
 
 def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path) -> None:
@@ -578,9 +579,7 @@ def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path
     surer = mean.refine(epsilon=1)
     kept = pickle.dumps(mean)
     del held
-    with pytest.raises(
-        dp.errors.SourceError, match=r"made of 'people' by per_unit.*keep it in a variable"
-    ):
+    with pytest.raises(SourceError, match=r"made of 'people' by per_unit.*keep it in a variable"):
         mean.refine(epsilon=2)
     assert spent() == 2
     anew(store=tmp_path / "a.ledger")
@@ -640,6 +639,6 @@ def test_an_audit_may_refine() -> None:
 def test_refining_takes_no_loss_of_its_own_in_a_split() -> None:
     dp.session(epsilon=10)
     n = people().count(epsilon=1)
-    with dp.split(epsilon=1, into=2), pytest.raises(dp.errors.QueryError, match="refine outside"):
+    with dp.split(epsilon=1, into=2), pytest.raises(QueryError, match="refine outside"):
         n.refine(epsilon=5)
     assert spent() == 1

@@ -18,6 +18,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import QueryError, RecordError
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.release.combining import consistency
 from dppandas.release.combining.consistency import Margin, nearest
@@ -65,7 +66,7 @@ def test_tables_are_not_negative_and_agree_to_the_last_bit() -> None:
         assert (np.asarray(table) >= 0).all()
         assert np.asarray(table).dtype == np.float64
         assert (np.asarray(table) * 2**20 % 1 == 0).all()
-        with pytest.raises(dp.errors.RecordError):
+        with pytest.raises(RecordError):
             dp.record(table)
     assert new[2].name == alone.name
     assert new[0].columns.equals(whole.columns)
@@ -368,5 +369,5 @@ def test_what_a_preview_made_is_made_consistent_in_it_alone() -> None:
         tables = counted(p), p["b"].value_counts(keys=LABELS["b"], epsilon=1)
         dp.make_consistent(*tables)
     for some in (tables, tables[:1]):
-        with pytest.raises(dp.errors.QueryError, match="previewed and not answered"):
+        with pytest.raises(QueryError, match="previewed and not answered"):
             dp.make_consistent(*some)

@@ -19,6 +19,7 @@ from operations import spent
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import QueryError
 from dppandas.privacy.accuracy.combined import CombinedNoise, NoiseAtLook
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.release import release
@@ -397,7 +398,7 @@ def test_a_preview_prices_all_looks() -> None:
 
 def test_in_a_split_it_is_refused() -> None:
     n = people().count(epsilon=1)
-    with dp.split(epsilon=1, into=1), pytest.raises(dp.errors.QueryError, match="refine outside"):
+    with dp.split(epsilon=1, into=1), pytest.raises(QueryError, match="refine outside"):
         n.refine(until=3)
 
 

@@ -19,6 +19,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import QueryError, RecordError, SourceError, UnsupportedExpression
 from dppandas.rows.expressions import Expression
 from dppandas.rows.facts.keys import is_missing
 from dppandas.rows.facts.spans import TICKS, Ruler, Span, tick_of
@@ -134,7 +135,7 @@ def test_a_query_string_computes_with_times() -> None:
         pd.Timestamp("2020-01-02"),
         pd.Timestamp("2019-12-25"),
     ]
-    with pytest.raises(dp.errors.UnsupportedExpression, match="no number, time or duration"):
+    with pytest.raises(UnsupportedExpression, match="no number, time or duration"):
         p.query("end - 'x' > @week")
 
 
@@ -336,7 +337,7 @@ def test_a_released_time_knows_its_error_and_interval() -> None:
     assert again.error() == mean.error()
     median = when.dp.median(bounds=YEAR, epsilon=1)
     assert isinstance(median.error(), float)
-    refusal(lambda: median.interval(), "no interval", dp.errors.RecordError)
+    refusal(lambda: median.interval(), "no interval", RecordError)
     assert "days" in dp.ledger().to_frame()["error"].iloc[0]
 
 
@@ -517,7 +518,7 @@ def test_texts_mean_text_cells_and_time_cells_by_cell() -> None:
 
 def test_a_grouper_of_times_without_a_zone_is_refused_for_a_column_with_one() -> None:
     p = dp.private(year(BERLIN), unit="row")
-    with pytest.raises(dp.errors.QueryError, match="zoned time"):
+    with pytest.raises(QueryError, match="zoned time"):
         p.groupby(pd.Grouper(key="when", freq="MS"), range=NAIVE).size(epsilon=1)
     assert dp.ledger().spent == 0
 
@@ -647,9 +648,7 @@ def test_facts_of_times_are_declared_later_too() -> None:
     people = dp.protect(year(), name="later").declare(when=YEAR, wait=(pd.Timedelta(0), WEEK))
     assert isinstance(people["when"].median(epsilon=1), pd.Timestamp)
     assert isinstance(people["wait"].sum(epsilon=1), pd.Timedelta)
-    refusal(
-        lambda: people.declare(when=("2019-01-01", "2020-01-01")), "when", dp.errors.SourceError
-    )
+    refusal(lambda: people.declare(when=("2019-01-01", "2020-01-01")), "when", SourceError)
 
 
 def test_a_released_time_is_replayed_and_previewed(tmp_path: Any) -> None:
@@ -670,4 +669,4 @@ def test_a_released_time_is_replayed_and_previewed(tmp_path: Any) -> None:
 def test_answers_in_times_are_not_drawn_as_numbers() -> None:
     pytest.importorskip("matplotlib")
     mean = year()["when"].dp.mean(bounds=YEAR, epsilon=1)
-    refusal(lambda: dp.plot(mean), "have no picture", dp.errors.RecordError)
+    refusal(lambda: dp.plot(mean), "have no picture", RecordError)

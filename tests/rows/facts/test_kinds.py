@@ -22,6 +22,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.columns import accessors
 from dppandas.columns.accessors import TextMethods, TimeMethods
+from dppandas.errors import ReleaseFailed, SourceError
 from dppandas.frames import tables
 from dppandas.frames.groupby import PrivateGroupBy
 from dppandas.ledger import canonical
@@ -189,14 +190,14 @@ def test_a_declared_kind_does_not_change_within_a_version(tmp_path: Any) -> None
     for store in (None, tmp_path / "l.ledger"):
         anew(epsilon=1, store=store)
         dp.protect(df.copy(), "d", kinds={"x": "number"}, version="1")
-        with pytest.raises(dp.errors.SourceError, match="kind of 'x' was number, is text"):
+        with pytest.raises(SourceError, match="kind of 'x' was number, is text"):
             dp.protect(df.copy(), "d", kinds={"x": "text"}, version="1")
         dp.protect(df.copy(), "d", kinds={"y": "number"}, version="1")  # says more of another
-        with pytest.raises(dp.errors.SourceError, match="kind of 'y'"):
+        with pytest.raises(SourceError, match="kind of 'y'"):
             dp.protect(df.copy(), "d", kinds={"y": "text"}, version="1")
     dp.reset()  # the ledger outlives the session
     dp.session(epsilon=1, store=tmp_path / "l.ledger")
-    with pytest.raises(dp.errors.SourceError, match=r"not as 'text'.*another version"):
+    with pytest.raises(SourceError, match=r"not as 'text'.*another version"):
         dp.protect(df.copy(), "d", kinds={"x": "text"}, version="1")
     dp.protect(df.copy(), "d", kinds={"x": "number"}, version="1")
 
@@ -345,7 +346,7 @@ COLUMN: dict[str, Row] = {
     "max": Row(lambda p, c: p["x"].max(**B), NUMBERS),
     "trimmed_mean": Row(lambda p, c: p["x"].trimmed_mean(trim=2, **B), NUMBERS),
     "median, smoothly": Row(lambda p, c: p["x"].median(method="smooth", **B), NUMBERS),
-    "clipped": Row(lambda p, c: p["x"].clipping_shares(**B), NUMBERS,
+    "clipping_shares": Row(lambda p, c: p["x"].clipping_shares(**B), NUMBERS,
                    lambda d, c: [0, 1, 0]),
     "suggest_bounds": Row(lambda p, c: p["x"].suggest_bounds(**E), NUMBERS),
     "describe": Row(lambda p, c: p["x"].describe(**B), NUMBERS),
@@ -368,7 +369,7 @@ COLUMN: dict[str, Row] = {
     "nunique": Row(lambda p, c: p["x"].nunique(keys=c.labels, **E), LABELS, lambda d, c: 2),
     "mode": Row(lambda p, c: p["x"].mode(keys=c.labels[:1], **E), LABELS,
                 lambda d, c: pd.Series(c.labels[:1])),
-    "popularity": Row(lambda p, c: p["x"].unattributed_histogram(keys=c.labels, **E), LABELS,
+    "unattributed_histogram": Row(lambda p, c: p["x"].unattributed_histogram(keys=c.labels, **E), LABELS,
                       lambda d, c: sorted(counts(d["x"].dropna(), c.labels), reverse=True)),
     # comparisons
     "==": mask_row(lambda d, c: d["x"] == c.labels[0], LABELS),
@@ -667,7 +668,7 @@ UNITS: dict[str, Row] = {
     "first": Row(lambda p, c: p.per_unit().agg(m=("x", "first"))["m"].count(**E), ALL, unit="u"),
     **{how: of_unit(how, TRUTHS) for how in ("any", "all")},
     "nunique of units": Row(lambda p, c: p["u"].nunique(**E), ALL, lambda d, c: 20, unit="u"),
-    "truncated": Row(lambda p, c: p.truncation_shares(**E), ALL, unit="u"),
+    "truncation_shares": Row(lambda p, c: p.truncation_shares(**E), ALL, unit="u"),
 }
 
 MATRIX: dict[str, Row] = {
@@ -759,7 +760,7 @@ def test_where_no_cell_is_anything_an_answer_is_given_all_the_same(kind: str, no
     for name, row in MATRIX.items():
         try:
             answer(row, empty, x=kind, y=kind)
-        except dp.errors.ReleaseFailed as failed:
+        except ReleaseFailed as failed:
             raise AssertionError(name) from failed
         except dp.DPError:
             assert spent() == 0, name
@@ -790,7 +791,8 @@ def _verbs(face: type) -> set[str]:
 
 
 @pytest.mark.parametrize(("face", "named"), [
-    ("column", _verbs(dp.types.PrivateSeries)), ("frame", _verbs(dp.types.PrivateFrame) - {"truncated"}),
+    ("column", _verbs(dp.types.PrivateSeries)),
+    ("frame", _verbs(dp.types.PrivateFrame) - {"truncation_shares"}),
     ("groups", _verbs(PrivateGroupBy)), ("per_unit", set(tables.AGGREGATES) - {"size"}),
     ("str", set(TextMethods.__dir__(object.__new__(TextMethods)))),
     ("dt", _verbs(TimeMethods) | {*accessors.PARTS, *accessors.DURATIONS}),

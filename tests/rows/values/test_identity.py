@@ -17,6 +17,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
+from dppandas.errors import LineageError, SessionError
 from dppandas.rows.values.hashing import name_of, of_rows
 from dppandas.rows.values.vectors import vector
 
@@ -133,9 +134,7 @@ def with_unknown_token() -> pd.DataFrame:
 
 def test_a_token_of_another_process_is_asserted_and_needs_its_unit_said() -> None:
     dp.session(epsilon=9)
-    refusal(
-        lambda: dp.protect(with_unknown_token(), name="read back"), "unit=", dp.errors.LineageError
-    )
+    refusal(lambda: dp.protect(with_unknown_token(), name="read back"), "unit=", LineageError)
     said = dp.protect(with_unknown_token(), name="read back", unit="u", max_rows=1)
     assert dp.record(said.count(epsilon=1)).lineage == "asserted"
 
@@ -143,7 +142,7 @@ def test_a_token_of_another_process_is_asserted_and_needs_its_unit_said() -> Non
 def test_a_token_of_another_process_is_refused_in_a_strict_session() -> None:
     dp.session(epsilon=9, strict=True)
     said = dp.protect(with_unknown_token(), name="read back", unit="u", max_rows=1)
-    refusal(lambda: said.count(epsilon=1), "strict", dp.errors.LineageError)
+    refusal(lambda: said.count(epsilon=1), "strict", LineageError)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +186,7 @@ def test_what_an_audit_let_out_can_release_nothing() -> None:
     df = pd.DataFrame({"x": [1, 2]})
     assert check_sensitivity(op, df, pairs=3).ok
     for context in kept:
-        with pytest.raises(dp.errors.SessionError, match="audit"):
+        with pytest.raises(SessionError, match="audit"):
             context.run(lambda: df.dp.count(epsilon=1))
 
 

@@ -19,6 +19,7 @@ from operations import integers
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import LineageError, MissingArgument, QueryError
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.rows.expressions import table_lookups
 from dppandas.statistics.counting.contingency import descending
@@ -111,7 +112,7 @@ def test_keys_come_from_the_declared_domain() -> None:
     assert table.columns.tolist() == [9, 12, 16]
     assert table.columns.name == "educ"
     assert p.crosstab("sex", "educ", keys={"educ": [9]}, epsilon=1).shape == (2, 1)
-    refusal(lambda: p.crosstab("sex", "child"), "child", dp.errors.MissingArgument)
+    refusal(lambda: p.crosstab("sex", "child"), "child", MissingArgument)
 
 
 def test_one_release_of_sensitivity_one_and_a_record_of_the_same_shape() -> None:
@@ -245,9 +246,9 @@ def test_broken_arguments_are_refused_before_anything_is_charged(name: str) -> N
 
 def test_columns_of_other_rows_do_not_cross() -> None:
     p = dp.private(FRAME, unit="row")
-    with pytest.raises(dp.errors.LineageError):
+    with pytest.raises(LineageError):
         dp.crosstab(p["sex"], p.query("age > 30")["educ"], keys=KEYS)
-    with pytest.raises(dp.errors.LineageError):
+    with pytest.raises(LineageError):
         dp.crosstab(p["sex"], FRAME.copy().dp["educ"], keys=KEYS)
 
 
@@ -256,7 +257,7 @@ def test_entries_of_tables_and_of_variances_have_no_label_to_select() -> None:
     spread = FRAME.dp.groupby("sex", keys=["f", "m"])["age"].var(bounds=(0, 99))
     ranks = FRAME.dp["sex"].unattributed_histogram(keys=["f", "m"])
     for asked in (table, spread, ranks):
-        with pytest.raises(dp.errors.QueryError):
+        with pytest.raises(QueryError):
             asked.idxmax(epsilon=1)
     assert dp.ledger()._entries() == []
 

@@ -23,6 +23,7 @@ import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.engines.readers import Columns
 from dppandas.engines.truncation import kept_rows
+from dppandas.errors import MissingArgument, QueryError, RecordError, UnknownColumn
 from dppandas.privacy.accounting import conversions
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
 from dppandas.privacy.accounting.measures import LossRequest, Measure
@@ -552,69 +553,69 @@ def test_a_record_belongs_to_its_answer_and_intervals_hold_a_row() -> None:
     assert record.expected == "each at most ± 20"
     assert "<th>95 % interval of each label</th>" in record._repr_html_()
     assert "told from 14" in record.mechanism
-    refusal(lambda: dp.record(found + 1), error=dp.errors.RecordError)
+    refusal(lambda: dp.record(found + 1), error=RecordError)
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "neither keys nor delta": (
-        lambda p: p["x"].value_counts(epsilon=1), dp.errors.MissingArgument, r"keys= is needed.*delta=…",
+        lambda p: p["x"].value_counts(epsilon=1), MissingArgument, r"keys= is needed.*delta=…",
     ),
     "groups of neither": (
-        lambda p: p.groupby("x"), dp.errors.MissingArgument, r"keys= is needed.*groupby\(…, delta=…\)",
+        lambda p: p.groupby("x"), MissingArgument, r"keys= is needed.*groupby\(…, delta=…\)",
     ),
     "broken delta": (
-        lambda p: p["x"].value_counts(epsilon=1, delta=0.5), dp.errors.QueryError, "above 0.01",
+        lambda p: p["x"].value_counts(epsilon=1, delta=0.5), QueryError, "above 0.01",
     ),
-    "broken delta of groups": (lambda p: p.groupby("x", delta=-1), dp.errors.QueryError, "delta=-1"),
+    "broken delta of groups": (lambda p: p.groupby("x", delta=-1), QueryError, "delta=-1"),
     "Gaussian noise": (
         lambda p: p["x"].value_counts(epsilon=1, delta=DELTA, mechanism="gaussian"),
-        dp.errors.QueryError, "Laplace|Gaussian",
+        QueryError, "Laplace|Gaussian",
     ),
     "shares": (
-        lambda p: p["x"].value_counts(True, epsilon=1, delta=DELTA), dp.errors.QueryError, "normalize",
+        lambda p: p["x"].value_counts(True, epsilon=1, delta=DELTA), QueryError, "normalize",
     ),
     "a missing cell": (
         lambda p: p["x"].value_counts(dropna=False, epsilon=1, delta=DELTA),
-        dp.errors.QueryError, "dropna",
+        QueryError, "dropna",
     ),
     "no epsilon": (
-        lambda p: p["x"].value_counts(delta=DELTA).release(), dp.errors.MissingArgument, "epsilon=",
+        lambda p: p["x"].value_counts(delta=DELTA).release(), MissingArgument, "epsilon=",
     ),
-    "no delta": (lambda p: p["x"].unique(epsilon=1), dp.errors.MissingArgument, "delta= is needed"),
+    "no delta": (lambda p: p["x"].unique(epsilon=1), MissingArgument, "delta= is needed"),
     "a selection": (
-        lambda p: p["x"].value_counts(delta=DELTA).idxmax(epsilon=1), dp.errors.QueryError, "idxmax",
+        lambda p: p["x"].value_counts(delta=DELTA).idxmax(epsilon=1), QueryError, "idxmax",
     ),
     "the largest": (
-        lambda p: p["x"].value_counts(delta=DELTA).nlargest(2, epsilon=1), dp.errors.QueryError, "nlarg",
+        lambda p: p["x"].value_counts(delta=DELTA).nlargest(2, epsilon=1), QueryError, "nlarg",
     ),
     "keys and delta": (
-        lambda p: p.groupby("x", keys=["a"], delta=DELTA), dp.errors.QueryError, "are declared",
+        lambda p: p.groupby("x", keys=["a"], delta=DELTA), QueryError, "are declared",
     ),
-    "an unknown column": (lambda p: p.groupby("z", delta=DELTA), dp.errors.UnknownColumn, "z"),
-    "a column twice": (lambda p: p.groupby(["x", "x"], delta=DELTA), dp.errors.QueryError, "twice"),
+    "an unknown column": (lambda p: p.groupby("z", delta=DELTA), UnknownColumn, "z"),
+    "a column twice": (lambda p: p.groupby(["x", "x"], delta=DELTA), QueryError, "twice"),
     "delta of groups again": (
         lambda p: p.groupby("x", delta=DELTA)["y"].count(epsilon=1, delta=DELTA),
-        dp.errors.QueryError, "given to groupby",
+        QueryError, "given to groupby",
     ),
     "counts by group": (
         lambda p: p.groupby("x", delta=DELTA)["y"].value_counts(keys=[1], epsilon=1),
-        dp.errors.QueryError, "both columns",
+        QueryError, "both columns",
     ),
     "units by group": (
-        lambda p: p.groupby("x", delta=DELTA)["who"].nunique(epsilon=1), dp.errors.QueryError, "size, co",
+        lambda p: p.groupby("x", delta=DELTA)["who"].nunique(epsilon=1), QueryError, "size, co",
     ),
     "no bounds": (
-        lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), dp.errors.MissingArgument, "bounds=",
+        lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), MissingArgument, "bounds=",
     ),
     "unique of a plain column": (
-        lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), dp.errors.QueryError, "private column",
+        lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), QueryError, "private column",
     ),
     "nunique of what nobody declared": (
-        lambda p: p["x"].nunique(epsilon=1), dp.errors.QueryError, r"nunique\(keys=",
+        lambda p: p["x"].nunique(epsilon=1), QueryError, r"nunique\(keys=",
     ),
     "Gaussian bounds": (
         lambda p: p["y"].suggest_bounds(epsilon=1, delta=DELTA, mechanism="gaussian"),
-        dp.errors.QueryError, "Laplace|Gaussian",
+        QueryError, "Laplace|Gaussian",
     ),
 }  # fmt: skip
 
@@ -642,7 +643,7 @@ def test_refusals_charge_nothing(name: str) -> None:
 )
 def test_a_pure_session_says_why_it_has_no_delta(ask: Callable[[Any], Any]) -> None:
     dp.session(epsilon=9)
-    with pytest.raises(dp.errors.QueryError, match=r"has no δ to spend.*dp\.session"):
+    with pytest.raises(QueryError, match=r"has no δ to spend.*dp\.session"):
         ask(pd.DataFrame({"x": ["a"], "y": [1.0]}).dp)
     assert dp.ledger()._entries() == []
 

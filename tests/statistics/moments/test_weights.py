@@ -11,6 +11,7 @@ from operations import integers
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import LineageError, MissingArgument, QueryError
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 
@@ -86,13 +87,13 @@ def test_even_weights_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"weight_bounds": (-1, 5)}, dp.errors.QueryError),
-        ({"weight_bounds": None}, dp.errors.MissingArgument),
-        ({"weights": "v"}, dp.errors.QueryError),
-        ({"weights": [1, 2]}, dp.errors.QueryError),
-        ({"weights": None}, dp.errors.QueryError),
-        ({"weights": survey().dp["w"]}, dp.errors.LineageError),
-        ({"weight_bounds": (0, np.inf)}, dp.errors.QueryError),
+        ({"weight_bounds": (-1, 5)}, QueryError),
+        ({"weight_bounds": None}, MissingArgument),
+        ({"weights": "v"}, QueryError),
+        ({"weights": [1, 2]}, QueryError),
+        ({"weights": None}, QueryError),
+        ({"weights": survey().dp["w"]}, LineageError),
+        ({"weight_bounds": (0, np.inf)}, QueryError),
     ],
 )
 def test_wrong_weights_are_refused_and_cost_nothing(
@@ -132,7 +133,7 @@ def test_the_share_of_a_mask_is_told_by_two_counts() -> None:
 @pytest.mark.usefixtures("exact")
 def test_a_column_of_truth_values_takes_bounds() -> None:
     frame = pd.DataFrame({"b": [True, False, None, True], "g": [1, 1, 1, 2]})
-    refusal(lambda: frame.dp["b"].mean(epsilon=1), error=dp.errors.MissingArgument)
+    refusal(lambda: frame.dp["b"].mean(epsilon=1), error=MissingArgument)
     assert frame.dp["b"].mean(bounds=(0, 1), epsilon=1) == pytest.approx(2 / 3)
     assert (frame.dp["b"] == True).mean(epsilon=1) == 0.5  # noqa: E712 (a missing one is not True)
     by = frame.dp.groupby("g", keys=[1, 2])["b"].mean(bounds=(0, 1), epsilon=1)
