@@ -19,8 +19,8 @@ from ledgers import anew
 import dppandas as dp
 from dppandas import local, models
 from dppandas.frames.groupby import UnknownGroups
-from dppandas.models import Model
 from dppandas.privacy.mechanisms.selection import Selection
+from dppandas.types import Model
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.append(str(BENCHMARKS))

@@ -39,8 +39,9 @@ from dppandas.rows.values.vectors import as_numbers
 from dppandas.statistics import Count, Mean, Sum
 
 pytest.importorskip("scipy")
-from dppandas.audit import AuditResult, audit, check_sensitivity, neighbours, sensitivity
+from dppandas.audit import audit, check_sensitivity, neighbours, sensitivity
 from dppandas.audit.events import ClopperPearson
+from dppandas.types import AuditResult
 
 #: Noise of the fake mechanisms below. Nothing of dppandas draws from it.
 RNG = np.random.default_rng()

@@ -18,7 +18,7 @@ import pytest
 from refusals import refusal
 
 import dppandas as dp
-from dppandas.errors import MissingArgument, QueryError, RecordError
+from dppandas.errors import MissingArgument, QueryError, RecordError, SessionError
 from dppandas.privacy.accounting.losses import Delta
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.mechanisms.thresholds import ProposeTestRelease
@@ -360,9 +360,7 @@ def unproven() -> Any:
 def test_what_is_experimental_must_be_allowed_in_the_session() -> None:
     def refused() -> None:
         before = len(dp.ledger()._entries())
-        with pytest.raises(
-            QueryError, match=r"nobody has proven.*dp\.session\(experimental=True\)"
-        ):
+        with pytest.raises(QueryError, match=r"nobody has proven.*\(experimental=True\)"):
             unproven().release(epsilon=1)
         assert len(dp.ledger()._entries()) == before
 

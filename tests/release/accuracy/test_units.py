@@ -18,7 +18,7 @@ import dppandas as dp
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, in_short
 from dppandas.release.accuracy import units
-from dppandas.release.records import DROWNED
+from dppandas.release.accuracy.shown import DROWNED
 from dppandas.statistics.layout import by_name, spread
 
 ROWS = 400
@@ -226,10 +226,10 @@ SCALES: dict[str, tuple[Callable[[Any], Any], Any, str]] = {
     "median": (lambda p: p["age"].median(epsilon=0.5), 2, "ranks"),
     "mode": (lambda p: p["sex"].mode(epsilon=0.5), 2, "utility"),
     "mean of times": (
-        lambda p: p["when"].mean(bounds=YEAR, epsilon=0.5), pd.Timedelta(732, "D"), "Timedelta",
+        lambda p: p["when"].mean(bounds=YEAR, epsilon=0.5), pd.Timedelta(732, "D"), "seconds",
     ),
     "median of times": (lambda p: p["when"].median(bounds=YEAR, epsilon=0.5), 2, "ranks"),
-    "std of times": (lambda p: p["when"].std(bounds=YEAR, epsilon=0.5), 2, "Timedelta"),
+    "std of times": (lambda p: p["when"].std(bounds=YEAR, epsilon=0.5), 2, "seconds"),
     "groups": (lambda p: p.groupby("sex")["age"].mean(epsilon=0.5), 200, "age"),
 }  # fmt: skip
 

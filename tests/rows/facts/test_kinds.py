@@ -369,8 +369,9 @@ COLUMN: dict[str, Row] = {
     "nunique": Row(lambda p, c: p["x"].nunique(keys=c.labels, **E), LABELS, lambda d, c: 2),
     "mode": Row(lambda p, c: p["x"].mode(keys=c.labels[:1], **E), LABELS,
                 lambda d, c: pd.Series(c.labels[:1])),
-    "unattributed_histogram": Row(lambda p, c: p["x"].unattributed_histogram(keys=c.labels, **E), LABELS,
-                      lambda d, c: sorted(counts(d["x"].dropna(), c.labels), reverse=True)),
+    "unattributed_histogram": Row(
+        lambda p, c: p["x"].unattributed_histogram(keys=c.labels, **E), LABELS,
+        lambda d, c: sorted(counts(d["x"].dropna(), c.labels), reverse=True)),
     # comparisons
     "==": mask_row(lambda d, c: d["x"] == c.labels[0], LABELS),
     "!=": Row(lambda p, c: p[p["x"] != c.labels[0]].count(**E), LABELS,
