@@ -14,7 +14,7 @@ import pandas as pd
 from ..columns import refusals
 from ..columns.private_rows import once
 from ..errors import QueryError, hide_internals, quoted
-from ..privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta
+from ..privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta, with_options_named
 from ..release.asking import release_method
 from ..rows.expressions import Column, Declared
 from ..rows.facts.bounds import Bounds
@@ -283,6 +283,7 @@ ask .release(epsilon=…)>
         return parts_of(self, by, keys, range)
 
 
+@with_options_named
 @hide_internals
 def crosstab(
     index: Any,

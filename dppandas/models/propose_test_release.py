@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import pandas as pd
 
 from ..errors import hide_internals
-from ..privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta
+from ..privacy.accounting.losses import ReleaseOptions, gives_loss, parse_delta, with_options_named
 from ..release import results
 from ..release.blocks import split
 from ..release.records import Record
@@ -32,6 +32,7 @@ class UnreleasedProposal(Unreleased):
             more["delta"] = known
         return super()._ask(epsilon, select, **more)
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> TestedValue:
         """The value if it is far from changing: see `TestedValue`.
@@ -46,6 +47,7 @@ class UnreleasedProposal(Unreleased):
         return results.tested(record)
 
 
+@with_options_named
 @hide_internals
 def distance_to_property(
     frame: Any,
@@ -93,6 +95,7 @@ def distance_to_property(
     return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
+@with_options_named
 @hide_internals
 def propose_test_release(
     frame: Any,

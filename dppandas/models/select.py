@@ -12,7 +12,7 @@ import pandas as pd
 from ..errors import LineageError, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.protect import private
-from ..privacy.accounting.losses import ReleaseOptions, gives_loss
+from ..privacy.accounting.losses import ReleaseOptions, gives_loss, with_options_named
 from ..release import results
 from ..release.blocks import split
 from ..release.private import Table
@@ -32,6 +32,7 @@ MOST_SENSITIVE = 2**64
 class UnreleasedChoice(UnreleasedMode):
     """A candidate that is not selected yet."""
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The candidate selected, with ``.error()`` if its type lets it.
@@ -45,6 +46,7 @@ class UnreleasedChoice(UnreleasedMode):
         return results.label(record, record.estimate()[0])
 
 
+@with_options_named
 @hide_internals
 def select(
     frame: Any,

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..errors import RecordError, hide_internals
 from ..ledger.storage.store import StoredRelease
-from ..privacy.accounting.losses import Epsilon, Loss, ReleaseOptions
+from ..privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named
 from ..privacy.accuracy.combined import CombinedNoise
 from ..privacy.mechanisms.base import Mechanism
 from ..privacy.mechanisms.selection import Selection
@@ -232,6 +232,7 @@ class Record:
         """The releases that this is made of: itself alone, or those that were combined."""
         return self._components or (self,)
 
+    @with_options_named
     @hide_internals
     def refine(
         self,

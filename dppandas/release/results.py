@@ -8,7 +8,7 @@ from typing import Any, Unpack, cast
 import pandas as pd
 
 from ..errors import RecordError, hide_internals
-from ..privacy.accounting.losses import ReleaseOptions
+from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..privacy.mechanisms.selection import Selection
 from ..privacy.sampling import entropy
 from ..rows.facts.keys import is_missing
@@ -42,6 +42,7 @@ class _Released:
         """See `Record.interval`."""
         return self._record.interval(confidence)
 
+    @with_options_named
     @hide_internals
     def refine(
         self,

@@ -19,7 +19,7 @@ from ..errors import (
     quoted,
     warn_user,
 )
-from ..privacy.accounting.losses import LossOptions, ReleaseOptions
+from ..privacy.accounting.losses import LossOptions, ReleaseOptions, with_options_named
 from ..privacy.accounting.measures import LossRequest
 from ..rows import expressions
 from ..rows.expressions import Expression
@@ -117,6 +117,7 @@ class Unreleased(Private):
             f".release(epsilon=0.1).{name}: {self!r}."
         )
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The noisy answer, shaped as pandas would shape the exact one.
@@ -136,6 +137,7 @@ class Unreleased(Private):
     #: What to warn of with the answer, whatever it is.
     _warning: ClassVar[str] = ""
 
+    @with_options_named
     @hide_internals
     def expected_error(
         self,
@@ -187,6 +189,7 @@ class Unreleased(Private):
             epsilon, k, **more
         )
 
+    @with_options_named
     @hide_internals
     def idxmax(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The label of the largest entry, selected by permute-and-flip: no number is told.
@@ -201,6 +204,7 @@ class Unreleased(Private):
         record = self._select(epsilon, 1, "idxmax", **more)
         return results.label(record, record.estimate()[0])
 
+    @with_options_named
     @hide_internals
     def nlargest(
         self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
@@ -251,6 +255,7 @@ class UnreleasedMode(Unreleased):
 
     _selects: ClassVar[int] = 1
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The key selected, as a Series of one, like Series.mode.
@@ -266,6 +271,7 @@ class UnreleasedMode(Unreleased):
     def _select(self, epsilon: object, k: int, what: str, **more: Unpack[ReleaseOptions]) -> Record:
         raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
 
+    @with_options_named
     @hide_internals
     def nlargest(
         self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
@@ -294,6 +300,7 @@ class UnreleasedKeys(Unreleased):
             f"no more: {self!r}."
         )
 
+    @with_options_named
     @hide_internals
     def nlargest(
         self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
@@ -305,6 +312,7 @@ class UnreleasedKeys(Unreleased):
 class UnreleasedLabels(UnreleasedKeys):
     """The labels of a column, none of them told yet."""
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The labels told, as an Index of objects in the order of labels.

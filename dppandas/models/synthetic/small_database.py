@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...errors import QueryError, hide_internals
 from ...frames.frame import PrivateFrame
-from ...privacy.accounting.losses import ReleaseOptions
+from ...privacy.accounting.losses import ReleaseOptions, with_options_named
 from ...release import results
 from ...release.records import Record
 from ...release.unreleased import UnreleasedMode
@@ -31,6 +31,7 @@ MOST_ROWS = 2**40
 class UnreleasedDatabase(UnreleasedMode):
     """A database that is not selected yet."""
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The number of the database selected, with ``.error()``.

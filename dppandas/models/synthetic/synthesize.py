@@ -10,7 +10,7 @@ import pandas as pd
 from ...errors import MissingArgument, QueryError, hide_internals, is_one_of, quoted
 from ...frames.frame import PrivateFrame
 from ...frames.protect import private
-from ...privacy.accounting.losses import ReleaseOptions, known_only
+from ...privacy.accounting.losses import ReleaseOptions, known_only, with_options_named
 from ...release import results
 from ...release.blocks import preview, split
 from ...release.records import Record
@@ -24,6 +24,7 @@ METHODS = ("mwem", "aim", "small")
 MOST_ROWS = 10**7
 
 
+@with_options_named
 @hide_internals
 def synthesize(
     frame: Any,

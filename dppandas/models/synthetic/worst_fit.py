@@ -14,7 +14,7 @@ import pandas as pd
 from ...columns.private_rows import listed
 from ...errors import QueryError, hide_internals, quoted
 from ...frames.frame import PrivateFrame
-from ...privacy.accounting.losses import ReleaseOptions, gives_loss
+from ...privacy.accounting.losses import ReleaseOptions, gives_loss, with_options_named
 from ...release import results
 from ...release.blocks import split
 from ...release.records import Record
@@ -33,6 +33,7 @@ MOST = 2**50
 class UnreleasedMarginalError(UnreleasedMode):
     """The table that fits worst, not selected yet."""
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The position of the table selected, with ``.error()``.
@@ -46,6 +47,7 @@ class UnreleasedMarginalError(UnreleasedMode):
         return results.label(record, record.estimate()[0])
 
 
+@with_options_named
 @hide_internals
 def worst_fit(
     frame: PrivateFrame,

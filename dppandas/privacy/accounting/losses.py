@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import decimal
 import difflib
+import inspect
 import math
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypedDict
+from typing import ParamSpec, TypedDict, TypeVar
 
 from ...errors import MissingArgument, QueryError, quoted
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 SMALLEST = Fraction(1, 2**20)
 LARGEST = Fraction(64)
@@ -81,6 +86,21 @@ class ReleaseOptions(TargetErrorOptions, total=False):
     """
 
     at_most: object
+
+
+def with_options_named(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, whose signature names the options that it takes as ``**more``."""
+    kinds, signature = inspect.Parameter, inspect.signature(function)
+    known = LossOptions if "LossOptions" in str(signature) else ReleaseOptions
+    named: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        if parameter.kind is not kinds.VAR_KEYWORD:
+            named.append(parameter)
+            continue
+        options = [each for each in known.__annotations__ if each not in signature.parameters]
+        named += [kinds(n, kinds.KEYWORD_ONLY, default=None, annotation="object") for n in options]
+    function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+    return function
 
 
 def known_only(more: ReleaseOptions) -> None:

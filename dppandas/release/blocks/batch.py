@@ -21,6 +21,7 @@ from ...privacy.accounting.losses import (
     known_only,
     parse_delta,
     parse_epsilon,
+    with_options_named,
 )
 from ...privacy.accounting.measures import Measure
 from ...privacy.mechanisms.base import Mechanism
@@ -72,6 +73,7 @@ class Batch:
         self._promised: list[PendingRelease] = []
         self._is_open = False
 
+    @with_options_named
     @hide_internals
     def add(
         self, asked: Any, *, epsilon: object = None, **more: Unpack[ReleaseOptions]

@@ -27,6 +27,7 @@ from ...privacy.accounting.losses import (
     parse_delta,
     parse_epsilon,
     parse_rho,
+    with_options_named,
 )
 from ...privacy.accounting.measures import LossRequest
 from .. import results
@@ -58,6 +59,7 @@ class ReleaseBundle(Private):
 
     _is_answer: ClassVar[bool] = True
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """All answers, in one table. Each has its own entry in the ledger and its own record.
