@@ -209,7 +209,7 @@ def _in_own_words(frame: Any) -> Any:
 ])  # fmt: skip
 def test_several_answers_say_that_they_are_several(ask: Ask, p: Any) -> None:
     said = refused(ask, p, "of several answers", AttributeError)
-    assert "dp.records" in said
+    assert "dp.record(result)" in said
     assert "Together" not in said
 
 
@@ -220,8 +220,8 @@ def test_smooth_quantiles_know_no_error_before(p: Any) -> None:
 
 def test_the_record_of_several_answers_is_several(p: Any) -> None:
     for several in (p["x"].agg(["mean", "count"], epsilon=1), p[["x"]].describe(epsilon=1)):
-        with pytest.raises(RecordError, match=r"dp\.records\(result\)"):
-            dp.record(several)
+        with pytest.raises(RecordError, match=r"dp\.record\(result\)\.components"):
+            dp.combine(several, several)
         assert len(dp.record(several).components) == 2
 
 

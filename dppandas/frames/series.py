@@ -136,7 +136,7 @@ class PrivateSeries(Frequencies):
         docs/proofs/smooth.md).
 
         >>> import pandas as pd, dppandas as dp
-        >>> dp.session(experimental=True)
+        >>> _ = dp.session(experimental=True)
         >>> ages = pd.Series([20] * 500 + [60] * 100)
         >>> bool(abs(ages.dp.median(bounds=(0, 100), method="smooth", epsilon=1) - 20) < 1)
         True
@@ -194,7 +194,7 @@ class PrivateSeries(Frequencies):
         where rows are added and removed is derived in docs/proofs/smooth.md.
 
         >>> import pandas as pd, dppandas as dp
-        >>> dp.session(experimental=True)
+        >>> _ = dp.session(experimental=True)
         >>> incomes = pd.Series([20, 30, 40] * 300 + [10**6] * 9)
         >>> m = incomes.dp.trimmed_mean(trim=99, bounds=(0, 10**6), epsilon=1)
         >>> bool(abs(m - 30) < 10)

@@ -220,7 +220,7 @@ class Ledger:
         >>> dp.ledger().export("report.txt")
         Traceback (most recent call last):
         dppandas.errors.QueryError: path='report.txt': its ending says what is written: .html for \
-readers, .json for programs, .csv for a table.
+readers, .json for programs, .csv for a table. Nothing was computed or charged.
         """
         export.written(self._snapshot(), path)
 

@@ -83,7 +83,7 @@ def distance_to_property(
     ...     return abs(int((rows["vote"] == "yes").sum()) - int((rows["vote"] == "no").sum()))
     >>> lead = dp.distance_to_property(votes, to_a_tie, epsilon=1)
     >>> 150 < lead < 250, lead.error()
-    (True, 3)
+    (True, 3.0)
     """
     source = shown_rows(frame, "distance_to_property", "distance=")
     names = tuple(source._columns)

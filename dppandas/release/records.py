@@ -285,10 +285,10 @@ class Record:
         >>> n = p.count(epsilon=0.1)
         >>> surer = n.refine(epsilon=0.2)
         >>> surer.error(), dp.record(surer).epsilon, n.refine(epsilon=0.2) == surer
-        (13, 0.3, True)
+        (13.0, 0.3, True)
         >>> known = n.refine(until=10)
         >>> known.error(), dp.record(known).epsilon
-        (10, 0.285)
+        (10.0, 0.285)
         """
         return _refine(self, epsilon=epsilon, until=until, looks=looks, **more)
 

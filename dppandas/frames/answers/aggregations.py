@@ -58,7 +58,7 @@ class Aggregations(Queryable):
         >>> import pandas as pd
         >>> n = pd.DataFrame({"age": [15, 30, 60]}).dp.count(epsilon=1)
         >>> isinstance(n, int), n.error()
-        (True, 3)
+        (True, 3.0)
         """
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
@@ -100,7 +100,7 @@ class Aggregations(Queryable):
         >>> import pandas as pd, dppandas as dp
         >>> df = pd.DataFrame({"a": [1, 0] * 500, "b": [0, 2] * 500, "c": [0, 0] * 500})
         >>> sums = df.dp[["a", "b", "c"]].sum(bounds=(-9, 9), norm=1, epsilon=1)
-        >>> bool(abs(sums["b"] - 500) < 30), float(round(dp.record(sums).error()["b"], 1))
+        >>> bool(abs(sums["b"] - 500) < 30), float(round(dp.record(sums).errors()["b"], 1))
         (True, 4.1)
         """
         weighing = weights_of(self, weights, weight_bounds)
@@ -256,7 +256,7 @@ class Aggregations(Queryable):
         Where pandas interpolates between two values, this is one of the points between them.
         ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
         Of several quantiles fewer are proven if it is known how many values there are at most:
-        ``expected_rows=`` with `within=`, in ``expected_error`` and in ``dp.record(…).error``.
+        ``expected_rows=`` with `within=`, in ``expected_error`` and in ``dp.record(…).errors``.
         There is no interval of values; ask ``quantile([0.45, 0.5, 0.55])`` for a bracket.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are; the

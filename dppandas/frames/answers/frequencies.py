@@ -96,7 +96,7 @@ class Frequencies(PrivateColumn, Summaries):
         outside them has no more than 2w values, where w is the width of noise that
         ``dp.record(found).expected`` states doubled: about 24/epsilon values. Numbers below 2^-64
         count as 0, and none above 2^128 is within. Where no power of two has enough values all
-        three are NaN, which `bounds=` refuses. ``.interval()`` of the record says where the
+        three are NaN, which `bounds=` refuses. ``.intervals()`` of the record says where the
         closest bounds around all values lie, and what share these clip, together with 95 %.
 
         *Guarantee*: epsilon-differential privacy of the unit; a value lies in one of 387 public

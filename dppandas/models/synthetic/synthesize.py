@@ -54,7 +54,7 @@ def synthesize(
 
     What synthetic rows keep are the marginals asked for, about as well as noise lets one; of others
     nothing is promised, and no interval computed from these rows as if they were people is one.
-    `dp.records` of the result has the releases that it was made of. The rows are made of these
+    ``dp.record(rows).components`` has the releases that it was made of. The rows are made of these
     without another draw, so that a verified source gives the same ones again, at no cost. Their
     order is that of the labels.
 

@@ -35,8 +35,8 @@ def combine(*answers: Any) -> Any:
     interval are those of the joined noise, and at 95 % its half-width is no larger than that of the
     surest release. Both hold if the releases and their losses were fixed beforehand: of five
     answers the two largest, or as many as it takes to like the mean, miss far more often than
-    stated. `refine` with ``until=`` fixes them. ``dp.record(result)`` has what all of them cost,
-    and ``.parts``.
+    stated. `Record.refine` with ``until=`` fixes them. ``dp.record(result)`` has what all of them cost,
+    and ``.components``.
 
     Raises `QueryError` for one release given twice, for other versions, sources or ledgers, for
     asserted lineage, which can't be known to be the same rows, and for answers that are not numbers
@@ -51,7 +51,7 @@ def combine(*answers: Any) -> Any:
     >>> one, other = p.count(epsilon=0.1), p.count(epsilon=0.2)
     >>> both = dp.combine(one, other)
     >>> one.error(), other.error(), both.error()
-    (30, 15, 13)
+    (30.0, 15.0, 13.0)
     """
     return results.released_value(_combined([_record(each) for each in answers]))
 
