@@ -35,8 +35,8 @@ def combine(*answers: Any) -> Any:
     interval are those of the joined noise, and at 95 % its half-width is no larger than that of the
     surest release. Both hold if the releases and their losses were fixed beforehand: of five
     answers the two largest, or as many as it takes to like the mean, miss far more often than
-    stated. `Record.refine` with ``until=`` fixes them. ``dp.record(result)`` has what all of them cost,
-    and ``.components``.
+    stated. `Record.refine` with ``until=`` fixes them. ``dp.record(result)`` has what all of them
+    cost, and ``.components``.
 
     Raises `QueryError` for one release given twice, for other versions, sources or ledgers, for
     asserted lineage, which can't be known to be the same rows, and for answers that are not numbers
