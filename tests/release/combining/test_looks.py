@@ -310,13 +310,13 @@ def test_tables_keep_it_together() -> None:
     assert (dp.record(dp.record(counts).refine(until=3)).errors() == 3).all()
     both = p.crosstab("g", "a", keys={"a": [0, 1]}, margins=True, epsilon=1)
     sums = dp.record(dp.record(both).refine(until=5))
-    assert (sums.mechanism, sums.error().max().max() <= 5) == ("look 1 of at most 1", True)
+    assert (sums.mechanism, sums.errors().max().max() <= 5) == ("look 1 of at most 1", True)
 
 
 def test_of_times_until_is_a_duration() -> None:
     when = people()["when"].mean(epsilon=0.1)
     day = pd.Timedelta("1D")
-    assert when.refine(until=day, looks=4).error() <= day
+    assert dp.record(when.refine(until=day, looks=4)).errors() <= day
     refusal(lambda: when.refine(until=3), r"until= can't be promised .*: give a pd.Timedelta")
     refusal(lambda: when.refine(until=-day), r"until=.* must be longer than nothing")
 
