@@ -75,7 +75,7 @@ def ours(epsilon: float) -> Contender:
             NINE, bounds=d.bounds, step=1, epsilon=epsilon
         ),
         # not below 0, as diffprivlib's
-        "histogram": lambda d: dp.consistent(
+        "histogram": lambda d: dp.make_consistent(
             frame(d)["label"].value_counts(keys=d.keys, sort=False, epsilon=epsilon)
         ),
         "top-1": lambda d: int(frame(d)["label"].value_counts(keys=d.keys).idxmax(epsilon=epsilon)),

@@ -70,8 +70,8 @@ def charges(file: Path, store: SqliteStore) -> tuple[float, float, float]:
         paid: list[Entry] = []
         for i in range(CALLS):
             draft = entry(10**6 + i)
-            charge = milliseconds(lambda draft=draft: paid.extend(ledger.charge(draft)))
-            settle = milliseconds(lambda: ledger.settle(paid[-1], "released", [3]))
+            charge = milliseconds(lambda draft=draft: paid.extend(ledger._charge(draft)))
+            settle = milliseconds(lambda: ledger._settle(paid[-1], "released", [3]))
             taken.append((charge, settle, milliseconds(write)))
     first, second, third = (statistics.median(column) for column in zip(*taken, strict=True))
     return first, second, third
@@ -83,7 +83,7 @@ def opening(file: Path) -> float:
     def opened() -> None:
         store = SqliteStore(file)
         ledger = Ledger(store.terms, store)
-        _ = ledger.remaining, ledger.entries(200), ledger.count()
+        _ = ledger.remaining, ledger._entries(200), ledger._count()
         store.close()
 
     return statistics.median(milliseconds(opened) for _ in range(5))

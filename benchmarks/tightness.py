@@ -44,8 +44,8 @@ def told(answer: Any, part: str = "") -> tuple[Any, Any, str]:
     """What was answered, what is stated of its errors, and in which unit."""
     if type(answer).__module__.startswith("dppandas.local"):
         return answer, answer.error(CONFIDENCE), "respondents"
-    record = dp.records(answer)[part] if part else dp.record(answer)
-    return record.estimate(), record.error(CONFIDENCE), record.error_unit
+    record = dp.record(answer).components[part] if part else dp.record(answer)
+    return record.estimate(), record.errors(CONFIDENCE), record.error_unit
 
 
 def seen(operation: Operation, df: pd.DataFrame, by: dict[str, Any]) -> tuple[Floats, Floats, str]:

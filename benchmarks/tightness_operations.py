@@ -109,12 +109,13 @@ SELECTED: dict[str, Operation] = {
     "idxmax of sums": Operation(
         lambda p, by: p[["x", "y"]].idxmax(**PAIR, **by), _sums("x", "y")
     ),
-    "choose": Operation(
-        lambda d, by: dp.choose(d, LABELS, score=_score, sensitivity=1, monotone=True, **by),
+    "select": Operation(
+        lambda d, by: dp.select(d, LABELS, score=_score, sensitivity=1, monotone=True, **by),
         below_the_best(_evens), plainly,
     ),
     "worst_fit": Operation(
-        lambda p, by: dp.worst_fit(p, _nothing(), offsets=OFFSETS, **by), below_the_best(_misfits)
+        lambda p, by: dp.models.synthetic.worst_fit(p, _nothing(), offsets=OFFSETS, **by),
+        below_the_best(_misfits)
     ),
 }  # fmt: skip
 
@@ -148,7 +149,7 @@ JOINED: dict[str, Operation] = {
         to(len), named, slow=4,
     ),
     "refine until": Operation(
-        lambda p, by: dp.refine(p["x"].mean(**BOUNDS, **half(by)), until=0.02, looks=3),
+        lambda p, by: dp.record(p["x"].mean(**BOUNDS, **half(by))).refine(until=0.02, looks=3),
         to(lambda d: d["x"].mean()), named, slow=16,
     ),
 }  # fmt: skip
@@ -186,7 +187,7 @@ WITHOUT: dict[str, str] = {
     "unique": "labels alone, which are off by nothing that could be measured",
     "trimmed_mean": "experimental: how wide its noise is depends on the rows, and isn't told",
     "propose_test_release": "exact, or not told",
-    "consistent": "post-processing, of which no interval is known",
+    "make_consistent": "post-processing, of which no interval is known",
     "synthesize": "rows, of which no error is promised",
     **dict.fromkeys(
         ["KMeans", "LinearRegression", "LogisticRegression", "PCA", "Perceptron"],

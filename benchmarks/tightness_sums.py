@@ -52,8 +52,8 @@ COUNTS: dict[str, Operation] = {
         lambda p, by: p["label"].value_counts(**KEYS, normalize=True, **by),
         to(lambda d: d["label"].value_counts(normalize=True)),
     ),
-    "popularity": Operation(
-        lambda p, by: p["label"].popularity(**KEYS, **by),
+    "unattributed_histogram": Operation(
+        lambda p, by: p["label"].unattributed_histogram(**KEYS, **by),
         to(lambda d: sizes(d).sort_values(ascending=False).to_numpy()),
     ),
     "hist": Operation(
@@ -99,15 +99,17 @@ COUNTS: dict[str, Operation] = {
         to(lambda d: d.groupby("label")["owner"].nunique()),
         owned,
     ),
-    "clipped": Operation(
-        lambda p, by: p["x"].clipped(bounds=(1, 3), **by),
+    "clipping_shares": Operation(
+        lambda p, by: p["x"].clipping_shares(bounds=(1, 3), **by),
         to(lambda d: [(d["x"] < 1).mean(), d["x"].between(1, 3).mean(), (d["x"] > 3).mean()]),
     ),
-    "truncated": Operation(
-        lambda p, by: p.truncated(**by), to(lambda d: _kept(d["owner"].value_counts())), shortened
+    "truncation_shares": Operation(
+        lambda p, by: p.truncation_shares(**by),
+        to(lambda d: _kept(d["owner"].value_counts())),
+        shortened,
     ),
-    "distance_to": Operation(
-        lambda d, by: dp.distance_to(d, lambda rows: int(rows["yes"].sum()), **by),
+    "distance_to_property": Operation(
+        lambda d, by: dp.distance_to_property(d, lambda rows: int(rows["yes"].sum()), **by),
         to(lambda d: d["yes"].sum()),
         plainly,
     ),

@@ -24,7 +24,9 @@ from sphinx.util.docutils import SphinxDirective
 import dppandas
 
 #: Public modules of their own, where this version has them.
-MODULES = ("dppandas.audit", "dppandas.local", "dppandas.models")
+MODULES = ("dppandas.audit", "dppandas.local", "dppandas.models", "dppandas.models.synthetic")
+#: Where names are looked for, from the top.
+PUBLIC = ("dppandas", "dppandas.types", "dppandas.errors", *MODULES)
 
 #: Below the front page, which is the README. Guides that aren't named are found.
 CONTENTS = """
@@ -90,12 +92,12 @@ def add_index(app: Sphinx, failure: Exception | None) -> None:
 
 
 def public_names(kind: str) -> list[str]:
-    """All functions, errors, or other classes that the package exports."""
-    things = {name: getattr(dppandas, name) for name in dppandas.__all__}
-    errors = {n for n, t in things.items() if inspect.isclass(t) and issubclass(t, Exception)}
-    classes = {n for n, t in things.items() if inspect.isclass(t)} - errors
-    found = {"errors": errors, "classes": classes, "functions": set(things) - errors - classes}
-    return sorted(found[kind])
+    """All functions, errors, or other classes that the package exports, in full."""
+    if kind == "functions":
+        names = [n for n in dppandas.__all__ if inspect.isfunction(getattr(dppandas, n))]
+        return [f"dppandas.{name}" for name in sorted(names)]
+    module = {"errors": "dppandas.errors", "classes": "dppandas.types"}[kind]
+    return [f"{module}.{name}" for name in sorted(importlib.import_module(module).__all__)]
 
 
 def methods(kind: object) -> list[str]:
@@ -120,13 +122,14 @@ def summary(names: list[str]) -> str:
 def of_module(name: str) -> str:
     """A public module: what it says of itself, and all that it exports."""
     module = importlib.import_module(name)
-    things = {f"{name}.{each}": getattr(module, each) for each in sorted(module.__all__)}
+    names = [n for n in sorted(module.__all__) if not inspect.ismodule(getattr(module, n))]
+    things = {f"{name}.{each}": getattr(module, each) for each in names}
     parts = [
         of_class(full, thing) if inspect.isclass(thing) else of_function(full)
         for full, thing in things.items()
     ]
     title = f"``{name}``\n{'-' * (len(name) + 4)}\n\n"
-    return title + f".. automodule:: {name}\n\n" + summary(sorted(module.__all__)) + "".join(parts)
+    return title + f".. automodule:: {name}\n\n" + summary(names) + "".join(parts)
 
 
 class Public(SphinxDirective):
@@ -140,20 +143,19 @@ class Public(SphinxDirective):
     def text(self, wanted: str) -> str:
         if wanted == "modules":
             return "".join(of_module(name) for name in MODULES if importlib.util.find_spec(name))
-        if wanted in dppandas.__all__:
-            kind, full = getattr(dppandas, wanted), f"dppandas.{wanted}"
+        if wanted in dppandas.types.__all__:
+            kind, full = getattr(dppandas.types, wanted), f"dppandas.types.{wanted}"
             return summary([f"{full}.{name}" for name in methods(kind)]) + of_class(full, kind)
         names = public_names(wanted)
         if wanted == "classes":  # those with pages of their own stand there
             pages = {path.stem for path in Path(self.env.srcdir, "docs", "api").glob("*.rst")}
-            names = [name for name in names if name not in pages]
+            names = [name for name in names if name.rpartition(".")[2] not in pages]
         of = of_function if wanted == "functions" else self.of_name
-        return summary([f"dppandas.{n}" for n in names]) + "".join(
-            of(f"dppandas.{n}") for n in names
-        )
+        return summary(names) + "".join(map(of, names))
 
     def of_name(self, full: str) -> str:
-        return of_class(full, getattr(dppandas, full.rpartition(".")[2]))
+        module, _, name = full.rpartition(".")
+        return of_class(full, getattr(importlib.import_module(module), name))
 
 
 ARGUMENT = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.*)$")
@@ -166,8 +168,11 @@ def link(code: str, inside: str, owner: str) -> str:
     """What stands in single backticks, as a link if it names something public, else as code."""
     name = code.removesuffix("()")
     if name.startswith("dp."):
-        return f":py:obj:`{code} <dppandas.{name[3:]}>`"  # a warning if there is no such thing
-    for module in (importlib.import_module(inside), dppandas):
+        name = name.removeprefix("dp.")
+        if name in ("DPError", "BudgetExceeded"):
+            name = f"errors.{name}"
+        return f":py:obj:`{code} <dppandas.{name}>`"  # a warning if there is no such thing
+    for module in map(importlib.import_module, (inside, *PUBLIC)):
         for public in (f"{owner}.{name}", name):
             kind, _, method = public.partition(".")
             if kind in module.__all__ and (not method or method in methods(getattr(module, kind))):
@@ -184,7 +189,7 @@ def format_docstring(
     app: Sphinx, what: str, name: str, thing: object, options: Any, lines: list[str]
 ) -> None:
     """``name : what it is`` becomes a list of definitions; what can be linked is; examples stay."""
-    inside = next((m for m in MODULES if f"{name}.".startswith(f"{m}.")), "dppandas")
+    inside = next((m for m in reversed(PUBLIC) if f"{name}.".startswith(f"{m}.")), "dppandas")
     owner = name.removeprefix(f"{inside}.").partition(".")[0]
     formatted: list[str] = []
     example = defining = False

@@ -26,93 +26,50 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import accessor as _accessor  # noqa: F401
+from . import audit as audit
+from . import errors as errors
 from . import local as local
 from . import models as models
-from .audit.loss_curve import PrivacyLoss
+from . import types as types
 from .audit.privacy_loss import privacy_loss
 from .display.plots.plot import plot
-from .errors import (
-    BudgetExceeded,
-    DPError,
-    InternalError,
-    LineageError,
-    MissingArgument,
-    PrivateValueError,
-    QueryError,
-    RecordError,
-    ReleaseFailed,
-    SessionError,
-    SourceError,
-    StoreError,
-    UnknownColumn,
-    UnsupportedExpression,
-    UnsupportedVerb,
-    WorkerProcessError,
-)
-from .frames.frame import PrivateFrame, crosstab
-from .frames.groupby import PrivateGroupBy, UnknownGroups, unique
+from .errors import BudgetExceeded, DPError
+from .frames.frame import crosstab
+from .frames.groupby import unique
 from .frames.protect import private, protect
-from .frames.series import PrivateSeries, cut
-from .frames.tables import PerUnit, concat
-from .ledger.ledger import Ledger
-from .models.propose_test_release import distance_to, propose_test_release
-from .models.select import choose
-from .models.synthetic import synthesize, worst_fit
-from .release.blocks.batch import Batch, batch
-from .release.blocks.preview import Preview, preview
-from .release.blocks.split import Split, split
-from .release.combining.combine import combine, refine
-from .release.combining.consistency import consistent
+from .frames.series import cut
+from .frames.tables import concat
+from .models.propose_test_release import distance_to_property, propose_test_release
+from .models.select import select
+from .models.synthetic import synthesize
+from .release.blocks.batch import batch
+from .release.blocks.preview import preview
+from .release.blocks.split import split
+from .release.combining.combine import combine
+from .release.combining.consistency import make_consistent
 from .release.pickles import register_all as _register_all
-from .release.records import Record
-from .release.results import TestedValue, record, records
-from .release.session import Session, allow_experimental, ledger, reset, session
-from .release.unreleased import Unreleased
+from .release.results import record
+from .release.session import ledger, reset, session
 
 __version__ = "0.1.0"
 _register_all()
 
 __all__ = [
-    "Batch",
     "BudgetExceeded",
     "DPError",
-    "InternalError",
-    "Ledger",
-    "LineageError",
-    "MissingArgument",
-    "PerUnit",
-    "Preview",
-    "PrivacyLoss",
-    "PrivateFrame",
-    "PrivateGroupBy",
-    "PrivateSeries",
-    "PrivateValueError",
-    "QueryError",
-    "Record",
-    "RecordError",
-    "ReleaseFailed",
-    "Session",
-    "SessionError",
-    "SourceError",
-    "Split",
-    "StoreError",
-    "TestedValue",
-    "UnknownColumn",
-    "UnknownGroups",
-    "Unreleased",
-    "UnsupportedExpression",
-    "UnsupportedVerb",
-    "WorkerProcessError",
-    "allow_experimental",
+    "audit",
     "batch",
-    "choose",
     "combine",
     "concat",
-    "consistent",
     "crosstab",
     "cut",
-    "distance_to",
+    "distance_to_property",
+    "errors",
     "ledger",
+    "local",
+    "make_consistent",
+    "models",
     "plot",
     "preview",
     "privacy_loss",
@@ -120,20 +77,19 @@ __all__ = [
     "propose_test_release",
     "protect",
     "record",
-    "records",
-    "refine",
     "reset",
+    "select",
     "session",
     "split",
     "synthesize",
+    "types",
     "unique",
-    "worst_fit",
 ]
 
 
 def __dir__() -> list[str]:
-    """What completion offers: the public names."""
-    return sorted([*__all__, "local", "models"])
+    """What completion offers: the public names, and the rooms."""
+    return __all__
 
 
 def load_ipython_extension(ipython: Any) -> None:

@@ -87,7 +87,7 @@ def _opened(file: str) -> Ledger:
 
 
 def _show(asked: argparse.Namespace) -> tuple[str, int]:
-    ledger = _opened(asked.file).snapshot()
+    ledger = _opened(asked.file)._snapshot()
     return _plain(html.text(ledger, None if asked.all else asked.last)), SOUND
 
 

@@ -37,10 +37,33 @@ from fractions import Fraction
 from types import FrameType
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
+__all__ = [
+    "BudgetExceeded",
+    "DPError",
+    "InternalError",
+    "LineageError",
+    "MissingArgument",
+    "PrivateValueError",
+    "QueryError",
+    "RecordError",
+    "ReleaseFailed",
+    "SessionError",
+    "SourceError",
+    "StoreError",
+    "UnknownColumn",
+    "UnsupportedExpression",
+    "UnsupportedVerb",
+    "WorkerProcessError",
+]
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _PLAIN = (str, bytes, numbers.Number, datetime.date, datetime.timedelta, type(None))
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def quoted(value: object) -> str:

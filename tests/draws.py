@@ -135,7 +135,7 @@ class Part:
 def parts(name: str, table: str) -> list[Part]:
     """The releases of an operation over a table, read once."""
     anew(epsilon=1000, delta="0.01")
-    dp.allow_experimental()
+    dp.session(experimental=True)
     frame, found = tables()[table].copy(), list[Part]()
     of_units = name in ops.OF_UNITS
     private = dp.private(frame, unit="owner", max_rows=3) if of_units else frame.dp

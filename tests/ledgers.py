@@ -29,7 +29,7 @@ DRAFT = Entry(
 )  # fmt: skip
 
 
-def anew(**terms: Any) -> dp.Session:
+def anew(**terms: Any) -> dp.types.Session:
     """A new session in the place of the running one."""
     dp.reset()
     return dp.session(**terms)

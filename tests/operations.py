@@ -76,7 +76,7 @@ def spent() -> Fraction:
 
 
 def statuses() -> list[str]:
-    return [entry.status for entry in dp.ledger().entries()]
+    return [entry.status for entry in dp.ledger()._entries()]
 
 
 LEVELS = pd.DataFrame(
@@ -158,7 +158,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "std of times": lambda p: p["when"].std(bounds=YEAR),
     "median of times": lambda p: p["when"].median(bounds=FEW_DAYS),
     "hist of times": lambda p: p["when"].hist(bins=4, range=YEAR),
-    "shares of times outside": lambda p: p["when"].clipped(bounds=FEW_DAYS),
+    "shares of times outside": lambda p: p["when"].clipping_shares(bounds=FEW_DAYS),
     "sum of durations": lambda p: (p["when"].clip(*YEAR) - pd.Timestamp("2020-01-01")).sum(
         bounds=HOURS
     ),
@@ -190,7 +190,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     )["number"].sum(bounds=BOUNDS),
     "mean of filled": lambda p: abs(p["number"].fillna(3).round(1)).clip(0, 9).mean(),
     "mean of roots": lambda p: np.sqrt(p["number"]).mean(bounds=(0, 9)),
-    "shares outside": lambda p: p["number"].clipped(bounds=(0, 1)),
+    "shares outside": lambda p: p["number"].clipping_shares(bounds=(0, 1)),
     "var": lambda p: p["number"].var(bounds=BOUNDS),
     "std of columns": lambda p: p[["number", "code"]].std(bounds=BOUNDS, ddof=0),
     "group var": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].var(bounds=BOUNDS),
@@ -205,7 +205,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "hist": lambda p: p["number"].hist(bins=3, range=(0, 10)),
     "hist by edges": lambda p: p["code"].hist(bins=[0, 1, 2, 4]),
-    "popularity": lambda p: p["group"].popularity(keys=GROUPS),
+    "popularity": lambda p: p["group"].unattributed_histogram(keys=GROUPS),
     "sum of few True": lambda p: p.assign(high="number > 1")[["yes", "no", "high"]].sum(at_most=1),
     "nunique of keys": lambda p: p["group"].nunique(keys=GROUPS),
     "nunique of codes": lambda p: p.query("number > 0")["code"].nunique(keys=CODES),
@@ -267,9 +267,9 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group shares": lambda p: (
         p.assign(high=p["number"] > 0).groupby("group", keys=GROUPS)["high"].mean()
     ),
-    "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), keys=DAYS).size(),
+    "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), range=DAYS).size(),
     "mean by month and group": lambda p: p.groupby(
-        [pd.Grouper(key="when", freq="MS"), "group"], keys={"when": MONTHS, "group": GROUPS}
+        [pd.Grouper(key="when", freq="MS"), "group"], keys=GROUPS, range=MONTHS
     )["number"].mean(bounds=BOUNDS),
 }
 
@@ -284,7 +284,7 @@ OF_UNITS: dict[str, Callable[[Any], Any]] = {
     "value_counts of kinds": lambda p: per_unit(p)["kinds"].value_counts(keys=[0, 1, 2, 3]),
     "sum of True per unit": lambda p: per_unit(p)[["ever", "always"]].sum(),
     "count per unit": lambda p: parts(p).per_unit().agg(n=("part", "count")).count(),
-    "kept and dropped": lambda p: p.truncated(),
+    "kept and dropped": lambda p: p.truncation_shares(),
 }
 
 #: Selections: what they release is a label.
@@ -297,14 +297,14 @@ SELECTIONS: dict[str, Callable[[Any, Any], Any]] = {
     ),
     "nlargest counts": lambda p, e: p["code"].value_counts(keys=CODES).nlargest(2, epsilon=e),
     "mode": lambda p, e: p["group"].mode(keys=GROUPS, epsilon=e),
-    "worst fit": lambda p, e: dp.worst_fit(
+    "worst fit": lambda p, e: dp.models.synthetic.worst_fit(
         p,
         [table({"group": GROUPS}, 4), table(BOTH, 1.3), table({"code": [1, 2, "a"]}, 2)],
         weights=[1, 2, 1],
         offsets=[0, 1.5, -2],
         epsilon=e,
     ),
-    "worst fit of a query": lambda p, e: dp.worst_fit(
+    "worst fit of a query": lambda p, e: dp.models.synthetic.worst_fit(
         p.query("number > 0"), [table(BY_GROUP, 1), table({"yes": [True]}, 3)], epsilon=e
     ),
     "small database": lambda p, e: small(p, 2).release(epsilon=e),
@@ -340,7 +340,7 @@ GAUSSIAN: dict[str, Callable[[Any], Any]] = {
     ].corr(bounds=BOUNDS, dropna=True),
 }
 
-#: What must be allowed: an audit's own session allows it, others by `dp.allow_experimental`.
+#: What must be allowed: an audit's own session allows it, others by `experimental=True`.
 EXPERIMENTAL: dict[str, Callable[[Any], Any]] = {
     "smooth median": lambda p: p["number"].median(bounds=BOUNDS, method="smooth"),
     "smooth quantile": lambda p: (p["number"] / p["code"]).quantile(
@@ -361,7 +361,7 @@ def vouched(p: Any) -> Any:
     rows of a verified one, so that is refused; the road of a release is the same for both."""
     table = p._table
     asserted = replace(table, source=replace(table.source, verified=False))
-    return dp.PrivateFrame(asserted, p._columns, p._where)
+    return dp.types.PrivateFrame(asserted, p._columns, p._where)
 
 
 def rows_with(frame: pd.DataFrame, *wanted: Any) -> int:
@@ -382,16 +382,16 @@ def lead(frame: pd.DataFrame) -> int:
 
 #: Functions of the caller's own, on frames that the caller vouches for.
 VOUCHED: dict[str, Callable[[Any], Any]] = {
-    "choice by a count": lambda p: dp.choose(
+    "choice by a count": lambda p: dp.select(
         vouched(p), GROUPS, sensitivity=1, monotone=True,
         score=lambda frame, group: rows_with(frame, ("group", group)),
     ),
-    "choice by a balance": lambda p: dp.choose(
+    "choice by a balance": lambda p: dp.select(
         vouched(p.query("number > -2")), CODES, sensitivity=2,
         score=lambda frame, code: -abs(2 * rows_with(frame, ("code", code)) - len(frame)),
     ),
-    "distance": lambda p: dp.distance_to(vouched(p), lambda frame: abs(lead(frame))),
-    "distance of a query": lambda p: dp.distance_to(
+    "distance": lambda p: dp.distance_to_property(vouched(p), lambda frame: abs(lead(frame))),
+    "distance of a query": lambda p: dp.distance_to_property(
         vouched(p.query("code in [1, 2] or yes")),
         lambda frame: rows_with(frame, ("code", 1), ("group", "a")),
     ),
@@ -420,7 +420,7 @@ WARNING = {"min", "group max", "quantiles of columns"}
 EVERY = [*OPERATIONS, *SELECTIONS]
 
 
-def integers(unreleased: dp.Unreleased, engine: Any) -> Any:
+def integers(unreleased: dp.types.Unreleased, engine: Any) -> Any:
     """The exact integers that an engine finds for an unreleased answer: what noise is added to."""
     where, statistic = unreleased._request.where, unreleased._statistic
     branches = range(unreleased._table.branches)

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-import dppandas as dp
+from dppandas.errors import QueryError, StoreError
 from dppandas.release.session import running
 
 
 def charges() -> int:
     """How many releases the running session has charged; none is opened to look."""
     session = running()
-    with contextlib.suppress(dp.StoreError):  # a file that is damaged, or no ledger
-        return session.ledger.store.count() if session else 0
+    with contextlib.suppress(StoreError):  # a file that is damaged, or no ledger
+        return session.ledger._store.count() if session else 0
     return 0
 
 
@@ -25,7 +25,7 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def refusal(ask: Any, match: str | None = None, error: Any = dp.QueryError) -> str:
+def refusal(ask: Any, match: str | None = None, error: Any = QueryError) -> str:
     """The message of a refusal that charges nothing."""
     before = charges()
     with pytest.raises(error, match=match) as raised:

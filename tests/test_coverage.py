@@ -108,8 +108,8 @@ def test_errors_of_labels_found_are_known_before(ask: Any) -> None:
     asked = ask(pd.DataFrame({"x": ["a"] * 80, "y": [0.5] * 80}).dp)
     found = dp.record(asked.release(epsilon=1))
     if "sum" in found.query:
-        assert asked.expected_error(epsilon=1) == found.error().iloc[0]
+        assert asked.expected_error(epsilon=1) == found.errors().iloc[0]
     else:  # the label's is 3, the largest of a label that is told is T - 1 + 3
         assert asked.expected_error(epsilon=1) == 17
-        assert found.error().tolist() == [3]
-    assert len(dp.ledger().entries()) == 1
+        assert found.errors().tolist() == [3]
+    assert len(dp.ledger()._entries()) == 1

@@ -16,6 +16,7 @@ from ledgers import anew
 from operations import EVERY, EXPERIMENTAL, GAUSSIAN, OF_UNITS, SCHEMA, UNKNOWN, released
 
 import dppandas as dp
+from dppandas.errors import QueryError
 
 FILE = Path(__file__).parent / "golden" / "keys.json"
 SESSIONS: dict[str, dict[str, Any]] = {
@@ -36,14 +37,14 @@ def keys(name: str, session: str) -> list[str]:
         return planned(running, query, *more)
 
     anew(**SESSIONS[session])
-    dp.allow_experimental()
+    dp.session(experimental=True)
     people = dp.protect(SCHEMA.copy(), "golden", unit="owner", max_rows=3, version="1")
     release._planned = spied
     try:
         with warnings.catch_warnings(), dp.preview():
             warnings.simplefilter("ignore")
             released(name, people)
-    except dp.QueryError as refused:  # an operation that this session doesn't have
+    except QueryError as refused:  # an operation that this session doesn't have
         found.append(type(refused).__name__)
     finally:
         release._planned = planned

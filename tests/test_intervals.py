@@ -65,7 +65,7 @@ COVERED = {
     "statistics.moments.variances.Moments": DRAWN,
     "statistics.suggested_bounds.BoundsHistogram": DRAWN,
     "statistics.counting.contingency.Contingency": DRAWN,
-    "statistics.counting.contingency.Popularity": DRAWN,
+    "statistics.counting.contingency.UnattributedHistogram": DRAWN,
     "statistics.counting.distinct.Truncation": DRAWN,
     "statistics.counting.unknown_keys.UndeclaredKeys": DRAWN,
     # selections and ranks
@@ -155,7 +155,9 @@ def asked(ages: pd.Series[Any]) -> tuple[Mapping[str, Record], list[Part]]:
         return law.release(exact)
 
     with watching(record):
-        return dp.records(ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")), found
+        return dp.record(
+            ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")
+        ).components, found
 
 
 @pytest.mark.statistical

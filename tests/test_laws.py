@@ -31,6 +31,17 @@ from refusals import chain, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import BLOCK, Block, PandasEngine, PerUnitEngine
+from dppandas.errors import (
+    LineageError,
+    MissingArgument,
+    PrivateValueError,
+    QueryError,
+    ReleaseFailed,
+    SessionError,
+    UnknownColumn,
+    UnsupportedExpression,
+    WorkerProcessError,
+)
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon, Loss
@@ -113,33 +124,33 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
     "epsilon tiny": (lambda p, df: p.count(epsilon=1e-9), r"\[2\^-20, 64\]"),
     "epsilon huge": (lambda p, df: p.count(epsilon=65), r"\[2\^-20, 64\]"),
     "no bounds": (
-        lambda p, df: p["number"].mean(epsilon=0.1), r"bounds=\(0, 60\)", dp.MissingArgument,
+        lambda p, df: p["number"].mean(epsilon=0.1), r"bounds=\(0, 60\)", MissingArgument,
     ),
     "no bounds for one of two": (
         lambda p, df: p[["number", "code"]].sum(bounds={"code": (0, 1)}, epsilon=0.1),
-        "'number'", dp.MissingArgument,
+        "'number'", MissingArgument,
     ),
     "bounds the wrong way": (
         lambda p, df: p["number"].sum(bounds=(1, 0), epsilon=0.1), "lower first",
     ),
     "bounds infinite": (lambda p, df: p["number"].sum(bounds=(0, math.inf), epsilon=0.1), "finite"),
-    "no keys": (lambda p, df: p["group"].value_counts(epsilon=0.1), r"keys=\[", dp.MissingArgument),
+    "no keys": (lambda p, df: p["group"].value_counts(epsilon=0.1), r"keys=\[", MissingArgument),
     "a key twice": (lambda p, df: p["code"].value_counts(keys=[9, 9.0], epsilon=0.1), "twice"),
     "a missing key": (
         lambda p, df: p["code"].value_counts(keys=[9, None], epsilon=0.1), "dropna=False",
     ),
     "no keys for one of two": (
         lambda p, df: p.groupby(["group", "code"], keys={"group": ops.GROUPS}).size(epsilon=0.1),
-        "'code'", dp.MissingArgument,
+        "'code'", MissingArgument,
     ),
     "a column that isn't there": (
-        lambda p, df: p["numbr"].count(epsilon=0.1), "Did you mean 'number'", dp.UnknownColumn,
+        lambda p, df: p["numbr"].count(epsilon=0.1), "Did you mean 'number'", UnknownColumn,
     ),
     "a query over other rows": (
         lambda p, df: p.query("number > number.mean()").count(epsilon=0.1),
-        "depend on that row alone", dp.UnsupportedExpression,
+        "depend on that row alone", UnsupportedExpression,
     ),
-    "a mask of another frame": (_someone_elses_mask, "Make it from this one", dp.LineageError),
+    "a mask of another frame": (_someone_elses_mask, "Make it from this one", LineageError),
     "plain values as a mask": (
         lambda p, df: p[df["number"] > 1].count(epsilon=0.1), "private mask",
     ),
@@ -159,23 +170,23 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
     "idxmax where every score is 0": (
         lambda p, df: p[["number", "code"]].idxmax(bounds=(0, 0), epsilon=0.1), "nothing to select",
     ),
-    "a lost token": (_lost_token, r'dp\.private\(df, unit="row"\)', dp.LineageError),
-    "a lost unit column": (_lost_unit, r"df\.dp\['income'\]", dp.LineageError),
+    "a lost token": (_lost_token, r'dp\.private\(df, unit="row"\)', LineageError),
+    "a lost unit column": (_lost_unit, r"df\.dp\['income'\]", LineageError),
     "the mean of text": (
         lambda p, df: dp.protect(df, "t", domain={"group": ops.GROUPS})["group"].mean(epsilon=0.1),
         "declared as text",
     ),
-    "the length": (lambda p, df: len(p), r"\.count\(epsilon=0\.1\)", dp.PrivateValueError),
-    "iteration": (lambda p, df: list(p["number"]), "released answer", dp.PrivateValueError),
-    "a truth value": (lambda p, df: bool(p["number"] > 1), "released", dp.PrivateValueError),
-    "an array": (lambda p, df: np.asarray(p["number"]), "released", dp.PrivateValueError),
+    "the length": (lambda p, df: len(p), r"\.count\(epsilon=0\.1\)", PrivateValueError),
+    "iteration": (lambda p, df: list(p["number"]), "released answer", PrivateValueError),
+    "a truth value": (lambda p, df: bool(p["number"] > 1), "released", PrivateValueError),
+    "an array": (lambda p, df: np.asarray(p["number"]), "released", PrivateValueError),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSALS)
 @pytest.mark.parametrize("lineage", ["asserted", "verified"])
 def test_a_refusal_touches_neither_ledger_nor_data(name: str, lineage: str, reads: Any) -> None:
-    do, way_out, error = (*REFUSALS[name], dp.QueryError)[:3]
+    do, way_out, error = (*REFUSALS[name], QueryError)[:3]
     df = people()
     session = dp.session(epsilon=1)
     private = dp.protect(df, name="people") if lineage == "verified" else df.dp
@@ -183,7 +194,7 @@ def test_a_refusal_touches_neither_ledger_nor_data(name: str, lineage: str, read
         do(private, df)
     assert isinstance(caught.value, dp.DPError)
     assert reads == []
-    assert (session.ledger.entries(), session.spent) == ([], 0)
+    assert (session.ledger._entries(), session.spent) == ([], 0)
     # the session goes on: all that was left is still there to spend
     dp.private(people(), unit="row").count(epsilon=1)
     assert session.remaining == 0
@@ -193,7 +204,7 @@ def test_an_unreleased_answer_reads_and_charges_nothing(reads: list[str]) -> Non
     for operation in ops.OPERATIONS.values():
         assert repr(operation(people().dp)).startswith("<unreleased ")
     assert reads == []
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_a_refusal_after_the_budget_is_gone_still_says_what_is_left() -> None:
@@ -217,7 +228,7 @@ def test_the_charge_is_committed_when_rows_are_first_read(monkeypatch: pytest.Mo
     watch(monkeypatch, PandasEngine, "_rows", note)
     dp.private(people(), unit="owner", max_rows=1).count(epsilon="0.25")
     assert charged_at_read[0] == (Fraction(1, 4), ["charged"])
-    assert [e.status for e in dp.ledger().entries()] == ["released"]
+    assert [e.status for e in dp.ledger()._entries()] == ["released"]
 
 
 @pytest.mark.parametrize("name", ops.EVERY)
@@ -230,7 +241,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch:
     monkeypatch.setattr(quantiles.Pass, "points", quoting)
     dp.session(epsilon=1)
     df = people().assign(group=CANARY)
-    with pytest.raises(dp.ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
+    with pytest.raises(ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
         ops.released(name, df.dp, 0.5)
     assert list(chain(caught.value)) == [caught.value]  # no cause, no context: nothing to quote
     assert CANARY not in "".join(traceback.format_exception(caught.value))
@@ -238,7 +249,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch:
     inside = [f for f in traceback.walk_tb(caught.tb) if "/dppandas/" in f[0].f_code.co_filename]
     assert inside
     assert not any(CANARY in repr(value) for f, _ in inside for value in f.f_locals.values())
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert (entry.status, dp.ledger().remaining) == ("failed", Fraction(1, 2))
     assert "failed" in repr(dp.ledger())
 
@@ -255,10 +266,10 @@ def test_what_stops_after_a_charge_stays_charged(error: Any, where: str, monkeyp
         else:
             broken.setattr(DiscreteLaplace, "release", stop)
         dp.session(epsilon=1)
-        with pytest.raises((error, dp.ReleaseFailed)):
+        with pytest.raises((error, ReleaseFailed)):
             people().dp.count(epsilon=0.5)
     assert dp.ledger().remaining == Fraction(1, 2)
-    assert [e.status for e in dp.ledger().entries()] != ["released"]
+    assert [e.status for e in dp.ledger()._entries()] != ["released"]
     people().dp.count(epsilon=0.5)
 
 
@@ -339,7 +350,7 @@ def _refused_in_a_worker(_: object = None) -> str:
     """Run in a worker: a memory ledger is no ledger there."""
     try:
         people().dp.count(epsilon=0.1)
-    except dp.WorkerProcessError as error:
+    except WorkerProcessError as error:
         return str(error)
     return "released"
 
@@ -408,7 +419,7 @@ def test_threads_never_spend_more_than_the_budget() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(spend, range(8))) == 128
-    entries = dp.ledger().entries()
+    entries = dp.ledger()._entries()
     assert sum(e.epsilon for e in entries) == dp.ledger().spent == 1
     assert [e.number for e in entries] == list(range(1, 129))
 
@@ -448,11 +459,11 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
         time.sleep(0.05)
 
     monkeypatch.setattr(Ledger, "_check", slow)
-    thread = threading.Thread(target=ledger.charge, args=(drafted("5"),))
+    thread = threading.Thread(target=ledger._charge, args=(drafted("5"),))
     thread.start()
     assert admitted.wait(timeout=20)
-    with pytest.raises(dp.SessionError, match="5 is spent already"):
-        ledger.limit(PrivacyBudget(limit=Loss(Epsilon(1))))
+    with pytest.raises(SessionError, match="5 is spent already"):
+        ledger._limit(PrivacyBudget(limit=Loss(Epsilon(1))))
     thread.join()
     assert ledger.budget is None
 
@@ -580,7 +591,7 @@ def _told(name: str, private: Any) -> Any:
                 record = dp.record(result)
                 facts = (record.scale, record.mechanism, record.query, record.expected)
                 known = record.statistic.error(1) is not None  # else the answer decides it
-                outcome = (outcome, facts, known and sorted(np.ravel(record.error()).tolist()))
+                outcome = (outcome, facts, known and sorted(np.ravel(record.errors()).tolist()))
         except Exception as error:
             outcome = (type(error), str(error))
     return name, outcome, [str(w.message) for w in warned]
@@ -611,7 +622,7 @@ def test_answers_of_neighbours_differ_in_values_only(pair: str, lineage: str, ex
     told, ledgers = [], []
     for df in _unknown(*NEIGHBOURS[pair]):
         said, ledger = _told_of(df, lineage)
-        before = [entry.error for entry in dp.ledger().entries()]
+        before = [entry.error for entry in dp.ledger()._entries()]
         told.append(said)
         ledgers.append((ledger.drop(columns="error").to_dict(), before))  # it is as answered
     assert told[0] == told[1]
@@ -742,7 +753,7 @@ PRIVATE: list[Callable[[Any], Any]] = [
 @pytest.mark.parametrize("make", PRIVATE)
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_private_objects_refuse_pickling_and_copying(make: Any, duplicate: Any) -> None:
-    refusal(lambda: duplicate(make(people().dp)), "pickling or copying", dp.PrivateValueError)
+    refusal(lambda: duplicate(make(people().dp)), "pickling or copying", PrivateValueError)
 
 
 @pytest.mark.parametrize("make", PRIVATE)

@@ -35,6 +35,13 @@ from refusals import chain, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import (
+    LineageError,
+    QueryError,
+    SessionError,
+    UnknownColumn,
+    UnsupportedExpression,
+)
 from dppandas.ledger.ledger import Ledger
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 
@@ -139,7 +146,7 @@ def test_an_interrupt_anywhere_leaves_all_sound(asked: str, frozen: Any, monkeyp
     frozen(-3)  # or a noise of 0 would make what may be seen of what may not
     data, quarter = visits(), Fraction(1, 4)
 
-    def answer(unreleased: dp.Unreleased) -> Any:
+    def answer(unreleased: dp.types.Unreleased) -> Any:
         # below the face, which shows no frames whatever happens: see the next test
         release: Any = type(unreleased).release
         return release.__wrapped__(unreleased, epsilon=quarter, fresh=True)
@@ -292,7 +299,7 @@ dir(p), dir(text), dir(groups), dir(unreleased), dir(s), dir(dp)
 vars(p), vars(text), vars(groups), vars(unreleased), vars(s), vars(dp.ledger())
 asserted, asserted["text"], asserted.count(), vars(asserted), vars(asserted["text"] == "a")
 pprint.pprint([vars(each) for each in (p, text, groups, unreleased, s)])
-repr(dp.session().sources), repr(s.sources), list(s.sources.values())
+repr(dp.session()._sources), repr(s.sources), list(s.sources.values())
 inspect.getmembers(text)
 text.unique(), p.groupby("text", delta=1e-6), text.value_counts(delta=1e-6)
 %whos
@@ -306,13 +313,13 @@ n = p.count(epsilon="0.1"); n
 mean = number.mean(bounds=(0, 10), epsilon="0.1"); mean
 table = groups[["number", "list"]].count(epsilon="0.1"); table
 best = text.mode(keys=["a", "b"], epsilon="0.1"); best
-lost = p.truncated(epsilon="0.1"); lost
+lost = p.truncation_shares(epsilon="0.1"); lost
 units = p["person"].nunique(epsilon="0.1"); print(units, units.error(), units.interval())
 dp.record(n), dp.record(mean), dp.record(table), dp.record(best), dp.record(lost)
 print(dp.record(table)); vars(dp.record(mean)); dir(dp.record(n))
 dp.ledger().to_frame()
-dp.ledger().entries()
-pickled(n, mean, table, best, lost, units, dp.record(n), dp.record(table), dp.ledger().entries())
+dp.ledger()._entries()
+pickled(n, mean, table, best, lost, units, dp.record(n), dp.record(table), dp.ledger()._entries())
 copy.deepcopy(table).attrs
 %dp
 """
@@ -415,7 +422,7 @@ QueryError: p.sample(frac=data())
 QueryError: p.explode("list", max_items=data())
 QueryError: p.per_unit().agg(x=data())
 QueryError: p.per_unit().agg(x=("number", data()))
-QueryError: p.truncated(counted=data())
+QueryError: p.truncation_shares(counted=data())
 LineageError: p.merge(p, on="text")
 LineageError: p.merge(tokened(), on="text")
 QueryError: p.merge(data(), how="outer", on="text")
@@ -461,7 +468,7 @@ SessionError: dp.session(epsilon=9)
 QueryError: dp.session(epsilon=data())
 SessionError: dp.session(strict=data())
 QueryError: n.error(data())
-QueryError: dp.record(n).interval(data())
+QueryError: dp.record(n).intervals(data())
 """
 
 #: What is told of a read that fails, to whoever asks; after these nothing is left to spend.
@@ -610,12 +617,12 @@ def test_a_hostile_query_is_refused_at_both_doors(text: str, door: str, monkeypa
     monkeypatch.setattr(PandasEngine, "accumulate_rows", read)
     monkeypatch.setattr(PandasEngine, "_rows", read)
     started = time.process_time()  # of this process alone, however busy the machine
-    with pytest.raises((dp.UnsupportedExpression, dp.UnknownColumn)) as refused:
+    with pytest.raises((UnsupportedExpression, UnknownColumn)) as refused:
         private.query(text) if door == "query" else private.assign(x=text)
     assert time.process_time() - started < 1
     assert len(str(refused.value)) < 12_000
     assert taken
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 # --- D: noise is never repeated -------------------------------------------------------------------
@@ -747,7 +754,7 @@ def test_mixed_threads_are_granted_what_is_there_and_no_more(monkeypatch: Any) -
         granted = list(pool.map(spend, range(8)))
     assert sum(granted) == 64
     assert max(seen) == session.spent == 1
-    entries = session.ledger.entries()
+    entries = session.ledger._entries()
     assert [e.number for e in entries] == list(range(1, 65))
     assert {e.status for e in entries} == {"released"}
     assert sum(e.epsilon for e in entries) == 1
@@ -793,9 +800,9 @@ TOLD: dict[str, Callable[[Any], Any]] = {
     "group mean": lambda p: p.groupby("kind", keys=KINDS)["amount"].mean(bounds=(0, 10)),
     "group means": lambda p: p.groupby("kind", keys=KINDS)[["amount", "day"]].mean(bounds=(0, 1)),
     "group size": lambda p: p.groupby("kind", keys=KINDS).size(),
-    "clipped": lambda p: p["amount"].clipped(bounds=(0, 10)),
-    "truncated": lambda p: p.truncated(),
-    "truncated of a query": lambda p: p.query("amount > 1").truncated(counted=5),
+    "clipped": lambda p: p["amount"].clipping_shares(bounds=(0, 10)),
+    "truncated": lambda p: p.truncation_shares(),
+    "truncated of a query": lambda p: p.query("amount > 1").truncation_shares(counted=5),
     "nunique": lambda p: p["person"].nunique(),
     "group nunique": lambda p: p.groupby("kind", keys=KINDS)["person"].nunique(),
     "mean of each": lambda p: p.per_unit().agg(x=("amount", "sum"))["x"].mean(bounds=(0, 10)),
@@ -808,7 +815,7 @@ TOLD: dict[str, Callable[[Any], Any]] = {
 def _facts(result: Any) -> tuple[Any, ...]:
     """All that a result shows."""
     record = dp.record(result)
-    widths = [str(each) for each in np.ravel(record.error())]  # NaN, too, is itself
+    widths = [str(each) for each in np.ravel(record.errors())]  # NaN, too, is itself
     numbers = repr(result)
     shape = (type(result).__name__,)
     if isinstance(result, pd.DataFrame):
@@ -870,7 +877,7 @@ def _asserted_roads(df: pd.DataFrame) -> dict[str, Callable[[], Any]]:
         "a unit": lambda: owned().count(epsilon="0.1"),
         "per_unit": lambda: owned().per_unit().agg(n="size").size(epsilon="0.1"),
         "nunique": lambda: owned()["person"].nunique(epsilon="0.1"),
-        "truncated": lambda: df.dp.truncated(epsilon="0.1"),
+        "truncated": lambda: df.dp.truncation_shares(epsilon="0.1"),
         "a selection": lambda: df.dp["text"].mode(keys=["a", "b"], epsilon="0.1"),
         "nlargest": lambda: df.dp["text"].value_counts(keys=["a", "b"]).nlargest(1, epsilon="0.1"),
         "concat": lambda: dp.concat([df.dp] * 1).count(epsilon="0.1"),
@@ -885,8 +892,8 @@ def test_a_strict_session_refuses_every_asserted_road(road: str) -> None:
     session = dp.session(epsilon=1, strict=True)
     df = visits(8)
     private = dp.protect(df, "visits", unit="person", max_rows=2)
-    refusal(lambda: _asserted_roads(df)[road](), "strict", dp.LineageError)
-    assert session.ledger.entries() == []
+    refusal(lambda: _asserted_roads(df)[road](), "strict", LineageError)
+    assert session.ledger._entries() == []
     private.count(epsilon=1)
 
 
@@ -901,7 +908,7 @@ def test_a_strict_session_answers_what_is_verified_and_says_so() -> None:
     p.merge(pd.DataFrame({"text": ["a"], "y": [1]}), on="text").count(epsilon="0.1")
     dp.concat([p, p.explode("text", max_items=2)]).sample(frac=0.5).count(epsilon="0.1")
     p["text"].mode(keys=["a", "b"], epsilon="0.1")
-    p.truncated(epsilon="0.1")
+    p.truncation_shares(epsilon="0.1")
     table = session.ledger.to_frame()
     assert table["lineage"].tolist() == ["verified"] * 8
     assert table["source"].tolist() == ["again", *["visits"] * 7]
@@ -922,13 +929,21 @@ def test_the_ledger_tells_asserted_from_verified() -> None:
 def test_strictness_is_set_once_and_outlives_nothing() -> None:
     df = visits(8)
     dp.protect(df, "visits", unit="person", max_rows=1)
-    refusal(lambda: dp.session(epsilon=1, strict=True), "strict=False is running", dp.SessionError)
+    refusal(
+        lambda: dp.session(epsilon=1, strict=True),
+        "strict=False is running",
+        SessionError,
+    )
     session = anew(epsilon=1, strict=True)
     assert dp.session() is dp.session(epsilon=1) is session
-    refusal(lambda: dp.session(epsilon=1, strict=False), "strict=True is running", dp.SessionError)
+    refusal(
+        lambda: dp.session(epsilon=1, strict=False),
+        "strict=True is running",
+        SessionError,
+    )
     dp.session(epsilon=1)  # after a refusal nothing is released before
     # a token of the session before tells that pandas was at work since
-    with pytest.raises(dp.LineageError, match="strict"):
+    with pytest.raises(LineageError, match="strict"):
         dp.protect(df[:2], "visits", unit="person", max_rows=1).count(epsilon=1)
     assert session.spent == 0
 
@@ -1005,9 +1020,9 @@ def test_numbers_and_lists_too_large_to_work_with_are_refused_at_once() -> None:
     df = pd.DataFrame({"x": [1.0, 2.0], "y": [1, 2]})
     started = time.process_time()
     for epsilon in ("1e-99999999", "1e99999999", "-1e99999999", decimal.Decimal("1e-9999999")):
-        with pytest.raises(dp.QueryError):
+        with pytest.raises(QueryError):
             df.dp.count(epsilon=epsilon)
     for keys in (range(10**8), {"x": range(2000), "y": range(2000)}):
-        with pytest.raises(dp.QueryError, match=r"1,000,000"):
+        with pytest.raises(QueryError, match=r"1,000,000"):
             (df.dp["x"] if isinstance(keys, range) else df.dp[["x", "y"]]).value_counts(keys=keys)
     assert time.process_time() - started < 5

@@ -285,7 +285,7 @@ def some_small_databases(rng: random.Random) -> SmallDatabases:
 MAKERS: dict[type[stats.Statistic], Maker] = {
     stats.Count: lambda rng: rng.choice([some_count, some_few])(rng),
     stats.Contingency: some_contingency,
-    stats.Popularity: lambda rng: stats.Popularity(cells(rng), SUMMED),
+    stats.UnattributedHistogram: lambda rng: stats.UnattributedHistogram(cells(rng), SUMMED),
     stats.Scores: some_scores,
     MarginalError: some_misfit,
     SmallDatabases: some_small_databases,
@@ -408,7 +408,7 @@ def test_a_time_at_the_end_of_all_times_changes_nobody_elses(end: pd.Timestamp, 
         counts = []
         for part in (frame[:3], frame):
             private = ask(dp.private(part, unit="owner", max_rows=1))
-            answer = private if isinstance(private, dp.Unreleased) else private.count()
+            answer = private if isinstance(private, dp.types.Unreleased) else private.count()
             counts.append(ops.integers(answer, PandasEngine(part, unit, KEY)))
         assert counts[0] == counts[1]
         assert counts[0][0] == 2
@@ -479,28 +479,28 @@ def test_every_operation_keeps_its_sensitivity_on_two_thousand_neighbours(
 
 WRONG_WORD: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a score": (
-        lambda p: dp.choose(
+        lambda p: dp.select(
             ops.vouched(p), ops.GROUPS, sensitivity=1,
             score=lambda frame, group: 2 * ops.rows_with(frame, ("group", group)),
         ),
         "more than 1 declared",
     ),
     "a direction": (
-        lambda p: dp.choose(
+        lambda p: dp.select(
             ops.vouched(p), ops.GROUPS, sensitivity=1, monotone=True,
             score=lambda frame, g: (1 if g == "a" else -1) * ops.rows_with(frame, ("code", 1)),
         ),
         "declared monotone",
     ),
     "a type": (
-        lambda p: dp.choose(
+        lambda p: dp.select(
             ops.vouched(p), ops.GROUPS, sensitivity=1,
             score=lambda frame, group: int(1 / (frame["group"].dtype.name != "category")),
         ),
         "another error",
     ),
     "a distance": (
-        lambda p: dp.distance_to(ops.vouched(p), lambda frame: len(frame) ** 2),
+        lambda p: dp.distance_to_property(ops.vouched(p), lambda frame: len(frame) ** 2),
         "more than 1 declared",
     ),
 }  # fmt: skip
@@ -567,7 +567,7 @@ def test_noise_is_calibrated_to_all_rows_of_a_unit(max_rows: int) -> None:
     df = pd.DataFrame({"a": [True], "b": [False], "x": [1.0], "owner": [1]})
     private = dp.protect(df, "d", unit="owner", max_rows=max_rows)
 
-    def scale(asked: dp.Unreleased, select: int = 0) -> Fraction:
+    def scale(asked: dp.types.Unreleased, select: int = 0) -> Fraction:
         half = LossRequest(epsilon=Epsilon(1, 2))
         query = Query(private._table.source, None, asked._statistic, half, "", select)
         mechanism = query.mechanism()

@@ -12,6 +12,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import MissingArgument, QueryError, RecordError
 
 ROWS = pd.DataFrame({
     "x": [1.0, 2.0, 3.0] * 100, "y": [1.0, 4.0, 3.0] * 100, "g": ["a", "b", "a"] * 100,
@@ -28,7 +29,7 @@ def p() -> Any:
     return dp.protect(ROWS.copy(), name="s", domain=DOMAIN)
 
 
-def refused(ask: Ask, p: Any, match: str, error: type[Exception] = dp.QueryError) -> str:
+def refused(ask: Ask, p: Any, match: str, error: type[Exception] = QueryError) -> str:
     """The message of a refusal that cost nothing."""
     return refusal(lambda: ask(p), match, error)
 
@@ -56,8 +57,8 @@ LATER: dict[str, tuple[Ask, str]] = {
     "labels found": (lambda p: p["g"].unique(delta=1e-6), "release"),
     "counts found": (lambda p: ROWS.dp["g"].value_counts(delta=1e-6), "release"),
     "groups found": (lambda p: ROWS.dp.groupby("g", delta=1e-6).size(), "release"),
-    "a choice": (lambda p: dp.choose(ROWS, ["a", "b"], score=votes, sensitivity=1), "release"),
-    "a distance": (lambda p: dp.distance_to(ROWS, most), "release"),
+    "a choice": (lambda p: dp.select(ROWS, ["a", "b"], score=votes, sensitivity=1), "release"),
+    "a distance": (lambda p: dp.distance_to_property(ROWS, most), "release"),
     "a test": (lambda p: dp.propose_test_release(ROWS, most, most), "release"),
 }
 
@@ -104,16 +105,19 @@ HOPELESS: dict[str, tuple[Ask, str]] = {
     ),
     "a step": (lambda p: p["x"].median(step=10**400, epsilon=1), "step="),
     "a score": (
-        lambda p: dp.choose(
+        lambda p: dp.select(
             ROWS, ["a"], score=lambda d, c: int((d["zz"] == c).sum()), sensitivity=1, epsilon=1
         ),
         "KeyError: 'zz'",
     ),
     "a score of one candidate": (
-        lambda p: dp.choose(ROWS, [1, 0], score=lambda d, c: len(d) // c, sensitivity=1, epsilon=1),
+        lambda p: dp.select(ROWS, [1, 0], score=lambda d, c: len(d) // c, sensitivity=1, epsilon=1),
         "ZeroDivisionError",
     ),
-    "a distance": (lambda p: dp.distance_to(ROWS, lambda d: nowhere, epsilon=1), "NameError"),  # type: ignore[name-defined] # noqa: F821
+    "a distance": (
+        lambda p: dp.distance_to_property(ROWS, lambda d: nowhere, epsilon=1),  # type: ignore[name-defined] # noqa: F821
+        "NameError",
+    ),
     "a proposed value": (
         lambda p: dp.propose_test_release(ROWS, lambda d: d.x.iloc[0], most, epsilon=1, delta=1e-6),
         "IndexError",
@@ -180,20 +184,20 @@ def _in_own_words(frame: Any) -> Any:
 ])  # fmt: skip
 def test_several_answers_say_that_they_are_several(ask: Ask, p: Any) -> None:
     said = refused(ask, p, "of several answers", AttributeError)
-    assert "dp.records" in said
+    assert "dp.record(result)" in said
     assert "Together" not in said
 
 
 def test_smooth_quantiles_know_no_error_before(p: Any) -> None:
-    dp.allow_experimental()
+    dp.session(experimental=True)
     refused(lambda p: p["x"].median(method="smooth").expected_error(epsilon=1), p, "smooth sensi")
 
 
 def test_the_record_of_several_answers_is_several(p: Any) -> None:
     for several in (p["x"].agg(["mean", "count"], epsilon=1), p[["x"]].describe(epsilon=1)):
-        with pytest.raises(dp.RecordError, match=r"dp\.records\(result\)"):
-            dp.record(several)
-        assert len(dp.records(several)) == 2
+        with pytest.raises(RecordError, match=r"dp\.record\(result\)\.components"):
+            dp.combine(several, several)
+        assert len(dp.record(several).components) == 2
 
 
 @pytest.mark.parametrize("ask", [
@@ -202,7 +206,7 @@ def test_the_record_of_several_answers_is_several(p: Any) -> None:
     lambda p: p["f"].mean(epsilon=1),
 ])  # fmt: skip
 def test_what_may_be_truth_values_is_told_their_bounds(ask: Ask, p: Any) -> None:
-    refused(ask, p, r"\(0, 1\) for True and False", dp.MissingArgument)
+    refused(ask, p, r"\(0, 1\) for True and False", MissingArgument)
 
 
 def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: None) -> None:
@@ -221,7 +225,7 @@ def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: Non
     (lambda p: p["x"].mean(bounds={"z": (0, 1)}, epsilon=1), "names 'z'"),
 ])  # fmt: skip
 def test_bounds_of_other_names_are_refused(ask: Ask, match: str, p: Any) -> None:
-    refused(ask, p, match, dp.MissingArgument)
+    refused(ask, p, match, MissingArgument)
 
 
 def test_suggested_bounds_are_bounds(p: Any, exact: None) -> None:
@@ -260,7 +264,7 @@ def warned(ask: Ask, p: Any) -> list[str]:
     """Where a call warns."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        with contextlib.suppress(dp.QueryError, dp.BudgetExceeded):
+        with contextlib.suppress(QueryError, dp.BudgetExceeded):
             ask(p)
     return [each.filename for each in seen if "somebody's" in str(each.message)]
 
@@ -317,7 +321,7 @@ def test_what_is_chosen_has_no_noise_to_name(ask: Ask, p: Any) -> None:
         warnings.simplefilter("ignore")
         ask(q)(rho=0.1)
         ask(q)(epsilon=0.1)
-    assert len(dp.ledger().entries()) == 2
+    assert len(dp.ledger()._entries()) == 2
 
 
 INDEXED = ROWS.set_index("g")
@@ -340,7 +344,7 @@ ADVICE: dict[str, tuple[Ask, str]] = {
     "true bins": (lambda p: p["x"].hist(bins=True, range=(0, 5)), "bins=True must be"),
     "a missing value": (lambda p: p["x"].isin([1, np.nan]), r"isna\(\)"),
     "a missing time": (lambda p: p["when"].isin([pd.NaT]), r"isna\(\)"),
-    "rows that nobody drops": (lambda p: p.truncated(epsilon=1), "needs a unit column"),
+    "rows that nobody drops": (lambda p: p.truncation_shares(epsilon=1), "needs a unit column"),
     "a frame of keys": (
         lambda p: p["g"].value_counts(keys=pd.DataFrame({"g": ["a", "b"]}), epsilon=1), "DataFrame",
     ),
@@ -387,8 +391,8 @@ def test_every_answer_is_named_where_an_unknown_one_is_refused(p: Any) -> None:
 @pytest.mark.parametrize("paid", [{}, {"epsilon": 1, "delta": 1e-6}])
 def test_functions_of_the_package_take_what_they_know(paid: dict[str, Any], p: Any) -> None:
     for ask in (
-        lambda p: dp.choose(ROWS, ["a"], score=votes, sensitivity=1, foo=1, **paid),
-        lambda p: dp.distance_to(ROWS, most, foo=1, **paid),
+        lambda p: dp.select(ROWS, ["a"], score=votes, sensitivity=1, foo=1, **paid),
+        lambda p: dp.distance_to_property(ROWS, most, foo=1, **paid),
         lambda p: dp.propose_test_release(ROWS, most, most, foo=1, **paid),
     ):
         refused(ask, p, "'foo'")

@@ -17,8 +17,8 @@ from ledgers import anew
 import dppandas as dp
 from dppandas import local, models
 from dppandas.frames.groupby import UnknownGroups
-from dppandas.models import Model
 from dppandas.privacy.mechanisms.selection import Selection
+from dppandas.types import Model
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
@@ -26,7 +26,13 @@ sys.path.append(str(BENCHMARKS))
 from tightness_operations import OPERATIONS, WITHOUT  # noqa: E402
 from tightness_truth import plain, rows  # noqa: E402
 
-KINDS = (dp.PrivateFrame, dp.PrivateSeries, dp.PrivateGroupBy, UnknownGroups, dp.Unreleased)
+KINDS = (
+    dp.types.PrivateFrame,
+    dp.types.PrivateSeries,
+    dp.types.PrivateGroupBy,
+    UnknownGroups,
+    dp.types.Unreleased,
+)
 #: Statistics without a line, by which of what has none (`WITHOUT`) they are released.
 UNTOLD = {
     "Unique": "unique", "Proposed": "propose_test_release", "TrimmedMean": "trimmed_mean",
@@ -45,9 +51,9 @@ def public() -> Iterator[tuple[Any, str]]:
     for kind in KINDS:
         found = inspect.getmembers(kind, inspect.isfunction)
         yield from ((kind, name) for name, f in found if asks(f) and not name.startswith("_"))
-    for module in (dp, local, models):
+    for module in (dp, local, models, models.synthetic):
         yield from ((module, name) for name in module.__all__ if asks(getattr(module, name)))
-    yield from ((dp, name) for name in ("combine", "consistent"))
+    yield from ((dp, name) for name in ("combine", "make_consistent"))
 
 
 def shape(statistic: Any, law: Any) -> tuple[Any, ...]:
@@ -76,9 +82,16 @@ def asked() -> tuple[dict[str, Any], set[str]]:
             answer = operation.ask(operation.of(df), {"epsilon": 1})
             record = answer
             if not type(answer).__module__.startswith("dppandas.local"):
-                record = dp.records(answer)[operation.part] if operation.part else dp.record(answer)
-            said = record.estimate() if record is not answer else answer
-            answers[name] = record, plain(record.error()), operation.off(said, df)
+                record = (
+                    dp.record(answer).components[operation.part]
+                    if operation.part
+                    else dp.record(answer)
+                )
+            is_local = record is answer
+            said, errors = (
+                (answer, answer.error()) if is_local else (record.estimate(), record.errors())
+            )
+            answers[name] = record, plain(errors), operation.off(said, df)
     dp.reset()
     return answers, called
 
@@ -102,7 +115,7 @@ def test_every_public_operation_has_a_line_or_a_reason(asked: Any) -> None:
 
 def test_every_statistic_is_asked_in_every_shape(asked: Any) -> None:
     answers, _ = asked
-    records = [record for record, *_ in answers.values() if isinstance(record, dp.Record)]
+    records = [record for record, *_ in answers.values() if isinstance(record, dp.types.Record)]
     known = {shape(record.statistic, record._law) for record in records}
     assert set(UNTOLD.values()) <= WITHOUT.keys()
     for name in EVERY:

@@ -9,11 +9,15 @@
 They find bugs; passing them proves nothing. Use made-up data: docs/auditing.md says why. `audit`
 needs scipy (``pip install dppandas[audit]``), which ``import dppandas`` doesn't import.
 
-`dppandas.privacy_loss` lives here too: what a loss means between two neighbours, as a curve.
+`dppandas.privacy_loss` tells what a loss means between two neighbours, as a curve.
 """
 
-from .blackbox import AuditResult, audit
+from .blackbox import audit
 from .pairs import neighbours
-from .sensitivity import SensitivityReport, check_sensitivity
+from .sensitivity import check_sensitivity
 
-__all__ = ["AuditResult", "SensitivityReport", "audit", "check_sensitivity", "neighbours"]
+__all__ = ["audit", "check_sensitivity", "neighbours"]
+
+
+def __dir__() -> list[str]:
+    return __all__

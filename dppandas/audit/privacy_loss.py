@@ -82,7 +82,7 @@ def privacy_loss(
         query = of._request.query(ways.loss_request())
         return _asked(query, query.mechanism())
     _only(said, (), "a released answer")
-    record = of if isinstance(of, Record) else results.record(of)
+    record = of if isinstance(of, Record) else results.record_of_one(of)
     if len(record.components) > 1:
         return _bound(str(record.query), record.loss, "releases that were combined")
     return _asked(record._query, record._law)

@@ -14,7 +14,7 @@ from ..rows.facts.keys import Keys
 from ..rows.query_string import lookup
 from ..rows.values.vectors import timestamp
 from ..statistics import Cells
-from .private_rows import PrivateTable, keys_by_column
+from .private_rows import PrivateTable
 
 MOST_PERIODS = 100_000
 _OFFSETS: dict[type, tuple[str, str]] = {
@@ -47,25 +47,50 @@ def is_grouper(by: object) -> bool:
     return isinstance(by, pd.Grouper)
 
 
-def grouped(table: PrivateTable, by: list[Any], keys: object) -> tuple[list[Any], Cells]:
+def grouped(
+    table: PrivateTable, by: list[Any], keys: object, ranges: object
+) -> tuple[list[Any], Cells]:
     """The names and cells of a groupby with at least one Grouper."""
     names = [_key_of(each) if is_grouper(each) else each for each in by]
-    if len(by) > 1 and not isinstance(keys, Mapping):
-        raise MissingArgument(
-            "keys= must be a dict with (start, end) for each Grouper, and a list for each other "
-            "column that has no declared keys."
-        )
-    given = keys_by_column(keys if isinstance(keys, Mapping) else {names[0]: keys}, names)
+    periods = [name for each, name in zip(by, names, strict=True) if _has_periods(each)]
+    labels = _given("keys", keys, [name for name in names if name not in periods])
+    ends = _given("range", ranges, periods)
     cells: Cells | None = None
     for each, name in zip(by, names, strict=True):
-        if is_grouper(each) and each.freq is not None:
-            more = _cells(table, each, name, given.get(name))
+        if _has_periods(each):
+            more = _cells(table, each, name, ends.get(name))
         else:
-            more = table._cells([name], given.get(name))
+            more = table._cells([name], labels.get(name))
         if cells is not None and cells.keys is not None and more.keys is not None:
             more = replace(cells, by=cells.by + more.by, keys=cells.keys.then(more.keys))
         cells = more
     return names, cells or Cells()
+
+
+def _has_periods(by: object) -> bool:
+    return isinstance(by, pd.Grouper) and by.freq is not None
+
+
+def _given(argument: str, given: object, names: list[Any]) -> Mapping[Any, Any]:
+    """What a call gives for some columns, by name. For a single one the name may be left out."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        if len(names) == 1:
+            return {names[0]: given}
+        kind = "Grouper with a freq" if argument == "range" else "column that has labels"
+        raise QueryError(
+            f"{argument}={quoted(given)}: there is {'more than one' if names else 'no'} {kind} "
+            "here. Give range=(start, end) for periods and keys=[…] for labels; for several, by "
+            f'name: {argument}={{"name": …}}.'
+        )
+    extra = [name for name in given if name not in names]
+    if extra:
+        raise QueryError(
+            f"{argument}= names {quoted(extra[0])}, which takes none. Give range=(start, end) for "
+            "periods, and keys=[…] for labels."
+        )
+    return given
 
 
 def _key_of(grouper: Any) -> Any:
@@ -89,7 +114,7 @@ def _cells(table: PrivateTable, grouper: Any, name: Any, ends: object) -> Cells:
     days = _SHORTEST.get(division.kind[0], 1) * division.seconds / DAY
     if (last - first).days / days > MOST_PERIODS:
         raise QueryError(
-            f"keys= of {name!r} would make more than {MOST_PERIODS:,} periods. Give a shorter "
+            f"range= of {name!r} would make more than {MOST_PERIODS:,} periods. Give a shorter "
             "range, or a longer freq."
         )
     labels = tuple(map(division.placed, pd.date_range(first, last, freq=division.frequency)))
@@ -99,7 +124,7 @@ def _cells(table: PrivateTable, grouper: Any, name: Any, ends: object) -> Cells:
 def _ends(name: Any, ends: object) -> tuple[pd.Timestamp, pd.Timestamp]:
     """The first and last time of the public range. Texts without a zone mean local time, both for
     times with a zone and for times without."""
-    example = f'keys= of {name!r} must be (start, end), such as ("2020-01-01", "2020-12-31")'
+    example = f'range= of {name!r} must be (start, end), such as ("2020-01-01", "2020-12-31")'
     if ends is None:
         raise MissingArgument(f"{example}. Which periods have rows is private.")
     if not isinstance(ends, list | tuple) or len(ends) != 2:

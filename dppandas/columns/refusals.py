@@ -82,9 +82,9 @@ BY_GROUP: dict[str, tuple[str, str]] = {
     "mode": ("each group would need a selection of its own",
              "release value_counts(keys=[…]) for the same loss, and take its largest by "
              ".groupby(level=0).idxmax()"),
-    "popularity": ("groups don't offer it",
+    "unattributed_histogram": ("groups don't offer it",
                    "release value_counts(keys=[…]) for the same loss, and sort the result"),
-    **dict.fromkeys(("clipped", "suggest_bounds"),
+    **dict.fromkeys(("clipping_shares", "suggest_bounds"),
                     (_OF_ALL, 'ask the column instead, as in frame["age"], or query("…") first')),
     "unique": ("which labels a group has is private",
                "count by both columns: frame.value_counts([…], epsilon=…, delta=…)"),

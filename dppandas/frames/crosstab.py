@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..columns.private_rows import PrivateTable, listed
 from ..errors import QueryError, hide_internals, is_one_of, parameters, quoted
-from ..privacy.accounting.losses import ReleaseOptions
+from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..release.asking import release_method
 from ..release.private import Private
 from ..rows import query_string
@@ -184,6 +184,7 @@ class Pivot(PrivateGroupBy):
     def _by_group(self, what: str) -> str:
         return f"pivot table: {super()._by_group(what)}"
 
+    @with_options_named
     @hide_internals
     def of(
         self, aggfunc: object, bounds: object, epsilon: object, **more: Unpack[ReleaseOptions]

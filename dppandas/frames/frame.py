@@ -14,7 +14,7 @@ import pandas as pd
 from ..columns import refusals
 from ..columns.private_rows import once
 from ..errors import QueryError, hide_internals, quoted
-from ..privacy.accounting.losses import ReleaseOptions, parse_delta
+from ..privacy.accounting.losses import ReleaseOptions, parse_delta, with_options_named
 from ..release.asking import release_method
 from ..release.ways import Ways
 from ..rows.expressions import Column, Declared
@@ -47,7 +47,8 @@ class PrivateFrame(FrameAggregations):
 
         bounds : as in `mean`. Count, mean and deviation come from one release with three eighths of
             the loss; the quartiles, with quantiles near both ends as min and max, from a second
-            one. ``dp.records(result)`` has both records.
+            one. ``dp.record(result).components`` has
+            both records.
 
         *Guarantee*: differential privacy of the unit; both losses add up to exactly epsilon
         (docs/proofs/variances.md). The schema is public.
@@ -145,7 +146,7 @@ ask .release(epsilon=…)>
         answers = (
             "count, size, sum, mean, var, std, median, quantile, min, max, cov, corr, "
             "value_counts, idxmax, agg, describe, crosstab, pivot_table, groupby, partition, "
-            "per_unit and truncated"
+            "per_unit and truncation_shares"
         )
         raise refusals.refuse("private frames", name, answers, self._columns)
 
@@ -166,7 +167,7 @@ ask .release(epsilon=…)>
         return self._table.source.unit.column
 
     @release_method
-    def truncated(
+    def truncation_shares(
         self, *, counted: int | None = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """The shares of rows that max_rows keeps and drops: what truncation changes.
@@ -180,7 +181,7 @@ ask .release(epsilon=…)>
         *Guarantee*: epsilon-differential privacy of the unit, with ℓ1 sensitivity `counted`
         (docs/proofs/units.md).
         """
-        name = "rows_" if self._unit_column("truncated()") == "rows" else "rows"
+        name = "rows_" if self._unit_column("truncation_shares()") == "rows" else "rows"
         most = self._table.source.unit.max_rows
         per_unit = self.per_unit().agg(**{name: "size"})
         number = 10 * most if counted is None else counted
@@ -197,6 +198,7 @@ ask .release(epsilon=…)>
         by: Any,
         keys: object = None,
         *,
+        range: object = None,
         as_index: bool = True,
         sort: bool = False,
         observed: bool = False,
@@ -205,15 +207,16 @@ ask .release(epsilon=…)>
     ) -> PrivateGroupBy:
         """Group rows by the declared keys of one or more columns.
 
-        by : a name or a list of names; or a ``pd.Grouper(key="when", freq="MS")`` with
-            keys=(start, end), two times, which makes a group for each period between them, named as
-            in pandas. freq is D, W, MS, ME, QS, QE, YS, YE, or hours, minutes or seconds that
-            divide a day; pandas counts others from the first row. Times with a zone need start and
-            end with a zone, whose clock decides. A time with a zone is in no group if start and end
-            have none, and the other way round. With several columns, keys= is then a dict.
+        by : a name, a ``pd.Grouper(key="when", freq="MS")``, or a list of them. freq is D, W, MS,
+            ME, QS, QE, YS, YE, or hours, minutes or seconds that divide a day; pandas counts others
+            from the first row.
         keys : for one column a list; for several a dict with a list for each (their product) or a
             list of tuples; else the declared domain's. Rows with other labels are dropped. All
             groups are there, in declared order, because which groups have rows is private.
+        range : (start, end), two times, for a Grouper: a group for each period between them, named
+            as in pandas. Times with a zone need start and end with a zone, whose clock decides. A
+            time with a zone is in no group if start and end have none, and the other way round. For
+            several Groupers a dict by name.
         delta : finds the keys in the data, in a session with a δ and without keys=. Shown are those
             whose noisy count reaches a public threshold (see `UnknownGroups`). Each answer spends
             this δ, and its intervals hold for each key by itself, given that it is shown.
@@ -229,11 +232,11 @@ ask .release(epsilon=…)>
             if given is not only:
                 raise QueryError(f"groupby doesn't offer {instead}.")
         if delta is None:
-            return PrivateGroupBy(self, *cells_of(self, by, keys, "groupby"), None)
+            return PrivateGroupBy(self, *cells_of(self, by, keys, range, "groupby"), None)
         names = names_of(by)
         if not names:
             raise QueryError("groupby needs at least one column.")
-        if not self._are_unknown(names, keys, delta):
+        if range is not None or not self._are_unknown(names, keys, delta):
             raise QueryError("delta= is for undeclared keys, and these are declared. Leave it out.")
         once(names)
         self._some_columns()
@@ -241,11 +244,13 @@ ask .release(epsilon=…)>
         return UnknownGroups(self, names, UndeclaredCells(by, delta=parse_delta(delta)), None)
 
     @release_method
-    def partition(self, by: Any, keys: object = None) -> dict[Any, PrivateFrame]:
+    def partition(
+        self, by: Any, keys: object = None, *, range: object = None
+    ) -> dict[Any, PrivateFrame]:
         """A private frame for the rows of each declared key: a dict, in declared order.
 
-        by, keys : as in `groupby`: a column and a list of labels; or a list of columns with a dict
-            of lists, or with a list of tuples, which are then the keys of the dict; else the
+        by, keys, range : as in `groupby`: a column and a list of labels; or a list of columns with
+            a dict of lists, or with a list of tuples, which are then the keys of the dict; else the
             declared domain's. Rows with other labels are in no frame.
 
         Questions to these frames compose in parallel, in any order, even if they depend on earlier
@@ -273,9 +278,10 @@ ask .release(epsilon=…)>
         >>> dp.ledger().spent
         0.5
         """
-        return parts_of(self, by, keys)
+        return parts_of(self, by, keys, range)
 
 
+@with_options_named
 @hide_internals
 def crosstab(
     index: Any,

@@ -21,21 +21,28 @@ from .transformations import Transformations
 V = TypeVar("V", bound=Transformations)
 
 
-def cells_of(frame: Transformations, by: Any, keys: object, verb: str) -> tuple[list[Any], Cells]:
+def cells_of(
+    frame: Transformations, by: Any, keys: object, ranges: object, verb: str
+) -> tuple[list[Any], Cells]:
     """The columns that rows are grouped by, and a cell for each declared key."""
     names = names_of(by)
     if not names:
         raise QueryError(f"{verb} needs at least one column.")
     if any(map(is_grouper, names)):
         frame._some_columns()
-        names, cells = grouped(frame, names, keys)
+        names, cells = grouped(frame, names, keys, ranges)
+    elif ranges is not None:
+        raise QueryError(
+            "range= is for periods, as in groupby(pd.Grouper(key='when', freq='MS'), range=(start, "
+            "end)). For labels give keys=[…]."
+        )
     else:
         cells = frame._cells(names, keys)
     once(names)
     return names, cells
 
 
-def parts_of(frame: V, by: Any, keys: object) -> dict[Any, V]:
+def parts_of(frame: V, by: Any, keys: object, ranges: object) -> dict[Any, V]:
     """See `PrivateFrame.partition`."""
     table = frame._table
     if not table.source.verified:
@@ -45,7 +52,7 @@ def parts_of(frame: V, by: Any, keys: object) -> dict[Any, V]:
             "in few of them, and what pandas did to this frame can't be checked. Use groupby(…, "
             "keys=[…]), which answers for all keys in one release."
         )
-    names, cells = cells_of(frame, by, keys, "partition")
+    names, cells = cells_of(frame, by, keys, ranges, "partition")
     found: Keys = cells.keys or Keys(())
     name, labels = _names(table, names, cells.by, found)
     divided = table.source.unit.max_rows * table.branches

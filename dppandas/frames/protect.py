@@ -1,4 +1,4 @@
-"""`df.dp`, `series.dp`, and two functions that say whose rows they hold: `private`, `protect`."""
+"""Two functions that say whose rows a frame holds: `private`, as ``df.dp`` is, and `protect`."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ ask .release(epsilon=…)>
     own = Columns(df.copy(deep=True))
     facts = truncation.fingerprint(own, _KEY)  # from here on all columns are in forms of their own
     own.detach()
-    held = running.sources.get(name)
+    held = running._sources.get(name)
     if held is None:
         # pandas may have changed the rows of another source's frame in any way
         is_new = token is None or (before is not None and before.fingerprint == facts)
@@ -185,14 +185,14 @@ def _held(
     key = _registered(running, source, own, kinds)
     engine, named = PandasEngine(own, source.unit, key), hashing.digest("ledger", key)
     mine = ProtectedSource(source, engine, terms, facts, named, kinds=dict(kinds))
-    held = running.sources.setdefault(source.name, mine)
+    held = running._sources.setdefault(source.name, mine)
     identities[held.source.id] = SourceIdentity(held.source, facts, tuple(own))
     return held
 
 
 def _registered(running: Session, source: Source, own: Columns, declared: Schema) -> bytes:
     """The key that selects a source's rows, as registered in the session's store."""
-    store, name, owner, version = running.ledger.store, source.name, source.unit, source.version
+    store, name, owner, version = running.ledger._store, source.name, source.unit, source.version
     if store.identity and (version is None or not version.strip()):
         raise SourceError(
             f"version= is needed, because this session's ledger outlives the data and replays "
@@ -214,7 +214,7 @@ def _registered(running: Session, source: Source, own: Columns, declared: Schema
 
 def _check_version(running: Session, name: str, version: str | None, own: Columns) -> None:
     """Refuse other data under an earlier version, if the ledger outlives the data."""
-    ledger = running.ledger.store.identity
+    ledger = running.ledger._store.identity
     if ledger and not fingerprints.is_as_before(
         (ledger, name, str(version), f"form {FORM}"), lambda key: truncation.fingerprint(own, key)
     ):
@@ -227,7 +227,7 @@ def _check_version(running: Session, name: str, version: str | None, own: Column
 def _check_kinds(running: Session, source: Source, kinds: Schema) -> None:
     """Refuse another kind for a column under a version that declared one, if the ledger outlives
     the session."""
-    ledger = running.ledger.store.identity
+    ledger = running.ledger._store.identity
     for column, kind in kinds.items() if ledger else ():
         said = (ledger, source.name, str(source.version), "kind", repr(column))
         if not fingerprints.is_as_before(said, partial(hashing.digest, kind)):
@@ -292,7 +292,7 @@ def _check_owner(
     """Refuse a frame of a source with a unit column that would come back as one of single rows."""
     if token is None:
         if unit is None:
-            running.refuse_nobodys_rows(say='dp.protect(df, …, unit="row")')
+            running._refuse_nobodys_rows(say='dp.protect(df, …, unit="row")')
         return
     if before is None:
         if unit is None:
@@ -303,7 +303,7 @@ def _check_owner(
             )
         return
     was = before.source.unit.column
-    is_live = running.protected(before.source.id) is not None
+    is_live = running._protected(before.source.id) is not None
     if was is not None and owner.column != was and (is_live or unit is None):
         raise LineageError(
             f"this frame comes from source {before.source.name!r}, whose unit is {was!r}. Protect "
@@ -362,14 +362,6 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
             f"source {source.name!r} protects each {source.unit.column!r}, but that column is "
             "missing here. Keep it in the frame and select afterwards, as in df.dp['income']."
         )
-    if current().protected(source.id) is None:  # its session has ended, but its unit still counts
+    if current()._protected(source.id) is None:  # its session has ended, but its unit still counts
         return Source("", unit=source.unit), ""
     return Source(source.id, source.name, source.unit, {}, source.version), ""
-
-
-_DOC = "Differentially private answers about these rows."
-
-# Properties rather than pandas' register_…_accessor: pandas 2 keeps the first accessor of a frame
-# for good, and it would miss columns that are added, and calls of dp.protect and dp.reset.
-pd.DataFrame.dp = property(hide_internals(_frame), doc=_DOC)  # type: ignore[attr-defined]
-pd.Series.dp = property(hide_internals(_series), doc=_DOC)  # type: ignore[attr-defined]

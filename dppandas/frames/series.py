@@ -40,8 +40,8 @@ class PrivateSeries(Frequencies):
             raise AttributeError(name)
         answers = (
             "count, sum, mean, trimmed_mean, var, std, median, quantile, min, max, value_counts, "
-            "mode, hist, popularity, nunique, unique, cov, corr, agg, describe, clipped and "
-            "suggest_bounds"
+            "mode, hist, unattributed_histogram, nunique, unique, cov, corr, agg, describe, "
+            "clipping_shares and suggest_bounds"
         )
         raise refusals.refuse("private columns", name, answers)
 
@@ -109,15 +109,15 @@ class PrivateSeries(Frequencies):
         method : "exponential" selects a point by its rank. "smooth" adds noise to the value of rank
             ⌈qn⌉, the more noise the more a few rows could change that value. It is better only if
             many values are equal or lie close together; it takes one q and has no error. It is
-            experimental (`dp.allow_experimental`), because nothing is proven about the rounding of
-            its floating-point noise.
+            experimental (``dp.session(experimental=True)``), because nothing is proven about the
+            rounding of its floating-point noise.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md); "smooth" on real
         numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007;
         docs/proofs/smooth.md).
 
         >>> import pandas as pd, dppandas as dp
-        >>> dp.allow_experimental()
+        >>> _ = dp.session(experimental=True)
         >>> ages = pd.Series([20] * 500 + [60] * 100)
         >>> bool(abs(ages.dp.median(bounds=(0, 100), method="smooth", epsilon=1) - 20) < 1)
         True
@@ -166,15 +166,15 @@ class PrivateSeries(Frequencies):
             less, `mean` is better.
 
         It has neither an error nor an interval, because both would reveal private values. It is
-        experimental (`dp.allow_experimental`), because nothing is proven about the rounding of its
-        floating-point noise.
+        experimental (``dp.session(experimental=True)``), because nothing is proven about the
+        rounding of its floating-point noise.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are, on real
         numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007). Its bound for
         added and removed rows is derived in docs/proofs/smooth.md.
 
         >>> import pandas as pd, dppandas as dp
-        >>> dp.allow_experimental()
+        >>> _ = dp.session(experimental=True)
         >>> incomes = pd.Series([20, 30, 40] * 300 + [10**6] * 9)
         >>> m = incomes.dp.trimmed_mean(trim=99, bounds=(0, 10**6), epsilon=1)
         >>> bool(abs(m - 30) < 10)
@@ -187,7 +187,7 @@ class PrivateSeries(Frequencies):
         return self._answer(statistic, title, epsilon, **more)
 
     @release_method
-    def clipped(
+    def clipping_shares(
         self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """The shares of values below, inside and above bounds: what clipping would change.
@@ -200,7 +200,7 @@ class PrivateSeries(Frequencies):
 
         >>> import pandas as pd
         >>> ages = pd.Series([20, 30, 400] * 100, name="age")
-        >>> ages.dp.clipped(bounds=(0, 99), epsilon=1).index.tolist()
+        >>> ages.dp.clipping_shares(bounds=(0, 99), epsilon=1).index.tolist()
         ['below', 'inside', 'above']
         """
         (expression,), (bound,), _ = self._measured(bounds)

@@ -69,11 +69,6 @@ class Ledger:
         self._closed = False
 
     @property
-    def terms(self) -> PrivacyBudget:
-        """The measure of losses, and their limit."""
-        return self._terms
-
-    @property
     def budget(self) -> Epsilon | None:
         """The limit on Σε, or on Σρ in a session that counts ρ; None without a limit."""
         limit = self._terms.limit
@@ -87,7 +82,7 @@ class Ledger:
     @property
     def remaining(self) -> Epsilon | None:
         """What is left of the budget; None without a limit."""
-        left = self.left
+        left = self._left
         return None if left is None else self._terms.measure.first(left)
 
     @property
@@ -96,21 +91,11 @@ class Ledger:
         return self._store.spending.total
 
     @property
-    def left(self) -> Loss | None:
+    def _left(self) -> Loss | None:
         """All that is left, δ included; None without a limit."""
         return None if self._terms.limit is None else self._terms.limit - self.loss
 
-    @property
-    def closed(self) -> bool:
-        """Whether dp.reset() has ended the session of this ledger."""
-        return self._closed
-
-    @property
-    def store(self) -> Store:
-        """Where the entries live."""
-        return self._store
-
-    def snapshot(self) -> Snapshot:
+    def _snapshot(self) -> Snapshot:
         """The ledger's public figures at this moment, for whatever draws them."""
         count, spending = self._store.counted()
         return Snapshot(
@@ -118,28 +103,23 @@ class Ledger:
             kernel(), _first_run,
         )  # fmt: skip
 
-    def entries(self, last: int | None = None) -> list[Entry]:
+    def _entries(self, last: int | None = None) -> list[Entry]:
         """The charges, and the answers that this kernel got again for nothing; or the last so many
         of both. Oldest first."""
-        return self.snapshot().entries(last)
+        return self._snapshot().entries(last)
 
-    def charges(self, last: int | None = None, before: int | None = None) -> list[Entry]:
+    def _charges(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         """The charges alone: those below a number, or the last so many of these. Oldest first."""
         return self._store.entries(last, before)
 
-    def count(self) -> int:
+    def _count(self) -> int:
         """How many entries there are."""
         return self._store.count() + len(self._replays)
-
-    @property
-    def replays(self) -> int:
-        """How many answers this kernel got again for nothing."""
-        return len(self._replays)
 
     def by_source(self) -> dict[str, Epsilon]:
         """The ε (or ρ) that a unit of each source has spent, in order of first use. For information
         only: the limit is on the sum."""
-        return self.snapshot().by_source()
+        return self._snapshot().by_source()
 
     def schema(self, source: str) -> pd.DataFrame:
         """What the columns of a source hold, as noted when the source was first protected: a
@@ -213,7 +193,7 @@ class Ledger:
         answer. ``unit`` : whom the promise protects. ``kernel`` : a name of the process.
         ``time`` : in UTC.
         """
-        return statement.table(self.entries(), self._terms.measure.counted)
+        return statement.table(self._entries(), self._terms.measure.counted)
 
     @hide_internals
     def export(self, path: str | os.PathLike[str]) -> None:
@@ -238,9 +218,9 @@ class Ledger:
         dppandas.errors.QueryError: path='report.txt' must end in .html (for readers), .json (for \
 programs) or .csv (a table). Nothing was computed or charged.
         """
-        export.written(self.snapshot(), path)
+        export.written(self._snapshot(), path)
 
-    def limit(self, terms: PrivacyBudget) -> None:
+    def _limit(self, terms: PrivacyBudget) -> None:
         """Give an unlimited ledger a budget. What is spent already counts towards it."""
 
         def set_terms(spent: Loss) -> None:
@@ -261,7 +241,7 @@ programs) or .csv (a table). Nothing was computed or charged.
         self._store.between_charges(set_terms)
         self._notify()
 
-    def charge(self, *drafts: Entry, claim: Claim | None = None) -> list[Entry]:
+    def _charge(self, *drafts: Entry, claim: Claim | None = None) -> list[Entry]:
         """Append all charges, or raise and append none. Only `release` calls this. With a claim,
         raises `Taken` if an equal query is being answered, or was."""
 
@@ -276,7 +256,7 @@ programs) or .csv (a table). Nothing was computed or charged.
         self._notify()
         return entries
 
-    def settle(
+    def _settle(
         self, entry: Entry, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
         released_error: str = "",
     ) -> int | None:  # fmt: skip
@@ -297,17 +277,17 @@ programs) or .csv (a table). Nothing was computed or charged.
         self._notify()
         return draw
 
-    def is_taken(self, key: str, draw: int) -> bool:
+    def _is_taken(self, key: str, draw: int) -> bool:
         """Whether somebody is answering an equal query right now."""
         self._refuse_if_closed()
         return self._store.is_taken(key, draw)
 
-    def stored(self, key: str, draw: int) -> StoredRelease | None:
+    def _stored(self, key: str, draw: int) -> StoredRelease | None:
         """The answer that an equal query got before; None for none."""
         self._refuse_if_closed()
         return self._store.stored(key, draw) if key and draw else None
 
-    def replayed(self, answer: StoredRelease) -> None:
+    def _replayed(self, answer: StoredRelease) -> None:
         """Note that an answer was given again. That costs nothing, and only this kernel notes it: a
         ledger's file stays as it is when a notebook is run again."""
         again = replace(
@@ -346,23 +326,23 @@ programs) or .csv (a table). Nothing was computed or charged.
             remaining=left,
         )
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """End the ledger for good. It can still be read."""
         self._closed = True
         self._notify()
         self._store.close()
 
-    def poll(self) -> None:
+    def _poll(self) -> None:
         """Tell observers if another process has written meanwhile."""
         if not self._closed and self._store.has_changed():
             self._notify()
 
-    def observe(self, observer: Observer) -> None:
+    def _observe(self, observer: Observer) -> None:
         """Call ``observer(ledger)`` after each change."""
         if observer not in self._observers:
             self._observers.append(observer)
 
-    def unobserve(self, observer: Observer) -> None:
+    def _unobserve(self, observer: Observer) -> None:
         """Stop calling it."""
         if observer in self._observers:
             self._observers.remove(observer)
@@ -381,10 +361,10 @@ programs) or .csv (a table). Nothing was computed or charged.
         )
 
     def __repr__(self) -> str:
-        return html.text(self.snapshot())
+        return html.text(self._snapshot())
 
     def _repr_html_(self) -> str:
-        return html.html(self.snapshot())
+        return html.html(self._snapshot())
 
 
 def kernel() -> str:

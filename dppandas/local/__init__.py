@@ -9,13 +9,16 @@
 """
 
 from .comparison import compare
-from .designs import Design, one_coin, two_coins
-from .estimates import EstimatedFloat, EstimatedSeries
+from .designs import one_coin, two_coins
 from .lost import losses
-from .responses import Responses, collected, randomized_response
-from .sharing import SimulatedSum, simulate_shared_sum
+from .responses import collected, randomized_response
+from .sharing import simulate_shared_sum
 
 __all__ = [
-    "Design", "EstimatedFloat", "EstimatedSeries", "Responses", "SimulatedSum", "collected",
-    "compare", "losses", "one_coin", "randomized_response", "simulate_shared_sum", "two_coins",
+    "collected", "compare", "losses", "one_coin", "randomized_response", "simulate_shared_sum",
+    "two_coins",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

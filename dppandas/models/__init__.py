@@ -1,10 +1,14 @@
 """Learning from private rows, with scikit-learn's conventions: programs made of releases."""
 
-from .base import Model
+from . import synthetic
 from .kmeans import KMeans
 from .linear import LinearRegression
 from .logistic import LogisticRegression
 from .pca import PCA
 from .perceptron import Perceptron
 
-__all__ = ["PCA", "KMeans", "LinearRegression", "LogisticRegression", "Model", "Perceptron"]
+__all__ = ["PCA", "KMeans", "LinearRegression", "LogisticRegression", "Perceptron", "synthetic"]
+
+
+def __dir__() -> list[str]:
+    return __all__

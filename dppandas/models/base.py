@@ -125,7 +125,7 @@ class ProgramAnswers:
         self.records: list[Record] = []
 
     def __call__(self, answer: Any) -> Any:
-        self.records.append(results.record(answer))
+        self.records.append(results.record_of_one(answer))
         return answer
 
     @property
@@ -225,7 +225,7 @@ class Model(ABC):
     def _shared(self, weights: Sequence[Any]) -> split.Split:
         """The loss of the model, divided among its releases in proportion to weights."""
         epsilon, rho = self._loss
-        return split.split(epsilon, rho=rho, weights=list(weights))
+        return split.split(epsilon, rho=rho, shares=list(weights))
 
     def _fitted(self) -> Box:
         if not hasattr(self, "releases_"):

@@ -112,7 +112,7 @@ class KMeans(Model):
     ) -> Matrix:
         with self._shared(SHARES):
             rows = answered(scaled.dot([1.0] * width).rename("rows with all values").count())
-            noise = results.record(rows).scale * self._ratio()
+            noise = results.record_of_one(rows).scale * self._ratio()
             a_side = self._cells_a_side(max(int(rows), 0), noise, number, width)
             inner = {
                 name: ((scaled[name] + 1) * (a_side / 2) // 1).clip(0, a_side - 1)

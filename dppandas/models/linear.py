@@ -188,7 +188,7 @@ def _number_and_mean(
 
 def _alone(level: Level, known: PrivateSeries, split: Split, answered: ProgramAnswers) -> float:
     """The constant of a model without a direction: the rest of the loss goes into one mean."""
-    at_once = split.join()
+    at_once = split._join()
     mean = answered(known.mean(bounds=(-1, 1)))
     return level.updated(_inside(mean) - level.height, variance_of(at_once)).height
 

@@ -8,7 +8,7 @@ from typing import Any, Unpack, cast
 import pandas as pd
 
 from ..errors import hide_internals
-from ..privacy.accounting.losses import ReleaseOptions, parse_delta
+from ..privacy.accounting.losses import ReleaseOptions, parse_delta, with_options_named
 from ..release import results
 from ..release.records import Record
 from ..release.request import Request
@@ -27,6 +27,7 @@ COUNT = "a whole number: a count of rows"
 class UnreleasedProposal(Unreleased):
     """A value that hasn't been tested yet."""
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> TestedValue:
         """The value, if it is far from changing: see `TestedValue`.
@@ -41,8 +42,9 @@ class UnreleasedProposal(Unreleased):
         return results.tested(record)
 
 
+@with_options_named
 @hide_internals
-def distance_to(
+def distance_to_property(
     frame: Any,
     distance: Callable[[pd.DataFrame], int],
     *,
@@ -74,11 +76,11 @@ def distance_to(
     >>> votes = pd.DataFrame({"vote": ["yes"] * 300 + ["no"] * 100})
     >>> def to_a_tie(rows):
     ...     return abs(int((rows["vote"] == "yes").sum()) - int((rows["vote"] == "no").sum()))
-    >>> lead = dp.distance_to(votes, to_a_tie, epsilon=1)
+    >>> lead = dp.distance_to_property(votes, to_a_tie, epsilon=1)
     >>> 150 < lead < 250, lead.error()
-    (True, 3)
+    (True, 3.0)
     """
-    source = shown_rows(frame, "distance_to", "distance=")
+    source = shown_rows(frame, "distance_to_property", "distance=")
     names = tuple(source._columns)
     tried(distance, "distance=", names, is_whole, COUNT)
     statistic = Distance(Cells(), Layout(integer=True), names, Measurer(distance))
@@ -87,6 +89,7 @@ def distance_to(
     return Unreleased._ask(request, Ways.read(epsilon, more))
 
 
+@with_options_named
 @hide_internals
 def propose_test_release(
     frame: Any,
@@ -98,7 +101,7 @@ def propose_test_release(
 ) -> Any:
     """The exact value of a function of your own, released only if it takes many rows to change it.
 
-    frame : as for `dp.distance_to`.
+    frame : as for `dp.distance_to_property`.
     value : ``value(df)`` returns a float, an int or a str, for any rows, even none, in any order.
         Equal values come back alike: 3.0 as 3, for example.
     distance : ``distance(df)`` returns how many rows, whichever they are, can be added or removed
@@ -108,7 +111,7 @@ def propose_test_release(
     epsilon, delta : the loss. The noise has scale max_rows/epsilon, and delta decides how large the
         noisy distance must be for the value to be released.
 
-    Both functions get plain DataFrames, as in `dp.distance_to`.
+    Both functions get plain DataFrames, as in `dp.distance_to_property`.
 
     Returns a `TestedValue`: ``.released`` and ``.value``, which is None if it wasn't released. A
     distance as large as the ledger's error column says is enough for a release with 95 %. The

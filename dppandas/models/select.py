@@ -12,7 +12,7 @@ import pandas as pd
 from ..errors import LineageError, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.protect import private
-from ..privacy.accounting.losses import ReleaseOptions
+from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..release import results
 from ..release.private import Table
 from ..release.records import Record
@@ -34,13 +34,14 @@ MOST_SENSITIVE = 2**64
 class UnreleasedChoice(UnreleasedMode):
     """A selection by scores that hasn't been made yet."""
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The selected candidate, or the position of the selected table or database, with
         ``.error()`` if its type allows it.
 
-        *Guarantee*: epsilon-differential privacy of the unit; for `choose`, if the score is as
-        sensitive as stated (McKenna and Sheldon, NeurIPS 2020; docs/proofs/choose.md,
+        *Guarantee*: epsilon-differential privacy of the unit; for `select`, if the score is as
+        sensitive as stated (McKenna and Sheldon, NeurIPS 2020; docs/proofs/select.md,
         docs/proofs/misfit.md).
         """
         return super().release(epsilon=epsilon, **more)
@@ -50,8 +51,9 @@ class UnreleasedChoice(UnreleasedMode):
         return results.label(record, record.estimate()[0])
 
 
+@with_options_named
 @hide_internals
-def choose(
+def select(
     frame: Any,
     candidates: Any,
     *,
@@ -81,16 +83,16 @@ def choose(
 
     *Guarantee*: epsilon-differential privacy of the unit, *if* the score is as sensitive as stated,
     by permute-and-flip (McKenna and Sheldon, NeurIPS 2020), which is nowhere worse than the
-    exponential mechanism (McSherry and Talwar, FOCS 2007; docs/proofs/choose.md).
+    exponential mechanism (McSherry and Talwar, FOCS 2007; docs/proofs/select.md).
 
     >>> import pandas as pd, dppandas as dp
     >>> df = pd.DataFrame({"age": [20, 30, 40] * 100})
     >>> def balance(rows, age):  # how evenly an age splits the rows: moved by 1 at most
     ...     return -abs(int((rows["age"] < age).sum()) - int((rows["age"] > age).sum()))
-    >>> dp.choose(df, [20, 30, 40], score=balance, sensitivity=1, epsilon=1) == 30
+    >>> dp.select(df, [20, 30, 40], score=balance, sensitivity=1, epsilon=1) == 30
     True
     """
-    source = shown_rows(frame, "choose", "score=")
+    source = shown_rows(frame, "select", "score=")
     public = _checked(candidates)
     stated = _sensitivity(sensitivity)
     if not isinstance(monotone, bool):

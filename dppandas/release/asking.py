@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from ..errors import QueryError, hide_internals, parameters, quoted
-from ..privacy.accounting.losses import ReleaseOptions
+from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from .blocks import split
 from .private import Private
 
@@ -38,6 +38,7 @@ _HARMLESS = {
 _FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
 
 _NAMED = ". Named aggregation is not supported: ask agg({'x': 'mean'}), and rename what it returns"
+_SHARES = ". Shares of the loss are shares=; weights= are weights of rows, for one statistic"
 
 
 def release_method(method: Callable[P, R]) -> Callable[P, R]:
@@ -59,7 +60,10 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
         given = {k: v for k, v in kwargs.items() if k in own or not _is_harmless(k, v)}
         for name in given:
             if ways and name not in own and name not in ways:
-                advice = _NAMED if "func" in own and isinstance(given[name], tuple) else ""
+                advice = ""
+                if "func" in own:
+                    advice = _SHARES if name == "weights" else advice
+                    advice = _NAMED if isinstance(given[name], tuple) else advice
                 raise QueryError(
                     f"{method.__name__}: got an unexpected keyword argument {name!r}. It takes "
                     f"{takes}{advice}."
@@ -81,22 +85,7 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
             return answer.release(**{k: v for k, v in kwargs.items() if k in ways})  # type: ignore[attr-defined, no-any-return]
         return answer  # type: ignore[no-any-return]
 
-    public = hide_internals(method, prepare, takes)
-    public.__signature__ = _with_ways(inspect.signature(method))  # type: ignore[attr-defined]
-    return public
-
-
-def _with_ways(signature: inspect.Signature) -> inspect.Signature:
-    """With the ways to ask by name in the place of ``**more``."""
-    kinds = inspect.Parameter
-    named: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        if parameter.kind is not kinds.VAR_KEYWORD:
-            named.append(parameter)
-            continue
-        for way in (w for w in ReleaseOptions.__annotations__ if w not in signature.parameters):
-            named.append(kinds(way, kinds.KEYWORD_ONLY, default=None, annotation="object"))
-    return signature.replace(parameters=named)
+    return with_options_named(hide_internals(method, prepare, takes))
 
 
 def _is_harmless(option: str, value: object) -> bool:

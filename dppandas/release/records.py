@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
 
@@ -13,21 +12,19 @@ import pandas as pd
 
 from ..errors import RecordError, hide_internals
 from ..ledger.storage.store import Entry, StoredRelease
-from ..privacy.accounting.losses import Epsilon, Loss, ReleaseOptions
+from ..privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named
 from ..privacy.accuracy.combined import CombinedNoise
 from ..privacy.mechanisms.base import Mechanism
 from ..privacy.mechanisms.selection import Selection
 from ..privacy.sampling import entropy
 from ..statistics import Layout, Statistic
-from ..statistics.layout import format_number, format_value
-from .accuracy import units
+from ..statistics.layout import between, format_number
+from .accuracy import shown, units
 from .accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_rows
 from .query import Query
 
 #: Of what may fail this part is for how many rows there are, where an error follows from that.
 COUNTING = 1 / 20
-#: What is said of a number of which noise is the most.
-DROWNED = "noise-dominated"
 #: The status of an entry that was never charged.
 PREVIEW = "preview"
 _records: WeakValueDictionary[str, Record] = WeakValueDictionary()
@@ -40,11 +37,6 @@ def refine_by(function: Callable[..., Any]) -> None:
     """What `Record.refine` does."""
     global _refine
     _refine = function
-
-
-def refined(record: Record, **how: Any) -> Any:
-    """The same bought again, and joined."""
-    return _refine(record, **how)
 
 
 def by_id(name: str) -> Record | None:
@@ -85,28 +77,36 @@ class Record:
     _beside: tuple[float, ...] | None = None  # of how many rows each is, as released beside it
 
     @hide_internals
-    def error(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> Any:
-        """How far the answer may be from the exact one on the same rows, with this confidence.
+    def error(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> float:
+        """How far the answer may be from the exact one on the same rows, with this confidence: the
+        largest of `errors`, in `error_unit`.
 
-        A number for a scalar, else a Series or DataFrame under the result's labels; with several
-        numbers, all errors hold together; of labels told under a δ those of each label by itself,
-        given that it is told. For a selection: how far the score of what was selected may lie below
-        the best; for quantiles: how many ranks they may be off. Only the noise counts: what
-        clipping and a unit's max_rows changed is not in it. ``expected_rows``: how many rows
-        quantiles are taken over at most, from public knowledge: then ranks are fewer.
+        Raises `RecordError` where errors are in several units, or nothing is known of one.
         """
+        return units.largest(self._typed_errors(confidence, expected_rows), self._error_units)
+
+    @hide_internals
+    def errors(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> Any:
+        """How far each number may be from the exact one on the same rows, under the labels of the
+        answer; of a single one, or of what was selected, a number. Of times Timedeltas.
+
+        All errors hold together; of labels told under a δ those of each label by itself, given that
+        it is told. For a selection: how far the score of what was selected may lie below the best;
+        for quantiles: how many ranks they may be off. Only the noise counts: what clipping and a
+        unit's max_rows changed is not in it. ``expected_rows``: how many rows quantiles are taken
+        over at most, from public knowledge: then ranks are fewer.
+        """
+        errors = self._typed_errors(confidence, expected_rows)
+        is_one = self._layout.is_scalar or isinstance(self._law, Selection)
+        return errors[0] if is_one else self._table(errors)
+
+    def _typed_errors(self, confidence: float, expected_rows: float | None = None) -> list[Any]:
+        """In declared order; of a selection one for all."""
         confidence, rows = parse_confidence(confidence), parse_rows(expected_rows)
-        if isinstance(self._law, Selection):
-            utility_gap = self.statistic.error(
-                self._law.utility_gap(confidence, self.statistic.size)
-            )
-            return (
-                utility_gap
-                if utility_gap is None
-                else self.statistic.typed_errors([utility_gap])[0]
-            )
-        errors = self.statistic.typed_errors(self._errors(confidence, rows))
-        return errors[0] if self._layout.is_scalar else self._table(errors)
+        if not isinstance(self._law, Selection):
+            return self.statistic.typed_errors(self._errors(confidence, rows))
+        gap = self.statistic.error(self._law.utility_gap(confidence, self.statistic.size))
+        return [math.nan] if gap is None else self.statistic.typed_errors([gap])
 
     def _errors(self, confidence: float, rows: float | None = None) -> list[float]:
         """Of all numbers; around those that were moved, but for ranks, and counts cut at 0: these
@@ -124,13 +124,22 @@ class Record:
         ]
 
     @hide_internals
-    def interval(self, confidence: float = CONFIDENCE) -> Any:
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[Any, Any]:
+        """(lower, upper) around the exact answer, where that is one number: see `intervals`, which
+        has those of several."""
+        found = self.intervals(confidence)
+        if isinstance(found, tuple):
+            return found
+        raise RecordError("this answer has several numbers: .intervals() has the ends of each.")
+
+    @hide_internals
+    def intervals(self, confidence: float = CONFIDENCE) -> Any:
         """Bounds around the exact answer on the same rows, with this confidence.
 
-        (lower, upper) for a scalar; for a Series a DataFrame with columns lower and upper; for a
-        DataFrame one with both under each column. All intervals of a result hold together; of
-        labels told under a δ those of each label by itself, given that it is told. They are made of
-        public facts and the noisy integers, and hold for clipped values.
+        For a Series a DataFrame with columns lower and upper, under the same labels; for a
+        DataFrame one with both under each column; for one number (lower, upper). All intervals of a
+        result hold together; of labels told under a δ those of each label by itself, given that it
+        is told. They are made of public facts and the noisy integers, and hold for clipped values.
         """
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
@@ -140,12 +149,7 @@ class Record:
         lower, upper = self._ends(confidence)
         if self._layout.is_scalar:
             return lower[0], upper[0]
-        ends = {"lower": self._table(lower), "upper": self._table(upper)}
-        if self._layout.columns is None:
-            return pd.DataFrame(ends)
-        wide, number = pd.concat(ends, axis=1), len(self._layout.columns)
-        wide.columns = wide.columns.reorder_levels([*range(1, wide.columns.nlevels), 0])
-        return wide.iloc[:, [i + end * number for i in range(number) for end in (0, 1)]]
+        return between(self._table(lower), self._table(upper))
 
     def estimate(self) -> Any:
         """The answer itself, as it was released."""
@@ -176,9 +180,13 @@ class Record:
     def error_unit(self) -> str:
         """What `error` is measured in: "rows", "ranks", "utility" of what is selected, or the unit
         of the column, for which its name stands ("income", of variances "income²"), of times
-        "Timedelta". Where units, keys or shares are counted, "units", "keys" or "share". Several,
+        "seconds". Where units, keys or shares are counted, "units", "keys" or "share". Several,
         where numbers differ in it: "rows, income"."""
-        return units.unit_of(self.statistic, self._law, self._query.source.schema)
+        return ", ".join(self._error_units)
+
+    @property
+    def _error_units(self) -> list[str]:
+        return units.units_of(self.statistic, self._law, self._query.source.schema)
 
     @property
     def noise_dominated(self) -> Any:
@@ -224,6 +232,7 @@ class Record:
         """The releases that this is made of: itself alone, or those that were combined."""
         return self._components or (self,)
 
+    @with_options_named
     @hide_internals
     def refine(
         self,
@@ -233,12 +242,55 @@ class Record:
         looks: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """Buy another release of the same query, and combine; or with ``until=`` as many as it
-        takes to know it within an error: see `dppandas.refine`.
+        """Another release of the same query, bought and combined with this; or with ``until=`` as
+        many as it takes to know the answer within an error. Numbers have ``.refine(epsilon=…)``,
+        too.
 
-        *Guarantee*: as of `dppandas.refine`.
+        epsilon : what the new release costs, with ``rho=``, ``delta=`` and ``mechanism=`` as in the
+            query itself.
+        until : in the place of epsilon, the largest error that the answer may have, in its own unit
+            (of times a Timedelta), with ``confidence=`` (0.95 without it). Several numbers keep it
+            together.
+        looks : with until, how often the answer is looked at, at most: 3 without it, and from 1 to
+            12. Each look costs as much as all before it, and the budget must be able to pay for
+            all. ``at_most=`` is the most that all may cost.
+
+        By ``epsilon=`` the release bought is the next one at this loss after those that the result
+        is made of, and is joined with them. So a notebook that is run again gets what it got, for
+        nothing; and so does asking the same of the same result twice. Ask the refined result to go
+        on, or say ``fresh=True``. As for `dppandas.combine`, the interval holds if the releases and
+        their losses were fixed beforehand: whoever goes on until an interval looks right has one
+        that is wrong too often.
+
+        By ``until=`` everything is fixed before the first look: the losses, by what is known from
+        the result, and how surely each look is read, so that the intervals of all looks hold
+        together. It ends at the first look whose error suffices, or after the last; ``.error()``
+        says how far it came, ``dp.record(answer).loss`` what it cost. The answer is made of its own
+        looks alone. The result that it begins with, which may be why it was asked for, sets the
+        plan and isn't joined. Where public facts decide the error, as of counts and sums, one look
+        is enough, and is all that is bought; a result that is near enough already is given again.
+        One whose answer decides its error is refused there, and may be kept. Asked again it is
+        free.
+
+        Raises what `dppandas.combine` raises, and `SourceError` where the running session doesn't
+        hold the source, or a table made of it by ``per_unit`` is gone: then ask the query again
+        with ``fresh=True``, and combine. `BudgetExceeded` before anything is charged where the
+        budget can't pay for all looks.
+
+        *Guarantee*: differential privacy of the source's unit with the losses asked, as for the
+        query itself; the rest is post-processing (docs/proofs/combining.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.protect(pd.DataFrame({"a": range(100)}), name="refined")
+        >>> n = p.count(epsilon=0.1)
+        >>> surer = n.refine(epsilon=0.2)
+        >>> surer.error(), dp.record(surer).epsilon, n.refine(epsilon=0.2) == surer
+        (13.0, 0.3, True)
+        >>> known = n.refine(until=10)
+        >>> known.error(), dp.record(known).epsilon
+        (10.0, 0.285)
         """
-        return refined(self, epsilon=epsilon, until=until, looks=looks, **more)
+        return _refine(self, epsilon=epsilon, until=until, looks=looks, **more)
 
     @property
     def expected(self) -> str:
@@ -279,53 +331,13 @@ class Record:
         return self._layout.table(values, self._layout.places(self.statistic.estimate(self._noisy)))
 
     def __str__(self) -> str:
-        return "\n".join([*self._facts(), *(f"  {n}: {v} ({i})" for n, v, i in self._lines())])
+        return shown.text(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
-        """The facts, and each number between marks that a notebook test can look for."""
-        facts = "<br>".join(escape(line) for line in self._facts())
-        rows = "".join(
-            f'<tr><th>{escape(name)}</th><td class="dp-noisy">{value}</td>'
-            f'<td class="dp-noisy">{interval}</td></tr>'
-            for name, value, interval in self._lines()
-        )
-        each = " of each label" if self.statistic.each else ""
-        head = f"<tr><th></th><th>answer</th><th>95 % interval{each}</th></tr>"
-        table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
-        return f'<div class="dppandas-record"><p>{facts}</p>{table}</div>'
-
-    def _facts(self) -> list[str]:
-        answered = self._answered
-        error = f", {answered} (95 %)" if answered else ""
-        return [
-            f"{'preview, no answer: ' if self.preview else ''}{self.query}",
-            f"source {self.source} ({self.lineage}), protecting {self.unit}",
-            f"{self.mechanism}, scale {units.in_words(self.scale)}, {self.loss.in_short}{error}",
-            *([self._law.holds] if isinstance(self._law, CombinedNoise) else []),
-        ]
-
-    def _lines(self) -> list[tuple[str, str, str]]:
-        """Name, answer and interval of each number, in declared order."""
-        if self.preview:
-            return []
-        if isinstance(self._law, Selection):
-            return [("selected", ", ".join(map(str, self.estimate())), self.expected)]
-        names, values = self._layout.labels(), self.statistic.typed(self._values())
-        drowned = (f", {DROWNED}" if each else "" for each in self._dominated())
-        told = zip(names, values, self._bounds(len(names)), drowned, strict=True)
-        return [(name, format_value(value), ends + quiet) for name, value, ends, quiet in told]
-
-    def _bounds(self, size: int) -> list[str]:
-        """Of each number its interval, or else its error."""
-        if not self.statistic.no_interval:
-            ends = zip(*self._ends(CONFIDENCE), strict=True)
-            return [f"{format_value(low)} to {format_value(high)}" for low, high in ends]
-        if not self.statistic.in_ranks or not self.expected:
-            return [self.expected] * size
-        return [f"± {format_value(error)} ranks" for error in self._errors(CONFIDENCE)]
+        return shown.html(self)
 
 
 def with_figures(record: Record, shown: Sequence[float], rows: Sequence[float] | None) -> Record:

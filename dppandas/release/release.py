@@ -83,9 +83,9 @@ def release_all(
     ledger, previewed = running.ledger, preview.running()
     plans = [_planned(running, *each) for each in asked]
     for plan in plans:
-        running.remember(plan.query)
+        running._remember(plan.query)
     while True:
-        stored = [ledger.stored(plan.draft.key, plan.query.asked.draw) for plan in plans]
+        stored = [ledger._stored(plan.draft.key, plan.query.asked.draw) for plan in plans]
         due: dict[object, Plan] = {}  # what must be paid for: of equal ones the first
         for plan, answer in zip(plans, stored, strict=True):
             if answer is None:
@@ -99,7 +99,7 @@ def release_all(
         if previewed is not None:
             costs = [due.get(plan.shared, plan).draft for plan in plans]
             return [
-                previewed.add(ledger, plan.query, plan.mechanism, draft, plan.record)
+                previewed._add(ledger, plan.query, plan.mechanism, draft, plan.record)
                 for plan, draft in zip(plans, costs, strict=True)
             ]
         try:
@@ -111,7 +111,7 @@ def release_all(
     for plan, before in zip(plans, stored, strict=True):
         answer = before or bought[plan.shared] or _successor(ledger, plan)
         if before is not None or unseen.pop(plan.shared, None) is None:
-            ledger.replayed(answer)
+            ledger._replayed(answer)
         records.append(plan.record(answer))
     return records
 
@@ -119,13 +119,13 @@ def release_all(
 def _planned(running: Session, query: Query, engine: Engine, row_level_declared: bool) -> Plan:
     """How a query is answered and what that costs, by public facts alone."""
     source, statistic = query.source, query.statistic
-    held = running.admit(query, row_level_declared)
+    held = running._admit(query, row_level_declared)
     mechanism = query.mechanism()
     loss = query.loss(mechanism)
     if not query.asked.allows(loss):
         raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
     scale = units.scale_of(statistic, mechanism)
-    key, draw = query.key if running.replays else "", query.asked.draw
+    key, draw = query.key if running._replays else "", query.asked.draw
     draft = Entry(
         0, time.time(), source.name, source.lineage, query.text, query.asked.charged(loss),
         mechanism.name, units.in_words(scale), expected.in_words(statistic, mechanism),
@@ -140,7 +140,7 @@ def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRe
     """The answers to what is charged now; None to what another process has overtaken."""
     with Claim([plan.query.asked.draw for plan in due.values()]) as claim:
         process = os.getpid()
-        entries = ledger.charge(*(plan.draft for plan in due.values()), claim=claim)
+        entries = ledger._charge(*(plan.draft for plan in due.values()), claim=claim)
         return {
             name: _answered(ledger, plan, entries[i:], process)
             for i, (name, plan) in enumerate(due.items())
@@ -164,7 +164,7 @@ def _answered(
     statistic, entry = plan.query.statistic, entries[0]
     if noisy is None:
         for left in entries:
-            ledger.settle(left, "failed", leased=True)
+            ledger._settle(left, "failed", leased=True)
         # Raised here and not where it failed, so that no traceback holds a frame with rows.
         raise ReleaseFailed(
             f"reading the data for '{plan.query}' failed. Its charge of {entry.loss} stays. The "
@@ -175,7 +175,7 @@ def _answered(
         error = expected.answered_error(statistic, plan.mechanism, noisy, entry.error)
         status, kept = "released", noisy
     try:
-        draw = ledger.settle(entry, status, kept, leased=True, released_error=error)
+        draw = ledger._settle(entry, status, kept, leased=True, released_error=error)
     except StoreError as problem:
         reason = problem.reason
     else:
@@ -227,7 +227,7 @@ def _refuse_fork(process: int) -> None:
 def _wait(ledger: Ledger, key: str, draw: int) -> None:
     """Until nobody is answering a query any more. An interrupt ends it, and leaves nothing."""
     pause = 0.001
-    while ledger.is_taken(key, draw):
+    while ledger._is_taken(key, draw):
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
 
@@ -236,7 +236,7 @@ def _successor(ledger: Ledger, plan: Plan) -> StoredRelease:
     """The answer of who has overtaken this process."""
     key, draw = plan.draft.key, plan.query.asked.draw
     _wait(ledger, key, draw)
-    answer = ledger.stored(key, draw)
+    answer = ledger._stored(key, draw)
     if answer is None:
         raise ReleaseFailed(
             f"'{plan.query}' was charged and not answered: another process took it for dead, took "

@@ -8,7 +8,7 @@ from typing import Any, Unpack, cast
 import pandas as pd
 
 from ..errors import RecordError, hide_internals
-from ..privacy.accounting.losses import ReleaseOptions
+from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..privacy.mechanisms.selection import Selection
 from ..privacy.sampling import entropy
 from ..rows.facts.keys import is_missing
@@ -16,9 +16,11 @@ from ..rows.values import canonical
 from ..rows.values.objects import value_of
 from ..statistics.layout import format_value
 from .accuracy.expected import CONFIDENCE, with_error
+from .accuracy.shown import DROWNED
 from .pickles import register
 from .query import Token, token
-from .records import DROWNED, Record, by_id, refined
+from .record_bundle import RecordBundle
+from .records import Record, by_id
 
 #: Of what may fail this part is for how many rows there are, where an error follows from that.
 _ATTR = "dppandas.release"
@@ -31,15 +33,16 @@ class _Released:
     _record: Record
 
     @hide_internals
-    def error(self, confidence: float = CONFIDENCE) -> Any:
+    def error(self, confidence: float = CONFIDENCE) -> float:
         """See `Record.error`."""
         return self._record.error(confidence)
 
     @hide_internals
-    def interval(self, confidence: float = CONFIDENCE) -> Any:
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[Any, Any]:
         """See `Record.interval`."""
         return self._record.interval(confidence)
 
+    @with_options_named
     @hide_internals
     def refine(
         self,
@@ -49,12 +52,11 @@ class _Released:
         looks: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """Buy another release of the same query, and combine; or with ``until=`` as many as it
-        takes to know it within an error: see `dppandas.refine`.
+        """See `Record.refine`.
 
-        *Guarantee*: as of `dppandas.refine`.
+        *Guarantee*: as there.
         """
-        return refined(self._record, epsilon=epsilon, until=until, looks=looks, **more)
+        return self._record.refine(epsilon=epsilon, until=until, looks=looks, **more)
 
     def _plainly(self) -> Any:
         """The value alone."""
@@ -71,7 +73,7 @@ class _Released:
             error = f" ({answered}, 95 %{self._noise_note()})" if answered else ""
             printer.text(format_value(self._plainly()) + error)
         else:
-            said = with_error(self._plainly(), self.error())
+            said = with_error(self._plainly(), self._record.errors())
             printer.text(f"{said.removesuffix(')')}{self._noise_note()})")
 
     def _noise_note(self) -> str:
@@ -196,35 +198,11 @@ def _marked(value: Any, record: Record) -> Any:
     return value
 
 
-def gathered(value: Any, records: dict[str, Record]) -> Any:
-    """What was made of several answers, carrying their records."""
-    value.attrs[_PARTS] = token(entropy.identifier(), (records, value.copy()))
+def gathered(value: Any, records: dict[str, Record], places: Any = None) -> Any:
+    """What was made of several answers, carrying their records: see `RecordBundle`."""
+    record = RecordBundle(records, _places=places, _answer=value.copy())
+    value.attrs[_PARTS] = token(entropy.identifier(), record)
     return value
-
-
-@hide_internals
-def records(result: Any) -> dict[str, Record]:
-    """The release records of a result of several parts, as `agg` and `describe` give it, by what
-    was asked: each knows its error and interval.
-
-    Raises `RecordError` (a LookupError) where none belong.
-
-    >>> import pandas as pd, dppandas as dp
-    >>> x = pd.Series([1, 2, 3], name="x")
-    >>> both = x.dp.agg(["count", "mean"], bounds=(0, 5), epsilon=1)
-    >>> sorted(dp.records(both)), dp.records(both)["count"].epsilon
-    (['count', 'mean'], 0.5)
-    """
-    kept = _parts_of(result)
-    if not isinstance(kept, Token) or kept.payload is None:
-        raise RecordError(
-            f"no release records belong to this {type(result).__name__}. dp.record() is for one "
-            "answer; dp.ledger() lists every release."
-        )
-    found, released = kept.payload
-    if not (type(released) is type(result) and released.equals(result)):
-        raise RecordError("this was computed from releases; ask dp.records of the result itself.")
-    return dict(found)
 
 
 def _parts_of(result: Any) -> Any:
@@ -243,25 +221,48 @@ def label(record: Record, value: Any) -> Any:
 
 
 @hide_internals
-def record(result: Any) -> Record:
+def record(result: Any) -> Any:
     """The release record of a result: query, mechanism, scale, loss, lineage, cell, time.
+
+    Of what several releases gave together, as `agg` and `describe` do, it is a `RecordBundle`:
+    ``.components`` has the record of each by what was asked.
 
     A Series or DataFrame is recognised while its (label, value) pairs are among those released:
     after sort_index, head or a selection, but not after arithmetic, which pandas lets keep the
     token. Raises `RecordError` (a LookupError) where no record belongs.
 
     >>> import pandas as pd, dppandas as dp
-    >>> n = pd.DataFrame({"x": [1, 2]}).dp.count(epsilon=1)
-    >>> dp.record(n).mechanism
+    >>> x = pd.Series([1, 2, 3], name="x").dp
+    >>> dp.record(x.count(epsilon=1)).mechanism
     'discrete Laplace'
+    >>> both = dp.record(x.agg(["count", "mean"], bounds=(0, 5), epsilon=1))
+    >>> list(both.components), both.components["count"].epsilon
+    (['count', 'mean'], 0.5)
     """
+    bundle = _bundle(result)
+    return record_of_one(result) if bundle is None else bundle
+
+
+def _bundle(result: Any) -> RecordBundle | None:
+    """The record of a result of several releases."""
+    kept = _parts_of(result)
+    if not isinstance(kept, Token) or not isinstance(kept.payload, RecordBundle):
+        return None
+    released = kept.payload._answer
+    if not (type(released) is type(result) and released.equals(result)):
+        raise RecordError("this was computed from releases; ask dp.record of the result itself.")
+    return kept.payload
+
+
+def record_of_one(result: Any) -> Record:
+    """The record of a result of one release."""
     if isinstance(result, _Released | TestedValue):
         return result._record
     found = _found(result)
     if found is None and isinstance(_parts_of(result), Token):
         raise RecordError(
-            "these are several answers, each with a record of its own: dp.records(result) has them "
-            "by what was asked."
+            "these are several answers, each with a record of its own: give one, or its record out "
+            "of dp.record(result).components."
         )
     if found is None:
         raise RecordError(

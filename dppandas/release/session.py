@@ -58,22 +58,22 @@ class Session:
         self.ledger = Ledger(terms, store)
         self.strict = strict
         self.experimental = experimental
-        self.replays = replays
-        self.sources: dict[str, ProtectedSource] = {}
+        self._replays = replays
+        self._sources: dict[str, ProtectedSource] = {}
         #: The latest different queries that this kernel asked, by name, the last first.
-        self.asked: dict[str, Query] = {}
+        self._asked: dict[str, Query] = {}
 
     @property
-    def is_untouched(self) -> bool:
+    def _is_untouched(self) -> bool:
         """Whether it is a ledger in memory without limit, charge, source or permission."""
-        ledger, has_any = self.ledger, self.sources or self.strict or self.experimental
-        return ledger.budget is None and not (has_any or ledger.store.identity or ledger.count())
+        ledger, has_any = self.ledger, self._sources or self.strict or self.experimental
+        return ledger.budget is None and not (has_any or ledger._store.identity or ledger._count())
 
-    def remember(self, query: Query) -> None:
+    def _remember(self, query: Query) -> None:
         """Keep what is asked, so that a view can tell what more of it would cost: public facts
         only, and none of what a caller's function may hold."""
         name = query.name
-        known = self.asked.get(name)
+        known = self._asked.get(name)
         if known is None:
             try:
                 canonical.text((query.where, query.statistic))
@@ -81,9 +81,9 @@ class Session:
                 return
         else:
             query = replace(known, asked=query.asked)
-        others = [each for each in self.asked.items() if each[0] != name]
+        others = [each for each in self._asked.items() if each[0] != name]
         # in one step, for other threads may be reading it
-        self.asked = dict([(name, query), *others][:REMEMBERED])
+        self._asked = dict([(name, query), *others][:REMEMBERED])
 
     @property
     def budget(self) -> Epsilon | None:
@@ -91,14 +91,14 @@ class Session:
         return self.ledger.budget
 
     @property
-    def terms(self) -> PrivacyBudget:
+    def _terms(self) -> PrivacyBudget:
         """What is promised: the measure of losses, and their limit."""
-        return self.ledger.terms
+        return self.ledger._terms
 
     @property
     def epsilon(self) -> Epsilon | None:
         """The ε of the whole budget; in a session that counts ρ the one that it means."""
-        return self.terms.epsilon
+        return self._terms.epsilon
 
     @property
     def spent(self) -> Epsilon:
@@ -110,15 +110,15 @@ class Session:
         """`Ledger.remaining` of its ledger."""
         return self.ledger.remaining
 
-    def protected(self, source_id: str) -> ProtectedSource | None:
+    def _protected(self, source_id: str) -> ProtectedSource | None:
         """The protected source of an id."""
-        return next((h for h in self.sources.values() if h.source.id == source_id), None)
+        return next((h for h in self._sources.values() if h.source.id == source_id), None)
 
-    def admit(self, query: Query, row_level_declared: bool) -> str:
+    def _admit(self, query: Query, row_level_declared: bool) -> str:
         """A name of the ledger that a query is charged to ("" where nobody named its source).
         Refuses a source of an ended session, rows that nobody can be told to own, and what isn't
         proven, unless this session allows that."""
-        source, held = query.source, self.protected(query.source.id)
+        source, held = query.source, self._protected(query.source.id)
         if self.strict and not source.verified:
             raise LineageError(
                 "this session is strict, and the lineage here is asserted: what pandas did to this "
@@ -131,18 +131,18 @@ class Session:
                 "again with dp.protect."
             )
         if source.name == UNNAMED and not row_level_declared and source.unit.column is None:
-            self.refuse_nobodys_rows()
+            self._refuse_nobodys_rows()
         unproven = query.statistic.experimental
         if unproven and not self.experimental:
             raise QueryError(
                 f"{query.what} is experimental: {unproven} If that is good enough for you, allow "
-                "it in this session by dp.allow_experimental()."
+                "it in this session by dp.session(experimental=True)."
             )
         return "" if held is None else held.ledger
 
-    def refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
+    def _refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
         """Refuse rows without a token or unit beside a source that has a unit."""
-        owned = [h.source for h in self.sources.values() if h.source.unit.column is not None]
+        owned = [h.source for h in self._sources.values() if h.source.unit.column is not None]
         if owned:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
             raise LineageError(
@@ -207,6 +207,7 @@ def session(
     delta_releases: object = None,
     accounting: object = None,
     strict: bool | None = None,
+    experimental: bool | None = None,
     store: str | os.PathLike[str] | None = None,
 ) -> Session:
     """Start a session with a budget, or get the running one.
@@ -224,6 +225,9 @@ def session(
         the default.
     strict : True refuses releases of asserted lineage: then only what starts from `dp.protect` and
         goes on by the private frame's own verbs is answered. A running session keeps what it has.
+    experimental : True allows answers whose guarantee isn't fully proven, such as those whose noise
+        is made of floats; each refusal says what isn't. False takes that back. It may be said of a
+        running session, too, as in ``dp.session(experimental=True)``, and ends with it.
     store : a file that keeps the ledger, on a local disk: it outlives the kernel, and several
         kernels may share it. A new one needs a budget; one that exists has its own, and another is
         refused. What was answered is answered again at no cost, after a restart too. Without it
@@ -250,26 +254,31 @@ def session(
         raise SessionError("this context belonged to an audit that has ended.")
     if strict is not None and not isinstance(strict, bool):
         raise SessionError(f"strict={quoted(strict)} must be True or False.")
+    if experimental is not None and not isinstance(experimental, bool):
+        raise SessionError(f"experimental={quoted(experimental)} must be True or False.")
     terms = PrivacyBudget.parse(epsilon, delta, rho, delta_releases, accounting)
     # One line, or an interrupt could leave the lock behind: see `store`.
-    with _lock: return _started(slot, terms, strict, store)  # noqa: E701  # fmt: skip
+    with _lock: return _started(slot, terms, strict, experimental, store)  # noqa: E701  # fmt: skip
 
 
 def _started(
     slot: Slot,
     terms: PrivacyBudget | None,
     strict: bool | None,
+    experimental: bool | None,
     store: str | os.PathLike[str] | None,
 ) -> Session:
     running: Session | None = slot.session
-    if running is not None and store is not None and running.is_untouched:
-        running.ledger.close()  # made by looking at the ledger, say: nothing is lost with it
+    if running is not None and store is not None and running._is_untouched:
+        running.ledger._close()  # made by looking at the ledger, say: nothing is lost with it
         running = slot.session = None
     if running is None:
         file = None if store is None else sqlite.SqliteStore(store, terms)
-        opened = slot.session = Session(file.terms if file else terms, bool(strict), store=file)
+        opened = slot.session = Session(
+            file.terms if file else terms, bool(strict), bool(experimental), store=file
+        )
         return opened
-    if store is not None and not running.ledger.store.is_at(store):
+    if store is not None and not running.ledger._store.is_at(store):
         raise SessionError(
             "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
             "you go on with another ledger; or go on with it by dp.session(…) with its own budget."
@@ -280,33 +289,16 @@ def _started(
             f"dp.session(strict={running.strict}), or end it for good with dp.reset()."
         )
     if terms is not None and running.budget is None:
-        running.ledger.limit(terms)
-    elif terms is not None and running.terms != terms:
+        running.ledger._limit(terms)
+    elif terms is not None and running._terms != terms:
         raise SessionError(
-            f"a session with a budget of {running.terms} is running, not {terms}. Go on with "
+            f"a session with a budget of {running._terms} is running, not {terms}. Go on with "
             "it by dp.session(…) with its own budget, or end it for good with dp.reset(): what it "
             "released stays released."
         )
+    if experimental is not None:
+        running.experimental = experimental
     return running
-
-
-@hide_internals
-def allow_experimental(allowed: bool = True) -> None:
-    """Allow answers whose guarantee isn't fully proven, in the running session; or no more.
-
-    A refusal, before anything is charged, says what is not proven. `dp.reset()` ends the permission
-    with the session. Where no session runs, one without limit is started.
-
-    >>> import dppandas as dp
-    >>> dp.reset()
-    >>> dp.allow_experimental()
-    >>> dp.session().experimental
-    True
-    >>> dp.allow_experimental(False)
-    """
-    if not isinstance(allowed, bool):
-        raise QueryError(f"allow_experimental({quoted(allowed)}) must be True or False.")
-    current().experimental = allowed
 
 
 def releasing() -> Session:
@@ -314,7 +306,7 @@ def releasing() -> Session:
     slot = here().slot
     found: Session = slot.session or session()
     if slot.refused:
-        runs = "" if found.budget is None else f", such as the running one's ({found.terms})"
+        runs = "" if found.budget is None else f", such as the running one's ({found._terms})"
         raise SessionError(
             "the last dp.session(…) was refused, and answers in another session than you asked for "
             f"are refused too. Call dp.session(…) with terms that can be met{runs}, or dp.reset() "
@@ -361,11 +353,11 @@ def _end(slot: Slot) -> None:
     ended, slot.session, slot.refused = slot.session, None, ""
     if ended is None:
         return
-    ended.ledger.close()
+    ended.ledger._close()
     if slot.is_scratch:
-        for held in ended.sources.values():
+        for held in ended._sources.values():
             identities.pop(held.source.id, None)
-    ended.sources.clear()
+    ended._sources.clear()
 
 
 @contextmanager

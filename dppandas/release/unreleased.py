@@ -15,7 +15,7 @@ from ..errors import (
     quoted,
     warn_user,
 )
-from ..privacy.accounting.losses import LossOptions, ReleaseOptions
+from ..privacy.accounting.losses import LossOptions, ReleaseOptions, with_options_named
 from ..statistics import Statistic
 from . import results
 from .accuracy import expected
@@ -88,6 +88,7 @@ class Unreleased(Private):
             f".release(epsilon=0.1).{name}: {self!r}."
         )
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The noisy answer, shaped as pandas would shape the exact one.
@@ -97,6 +98,7 @@ class Unreleased(Private):
         """
         return self._answered(self._request.record(Ways.read(epsilon, more)))
 
+    @with_options_named
     @hide_internals
     def expected_error(
         self,
@@ -143,6 +145,7 @@ class Unreleased(Private):
             )
         return self._request.selecting(k, what).record(Ways.read(epsilon, more))
 
+    @with_options_named
     @hide_internals
     def idxmax(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The label of the largest entry, selected by permute-and-flip: no number is told.
@@ -157,6 +160,7 @@ class Unreleased(Private):
         record = self._select(epsilon, 1, "idxmax", **more)
         return results.label(record, record.estimate()[0])
 
+    @with_options_named
     @hide_internals
     def nlargest(
         self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
@@ -208,6 +212,7 @@ class UnreleasedMode(Unreleased):
 
     _selects: ClassVar[int] = 1
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The key selected, as a Series of one, like Series.mode.
@@ -224,6 +229,7 @@ class UnreleasedMode(Unreleased):
     def _select(self, epsilon: object, k: int, what: str, **more: Unpack[ReleaseOptions]) -> Record:
         raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
 
+    @with_options_named
     @hide_internals
     def nlargest(
         self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
@@ -248,6 +254,7 @@ class UnreleasedKeys(Unreleased):
             f"no more: {self!r}."
         )
 
+    @with_options_named
     @hide_internals
     def nlargest(
         self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
@@ -259,6 +266,7 @@ class UnreleasedKeys(Unreleased):
 class UnreleasedLabels(UnreleasedKeys):
     """The labels of a column, none of them told yet."""
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The labels told, as an Index of objects in the order of labels.

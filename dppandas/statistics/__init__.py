@@ -8,7 +8,7 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 from .base import REGISTRY as REGISTRY
 from .base import Statistic as Statistic
 from .counting.contingency import Contingency as Contingency
-from .counting.contingency import Popularity as Popularity
+from .counting.contingency import UnattributedHistogram as UnattributedHistogram
 from .counting.counts import Count as Count
 from .counting.distinct import Distinct as Distinct
 from .counting.distinct import Truncation as Truncation

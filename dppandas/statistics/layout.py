@@ -172,6 +172,19 @@ class Layout:
         return sorted(range(len(values)), key=rank)
 
 
+def between(lower: Any, upper: Any) -> pd.DataFrame:
+    """The ends of intervals, tables alike, in one: of Series as columns lower and upper, of
+    DataFrames as both under each column."""
+    ends = {"lower": lower, "upper": upper}
+    if isinstance(lower, pd.Series):
+        return pd.DataFrame(ends)
+    wide, number = pd.concat(ends, axis=1), lower.shape[1]
+    wide.columns = wide.columns.reorder_levels([*range(1, wide.columns.nlevels), 0])
+    order = [i + end * number for i in range(number) for end in (0, 1)]
+    sorted_columns: pd.DataFrame = wide.iloc[:, order]
+    return sorted_columns
+
+
 def _label_text(label: Any) -> str:
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 

@@ -89,7 +89,7 @@ class Scores(FrameStatistic):
     """For each candidate, the score that a caller's function gives it for all rows. The caller
     states how much one row changes a score at most. Nothing here proves that.
 
-    A unit of m rows moves a score by m times as much: row after row (docs/proofs/choose.md).
+    A unit of m rows moves a score by m times as much: row after row (docs/proofs/select.md).
     """
 
     candidates: tuple[Any, ...] = ()

@@ -41,8 +41,9 @@ from dppandas.rows.values.vectors import as_numbers
 from dppandas.statistics import Count, Mean, Sum
 
 pytest.importorskip("scipy")
-from dppandas.audit import AuditResult, audit, check_sensitivity, neighbours, sensitivity
+from dppandas.audit import audit, check_sensitivity, neighbours, sensitivity
 from dppandas.audit.events import ClopperPearson
+from dppandas.types import AuditResult
 
 #: Noise of the fake mechanisms below. Nothing of dppandas draws from it.
 RNG = np.random.default_rng()
@@ -426,7 +427,7 @@ def test_every_operation_keeps_its_sensitivity(name: str) -> None:
 
 
 def test_declared_domains_and_several_releases_are_checked_as_they_are_used() -> None:
-    def op(p: dp.PrivateFrame) -> Any:
+    def op(p: dp.types.PrivateFrame) -> Any:
         n = p.count(epsilon=1)
         adults = p[p["number"] > float(n)]
         return [n, adults["number"].mean(epsilon=1), adults["group"].mode(epsilon=1)]
@@ -515,7 +516,7 @@ def test_a_choice_of_rows_that_reads_other_rows_is_found(monkeypatch: pytest.Mon
 def test_wrong_selections_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # by each hostile number above 10, and by each row of numbers of both signs, a sixth of them:
     # missed with a chance below 1e-7
-    def op(p: dp.PrivateFrame) -> Any:
+    def op(p: dp.types.PrivateFrame) -> Any:
         return p[["number", "code"]].idxmax(bounds=(-5, 10), epsilon=1)
 
     with monkeypatch.context() as patch:
@@ -537,15 +538,15 @@ def test_what_anybody_can_see_must_not_depend_on_rows(monkeypatch: pytest.Monkey
         seen[:] = [chunk.rows]
         return kernel(self, chunk, keep)
 
-    def warns(p: dp.PrivateFrame) -> None:
+    def warns(p: dp.types.PrivateFrame) -> None:
         p.count(epsilon=1)
         warnings.warn(f"{seen[0]} rows", stacklevel=2)
 
-    def raises(p: dp.PrivateFrame) -> None:
+    def raises(p: dp.types.PrivateFrame) -> None:
         p.count(epsilon=1)
         raise ValueError(seen[0])
 
-    def asks_more(p: dp.PrivateFrame) -> None:
+    def asks_more(p: dp.types.PrivateFrame) -> None:
         for _ in range(1 + p.count(epsilon=1) + seen[0]):
             p.count(epsilon=1)
 
@@ -589,7 +590,7 @@ def test_a_kernel_that_fails_on_some_rows_is_found(monkeypatch: pytest.MonkeyPat
 def test_an_operation_sees_constants_only() -> None:
     answers: set[Any] = set()
 
-    def op(p: dp.PrivateFrame) -> None:
+    def op(p: dp.types.PrivateFrame) -> None:
         answers.add(p.count(epsilon=64))
         answers.add(p["number"].mean(bounds=(0, 8), epsilon=64))
         answers.add(tuple(p["group"].value_counts(keys=["b", "a"], epsilon=64)))
@@ -634,10 +635,10 @@ def test_the_ledger_of_the_user_is_never_charged_by_the_check() -> None:
     mine = dp.protect(df, "mine")
     running, before = dp.session(epsilon=1), dict(identities)
 
-    def op(p: dp.PrivateFrame) -> None:
+    def op(p: dp.types.PrivateFrame) -> None:
         assert dp.ledger().budget is None
         p.count(epsilon=64)
-        if len(dp.ledger().entries()) % 2:
+        if len(dp.ledger()._entries()) % 2:
             anew(epsilon=7)
 
     assert not check_sensitivity(op, df, pairs=3).problems
@@ -646,7 +647,7 @@ def test_the_ledger_of_the_user_is_never_charged_by_the_check() -> None:
     assert running.spent == 0
     assert identities == before
     mine.count(epsilon=0.5)
-    assert [entry.status for entry in dp.ledger().entries()] == ["released"]  # and not "recorded"
+    assert [entry.status for entry in dp.ledger()._entries()] == ["released"]  # and not "recorded"
     assert running.spent == Fraction(1, 2)
 
 
@@ -670,7 +671,7 @@ def test_other_threads_keep_their_session_and_their_noise() -> None:
     running = dp.session(epsilon=1)
     elsewhere: list[Any] = []
 
-    def op(p: dp.PrivateFrame) -> None:
+    def op(p: dp.types.PrivateFrame) -> None:
         if not elsewhere:
             with ThreadPoolExecutor(1) as pool:
                 elsewhere.append(pool.submit(PEOPLE.dp.count, epsilon="1/64").result())

@@ -19,6 +19,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import dominating_pairs
+from dppandas.errors import RecordError
 from dppandas.privacy.accounting import conversions, gaussian
 
 oracle: Any = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
@@ -27,17 +28,17 @@ LAPLACE = [(1.0, 1), (2.5, 3), (10.0, 1), (7.0, 20), (0.4, 2)]
 GAUSSIAN = [(0.3, 1), (1.0, 1), (3.7, 1), (20.0, 5), (50.0, 1)]
 
 
-def grid(loss: dp.PrivacyLoss) -> list[float]:
+def grid(loss: dp.types.PrivacyLoss) -> list[float]:
     return loss.curve.index.tolist()[::4]
 
 
-def from_distribution(loss: dp.PrivacyLoss, epsilon: float) -> float:
+def from_distribution(loss: dp.types.PrivacyLoss, epsilon: float) -> float:
     """δ by its definition: E[max(0, 1 - e^(ε-L))]."""
     atoms = loss.distribution
     return sum(p * max(0.0, -math.expm1(epsilon - at)) for at, p in atoms.items())
 
 
-def is_that_of(mine: dp.PrivacyLoss, other: Any) -> None:
+def is_that_of(mine: dp.types.PrivacyLoss, other: Any) -> None:
     for e in grid(mine):
         assert mine.delta(e) == pytest.approx(other.get_delta_for_epsilon(e), abs=1e-13)
         assert mine.delta(e) == pytest.approx(from_distribution(mine, e), abs=1e-13)
@@ -231,7 +232,7 @@ def test_gaussian_noise_on_one_number_and_on_several(frame: Any) -> None:
     assert not several.exact
     proven = float(conversions.delta_of(Fraction(1, 8), Fraction(1)))
     assert several.delta(1) == pytest.approx(proven, rel=1e-15)
-    with pytest.raises(dp.RecordError, match="only δ is bounded"):
+    with pytest.raises(RecordError, match="only δ is bounded"):
         _ = several.distribution
 
 
@@ -267,7 +268,7 @@ def test_arguments_are_checked(args: Any, more: Any, said: str) -> None:
 
 
 def test_other_things_have_no_loss(frame: Any) -> None:
-    refusal(lambda: dp.privacy_loss(3), error=dp.RecordError)
+    refusal(lambda: dp.privacy_loss(3), error=RecordError)
     n = frame.count(epsilon=1)
     refusal(lambda: dp.privacy_loss(n, epsilon=1), "takes no other argument")
     refusal(lambda: dp.privacy_loss(n).delta("x"), "must be a number")

@@ -45,7 +45,7 @@ def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str, exa
     if freq == "h" and start == "1965-01-30":  # more hours than may be asked for
         return
     by = pd.Grouper(key="when", freq=freq)
-    found = frame.dp.groupby(by, keys=ends(frame))["x"].count(epsilon=1)
+    found = frame.dp.groupby(by, range=ends(frame))["x"].count(epsilon=1)
     exact = frame.groupby(by)["x"].count()
     pd.testing.assert_series_equal(
         found, exact, check_freq=False, check_index_type=False, check_names=True
@@ -53,7 +53,7 @@ def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str, exa
     assert found.index.freq == pd.date_range("2020", periods=2, freq=freq).freq
     # the same one by one, as objects
     alone = frame.assign(when=frame["when"].astype(object))
-    asked = alone.dp.groupby(by, keys=ends(frame))["x"].count()
+    asked = alone.dp.groupby(by, range=ends(frame))["x"].count()
     assert integers(asked, asked._table.engine) == found.tolist()
 
 
@@ -62,7 +62,7 @@ def test_parts_of_a_day(freq: str, exact: None) -> None:
     when = pd.Timestamp("1969-12-31 22:00:07") + pd.to_timedelta(np.arange(0, 14400, 77), unit="s")
     frame = pd.DataFrame({"when": when})
     by = pd.Grouper(key="when", freq=freq)
-    found = frame.dp.groupby(by, keys=ends(frame)).size(epsilon=1)
+    found = frame.dp.groupby(by, range=ends(frame)).size(epsilon=1)
     pd.testing.assert_series_equal(
         found, frame.groupby(by).size(), check_freq=False, check_index_type=False
     )
@@ -71,24 +71,24 @@ def test_parts_of_a_day(freq: str, exact: None) -> None:
 def test_periods_combine_with_other_keys(exact: None) -> None:
     frame = times()
     by: list[Any] = [pd.Grouper(key="when", freq="YS"), "e"]
-    keys = {"when": ends(frame), "e": [0, 1]}
-    found = frame.dp.groupby(by, keys=keys)["x"].mean(bounds=(0, 1), epsilon=1)
+    given = {"keys": [0, 1], "range": ends(frame)}
+    found = frame.dp.groupby(by, **given)["x"].mean(bounds=(0, 1), epsilon=1)
     pd.testing.assert_series_equal(
         found, frame.groupby(by)["x"].mean(), rtol=1e-6, check_index_type=False
     )
     declared = dp.protect(frame, "declared", domain={"e": [0, 1]})
-    assert declared.groupby(by, keys={"when": ends(frame)}).size(epsilon=1).shape == found.shape
+    assert declared.groupby(by, range={"when": ends(frame)}).size(epsilon=1).shape == found.shape
     plain = frame.dp.groupby(pd.Grouper(key="e"), keys=[0, 1]).size(epsilon=1)
     assert plain.tolist() == frame.groupby("e").size().tolist()
 
 
 def test_the_range_is_public_and_times_beyond_it_are_in_no_group(exact: None) -> None:
     frame = pd.DataFrame({"when": pd.to_datetime(["2020-01-31", "2020-02-01", "2021-05-05", None])})
-    found = frame.dp.groupby(pd.Grouper(key="when", freq="MS"), keys=("2020-01-15", "2020-04-01"))
+    found = frame.dp.groupby(pd.Grouper(key="when", freq="MS"), range=("2020-01-15", "2020-04-01"))
     sizes = found.size(epsilon=1)
     assert sizes.tolist() == [1, 1, 0, 0]
     assert sizes.index[0] == pd.Timestamp("2020-01-01")
-    empty = frame[:0].dp.groupby(pd.Grouper(key="when", freq="YS"), keys=("2020", "2021"))
+    empty = frame[:0].dp.groupby(pd.Grouper(key="when", freq="YS"), range=("2020", "2021"))
     assert empty.size(epsilon=1).tolist() == [0, 0]
 
 
@@ -101,11 +101,11 @@ def test_a_zone_is_meant_on_both_sides_or_on_none(exact: None) -> None:
     frame = pd.DataFrame({"when": pd.Series(values, dtype=object)})
     by = pd.Grouper(key="when", freq="D")
     naive = [pd.Timestamp(day) for day in ("2019-12-31", "2020-01-01")]
-    assert frame.dp.groupby(by, keys=naive).size(epsilon=1).tolist() == [0, 2]
+    assert frame.dp.groupby(by, range=naive).size(epsilon=1).tolist() == [0, 2]
     texts = ("2019-12-31", "2020-01-01")  # the clock on the wall, in whichever zone
-    assert frame.dp.groupby(by, keys=texts).size(epsilon=1).tolist() == [0, 4]
+    assert frame.dp.groupby(by, range=texts).size(epsilon=1).tolist() == [0, 4]
     utc = [pd.Timestamp(day, tz="UTC") for day in ("2019-12-31", "2020-01-01")]
-    found = frame.dp.groupby(by, keys=utc).size(epsilon=1)
+    found = frame.dp.groupby(by, range=utc).size(epsilon=1)
     assert found.tolist() == [1, 1]
     assert str(found.index.tz) == "UTC"
 
@@ -113,8 +113,8 @@ def test_a_zone_is_meant_on_both_sides_or_on_none(exact: None) -> None:
 def test_a_midnight_that_the_clock_skips_makes_no_trouble(exact: None) -> None:
     zone = "America/Sao_Paulo"  # 2018-11-04 began at 01:00
     hours = pd.date_range("2018-11-03", "2018-11-06", freq="h", tz=zone, inclusive="left")
-    by, keys = pd.Grouper(key="when", freq="D"), (hours[0], pd.Timestamp("2018-11-05", tz=zone))
-    found = pd.DataFrame({"when": hours}).dp.groupby(by, keys=keys).size(epsilon=1)
+    by, days = pd.Grouper(key="when", freq="D"), (hours[0], pd.Timestamp("2018-11-05", tz=zone))
+    found = pd.DataFrame({"when": hours}).dp.groupby(by, range=days).size(epsilon=1)
     assert found.tolist() == [24, 23, 24]
 
 
@@ -135,10 +135,21 @@ NO_PERIOD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("by", "keys"), [
-    *[(by_time("MS"), keys) for keys in NO_RANGE], *[(by, YEARS) for by in NO_PERIOD],
+@pytest.mark.parametrize(("by", "ends"), [
+    *[(by_time("MS"), ends) for ends in NO_RANGE], *[(by, YEARS) for by in NO_PERIOD],
     (by_time("D"), (pd.Timestamp("2020", tz="UTC"), "2021")), (by_time("h"), BERLIN),
     ([by_time("MS"), "e"], {"when": YEARS}),
 ])  # fmt: skip
-def test_what_would_look_at_rows_or_is_wrong_is_refused(by: Any, keys: Any) -> None:
-    refusal(lambda: times().dp.groupby(by, keys=keys).size(epsilon=1))
+def test_what_would_look_at_rows_or_is_wrong_is_refused(by: Any, ends: Any) -> None:
+    refusal(lambda: times().dp.groupby(by, range=ends).size(epsilon=1))
+
+
+@pytest.mark.parametrize(("by", "given"), [
+    (by_time("MS"), {"keys": YEARS}), (by_time("MS"), {"keys": {"when": YEARS}}),
+    ("e", {"keys": [0, 1], "range": YEARS}), ("e", {"range": YEARS, "delta": 1e-6}),
+    (pd.Grouper(key="e"), {"range": (0, 1)}),
+    ([by_time("MS"), "e"], {"range": {"when": YEARS, "e": [1]}}),
+])  # fmt: skip
+def test_periods_take_a_range_and_labels_take_keys(by: Any, given: Any) -> None:
+    dp.session(epsilon=1, delta=1e-5)
+    refusal(lambda: times().dp.groupby(by, **given), "range=.*keys=|declared")

@@ -11,6 +11,7 @@ import pytest
 from ledgers import anew
 
 import dppandas as dp
+from dppandas.errors import SourceError
 from dppandas.frames import fingerprints
 
 DATA = {"a": [1, 2, 3], "g": ["x", "y", None]}
@@ -30,10 +31,10 @@ def test_other_data_under_one_version_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.ledger"
     first = protect(file).count(epsilon=1)
     changed = {**DATA, "a": [1, 2, 4]}
-    with pytest.raises(dp.SourceError, match="changed since version '1' was protected"):
+    with pytest.raises(SourceError, match="changed since version '1' was protected"):
         protect(file, changed)
     assert dp.ledger().spent == 1
-    assert not dp.session().sources
+    assert not dp.session()._sources
     protect(file, changed, version="2").count(epsilon=1)
     assert protect(file).count(epsilon=1) == first
     assert dp.ledger().spent == 2
@@ -70,7 +71,7 @@ def test_the_same_values_in_other_dtypes_and_order_are_the_same(
 def test_what_verbs_tell_apart_is_other_data(one: Any, other: Any, tmp_path: Path) -> None:
     for _ in range(2):
         protect(tmp_path / "a.ledger", one)
-    with pytest.raises(dp.SourceError, match="have changed since"):
+    with pytest.raises(SourceError, match="have changed since"):
         protect(tmp_path / "a.ledger", other)
 
 

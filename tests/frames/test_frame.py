@@ -15,6 +15,14 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.readers import Columns
+from dppandas.errors import (
+    LineageError,
+    MissingArgument,
+    PrivateValueError,
+    QueryError,
+    UnknownColumn,
+    UnsupportedExpression,
+)
 from dppandas.release.results import ReleasedFloat, ReleasedInt, ReleasedText
 
 EDUC = [9, 12, 14, 16, 17, 20]
@@ -290,7 +298,7 @@ class TestRows:
             return df.dp.query("age >= @limit").count(epsilon=1)
 
         assert inner(60) == 1
-        with pytest.raises(dp.UnsupportedExpression, match="@nobody is not defined"):
+        with pytest.raises(UnsupportedExpression, match="@nobody is not defined"):
             df.dp.query("age > @nobody")
 
     def test_a_series_is_a_column(self) -> None:
@@ -305,7 +313,7 @@ class TestRows:
     def test_private_masks_need_one_frame(self) -> None:
         df = sample()
         assert df.dp[df.dp["age"] > 20].count(epsilon=1) == 5  # two accesses of one frame
-        refusal(lambda: df.dp[df.copy().dp["age"] > 20], "Make it from this one", dp.LineageError)
+        refusal(lambda: df.dp[df.copy().dp["age"] > 20], "Make it from this one", LineageError)
 
 
 # --- the domain -----------------------------------------------------------------------------------
@@ -313,7 +321,7 @@ class TestRows:
 
 @pytest.mark.usefixtures("exact")
 class TestDomain:
-    def people(self, **domain: Any) -> dp.PrivateFrame:
+    def people(self, **domain: Any) -> dp.types.PrivateFrame:
         return dp.protect(sample(), name="people", domain=domain)
 
     def test_bounds_and_keys_come_from_the_domain(self) -> None:
@@ -339,7 +347,7 @@ class TestDomain:
     def test_asserted_frames_inherit_no_domain(self) -> None:
         df = sample()
         dp.protect(df, name="people", domain={"age": (0, 50)})
-        refusal(lambda: df.dp["age"].mean(epsilon=1), "bounds=", dp.MissingArgument)
+        refusal(lambda: df.dp["age"].mean(epsilon=1), "bounds=", MissingArgument)
 
     def test_describe_shows_the_public_schema(self) -> None:
         shown = self.people(age=(0, 50), city=["Oslo", "Rome"]).describe()
@@ -370,13 +378,13 @@ UNRELEASED: dict[str, tuple[Callable[[Any], Any], str]] = {
 def test_an_unreleased_answer_says_what_it_is(name: str) -> None:
     make, what = UNRELEASED[name]
     unreleased = make(sample().dp)
-    assert isinstance(unreleased, dp.Unreleased)
+    assert isinstance(unreleased, dp.types.Unreleased)
     assert repr(unreleased).startswith(f"<unreleased {what}, from unnamed (asserted): nothing")
     assert ".release(epsilon=…)" in repr(unreleased)
     assert (".idxmax" in repr(unreleased)) == (name in ("value_counts", "sum of True", "idxmax"))
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     unreleased.release(epsilon=1)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert entry.what == what
 
 
@@ -386,67 +394,67 @@ def test_release_of_a_mode_is_the_mode(exact: None) -> None:
 
 
 ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
-    "no such column": (lambda p: p["agee"], dp.UnknownColumn, "Did you mean 'age'"),
+    "no such column": (lambda p: p["agee"], UnknownColumn, "Did you mean 'age'"),
     "no such column among several": (lambda p: p[["age", "cty"]], KeyError, "'cty'.*'city'"),
-    "no such group": (lambda p: p.groupby("cit", keys=[1]), dp.UnknownColumn, "'city'"),
-    "no such column in a query": (lambda p: p.query("agge > 1"), dp.UnknownColumn, "'age'"),
+    "no such group": (lambda p: p.groupby("cit", keys=[1]), UnknownColumn, "'city'"),
+    "no such column in a query": (lambda p: p.query("agge > 1"), UnknownColumn, "'age'"),
     "no such attribute": (lambda p: p.skew, AttributeError, "private frames have no 'skew'"),
     "no such column attribute": (lambda p: p.age.skew, AttributeError, "have no 'skew'"),
-    "no keys for groups": (lambda p: p.groupby("city"), dp.MissingArgument, r"keys= is needed"),
-    "keys as text": (lambda p: p.groupby("city", keys="Rome"), dp.QueryError, "list of labels"),
-    "keys as a set": (lambda p: p.groupby("city", keys={"Rome"}), dp.QueryError, "list of labels"),
-    "no keys at all": (lambda p: p.groupby("city", keys=[]), dp.QueryError, "empty"),
+    "no keys for groups": (lambda p: p.groupby("city"), MissingArgument, r"keys= is needed"),
+    "keys as text": (lambda p: p.groupby("city", keys="Rome"), QueryError, "list of labels"),
+    "keys as a set": (lambda p: p.groupby("city", keys={"Rome"}), QueryError, "list of labels"),
+    "no keys at all": (lambda p: p.groupby("city", keys=[]), QueryError, "empty"),
     "keys of a column not asked": (
         lambda p: p.groupby(["city", "age"], keys={"city": ["a"], "age": [1], "x": [1]}),
-        dp.QueryError, "'x'",
+        QueryError, "'x'",
     ),
     "short tuples": (
-        lambda p: p.groupby(["city", "age"], keys=[("Rome",)]), dp.QueryError, "tuple of 2",
+        lambda p: p.groupby(["city", "age"], keys=[("Rome",)]), QueryError, "tuple of 2",
     ),
     "twice in a product": (
         lambda p: p.groupby(["city", "age"], keys={"city": ["a", "a"], "age": [1]}),
-        dp.QueryError, "one label twice, at 0 and 1",
+        QueryError, "one label twice, at 0 and 1",
     ),
-    "columns named twice": (lambda p: p[["age", "age"]], dp.QueryError, "twice"),
-    "no columns": (lambda p: p[[]].mean(bounds=(0, 1)), dp.QueryError, "no columns"),
-    "rows by position": (lambda p: p[0:2], dp.QueryError, "position"),
+    "columns named twice": (lambda p: p[["age", "age"]], QueryError, "twice"),
+    "no columns": (lambda p: p[[]].mean(bounds=(0, 1)), QueryError, "no columns"),
+    "rows by position": (lambda p: p[0:2], QueryError, "position"),
     "value_counts of several groups": (
         lambda p: p.groupby("city", keys=["a"])[["age", "income"]].value_counts(keys=[1]),
-        dp.QueryError, "needs one column",
+        QueryError, "needs one column",
     ),
     "dropna over columns": (
         lambda p: p[["city", "age"]].value_counts(dropna=False, keys=[("a", 1)]),
-        dp.QueryError, "one column",
+        QueryError, "one column",
     ),
-    "arithmetic with text": (lambda p: p["age"] + "a", dp.QueryError, "'a' isn't a number"),
-    "a number as a mask": (lambda p: p[p["age"] + 1], dp.QueryError, "Compare it"),
-    "a plain column": (lambda p: p["age"] > pd.Series([1]), dp.LineageError, "isin"),
-    "isin text": (lambda p: p["city"].isin("Rome"), dp.QueryError, "list"),
+    "arithmetic with text": (lambda p: p["age"] + "a", QueryError, "'a' isn't a number"),
+    "a number as a mask": (lambda p: p[p["age"] + 1], QueryError, "Compare it"),
+    "a plain column": (lambda p: p["age"] > pd.Series([1]), LineageError, "isin"),
+    "isin text": (lambda p: p["city"].isin("Rome"), QueryError, "list"),
     "keys where normalize is": (
-        lambda p: p["city"].value_counts(["Rome"], epsilon=1), dp.QueryError, "normalize=",
+        lambda p: p["city"].value_counts(["Rome"], epsilon=1), QueryError, "normalize=",
     ),
-    "epsilon by position": (lambda p: p.count(0.1), dp.QueryError, "positional argument"),
-    "an option of pandas": (lambda p: p["age"].mean(skipna=False), dp.QueryError, "'skipna'"),
+    "epsilon by position": (lambda p: p.count(0.1), QueryError, "positional argument"),
+    "an option of pandas": (lambda p: p["age"].mean(skipna=False), QueryError, "'skipna'"),
     "a column of data as bounds": (
-        lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), dp.QueryError, "not a Series",
+        lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), QueryError, "not a Series",
     ),
     "a column of data as epsilon": (
-        lambda p: p.count(epsilon=sample()["age"]), dp.QueryError, "epsilon=a Series",
+        lambda p: p.count(epsilon=sample()["age"]), QueryError, "epsilon=a Series",
     ),
-    "a whole frame compared": (lambda p: p == 3, dp.PrivateValueError, "choose a column"),
+    "a whole frame compared": (lambda p: p == 3, PrivateValueError, "choose a column"),
     "columns set": (lambda p: setattr(p, "age", 5), AttributeError, "can't be changed"),
     "a typing error": (lambda p: p.agee, AttributeError, "Did you mean the column 'age'"),
-    "a group twice": (lambda p: p.groupby(["age", "age"], keys=[(1, 1)]), dp.QueryError, "twice"),
+    "a group twice": (lambda p: p.groupby(["age", "age"], keys=[(1, 1)]), QueryError, "twice"),
     "no epsilon": (
-        lambda p: p["city"].value_counts(keys=["Rome"]).release(), dp.MissingArgument, "epsilon=",
+        lambda p: p["city"].value_counts(keys=["Rome"]).release(), MissingArgument, "epsilon=",
     ),
-    "not released: a number": (lambda p: p.count() > 5, dp.PrivateValueError, "not released yet"),
-    "not released: rounded": (lambda p: round(p.count()), dp.PrivateValueError, "not released"),
+    "not released: a number": (lambda p: p.count() > 5, PrivateValueError, "not released yet"),
+    "not released: rounded": (lambda p: round(p.count()), PrivateValueError, "not released"),
     "not released: a table": (lambda p: p[["age"]].count().plot(), AttributeError, "epsilon="),
     "of a mode": (
-        lambda p: p["city"].mode(keys=["Rome"]).nlargest(1, epsilon=1), dp.QueryError, "one label",
+        lambda p: p["city"].mode(keys=["Rome"]).nlargest(1, epsilon=1), QueryError, "one label",
     ),
-    "inclusive of what": (lambda p: p["age"].between(1, 2, "some"), dp.QueryError, "'neither'"),
+    "inclusive of what": (lambda p: p["age"].between(1, 2, "some"), QueryError, "'neither'"),
 }  # fmt: skip
 
 
@@ -474,7 +482,7 @@ def test_what_a_domain_contradicts_is_refused(name: str) -> None:
     private = dp.protect(sample(), "sample", domain=domain)
     refusal(lambda: do(private), message)
     for fine in (private[private["likes_a"]], private.query("age > 30 and city == 'Rome'")):
-        assert isinstance(fine.count(), dp.Unreleased)
+        assert isinstance(fine.count(), dp.types.Unreleased)
 
 
 def test_columns_named_twice_are_refused() -> None:
@@ -516,9 +524,9 @@ def test_numpy_scalars_on_the_left_combine_like_plain_ones(exact: None) -> None:
     for left in (np.float64(2), np.int64(30), np.float32(0.5)):
         assert (left * df.dp["age"]).sum(bounds=(0, 9999), epsilon=1) == (left * df["age"]).sum()
         assert df.dp[left < df.dp["age"]].count(epsilon=1) == (left < df["age"]).sum()
-    refusal(lambda: np.arange(6) + df.dp["age"], "plain ndarray", dp.LineageError)
+    refusal(lambda: np.arange(6) + df.dp["age"], "plain ndarray", LineageError)
     for function in (np.mean, np.sin, np.sort, np.asarray):
-        with pytest.raises(dp.PrivateValueError, match="released answer"):
+        with pytest.raises(PrivateValueError, match="released answer"):
             function(df.dp["age"])
 
 

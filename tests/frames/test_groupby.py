@@ -69,11 +69,11 @@ def test_describe_divides_one_loss_and_costs_no_more_by_group() -> None:
     groups = people().dp.groupby("group", keys=KEYS)
     found = groups["a"].describe(bounds=(0, 1), epsilon="0.8")
     assert session.spent == Fraction(4, 5)
-    assert [e.epsilon for e in dp.ledger().entries()] == [Fraction(3, 10), Fraction(1, 2)]
-    record = dp.records(found)["count, mean, std"]
+    assert [e.epsilon for e in dp.ledger()._entries()] == [Fraction(3, 10), Fraction(1, 2)]
+    record = dp.record(found).components["count, mean, std"]
     asked = record.estimate()
     assert [asked["x", each] for each in FIGURES[:3]] == found.loc["x", FIGURES[:3]].tolist()
-    low, high = (record.interval()[end] for end in ("lower", "upper"))
+    low, high = (record.intervals()[end] for end in ("lower", "upper"))
     assert ((low <= asked) & (asked <= high)).all()
 
 
@@ -146,7 +146,7 @@ def test_keys_that_occur_are_counted_in_each_group(exact: None) -> None:
     pd.testing.assert_series_equal(found, frame.groupby("group")["kind"].nunique())
     assert groups.nunique(keys=[1, 5, 99], epsilon=1).tolist() == [1, 2, 2]
     record = dp.record(groups.nunique(keys=[0, 1, 5], epsilon="0.01"))
-    ends = record.interval()
+    ends = record.intervals()
     assert (ends["lower"] == 0).all()
     assert (ends["upper"] == 3).all()  # of a group, and not of all
     assert groups.nunique(keys=[1, 5]).idxmax(epsilon=1) in ("y", "z")
@@ -185,7 +185,7 @@ def test_what_groups_answer_tells_no_neighbours_apart(ask: Any) -> None:
     [
         (lambda g: g["a"].mode, r"would need a selection.*value_counts\(keys"),
         (lambda g: g["a"].idxmax, r"which rows exist is private.*\.idxmax\(epsilon"),
-        (lambda g: g["kind"].popularity, r"value_counts\(keys"),
+        (lambda g: g["kind"].unattributed_histogram, r"value_counts\(keys"),
         (lambda g: g["a"].clipped, "bounds of a column hold for all groups"),
         (lambda g: g["a"].suggest_bounds, "bounds of a column hold for all groups"),
         (lambda g: g["kind"].unique, r"which labels a group has.*value_counts"),

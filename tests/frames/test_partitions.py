@@ -23,6 +23,7 @@ from operations import spent
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import LineageError, MissingArgument, QueryError, UnknownColumn
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage import schema
 from dppandas.ledger.storage.sqlite import SqliteStore
@@ -153,23 +154,23 @@ def test_what_a_part_may_still_ask_is_exactly_what_is_told(make: Callable[[], St
     def check(tree: Tree, rows: int, data: Any) -> None:
         ledger = Ledger(TERMS, make())
         for (_, path), loss in charges(tree, rows):
-            if ledger.terms.limit and loss.epsilon <= Fraction(1, 3):
-                so_far = ParallelComposition(ledger.store.spending.losses)
+            if ledger._terms.limit and loss.epsilon <= Fraction(1, 3):
+                so_far = ParallelComposition(ledger._store.spending.losses)
                 with_room = so_far.plus([(at(*path), loss)])
-                if with_room.total.within(ledger.terms.limit):
-                    ledger.charge(draft(loss.epsilon, *path))
+                if with_room.total.within(ledger._terms.limit):
+                    ledger._charge(draft(loss.epsilon, *path))
         places = [path for (_, path), _ in charges(tree, rows)] or [()]
         path = data.draw(st.sampled_from(places))
-        before = ledger.store.spending.losses
+        before = ledger._store.spending.losses
         with pytest.raises(dp.BudgetExceeded) as refusal:
-            ledger.charge(draft(Fraction(5), *path))
-        assert ledger.store.spending.losses == before
+            ledger._charge(draft(Fraction(5), *path))
+        assert ledger._store.spending.losses == before
         rest = Fraction(refusal.value.remaining)
         assert rest >= ledger.remaining
         with pytest.raises(dp.BudgetExceeded):
-            ledger.charge(draft(rest + Fraction(1, 10**9), *path))
+            ledger._charge(draft(rest + Fraction(1, 10**9), *path))
         if rest:
-            ledger.charge(draft(rest, *path))
+            ledger._charge(draft(rest, *path))
         assert ledger.spent == 2
 
     check()
@@ -178,14 +179,14 @@ def test_what_a_part_may_still_ask_is_exactly_what_is_told(make: Callable[[], St
 def test_parts_asked_at_once_are_refused_together(make: Callable[[], Store]) -> None:
     ledger = Ledger(TERMS, make())
     women, men = Part("sex", "f", 1), Part("sex", "m", 1)
-    ledger.charge(draft(Fraction(2), women), draft(Fraction(1), men))
+    ledger._charge(draft(Fraction(2), women), draft(Fraction(1), men))
     with pytest.raises(dp.BudgetExceeded, match="ask for less at once"):
-        ledger.charge(draft(Fraction(1), men), draft(Fraction(1), women))
+        ledger._charge(draft(Fraction(1), men), draft(Fraction(1), women))
     with pytest.raises(dp.BudgetExceeded, match="Lower epsilon= to at most 1,"):
-        ledger.charge(draft(Fraction(1), men), draft(Fraction(1), men))
+        ledger._charge(draft(Fraction(1), men), draft(Fraction(1), men))
     with pytest.raises(dp.BudgetExceeded, match="Nothing more can be released"):
-        ledger.charge(draft(Fraction(1), women))
-    ledger.charge(draft(Fraction(1, 2), men), draft(Fraction(1, 2), men))
+        ledger._charge(draft(Fraction(1), women))
+    ledger._charge(draft(Fraction(1, 2), men), draft(Fraction(1, 2), men))
     assert ledger.spent == 2
 
 
@@ -205,12 +206,12 @@ def test_kernels_that_share_a_file_see_each_others_parts(tmp_path: File) -> None
 def test_a_charge_that_was_rolled_back_is_forgotten(tmp_path: File, monkeypatch: Any) -> None:
     store = SqliteStore(tmp_path / "a.ledger", TERMS)
     ledger = Ledger(TERMS, store)
-    ledger.charge(draft(Fraction(1, 2)))
+    ledger._charge(draft(Fraction(1, 2)))
     with monkeypatch.context() as patched:
         patched.setattr(schema, "spent_row", lambda *_: 1 / 0)
-        refusal(lambda: ledger.charge(draft(Fraction(1))), error=ZeroDivisionError)
+        refusal(lambda: ledger._charge(draft(Fraction(1))), error=ZeroDivisionError)
     assert ledger.spent == Fraction(1, 2)
-    ledger.charge(draft(Fraction(1, 2)))
+    ledger._charge(draft(Fraction(1, 2)))
     assert ledger.spent == 1
 
 
@@ -223,7 +224,7 @@ def test_a_charge_among_a_thousand_parts_takes_a_few_milliseconds(
     taken = []
     for i in range(20):
         start = time.perf_counter()
-        ledger.charge(draft(Fraction(1, 3), Part("k", str(i * 40), 3)))
+        ledger._charge(draft(Fraction(1, 3), Part("k", str(i * 40), 3)))
         taken.append(time.perf_counter() - start)
     assert min(taken) < 0.01  # 0.001 and the disk here; where all is read anew, 0.05
 
@@ -283,7 +284,7 @@ def test_parts_by_periods(exact: None) -> None:
     days = pd.DataFrame({"when": pd.date_range("2026-01-01", periods=90, freq="D")})
     ends = (pd.Timestamp("2026-01-01"), pd.Timestamp("2026-03-01"))
     by = pd.Grouper(key="when", freq="MS")
-    parts = dp.protect(days, name="days").partition(by, keys=ends)
+    parts = dp.protect(days, name="days").partition(by, range=ends)
     assert [part.count(epsilon=1) for part in parts.values()] == [31, 28, 31]
     assert spent() == 1
 
@@ -302,7 +303,7 @@ def test_the_dearest_part_counts_interleaved(people: Any) -> None:
     assert spent() == Fraction(7, 2)
     assert dp.ledger().by_source() == {"people": Fraction(7, 2)}
     assert dp.ledger().to_frame()["epsilon"].sum() == 5
-    places = {entry.path for entry in dp.ledger().entries()}
+    places = {entry.path for entry in dp.ledger()._entries()}
     assert places == {(), women._table.path, men._table.path}
 
 
@@ -313,7 +314,7 @@ def test_the_same_partition_made_again_is_the_same(people: Any) -> None:
         _, men = frame.partition(by, keys=KEYS).values()
         women.count(epsilon=1, fresh=True)
         men.count(epsilon=1, fresh=True)
-    names = {entry.path[0].partition.split()[-1] for entry in dp.ledger().entries()}
+    names = {entry.path[0].partition.split()[-1] for entry in dp.ledger()._entries()}
     assert len(names) == 1
 
 
@@ -355,7 +356,7 @@ def test_parts_are_the_same_after_a_restart_and_answers_are_given_again(tmp_path
         dp.session(epsilon=9, store=tmp_path / "a.ledger")
         p = dp.protect(table(), name="people", version="1", domain=DOMAIN)
         answer = p.partition("sex", keys=KEYS)[key].count(epsilon=1)
-        entries, paid = dp.ledger().entries(), spent()
+        entries, paid = dp.ledger()._entries(), spent()
         dp.reset()
         return answer, entries, paid
 
@@ -424,7 +425,7 @@ def test_columns_and_masks_of_other_parts_are_refused(people: Any) -> None:
         lambda: people["age"].sum(weights=women["age"], weight_bounds=(0, 9)),
         lambda: dp.crosstab(women["sex"], men["age"], keys={"sex": KEYS, "age": [1]}),
     ):  # fmt: skip
-        refusal(wrong, error=(dp.QueryError, dp.LineageError))
+        refusal(wrong, error=(QueryError, LineageError))
     women[people["age"] > 3].count(epsilon=1)  # fewer rows of the same part
     men.assign(x=people["age"])["x"].mean(bounds=(0, 9), epsilon=1)
     assert spent() == 1
@@ -442,9 +443,9 @@ def test_a_row_for_each_unit_of_a_part_is_charged_to_the_whole() -> None:
     for part in per_unit.partition("n", keys=[1, 2, 3]).values():
         part.count(epsilon=1)
     assert spent() == 3
-    truncated = visits.partition("sex", keys=KEYS)["f"].truncated(counted=4, epsilon=1)
+    truncated = visits.partition("sex", keys=KEYS)["f"].truncation_shares(counted=4, epsilon=1)
     assert truncated.index.tolist() == ["kept", "dropped"]
-    assert dp.ledger().entries()[-1].path == ()
+    assert dp.ledger()._entries()[-1].path == ()
 
 
 def test_the_unit_column_can_part_rows_and_stays_within_reach() -> None:
@@ -453,7 +454,7 @@ def test_the_unit_column_can_part_rows_and_stays_within_reach() -> None:
     for part in parts.values():
         part["u"].nunique(epsilon=1)
     assert spent() == 2  # as for any other column: a unit may lie in max_rows parts
-    refusal(lambda: parts[0].assign(u=1), error=dp.LineageError)
+    refusal(lambda: parts[0].assign(u=1), error=LineageError)
 
 
 def test_strict_sessions_part_what_is_verified() -> None:
@@ -467,21 +468,21 @@ def test_strict_sessions_part_what_is_verified() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "says"),
     [
-        (lambda p: table().dp.partition("sex", keys=KEYS), dp.LineageError, "charged in parallel"),
+        (lambda p: table().dp.partition("sex", keys=KEYS), LineageError, "charged in parallel"),
         (lambda p: dp.private(table(), unit="u", max_rows=1).partition("sex", keys=KEYS),
-         dp.LineageError, "verified frame"),
-        (lambda p: p.partition("sex", keys=["f", "f"]), dp.QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, True]), dp.QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, 1.0]), dp.QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, np.nan]), dp.QueryError, "missing values"),
-        (lambda p: p.partition("age", keys=[]), dp.QueryError, "empty"),
-        (lambda p: p.partition("age", keys="f"), dp.QueryError, "list of labels"),
-        (lambda p: p.partition("sex", keys=[1, 2]), dp.QueryError, "declared as text"),
-        (lambda p: p.partition("tags"), dp.MissingArgument, "keys= is needed"),
-        (lambda p: p.partition("nothing", keys=[1]), dp.UnknownColumn, "nothing"),
-        (lambda p: p.partition([], keys=[1]), dp.QueryError, "partition needs at least one"),
-        (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), dp.QueryError, "twice"),
-        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), dp.QueryError, "epsilon"),
+         LineageError, "verified frame"),
+        (lambda p: p.partition("sex", keys=["f", "f"]), QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, True]), QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, 1.0]), QueryError, "one label twice"),
+        (lambda p: p.partition("age", keys=[1, np.nan]), QueryError, "missing values"),
+        (lambda p: p.partition("age", keys=[]), QueryError, "empty"),
+        (lambda p: p.partition("age", keys="f"), QueryError, "list of labels"),
+        (lambda p: p.partition("sex", keys=[1, 2]), QueryError, "declared as text"),
+        (lambda p: p.partition("tags"), MissingArgument, "keys= is needed"),
+        (lambda p: p.partition("nothing", keys=[1]), UnknownColumn, "nothing"),
+        (lambda p: p.partition([], keys=[1]), QueryError, "partition needs at least one"),
+        (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), QueryError, "twice"),
+        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), QueryError, "epsilon"),
     ],
 )  # fmt: skip
 def test_what_can_not_part_rows_is_refused(
@@ -669,7 +670,7 @@ def test_groups_of_a_session_that_counts_rho() -> None:
     group = dp.ledger().for_group(2)
     assert group.rho == 0
     assert group.epsilon == 2 * whole
-    told = float(dp.session().terms.all_delta) * (1 + math.exp(float(whole)))
+    told = float(dp.session()._terms.all_delta) * (1 + math.exp(float(whole)))
     assert abs(float(group.delta) - told) < 1e-12 * told + 1e-15
 
 

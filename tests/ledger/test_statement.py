@@ -19,6 +19,7 @@ from ledgers import DRAFT, agreed, change, limit
 
 import dppandas as dp
 from dppandas import __main__
+from dppandas.errors import QueryError, StoreError
 from dppandas.ledger import report
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Entry
@@ -84,7 +85,7 @@ class Page(HTMLParser):
         return pd.DataFrame(rows[1:], columns=rows[0])
 
 
-def asked(session: dict[str, Any], store: Path | None = None) -> dp.Ledger:
+def asked(session: dict[str, Any], store: Path | None = None) -> dp.types.Ledger:
     """A ledger with releases of all kinds."""
     dp.session(store=store, **session)
     df = pd.DataFrame({"a": range(100), "g": list("ab") * 50, "u": [i // 4 for i in range(100)]})
@@ -103,12 +104,12 @@ def asked(session: dict[str, Any], store: Path | None = None) -> dp.Ledger:
     return dp.ledger()
 
 
-def page(ledger: dp.Ledger, folder: Path) -> Page:
+def page(ledger: dp.types.Ledger, folder: Path) -> Page:
     ledger.export(folder / "report.html")
     return Page((folder / "report.html").read_text("utf-8"))
 
 
-def charges(ledger: dp.Ledger) -> pd.DataFrame:
+def charges(ledger: dp.types.Ledger) -> pd.DataFrame:
     table = ledger.to_frame()
     return table[table["status"] != "replayed"]
 
@@ -142,9 +143,9 @@ def test_the_page_has_the_figures_of_the_table(session: str, kept: str, tmp_path
         assert _sum(budget, "spent", SYMBOLS[name]) == getattr(ledger.loss, name)
         for source, own in exact.groupby(table["source"].to_numpy()):
             assert _sum(sources, source, SYMBOLS[name]) == sum(own)
-        if ledger.left is not None:
-            assert _sum(budget, "left", SYMBOLS[name]) == getattr(ledger.left, name)
-            assert _sum(budget, "budget", SYMBOLS[name]) == getattr(ledger.terms.limit, name)
+        if ledger._left is not None:
+            assert _sum(budget, "left", SYMBOLS[name]) == getattr(ledger._left, name)
+            assert _sum(budget, "budget", SYMBOLS[name]) == getattr(ledger._terms.limit, name)
     assert not {SYMBOLS[n] for n in SYMBOLS if n not in counted} & {*releases, *budget, *sources}
     assert sources["releases"].astype(int).to_dict() == table["source"].value_counts().to_dict()
     assert "1 answer was repeated" in said.text
@@ -168,14 +169,14 @@ def test_programs_read_the_same_exactly(session: str, tmp_path: Path) -> None:
         "replays", "sources", "releases",
     ]  # fmt: skip
     assert (said["form"], said["dppandas"], said["replays"]) == (2, dp.__version__, 1)
-    entries = [e for e in ledger.entries() if e.status != "replayed"]
+    entries = [e for e in ledger._entries() if e.status != "replayed"]
     for release, entry in zip(said["releases"], entries, strict=True):
         for name, exact in release["loss"].items():
             assert Fraction(exact) == getattr(entry.loss, name)
     spent = {name: Fraction(value) for name, value in said["spent"].items()}
     assert spent == {name: getattr(ledger.loss, name) for name in spent}
     assert spent == {n: sum(Fraction(r["loss"][n]) for r in said["releases"]) for n in spent}
-    if ledger.left is None:
+    if ledger._left is None:
         assert said["budget"] is said["left"] is None
     else:
         for name, left in said["left"].items():
@@ -195,12 +196,12 @@ def test_what_rho_means_is_told_of_the_whole_budget_alone(tmp_path: Path) -> Non
     text = page(ledger, tmp_path).text
     told = {float(x) for x in re.findall(r"ε = ([\d.]+\d)", text)}
     (epsilon,) = told  # no other ε stands anywhere
-    assert ledger.terms.epsilon is not None
-    assert 0 <= epsilon - float(ledger.terms.epsilon) < 1e-3  # rounded up
+    assert ledger._terms.epsilon is not None
+    assert 0 <= epsilon - float(ledger._terms.epsilon) < 1e-3  # rounded up
     assert "at δ = 1.1e-06" in text
     ledger.export(tmp_path / "r.json")
     budget = json.loads((tmp_path / "r.json").read_text())["budget"]
-    assert Fraction(budget["means_epsilon"]) == ledger.terms.epsilon
+    assert Fraction(budget["means_epsilon"]) == ledger._terms.epsilon
     assert budget["at_delta"] == "1.1e-06"
 
 
@@ -222,7 +223,7 @@ def test_nothing_that_a_ledger_says_becomes_markup(tmp_path: Path) -> None:
         None, version=NASTY, unit=NASTY, path=(Part(NASTY, NASTY, 1),), key="", kernel=NASTY,
     )  # fmt: skip
     store.add([replace(nasty, path=())], agreed)
-    ledger = dp.Ledger(store.terms, store)
+    ledger = dp.types.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
     assert [tag for tag, _ in said.tags] == [tag for tag, _ in Page(page_of_one(tmp_path)).tags]
     text = (tmp_path / "report.html").read_text("utf-8")
@@ -247,7 +248,7 @@ def test_no_cell_of_a_table_for_spreadsheets_is_a_formula(tmp_path: Path) -> Non
             version=text, unit=text, key="", kernel=text,
         )  # fmt: skip
         store.add([entry], agreed)
-    dp.Ledger(store.terms, store).export(tmp_path / "r.csv")
+    dp.types.Ledger(store.terms, store).export(tmp_path / "r.csv")
     with (tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     names = ("source", "version", "lineage", "query", "mechanism", "scale", "error", "unit")
@@ -263,7 +264,7 @@ def page_of_one(folder: Path) -> str:
         0, 0.0, "s", "asserted", "q", Loss(Epsilon(1)), "m", "1", "e", None, version="1", unit="u"
     )
     store.add([plain], agreed)
-    dp.Ledger(store.terms, store).export(folder / "plain.html")
+    dp.types.Ledger(store.terms, store).export(folder / "plain.html")
     return (folder / "plain.html").read_text("utf-8")
 
 
@@ -313,7 +314,7 @@ def test_what_has_no_answer_counts_all_the_same(tmp_path: Path) -> None:
     draft = Entry(0, 0.0, "s", "verified", "count", Loss(Epsilon("0.5")), "m", "1", "", None)
     store.add([replace(draft, path=(Part("sex", k, 1),)) for k in "fm"], agreed)
     store.settle(1, "failed")
-    ledger = dp.Ledger(store.terms, store)
+    ledger = dp.types.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
     outcomes = ["charged; failed without an answer", "charged; no answer is known"]
     assert said.table("Every release")["outcome"].tolist() == outcomes
@@ -358,14 +359,14 @@ def test_a_failed_write_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: 
     (tmp_path / "folder.html").mkdir()
     before = sorted(os.listdir(tmp_path))
     refused: list[tuple[Any, type[Exception], str]] = [
-        ("report.txt", dp.QueryError, r"must end in \.html .*, \.json .* or \.csv"),
-        ("report", dp.QueryError, r"must end in .html"),
-        ("", dp.QueryError, "must be the path of a file"),
-        (3, dp.QueryError, "must be the path of a file"),
-        (pd.DataFrame({"secret": [1]}), dp.QueryError, "path=a DataFrame must be"),
-        (tmp_path / "folder.html", dp.StoreError, "is a folder"),
-        (tmp_path / "none" / "r.html", dp.StoreError, "there is no folder"),
-        (tmp_path / "ledger.json", dp.StoreError, "is the ledger itself"),
+        ("report.txt", QueryError, r"must end in \.html .*, \.json .* or \.csv"),
+        ("report", QueryError, r"must end in .html"),
+        ("", QueryError, "must be the path of a file"),
+        (3, QueryError, "must be the path of a file"),
+        (pd.DataFrame({"secret": [1]}), QueryError, "path=a DataFrame must be"),
+        (tmp_path / "folder.html", StoreError, "is a folder"),
+        (tmp_path / "none" / "r.html", StoreError, "there is no folder"),
+        (tmp_path / "ledger.json", StoreError, "is the ledger itself"),
     ]
     for path, kind, said in refused:
         with pytest.raises(kind, match=said):
@@ -375,7 +376,7 @@ def test_a_failed_write_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: 
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "write_text", denied)  # root may write everywhere
-    with pytest.raises(dp.StoreError, match="can't be written: Permission denied"):
+    with pytest.raises(StoreError, match="can't be written: Permission denied"):
         ledger.export(tmp_path / "r.html")
     assert sorted(os.listdir(tmp_path)) == before
 
@@ -406,7 +407,7 @@ def test_the_table_has_the_same_columns_and_types_with_and_without_releases(sess
 
 def test_the_table_of_a_long_ledger_is_made_in_a_moment() -> None:
     ledger = dp.ledger()
-    ledger.store.add(
+    ledger._store.add(
         [replace(DRAFT, loss=Loss(Epsilon("0.001")), kernel="k" * 16)] * 20_000, agreed
     )
     start = time.process_time()

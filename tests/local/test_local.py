@@ -29,6 +29,7 @@ from dppandas.local import designs, estimates, lost, tails
 from dppandas.local.designs import Design
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.privacy.sampling import entropy, samplers
+from dppandas.types import Responses
 
 NEAR = 1e-12
 KEYS = tuple("abcdefgh")
@@ -234,8 +235,8 @@ def surveys(design: Design, answers: tuple[int, ...]) -> Iterator[tuple[float, A
             yield chance, pd.Series(labels.take([r for r, _ in told]))
 
 
-def again(design: Design, responses: Any) -> local.Responses:
-    return local.Responses(responses, design)
+def again(design: Design, responses: Any) -> Responses:
+    return Responses(responses, design)
 
 
 @pytest.mark.parametrize("design", DESIGNS)

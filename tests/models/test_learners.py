@@ -13,6 +13,7 @@ from refusals import refusal
 from sklearn import base, linear_model, pipeline
 
 import dppandas as dp
+from dppandas.errors import MissingArgument, QueryError
 from dppandas.models import LinearRegression, LogisticRegression, Perceptron
 from dppandas.models.linear import Level
 from dppandas.privacy.accounting.losses import Loss
@@ -374,7 +375,7 @@ def test_a_score_needs_one_target_a_row() -> None:
     plain = rows[FEATURES]
     assert model.score(plain, rows["y"]) == model.score(plain, rows[["y"]])
     for wrong in (None, [1.0], [1.0, 2.0], rows[["y", "a"]], ["text"] * 500, [1.0] * 500):
-        with pytest.raises(dp.QueryError, match="target"):
+        with pytest.raises(QueryError, match="target"):
             model.score(plain, wrong)
     refusal(lambda: model.score(plain[:0], []), "at least one row")
     kinds = fitted(models()[1][0], rows, "kind")
@@ -392,7 +393,7 @@ def test_bounds_and_classes_of_another_target_are_refused_free_of_charge() -> No
 
     line, wide = fit(LinearRegression, "y", target_bounds={"b": (0, 1)}), {**BOX, "A": (0, 1)}
     refusal(line, r"one pair \(lower, upper\)")
-    refusal(fit(LinearRegression, "y"), "target_bounds= is needed", dp.MissingArgument)
+    refusal(fit(LinearRegression, "y"), "target_bounds= is needed", MissingArgument)
     for model in (LogisticRegression, Perceptron):
         refusal(fit(model, "kind", classes=["No", "yes"]), "no key of")
     refusal(fit(LinearRegression, "y", wide, target_bounds=(0, 8)), "isn't a column")

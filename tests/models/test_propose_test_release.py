@@ -18,6 +18,7 @@ import pytest
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import MissingArgument, QueryError, RecordError, SessionError
 from dppandas.privacy.accounting.losses import Delta
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.mechanisms.thresholds import ProposeTestRelease
@@ -52,27 +53,27 @@ def propose(frame: Any = VOTES, **more: Any) -> Any:
 
 
 def test_without_noise_it_is_the_distance(exact: None) -> None:
-    found = dp.distance_to(VOTES, margin, epsilon=1)
+    found = dp.distance_to_property(VOTES, margin, epsilon=1)
     assert found == 199
     assert isinstance(found, int)
     assert found.error() == DiscreteLaplace(Fraction(1)).half_width(0.95)
     assert found.interval() == (196, 202)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert entry.what == "distance by the caller's function (moved by 1 a row as stated)"
     assert entry.lineage == "asserted, caller-scored"
     assert entry.scale == "1"
-    assert dp.distance_to(VOTES.dp.query("vote == 'no'"), margin, epsilon=1) == 100
-    assert dp.distance_to(VOTES[:0], lambda rows: len(rows), epsilon=1) == 0
-    assert dp.distance_to(VOTES, lambda rows: -7, epsilon=1) == 0
+    assert dp.distance_to_property(VOTES.dp.query("vote == 'no'"), margin, epsilon=1) == 100
+    assert dp.distance_to_property(VOTES[:0], lambda rows: len(rows), epsilon=1) == 0
+    assert dp.distance_to_property(VOTES, lambda rows: -7, epsilon=1) == 0
     whose = dp.private(VOTES, unit="who", max_rows=3)
-    assert dp.distance_to(whose, lambda rows: len(rows), epsilon=2) == 300
-    assert dp.ledger().entries()[-1].scale == "1.5"
+    assert dp.distance_to_property(whose, lambda rows: len(rows), epsilon=2) == 300
+    assert dp.ledger()._entries()[-1].scale == "1.5"
 
 
 @pytest.mark.parametrize("noise", [-1000, -201, -199, -198, 0, 3, 5000])
 def test_answer_and_interval_are_never_below_zero(frozen: Any, noise: int) -> None:
     frozen(noise)
-    found = dp.distance_to(VOTES, margin, epsilon=1)
+    found = dp.distance_to_property(VOTES, margin, epsilon=1)
     assert found == max(0, 199 + noise)
     assert found.interval() == (max(0, 199 + noise - 3), max(0, 199 + noise + 3))
     assert found.error() == 3
@@ -198,9 +199,9 @@ def test_the_value_is_told_from_the_threshold_on(frozen: Callable[[int], None]) 
     frozen(least - 200)
     kept = propose()
     assert (kept.released, kept.value, bool(kept)) == (False, None, False)
-    assert type(kept) is type(found) is dp.TestedValue
+    assert type(kept) is type(found) is dp.types.TestedValue
     assert repr(kept) == "TestedValue(released=False, value=None)"
-    first, second = dp.ledger().entries()
+    first, second = dp.ledger()._entries()
     assert replace(first, number=second.number, time=second.time, cell=second.cell) == second
     assert (first.loss.epsilon, first.loss.delta) == (1, Fraction(1, 10**6))
     assert first.lineage == "asserted, caller-scored"
@@ -213,7 +214,7 @@ def test_the_value_is_told_from_the_threshold_on(frozen: Callable[[int], None]) 
         assert str(each.value) in str(record)
         assert str(each.value) in record._repr_html_()
         for ask in (record.error, record.interval):
-            refusal(ask, "exact", dp.RecordError)
+            refusal(ask, "exact", RecordError)
 
 
 def test_what_surely_says_holds() -> None:
@@ -237,13 +238,13 @@ def test_units_of_several_rows_have_more_noise_and_a_higher_threshold(monkeypatc
     assert propose(private).value == "yes"
     assert scales == [4]
     least = ProposeTestRelease.calibrate(4, Fraction(1), Delta("1e-6")).least
-    assert dp.ledger().entries()[-1].mechanism.endswith(f"from {least}")
+    assert dp.ledger()._entries()[-1].mechanism.endswith(f"from {least}")
 
 
 def test_a_session_that_counts_rho_is_charged_both() -> None:
     dp.session(rho=5, delta=1e-6, delta_releases=1e-5)
     assert propose().value == "yes"
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert 0 < entry.loss.rho < Fraction(1, 2)
     assert entry.loss.delta == Fraction(1, 10**6)
 
@@ -251,13 +252,13 @@ def test_a_session_that_counts_rho_is_charged_both() -> None:
 def test_it_may_be_asked_for_later() -> None:
     dp.session(epsilon=100, delta=1e-3)
     asked = propose(epsilon=None)
-    assert isinstance(asked, dp.Unreleased)
-    assert dp.ledger().entries() == []
+    assert isinstance(asked, dp.types.Unreleased)
+    assert dp.ledger()._entries() == []
     assert asked.release(epsilon=1).value == "yes"  # its δ was said before
-    assert dp.ledger().entries()[-1].loss.delta == Fraction(1, 10**6)
+    assert dp.ledger()._entries()[-1].loss.delta == Fraction(1, 10**6)
     assert asked.release(epsilon=1, delta=1e-5).value == "yes"
-    assert dp.ledger().entries()[-1].loss.delta == Fraction(1, 10**5)
-    with pytest.raises(dp.MissingArgument, match="delta="):
+    assert dp.ledger()._entries()[-1].loss.delta == Fraction(1, 10**5)
+    with pytest.raises(MissingArgument, match="delta="):
         propose(epsilon=None, delta=None).release(epsilon=1)
 
 
@@ -283,7 +284,7 @@ def test_results_can_be_pickled_and_leave_the_functions_behind() -> None:
     assert (again.released, again.value) == (found.released, found.value)
     assert dp.record(again).estimate() == found.value
     for kind in (Measurer, Valuer):
-        with pytest.raises(dp.QueryError, match="pickle"):
+        with pytest.raises(QueryError, match="pickle"):
             kind(None)(VOTES)
     assert Measurer(lambda rows: 10**400)(VOTES) == MOST
 
@@ -291,12 +292,12 @@ def test_results_can_be_pickled_and_leave_the_functions_behind() -> None:
 # --- refusals -------------------------------------------------------------------------------------
 
 BROKEN: dict[str, Callable[[], Any]] = {
-    "no frame": lambda: dp.distance_to([1], margin, epsilon=1),
-    "no function": lambda: dp.distance_to(VOTES, "vote", epsilon=1),  # type: ignore[arg-type]
-    "a float": lambda: dp.distance_to(VOTES, lambda rows: 1.0, epsilon=1),  # type: ignore[arg-type, return-value]
-    "none": lambda: dp.distance_to(VOTES, lambda rows: None, epsilon=1),  # type: ignore[arg-type, return-value]
-    "computed": lambda: dp.distance_to(VOTES.dp.assign(one="who > 1"), margin, epsilon=1),
-    "epsilon 0": lambda: dp.distance_to(VOTES, margin, epsilon=0),
+    "no frame": lambda: dp.distance_to_property([1], margin, epsilon=1),
+    "no function": lambda: dp.distance_to_property(VOTES, "vote", epsilon=1),  # type: ignore[arg-type]
+    "a float": lambda: dp.distance_to_property(VOTES, lambda rows: 1.0, epsilon=1),  # type: ignore[arg-type, return-value]
+    "none": lambda: dp.distance_to_property(VOTES, lambda rows: None, epsilon=1),  # type: ignore[arg-type, return-value]
+    "computed": lambda: dp.distance_to_property(VOTES.dp.assign(one="who > 1"), margin, epsilon=1),
+    "epsilon 0": lambda: dp.distance_to_property(VOTES, margin, epsilon=0),
     "a list as value": lambda: propose(value=lambda rows: [1]),
     "no value": lambda: propose(value=lambda rows: None),
     "a truth value": lambda: propose(value=lambda rows: True),
@@ -339,20 +340,21 @@ def unproven() -> Any:
 
 def test_what_is_experimental_must_be_allowed_in_the_session() -> None:
     def refused() -> None:
-        says = r"nobody has proven.*dp\.allow_experimental\(\)"
+        says = r"nobody has proven.*\(experimental=True\)"
         refusal(lambda: unproven().release(epsilon=1), says)
 
     refused()
-    dp.allow_experimental()
+    dp.session(experimental=True)
     assert unproven().release(epsilon=1) > 300
-    dp.allow_experimental(False)
+    dp.session(experimental=False)
     refused()
-    dp.allow_experimental(True)
+    dp.session(experimental=True)
     dp.reset()
     refused()
-    for broken in (1, None, "yes"):
-        with pytest.raises(dp.QueryError, match="True or False"):
-            dp.allow_experimental(broken)  # type: ignore[arg-type]
+    for broken in (1, "yes"):
+        with pytest.raises(SessionError, match="True or False"):
+            dp.session(experimental=broken)  # type: ignore[arg-type]
+    dp.reset()
     with scratch():
         unproven().release(epsilon=1)
     refused()

@@ -33,11 +33,11 @@ def balance(rows: pd.DataFrame, age: int) -> int:
 
 
 def test_without_noise_it_is_the_best_candidate(exact: None) -> None:
-    found = dp.choose(FRAME, [10, 30, 60], score=balance, sensitivity=1, epsilon=1)
+    found = dp.select(FRAME, [10, 30, 60], score=balance, sensitivity=1, epsilon=1)
     assert found == 30
     assert isinstance(found, int)
     assert found.error() == PermuteAndFlip(Fraction(1, 2)).utility_gap(0.95, 3)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     scored = "by the caller's score (sensitivity 1 a row as stated)"
     assert entry.what == f"choice of 3 candidates {scored}"
     assert entry.lineage == "asserted, caller-scored"
@@ -46,16 +46,16 @@ def test_without_noise_it_is_the_best_candidate(exact: None) -> None:
 
 
 def test_a_monotone_score_is_twice_as_sharp(exact: None) -> None:
-    dp.choose(FRAME, [10, 30], score=above, sensitivity=3, monotone=True, epsilon=1)
-    assert dp.ledger().entries()[-1].scale == "3"
-    assert "monotone, sensitivity 3" in dp.ledger().entries()[-1].what
+    dp.select(FRAME, [10, 30], score=above, sensitivity=3, monotone=True, epsilon=1)
+    assert dp.ledger()._entries()[-1].scale == "3"
+    assert "monotone, sensitivity 3" in dp.ledger()._entries()[-1].what
 
 
 @pytest.mark.parametrize("candidates", [["a", "b"], [("a", 1), ("b", 2)], [0.5, 2], range(2)])
 def test_candidates_come_back_as_they_are(candidates: Any, exact: None) -> None:
     last = list(candidates)[-1]
     is_last = lambda rows, candidate: int(candidate == last)  # noqa: E731
-    found = dp.choose(FRAME, candidates, score=is_last, sensitivity=1, epsilon=1)
+    found = dp.select(FRAME, candidates, score=is_last, sensitivity=1, epsilon=1)
     assert found == last
     if isinstance(last, tuple | float):
         assert type(found) is type(last)
@@ -71,7 +71,7 @@ def test_the_score_sees_the_rows_that_count_and_its_own_copy(exact: None) -> Non
 
     def shown(private: Any) -> pd.DataFrame:
         seen.clear()
-        dp.choose(private, ["x"], score=score, sensitivity=1, epsilon=1)
+        dp.select(private, ["x"], score=score, sensitivity=1, epsilon=1)
         assert len(seen[0]) == 0  # tried on no rows first
         return seen[1]
 
@@ -83,9 +83,9 @@ def test_the_score_sees_the_rows_that_count_and_its_own_copy(exact: None) -> Non
     one_each = shown(dp.private(FRAME, unit="kind", max_rows=1))
     assert sorted(one_each["kind"]) == ["a", "b", "c"]
     large = pd.DataFrame({"age": -np.arange(10**6)})
-    found = dp.choose(large, [-(10**6), -3], score=above, sensitivity=1, epsilon=1)
+    found = dp.select(large, [-(10**6), -3], score=above, sensitivity=1, epsilon=1)
     assert found == -(10**6)
-    assert dp.choose(FRAME[:0], [1], score=balance, sensitivity=1, epsilon=1) == 1
+    assert dp.select(FRAME[:0], [1], score=balance, sensitivity=1, epsilon=1) == 1
 
 
 PRIVATE = dp.private(FRAME.copy(), unit="row")
@@ -106,7 +106,7 @@ BROKEN: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_arguments_are_refused_before_anything_is_charged(name: str) -> None:
     said = {"frame": FRAME, "candidates": [1], "score": above, "sensitivity": 1} | BROKEN[name]
-    refusal(lambda: dp.choose(said.pop("frame"), said.pop("candidates"), **said))
+    refusal(lambda: dp.select(said.pop("frame"), said.pop("candidates"), **said))
 
 
 def test_a_record_can_be_pickled_and_leaves_the_function_behind() -> None:
@@ -115,7 +115,7 @@ def test_a_record_can_be_pickled_and_leaves_the_function_behind() -> None:
     def score(rows: pd.DataFrame, candidate: Any) -> int:
         return len(hidden)
 
-    found = dp.choose(FRAME, ["x", "y"], score=score, sensitivity=1, epsilon=1)
+    found = dp.select(FRAME, ["x", "y"], score=score, sensitivity=1, epsilon=1)
     text = pickle.dumps(found)
     assert b"hidden" not in text
     assert b"DataFrame" not in text
@@ -130,7 +130,7 @@ def test_scores_beyond_all_reason_count_as_the_bound() -> None:
     assert huge(FRAME, 10**400) == MOST
     assert huge(FRAME, -(10**400)) == -MOST
     assert huge(FRAME, np.int64(3)) == 3
-    found = dp.choose(
+    found = dp.select(
         FRAME, [-(10**400), 10**400], score=lambda rows, c: c, sensitivity=2**64, epsilon=1
     )
     assert found == 10**400  # e^(-2^190) against
@@ -233,7 +233,7 @@ def test_what_a_score_warns_of_is_not_seen() -> None:
     df = pd.DataFrame({"x": [3.0] * 20 + [0.0]})
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        dp.choose(df, [1, 2], score=score, sensitivity=1, epsilon=1)
+        dp.select(df, [1, 2], score=score, sensitivity=1, epsilon=1)
     assert seen == []
 
 
@@ -244,7 +244,7 @@ def test_categories_that_pandas_cannot_hash_do_not_fail_between_chunks(exact: No
         frame = pd.DataFrame({"x": pd.Categorical([*others, "a", "b", "b"]), "y": 0.5})
         private = frame.dp
         private._table.engine.block = 2
-        found = dp.choose(
+        found = dp.select(
             private, ["a", "b"], sensitivity=1, epsilon=1,
             score=lambda rows, which: sum(x == which for x in rows["x"])
             + 0 * len(np.sqrt(rows.y.to_numpy()[:1])),  # of numbers, or it would raise

@@ -16,6 +16,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import ReleaseFailed
 from dppandas.ledger import canonical
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.context import watching
@@ -39,7 +40,7 @@ def test_a_cell_run_again_gives_the_same_and_costs_nothing() -> None:
     assert (told["epsilon"].tolist(), told.index.tolist()) == ([0.5, 0.0], [1, 1])
     assert "answered again, free: release 1" in repr(dp.ledger())
     assert dp.record(again).number == dp.record(first).number
-    assert dp.record(again).interval() == dp.record(first).interval()
+    assert dp.record(again).intervals() == dp.record(first).intervals()
 
 
 def test_fresh_draws_anew_and_pays() -> None:
@@ -105,7 +106,7 @@ def test_other_queries_are_told_apart() -> None:
     for ask in OTHER:
         ask(ops.people())
     assert ops.statuses() == ["released"] * len(OTHER)
-    keys = [entry.key for entry in dp.ledger().entries()]
+    keys = [entry.key for entry in dp.ledger()._entries()]
     assert len(set(keys)) == len(keys)
 
 
@@ -126,7 +127,7 @@ def test_what_the_caller_vouches_for_is_always_drawn() -> None:
     for _ in range(2):
         df.dp.count(epsilon=1)
         dp.private(df, unit="b", max_rows=1).count(epsilon=1)
-        dp.choose(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
+        dp.select(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
     dp.protect(df, name="people")
     for _ in range(2):
         df.dp.count(epsilon=1)  # the source's frame by its token: identity is no proof
@@ -164,7 +165,7 @@ def test_a_charge_that_failed_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> N
     p = ops.people()
     with monkeypatch.context() as broken:
         broken.setattr(type(p._table.engine), "accumulate_rows", lambda *a, **k: 1 / 0)
-        with pytest.raises(dp.ReleaseFailed):
+        with pytest.raises(ReleaseFailed):
             p.count(epsilon=1)
     p.count(epsilon=1)
     p.count(epsilon=1)
@@ -177,7 +178,7 @@ def test_an_audit_draws_each_time() -> None:
     with scratch() as audit:
         for _ in range(2):
             ops.people().count(epsilon=1)
-        assert [e.status for e in audit.ledger.entries()] == ["released"] * 2
+        assert [e.status for e in audit.ledger._entries()] == ["released"] * 2
         with watching(lambda query, mechanism, exact: mechanism.dummy_output(1)):
             ops.people().count(epsilon=1)
 

@@ -15,6 +15,14 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import (
+    LineageError,
+    MissingArgument,
+    QueryError,
+    SessionError,
+    SourceError,
+    StoreError,
+)
 from dppandas.ledger.ledger import attribute_to
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Token
@@ -40,7 +48,7 @@ class TestSessions:
 
     def test_another_budget_is_refused_and_names_the_way_out(self) -> None:
         dp.session(epsilon=2)
-        with pytest.raises(dp.SessionError, match=r"budget of ε = 2 is running.*dp\.reset\(\)"):
+        with pytest.raises(SessionError, match=r"budget of ε = 2 is running.*dp\.reset\(\)"):
             dp.session(epsilon=3)
         assert dp.ledger().budget == 2
 
@@ -59,7 +67,7 @@ class TestSessions:
 
     def test_a_budget_below_what_is_spent_is_refused(self) -> None:
         people().dp.count(epsilon=2)
-        refusal(lambda: dp.session(epsilon=1), "2 is spent already", dp.SessionError)
+        refusal(lambda: dp.session(epsilon=1), "2 is spent already", SessionError)
         assert dp.ledger().budget is None
         dp.session(epsilon=4)
         people().dp.count(epsilon=2)
@@ -121,7 +129,7 @@ class TestRefusedSessions:
                 lambda: frame.count(epsilon=0.5),  # nor again, what was answered before
                 lambda: frame.describe(bounds=(0, 99), epsilon=0.5),
             ):
-                with pytest.raises(dp.SessionError, match=r"dp\.session\(…\) was refused") as said:
+                with pytest.raises(SessionError, match=r"dp\.session\(…\) was refused") as said:
                     ask()
                 assert "dp.reset()" in str(said.value)
                 assert "Nothing was computed or charged" in str(said.value)
@@ -136,14 +144,14 @@ class TestRefusedSessions:
             assert dp.ledger().spent == Fraction(1, 10)
 
     def test_a_session_opened_after_one_releases(self, tmp_path: Path) -> None:
-        with pytest.raises(dp.StoreError):
+        with pytest.raises(StoreError):
             dp.session(epsilon=2, store=tmp_path / "nowhere" / "a.ledger")
         dp.session(epsilon=2, store=tmp_path / "a.ledger")
         people().dp.count(epsilon=1)
         assert dp.ledger().remaining == 1
-        with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
+        with pytest.raises(SessionError, match="keeps its ledger elsewhere"):
             dp.session(epsilon=2, store=tmp_path / "b.ledger")
-        refusal(lambda: people().dp.count(epsilon=1), "was refused", dp.SessionError)
+        refusal(lambda: people().dp.count(epsilon=1), "was refused", SessionError)
         dp.reset()
         people().dp.count(epsilon=1)
         assert dp.ledger().budget is None
@@ -156,13 +164,13 @@ class TestRefusedSessions:
             patch.setattr("dppandas.privacy.accounting.measures.PrivacyBudget.parse", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 dp.session(epsilon=2)
-        refusal(lambda: people().dp.count(epsilon=1), "interrupted", dp.SessionError)
+        refusal(lambda: people().dp.count(epsilon=1), "interrupted", SessionError)
 
     def test_an_audit_has_a_session_of_its_own(self) -> None:
         refusal(lambda: dp.session(epsilon=-1), error=dp.DPError)
         with scratch():
             people().dp.count(epsilon=1)
-        refusal(lambda: people().dp.count(epsilon=1), "was refused", dp.SessionError)
+        refusal(lambda: people().dp.count(epsilon=1), "was refused", SessionError)
 
 
 class TestReset:
@@ -170,7 +178,7 @@ class TestReset:
         old = dp.session(epsilon=1)
         people().dp.count(epsilon=1)
         dp.reset()
-        assert old.ledger.closed
+        assert old.ledger._closed
         assert old.spent == 1
         assert "ended" in repr(old)
         new = dp.session(epsilon=5)
@@ -184,7 +192,7 @@ class TestReset:
         pending = frame.query("age > 20").count()
         dp.reset()
         for ask in (frame.count, pending.release):
-            with pytest.raises(dp.SourceError, match=r"session that has ended.*dp\.protect"):
+            with pytest.raises(SourceError, match=r"session that has ended.*dp\.protect"):
                 ask(epsilon=1)
         assert dp.ledger().spent == 0
         assert dp.protect(people(), name="people").count(epsilon=1) is not None
@@ -192,9 +200,9 @@ class TestReset:
     def test_an_ended_ledger_takes_no_charge(self) -> None:
         ledger = dp.ledger()
         people().dp.count(epsilon=1)
-        (entry,) = ledger.entries()
+        (entry,) = ledger._entries()
         dp.reset()
-        refusal(lambda: ledger.charge(entry), r"ended by dp\.reset", dp.SessionError)
+        refusal(lambda: ledger._charge(entry), r"ended by dp\.reset", SessionError)
         assert ledger.spent == 1
 
     def test_a_plain_frame_keeps_its_unit_when_its_session_ends(self) -> None:
@@ -203,7 +211,7 @@ class TestReset:
         dp.reset()
         df.dp.count(epsilon=1)
         assert dp.record(df.dp.count(epsilon=1)).unit == "each 'id' (1 row)"
-        refusal(lambda: df["age"].dp.count(epsilon=1), "is missing here", dp.LineageError)
+        refusal(lambda: df["age"].dp.count(epsilon=1), "is missing here", LineageError)
 
 
 class TestLedger:
@@ -245,24 +253,24 @@ class TestLedger:
         assert "no releases yet" not in repr(dp.ledger())
 
     def test_a_failing_observer_costs_no_answer(self) -> None:
-        def broken(ledger: dp.Ledger) -> None:
+        def broken(ledger: dp.types.Ledger) -> None:
             raise RuntimeError("no screen")
 
-        dp.ledger().observe(broken)
+        dp.ledger()._observe(broken)
         with pytest.warns(RuntimeWarning, match="showing the ledger failed"):
             assert isinstance(people().dp.count(epsilon=1), int)
-        dp.ledger().unobserve(broken)
+        dp.ledger()._unobserve(broken)
 
     def test_observers_hear_each_change(self) -> None:
         heard: list[tuple[Any, ...]] = []
 
-        def observer(ledger: dp.Ledger) -> None:
-            statuses = [e.status for e in ledger.entries()]
-            heard.append((ledger.budget, ledger.spent, statuses, ledger.closed))
+        def observer(ledger: dp.types.Ledger) -> None:
+            statuses = [e.status for e in ledger._entries()]
+            heard.append((ledger.budget, ledger.spent, statuses, ledger._closed))
 
         ledger = dp.ledger()
-        ledger.observe(observer)
-        ledger.observe(observer)  # twice is once
+        ledger._observe(observer)
+        ledger._observe(observer)  # twice is once
         dp.session(epsilon=2)
         people().dp.count(epsilon=1)
         dp.reset()
@@ -270,9 +278,9 @@ class TestLedger:
             (2, 0, [], False), (2, 1, ["charged"], False),
             (2, 1, ["released"], False), (2, 1, ["released"], True),
         ]  # fmt: skip
-        ledger.unobserve(observer)
-        ledger.unobserve(observer)
-        ledger.close()
+        ledger._unobserve(observer)
+        ledger._unobserve(observer)
+        ledger._close()
         assert len(heard) == 4
 
     def test_shown_ledgers_escape_names(self) -> None:
@@ -285,8 +293,8 @@ class TestLedger:
 
 def test_a_budget_is_set_once() -> None:
     dp.session(epsilon=1)
-    with pytest.raises(dp.SessionError, match="has a budget of ε = 1 already"):
-        dp.ledger().limit(Epsilon(50))
+    with pytest.raises(SessionError, match="has a budget of ε = 1 already"):
+        dp.ledger()._limit(Epsilon(50))
     assert dp.ledger().budget == 1
 
 
@@ -306,7 +314,7 @@ class TestProtect:
     ])  # fmt: skip
     def test_other_data_under_the_same_name_is_refused(self, other: pd.DataFrame) -> None:
         dp.protect(people(), name="people")
-        with pytest.raises(dp.SourceError, match=r"'people'.*other data.*dp\.reset\(\)"):
+        with pytest.raises(SourceError, match=r"'people'.*other data.*dp\.reset\(\)"):
             dp.protect(other, name="people")
 
     def test_the_order_of_a_domain_is_no_other_term_and_a_difference_is_named(self) -> None:
@@ -314,7 +322,7 @@ class TestProtect:
         first = dp.protect(people(), "people", domain=domain)
         again = dp.protect(people(), "people", domain=dict(reversed(domain.items())))
         assert again._table.source is first._table.source
-        with pytest.raises(dp.SourceError, match=r"'age' was \(17, 60\), is \(17, 61\)"):
+        with pytest.raises(SourceError, match=r"'age' was \(17, 60\), is \(17, 61\)"):
             dp.protect(people(), "people", domain={**domain, "age": (17, 61)})
 
     @pytest.mark.usefixtures("exact")
@@ -343,23 +351,27 @@ class TestProtect:
         assert lineage(df.copy(), "again") == "verified"
         dp.reset()
         assert lineage(df.head(2), "head") == "asserted"
-        refusal(lambda: dp.protect(df, "rows"), "unit='id'", dp.LineageError)
+        refusal(lambda: dp.protect(df, "rows"), "unit='id'", LineageError)
 
     def test_beside_a_source_with_a_unit_rows_have_to_be_declared(self) -> None:
         dp.protect(people(), "people", unit="id", max_rows=1)
         merged = people().merge(people(), on="id")
-        refusal(lambda: dp.protect(merged, "merged"), r'dp\.protect.*unit="row"', dp.LineageError)
+        refusal(lambda: dp.protect(merged, "merged"), r'dp\.protect.*unit="row"', LineageError)
         assert dp.protect(merged, "merged", unit="row")._table.source.unit.column is None
 
     def test_a_session_shows_neither_fingerprint_nor_size(self) -> None:
         dp.protect(pd.DataFrame({"x": range(12345)}), "big")
-        assert "12345" not in repr(dp.session().sources)
-        assert "fingerprint" not in repr(dp.session().sources)
+        assert "12345" not in repr(dp.session()._sources)
+        assert "fingerprint" not in repr(dp.session()._sources)
 
     @pytest.mark.parametrize("terms", [{"unit": "id", "max_rows": 1}, {"version": "2"}])
     def test_other_terms_under_the_same_name_are_refused(self, terms: dict[str, Any]) -> None:
         dp.protect(people(), name="people")
-        refusal(lambda: dp.protect(people(), name="people", **terms), "other terms", dp.SourceError)
+        refusal(
+            lambda: dp.protect(people(), name="people", **terms),
+            "other terms",
+            SourceError,
+        )
 
     @pytest.mark.parametrize(("terms", "message"), [
         ({"name": ""}, "name="), ({"name": "unnamed"}, "name="), ({"version": 2}, "version=2"),
@@ -377,15 +389,15 @@ class TestProtect:
     def test_terms_are_checked_first(self, terms: Any, message: str, monkeypatch: Any) -> None:
         monkeypatch.setattr("dppandas.engines.truncation.row_hashes", None)
         refusal(lambda: dp.protect(people(), **{"name": "people", **terms}), message)
-        with pytest.raises(dp.QueryError, match="takes a DataFrame"):
+        with pytest.raises(QueryError, match="takes a DataFrame"):
             dp.protect(people()["age"], name="people")  # type: ignore[arg-type]
 
     def test_whoever_has_several_rows_says_how_many_are_used(self, monkeypatch: Any) -> None:
         """A default of 1 dropped all but one row of each, and nobody had asked for that."""
         monkeypatch.setattr("dppandas.frames.protect.PandasEngine", None)  # no row is looked at
         for ask in (lambda: dp.protect(people(), "p", "id"), lambda: dp.private(people(), "id")):
-            refusal(ask, "1 would keep one row of each unit", dp.MissingArgument)
-        assert not dp.session().sources
+            refusal(ask, "1 would keep one row of each unit", MissingArgument)
+        assert not dp.session()._sources
 
     def test_the_source_keeps_its_own_copy(self, exact: None) -> None:
         df = people()
@@ -465,7 +477,7 @@ def test_an_accessor_knows_no_past(exact: None) -> None:
 def test_a_token_of_another_process_is_refused() -> None:
     df = people()
     df.attrs["dppandas.source"] = "0123456789abcdef"
-    refusal(lambda: df.dp.count(epsilon=1), "never protected", dp.LineageError)
+    refusal(lambda: df.dp.count(epsilon=1), "never protected", LineageError)
 
 
 def test_a_token_is_a_string_that_copies_are_free_of() -> None:
@@ -492,13 +504,13 @@ LOSES_UNIT: dict[str, Callable[[pd.DataFrame], Any]] = {
 def test_a_frame_that_lost_token_or_unit_is_refused_with_the_way_out(way: str) -> None:
     lost = LOSES_UNIT[way](owned())
     way_out = r"df\.dp\['income'\]" if lost.attrs else r'dp\.private\(df, unit="row"\)'
-    refusal(lambda: lost.dp.count(epsilon=1), way_out, dp.LineageError)
+    refusal(lambda: lost.dp.count(epsilon=1), way_out, LineageError)
 
 
 def test_unit_row_is_the_way_out(exact: None) -> None:
     owned()
     other = pd.DataFrame({"x": [1, 2]})
-    refusal(lambda: other.dp.count(epsilon=1), error=dp.LineageError)
+    refusal(lambda: other.dp.count(epsilon=1), error=LineageError)
     assert dp.private(other, unit="row").count(epsilon=1) == 2
     assert dp.private(other["x"], unit="row").count(epsilon=1) == 2
 
@@ -506,16 +518,16 @@ def test_unit_row_is_the_way_out(exact: None) -> None:
 def test_unit_row_is_no_way_around_a_token() -> None:
     df = owned()
     for unit in ("row", "age"):
-        with pytest.raises(dp.LineageError, match="protects each 'id'"):
+        with pytest.raises(LineageError, match="protects each 'id'"):
             dp.private(df, unit=unit, max_rows=1)
     assert dp.record(dp.private(df, unit="id", max_rows=1).count(epsilon=1)).scale == 2
-    with pytest.raises(dp.LineageError, match="is missing here"):
+    with pytest.raises(LineageError, match="is missing here"):
         dp.private(df["age"], unit="row").count(epsilon=1)
 
 
 def test_a_frame_of_an_owned_source_can_not_be_protected_by_rows() -> None:
     df = owned()
-    refusal(lambda: dp.protect(df.query("age > 20"), name="adults"), "unit='id'", dp.LineageError)
+    refusal(lambda: dp.protect(df.query("age > 20"), name="adults"), "unit='id'", LineageError)
     dp.protect(df.query("age > 20"), name="adults", unit="id", max_rows=1)
 
 
@@ -534,7 +546,7 @@ def test_a_series_can_not_name_a_unit(unit: Any) -> None:
 def test_a_column_named_row_is_a_column(exact: None) -> None:
     df = pd.DataFrame({"row": [1, 1, 2], "x": [1, 2, 3]})
     assert dp.private(df, unit="row", max_rows=1).count(epsilon=1) == 2
-    refusal(lambda: dp.private(df, unit="row"), "max_rows=", dp.MissingArgument)
+    refusal(lambda: dp.private(df, unit="row"), "max_rows=", MissingArgument)
 
 
 def test_truncation_happens_once_for_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -550,5 +562,5 @@ def test_a_unit_outlives_its_session_even_where_rows_are_declared() -> None:
     df = pd.DataFrame({"owner": [1, 1, 1, 2], "x": [1, 2, 3, 4]})
     dp.protect(df, name="visits", unit="owner", max_rows=2)
     dp.reset()
-    refusal(lambda: dp.private(df, unit="row"), "can't change that", dp.LineageError)
+    refusal(lambda: dp.private(df, unit="row"), "can't change that", LineageError)
     assert dp.record(df.query("x > 1").dp.count(epsilon=1)).scale == 2

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from operations import integers
 
 import dppandas as dp
+from dppandas.errors import QueryError
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.statistics.suggested_bounds import (
     CELLS,
@@ -85,9 +86,9 @@ def test_where_nothing_is_known_no_bounds_are_told(values: list[Any], exact: Non
     found = bounds_of(values)
     assert found.dtype == "float64"
     assert found.isna().all()
-    with pytest.raises(dp.QueryError, match="two finite numbers"):
+    with pytest.raises(QueryError, match="two finite numbers"):
         pd.Series([1]).dp.mean(bounds=tuple(found[:2]), epsilon=1)
-    intervals = dp.record(found).interval()
+    intervals = dp.record(found).intervals()
     assert intervals.loc["lower"].tolist() == [-math.inf, math.inf]
     assert intervals.loc["clipped"].tolist() == [0, 1]
 
@@ -134,7 +135,7 @@ def test_the_threshold_is_public_and_known_before() -> None:
     record = dp.record(found)
     assert (record.expected, record._noisy[-1]) == (f"≤ {2 * width} rows a power of two", width)
     assert len(record._noisy) == CELLS + 1
-    assert record.interval(0.999).loc["clipped"].tolist() == [0, 1]
+    assert record.intervals(0.999).loc["clipped"].tolist() == [0, 1]
 
 
 # --- how many keys --------------------------------------------------------------------------------

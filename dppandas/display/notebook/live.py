@@ -36,10 +36,10 @@ class Watch(threading.Thread):
         self._over = threading.Event()
 
     def run(self) -> None:
-        while not self._ledger.closed and not self._over.wait(LOOK):
+        while not self._ledger._closed and not self._over.wait(LOOK):
             with suppress(DPError):  # such as a file that is gone: a release reports it
-                self._ledger.poll()
-        self._ledger.store.close()  # the connection of this thread
+                self._ledger._poll()
+        self._ledger._store.close()  # the connection of this thread
 
     def end(self) -> None:
         """Stop looking. It stops by itself when the session ends."""
@@ -67,9 +67,11 @@ class Live:
         view = self._views.get(id(ledger))
         if view is None:
             view = self._views[id(ledger)] = View(ledger)
-            ledger.observe(self._changed)
-            if ledger.store.identity and not ledger.closed:  # in a file, which others may write to
-                ledger.poll()  # what is there now is shown already
+            ledger._observe(self._changed)
+            if (
+                ledger._store.identity and not ledger._closed
+            ):  # in a file, which others may write to
+                ledger._poll()  # what is there now is shown already
                 watch = self._watches[id(ledger)] = Watch(ledger)
                 watch.start()
         else:
@@ -90,7 +92,7 @@ class Live:
 
     def _flush_late(self) -> None:
         """Flush in the timer's thread, and close the connections that this opens in it."""
-        stores = [view.ledger.store for view in list(self._views.values())]
+        stores = [view.ledger._store for view in list(self._views.values())]
         with suppress(DPError):
             self.flush()
         for store in stores:
@@ -110,7 +112,7 @@ class Live:
     def stop(self) -> None:
         self.flush()
         for view in self._views.values():
-            view.ledger.unobserve(self._changed)
+            view.ledger._unobserve(self._changed)
         for watch in self._watches.values():
             watch.end()
             if watch is not threading.current_thread():

@@ -61,7 +61,7 @@ class View:
 
     def _drawn(self) -> Any:
         """Update the widget. Returns the copy: HTML, and plain text for text exports."""
-        ledger = self.ledger.snapshot()
+        ledger = self.ledger._snapshot()
         charges = ledger.charges(views.SHOWN)
         head, newest = views.head(ledger, self._steps), views.releases(ledger, charges)
         self._head.value = _CONTROLS + views.styled(head)
@@ -104,7 +104,7 @@ class Pages:
             self._older.disabled, self._newer.disabled = first == 1, last == number
 
     def _turn(self, by: int) -> None:
-        ledger = self._ledger.snapshot()
+        ledger = self._ledger._snapshot()
         end = max((self._end or ledger.count) + by, min(views.SHOWN, ledger.count))
         self._end = None if end >= ledger.count else end
         charges = ledger.charges(views.SHOWN)

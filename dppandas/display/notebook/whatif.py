@@ -36,15 +36,15 @@ COLUMNS = 8
 def offers(session: Session) -> dict[str, Query]:
     """Queries to choose from, by name: those asked in this kernel, then for each source its count,
     means of columns with declared bounds, and histograms of columns with keys."""
-    found = dict(session.asked)
-    in_rho = session.terms.measure is Measure.ZCDP
+    found = dict(session._asked)
+    in_rho = session._terms.measure is Measure.ZCDP
     one: Any = {"epsilon": None, "rho": 1} if in_rho else {"epsilon": 1}
-    for held in list(session.sources.values()):
+    for held in list(session._sources.values()):
         source = replace(held.source, domain=held.facts.known)
         columns = {name: Column(name) for name in list(source.domain)[:COLUMNS]}
         frame = PrivateFrame(Table(source, held.engine, held.engine), columns)
         for each in _plain(frame, source.domain):
-            query = each._request.query(session.terms.asked(**one))
+            query = each._request.query(session._terms.asked(**one))
             found.setdefault(query.name, query)
     return found
 
@@ -98,7 +98,7 @@ def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> str:
             found = query.statistic.error_before(mechanism, CONFIDENCE, rows)
             error = query.statistic.in_short(found)
             error = f"about ± {error} over {format_number(rows)} rows"
-        is_free = ledger.stored(query.key, 1) is not None
+        is_free = ledger._stored(query.key, 1) is not None
     except DPError as refusal:
         return escape(str(refusal))
     said = f"<b>{escape(error)}</b> (95 %)" if error else "an error that only the answer decides"
@@ -119,7 +119,7 @@ def _affordable(ledger: Ledger, query: Query, cost: Loss, is_free: bool) -> str:
 def how_many(ledger: Ledger, query: Query, cost: Loss) -> int | None:
     """How many releases at this cost what is left pays for; None without a limit. In a part of a
     source that may be more than for the whole source, if other parts have spent more."""
-    limit, spending = ledger.terms.limit, ledger.store.spending
+    limit, spending = ledger._terms.limit, ledger._store.spending
     if limit is None:
         return None
     place = query.source.name, query.path

@@ -19,7 +19,7 @@ from ...release import results
 from ...release.accuracy import expected
 from ...release.accuracy.expected import CONFIDENCE
 from ...release.private import Private
-from ...release.query import Token
+from ...release.record_bundle import RecordBundle
 from ...release.records import Record
 from ...statistics import Moments, Quantiles
 from ...statistics.counting.unknown_keys import Sparse
@@ -76,7 +76,8 @@ def plot(
     if len(panels) > MOST_PANELS:
         raise RecordError(
             f"this would take {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw "
-            "fewer columns, as in dp.plot(result[['a', 'b']]), or one of dp.records(result)."
+            "fewer columns, as in dp.plot(result[['a', 'b']]), or one of "
+            "dp.record(result).components."
         )
     axes = _axes(ax, panels)
     for panel, each in zip(panels, axes, strict=True):
@@ -97,9 +98,9 @@ def _pieces(result: Any) -> list[tuple[str, Record, Any]]:
         )
     if isinstance(result, Record):
         return [("", result, None)]
-    if isinstance(results._parts_of(result), Token):
-        return [(name, each, None) for name, each in results.records(result).items()]
-    record = results.record(result)
+    record = result if isinstance(result, RecordBundle) else results.record(result)
+    if isinstance(record, RecordBundle):
+        return [(name, each, None) for name, each in record.components.items()]
     part = result if isinstance(result, pd.Series | pd.DataFrame) else None
     return [("", record, part)]
 
@@ -145,12 +146,12 @@ def _refuse_what_has_no_bars(record: Record) -> None:
     if statistic.layout.rulers:
         raise RecordError(
             "times and durations have no plot: bars begin at zero, and times have no zero. Use "
-            "dp.record(result).interval() for their intervals, or plot counts by .hist()."
+            "dp.record(result).intervals() for their intervals, or plot counts by .hist()."
         )
     if isinstance(statistic, BoundsHistogram):
         raise RecordError(
             "suggested bounds have no plot: two ends and a share aren't on one scale. Use "
-            "dp.record(result).interval() for the interval of each."
+            "dp.record(result).intervals() for the interval of each."
         )
     if statistic.no_interval and type(statistic) is not Quantiles:
         raise RecordError(f"a plot without errors would mislead. {statistic.no_interval}")

@@ -47,7 +47,7 @@ class Aggregations(Queryable):
         >>> import pandas as pd
         >>> n = pd.DataFrame({"age": [15, 30, 60]}).dp.count(epsilon=1)
         >>> isinstance(n, int), n.error()
-        (True, 3)
+        (True, 3.0)
         """
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
@@ -89,7 +89,7 @@ class Aggregations(Queryable):
         >>> import pandas as pd, dppandas as dp
         >>> df = pd.DataFrame({"a": [1, 0] * 500, "b": [0, 2] * 500, "c": [0, 0] * 500})
         >>> sums = df.dp[["a", "b", "c"]].sum(bounds=(-9, 9), norm=1, epsilon=1)
-        >>> bool(abs(sums["b"] - 500) < 30), float(round(dp.record(sums).error()["b"], 1))
+        >>> bool(abs(sums["b"] - 500) < 30), float(round(dp.record(sums).errors()["b"], 1))
         (True, 4.1)
         """
         weighing = weights_of(self, weights, weight_bounds)
@@ -248,7 +248,7 @@ class Aggregations(Queryable):
         Where pandas interpolates between two values, the answer is a point between them.
         ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
         For several quantiles it is smaller if you know how many values there are at most: give
-        ``expected_rows=`` with `within=`, in ``expected_error`` or in ``dp.record(…).error``.
+        ``expected_rows=`` with `within=`, in ``expected_error`` or in ``dp.record(…).errors``.
         There is no interval of values; ask for ``quantile([0.45, 0.5, 0.55])`` to bracket one.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are; the

@@ -87,7 +87,7 @@ class Frequencies(PrivateColumn, Summaries):
         such bounds around all values, and each interval from 2^(e-1) to 2^e outside them holds at
         most 2w values, about 24/epsilon (``dp.record(found).expected`` states 2w). Numbers below
         2^-64 count as 0, and numbers above 2^128 are always outside. If no interval holds enough
-        values, all three are NaN, which `bounds=` refuses. The record's ``.interval()`` says where
+        values, all three are NaN, which `bounds=` refuses. The record's ``.intervals()`` says where
         the closest bounds around all values lie and what share they clip, together with 95 %.
 
         *Guarantee*: epsilon-differential privacy of the unit; each value lies in one of 387 public
@@ -174,7 +174,7 @@ class Frequencies(PrivateColumn, Summaries):
         return self._answer(Count(cells, layout), what, epsilon, **more)
 
     @release_method
-    def popularity(
+    def unattributed_histogram(
         self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """The counts of the declared keys from the largest to the smallest, without the labels: a
@@ -185,17 +185,19 @@ class Frequencies(PrivateColumn, Summaries):
 
         *Guarantee*: epsilon-differential privacy of the unit; sorted counts have ℓ1 sensitivity 1
         a row (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially private
-        histograms through consistency", VLDB 2010; docs/proofs/popularity.md).
+        histograms through consistency", VLDB 2010; docs/proofs/unattributed_histogram.md).
 
         >>> import pandas as pd
         >>> pets = pd.Series(["cat"] * 50 + ["dog"] * 50, name="pet")
-        >>> pets.dp.popularity(keys=["cat", "dog", "emu"], epsilon=1).index.tolist()
+        >>> pets.dp.unattributed_histogram(keys=["cat", "dog", "emu"], epsilon=1).index.tolist()
         [1, 2, 3]
         """
         cells = self._cells([self.name], keys)
         ranks = pd.RangeIndex(1, len(cells) + 1, name="rank")
-        statistic = statistics.Popularity(cells, Layout(integer=False, index=ranks, name="count"))
-        what = f"popularity of {self._expression} ({cells.described})"
+        statistic = statistics.UnattributedHistogram(
+            cells, Layout(integer=False, index=ranks, name="count")
+        )
+        what = f"unattributed_histogram of {self._expression} ({cells.described})"
         return self._answer(statistic, what, epsilon, **more)
 
     @release_method

@@ -44,7 +44,7 @@ class Summaries(Aggregations):
         func: Any,
         *,
         bounds: object = None,
-        weights: object = None,
+        shares: object = None,
         epsilon: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
@@ -53,11 +53,11 @@ class Summaries(Aggregations):
         func : names such as ["count", "mean"], for each column; or a dict with a name or names for
             each column, such as {"a": "mean", "b": ["sum", "count"]}. A single name is that method.
         bounds : as in `mean`, for those that need them.
-        weights : how the loss is divided: a dict of shares by name, or by (column, name), such as
-            {"mean": 2, "count": 1}. Without it, evenly. (These aren't weights of rows.)
+        shares : how the loss is divided: a dict of shares by name, or by (column, name), such as
+            {"mean": 2, "count": 1}. Without it, evenly.
 
         Each statistic is a release of its own, with its own entry in the ledger; either all are
-        charged, or none. ``dp.records(result)`` has their records.
+        charged, or none. ``dp.record(result).components`` has their records.
 
         *Guarantee*: differential privacy of the unit. The losses add up to exactly epsilon
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
@@ -68,10 +68,10 @@ class Summaries(Aggregations):
         ['count', 'mean']
         """
         if isinstance(func, str):
-            if weights is not None:
+            if shares is not None:
                 raise QueryError(
-                    f"weights= divides a loss among several statistics, and {func} is one. Leave "
-                    "weights= out."
+                    f"shares= divides a loss among several statistics, and {func} is one. Leave "
+                    "shares= out."
                 )
             one = self._aggregated(self, func, bounds)
             is_asked = Ways.read(epsilon, more).give_loss
@@ -94,7 +94,7 @@ class Summaries(Aggregations):
 
         each = list(self._each._operands())
         columns = {name: each if name[0] is None else [name[0]] for name in wanted}
-        return bundle(parts, shares_of(wanted, weights), combined, columns, epsilon, **more)
+        return bundle(parts, shares_of(wanted, shares), combined, columns, epsilon, **more)
 
     def _wanted(self, func: Any) -> list[Name]:
         """The statistics that agg names, each with its column, or None for all columns."""
@@ -130,7 +130,7 @@ class Summaries(Aggregations):
 
         Count, mean and deviation come from one release with three eighths of the loss. The other
         five come from a second release: the quartiles, and near the ends two quantiles as min and
-        max. ``dp.records(result)`` has both records.
+        max. ``dp.record(result).components`` has both records.
 
         *Guarantee*: differential privacy of the unit; both losses add up to exactly epsilon, and
         groups are disjoint (docs/proofs/variances.md, docs/proofs/quantiles.md).

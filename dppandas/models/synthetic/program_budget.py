@@ -53,7 +53,7 @@ class ProgramBudget:
     def check(self, least: Fraction) -> None:
         """Refuse a program before any charge if its cheapest release would be refused."""
         try:
-            current().terms.asked(**self._said(least))
+            current()._terms.asked(**self._said(least))
         except QueryError as error:
             raise QueryError(
                 f"of {self.whole} the cheapest release would get {float(least):.3g}, which is too "
@@ -96,7 +96,7 @@ class ProgramBudget:
         with ε in a session that counts ρ: selections cost ε²/8, and others up to ε tanh(ε/2). Both
         divided by ε grow with ε, so no division costs more than the larger of both for the whole.
         """
-        if self.by_rho or current().terms.measure is not Measure.ZCDP:
+        if self.by_rho or current()._terms.measure is not Measure.ZCDP:
             return Loss()
         choice, other = conversions.rho_of_selection(self.left), conversions.rho_of_pure(self.left)
         return Loss(rho=Rho(max(choice, other, loss.rho) - loss.rho))
@@ -113,7 +113,7 @@ class ProgramBudget:
 
 
 def _cannot_afford(wanted: Loss, left: Loss) -> BudgetExceeded:
-    by_rho = current().terms.measure is Measure.ZCDP
+    by_rho = current()._terms.measure is Measure.ZCDP
     symbol, name = ("ρ", "rho") if by_rho else ("ε", "epsilon")
     asked, rest = (wanted.rho, left.rho) if by_rho else (wanted.epsilon, left.epsilon)
     return BudgetExceeded(

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...errors import MissingArgument, QueryError, hide_internals, is_one_of, quoted
 from ...frames.frame import PrivateFrame
-from ...privacy.accounting.losses import ReleaseOptions
+from ...privacy.accounting.losses import ReleaseOptions, with_options_named
 from ...release import results
 from ...release.blocks import preview, split
 from ...release.records import Record
@@ -25,6 +25,7 @@ METHODS = ("mwem", "aim", "small")
 MOST_ROWS = 10**7
 
 
+@with_options_named
 @hide_internals
 def synthesize(
     frame: Any,
@@ -54,7 +55,7 @@ def synthesize(
 
     Synthetic rows keep the requested marginals, about as well as the noise allows. They promise
     nothing about others, and an interval computed from them as if they were people isn't valid.
-    `dp.records` of the result has the releases behind it. Nothing else is random, so a verified
+    ``dp.record(rows).components`` has the releases behind it. Nothing else is random, so a verified
     source gives the same rows again, at no cost. Rows are in the order of their labels.
 
     If the budget can't pay for all releases, the call is refused before anything is charged.
@@ -71,7 +72,7 @@ def synthesize(
     >>> df = pd.DataFrame({"sex": ["f", "m"] * 500, "smokes": [True, False, False, False] * 250})
     >>> people = dp.protect(df, name="synthesize", domain={"sex": ["f", "m"]})
     >>> made = dp.synthesize(people, rows=100, keys={"smokes": [False, True]}, epsilon=2)
-    >>> made.shape, list(made.columns), list(dp.records(made))[:2]
+    >>> made.shape, list(made.columns), list(dp.record(made).components)[:2]
     ((100, 2), ['sex', 'smokes'], ['start: sex', 'start: smokes'])
     """
     ways = Ways.read(epsilon, more)

@@ -14,7 +14,7 @@ import pandas as pd
 from ...columns.private_rows import listed
 from ...errors import QueryError, hide_internals, quoted
 from ...frames.frame import PrivateFrame
-from ...privacy.accounting.losses import ReleaseOptions
+from ...privacy.accounting.losses import ReleaseOptions, with_options_named
 from ...release.request import Request
 from ...release.ways import Ways
 from ...rows.facts.keys import MOST_KEYS
@@ -29,6 +29,7 @@ STEP = 16
 MOST = 2**50
 
 
+@with_options_named
 @hide_internals
 def worst_fit(
     frame: PrivateFrame,
@@ -62,7 +63,7 @@ def worst_fit(
     >>> df = pd.DataFrame({"sex": ["f", "m"] * 200, "smokes": [True, True, True, False] * 100})
     >>> flat = [pd.Series(200, index=pd.Index(keys, name=column))
     ...         for column, keys in {"sex": ["f", "m"], "smokes": [False, True]}.items()]
-    >>> worst = dp.worst_fit(df.dp, flat, epsilon=1)
+    >>> worst = dp.models.synthetic.worst_fit(df.dp, flat, epsilon=1)
     >>> print(int(worst), worst.error())  # sex is even, smoking isn't
     1 7.375
     """

@@ -7,6 +7,7 @@ A loss is a rational number and stays one: ``Fraction(str(0.1)) * 3 == Fraction(
 from __future__ import annotations
 
 import decimal
+import inspect
 import math
 import numbers
 from collections.abc import Callable
@@ -14,9 +15,12 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypedDict
+from typing import ParamSpec, TypedDict, TypeVar
 
 from ...errors import MissingArgument, QueryError, quoted
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 SMALLEST = Fraction(1, 2**20)
 LARGEST = Fraction(64)
@@ -82,6 +86,21 @@ class ReleaseOptions(TargetErrorOptions, total=False):
     """
 
     at_most: object
+
+
+def with_options_named(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, with the options that it takes as ``**more`` named in its signature."""
+    kinds, signature = inspect.Parameter, inspect.signature(function)
+    known = LossOptions if "LossOptions" in str(signature) else ReleaseOptions
+    named: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        if parameter.kind is not kinds.VAR_KEYWORD:
+            named.append(parameter)
+            continue
+        options = [each for each in known.__annotations__ if each not in signature.parameters]
+        named += [kinds(n, kinds.KEYWORD_ONLY, default=None, annotation="object") for n in options]
+    function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+    return function
 
 
 class Delta(Fraction):

@@ -83,7 +83,7 @@ class TargetError:
         asks for Laplace noise, which is charged its own ρ.
         """
         counted = ["epsilon"]
-        if current().terms.measure is Measure.ZCDP and ways.mechanism != "laplace":
+        if current()._terms.measure is Measure.ZCDP and ways.mechanism != "laplace":
             counted = ["rho"] if ways.mechanism is not None else ["rho", "epsilon"]
 
         def asked(way: str, loss: Fraction) -> LossRequest:

@@ -9,6 +9,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pandas as pd
+
+from ...errors import RecordError
 from ...privacy.mechanisms.selection import Selection
 from ...rows.facts.kinds import Schema
 from ...statistics import Statistic
@@ -49,13 +52,26 @@ def _scales(statistic: Statistic, law: Any) -> list[Any]:
     return [scale if ruler is None else ruler.length(scale, math.ceil) for scale, ruler in pairs]
 
 
-def unit_of(statistic: Statistic, law: Any, schema: Schema) -> str:
+def units_of(statistic: Statistic, law: Any, schema: Schema) -> list[str]:
     """What errors are measured in: "rows", "ranks", "utility" of what is selected, or the column's
     own unit, for which its name stands; several where they differ."""
     if isinstance(law, Selection):
-        return "utility"
+        return ["utility"]
     kinds = ("ranks",) if statistic.in_ranks else statistic.units(schema)
-    return ", ".join(dict.fromkeys(unit for kind in kinds for unit in _units(kind, statistic)))
+    return list(dict.fromkeys(unit for kind in kinds for unit in _units(kind, statistic)))
+
+
+def largest(errors: Sequence[Any], in_units: Sequence[str]) -> float:
+    """The largest of some errors in one unit, of times in seconds."""
+    if len(in_units) > 1:
+        raise RecordError(
+            f"these errors are in several units ({', '.join(in_units)}), of which none is the "
+            "largest. .errors() has each."
+        )
+    found = [e / pd.Timedelta("1s") if isinstance(e, pd.Timedelta) else float(e) for e in errors]
+    if not found or any(map(math.isnan, found)):
+        raise RecordError("no error is known of all of this. .errors() has what is known of each.")
+    return max(found)
 
 
 def _units(kind: str, statistic: Statistic) -> Iterable[str]:
@@ -64,7 +80,7 @@ def _units(kind: str, statistic: Statistic) -> Iterable[str]:
     rulers = statistic.layout.rulers or (None,) * len(statistic.asked_columns)
     square = "²" if kind == "square" else ""
     return [
-        f"{'value' if name is None else name}{square}" if ruler is None else "Timedelta"
+        f"{'value' if name is None else name}{square}" if ruler is None else "seconds"
         for name, ruler in zip(statistic.asked_columns, rulers, strict=True)
     ]
 

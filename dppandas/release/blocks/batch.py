@@ -19,6 +19,7 @@ from ...privacy.accounting.losses import (
     ReleaseOptions,
     parse_delta,
     parse_epsilon,
+    with_options_named,
 )
 from ...privacy.accounting.measures import Measure
 from ...privacy.accounting.shares import SharedLoss
@@ -72,6 +73,7 @@ class Batch:
         self._promised: list[PendingRelease] = []
         self._is_open = False
 
+    @with_options_named
     @hide_internals
     def add(
         self, asked: Any, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
@@ -181,7 +183,7 @@ def batch(*, epsilon: object = None, delta: object = None) -> Batch:
     """
     if split.running() is not None:
         raise QueryError("a batch has a loss of its own: start it outside of the split.")
-    terms = current().terms
+    terms = current()._terms
     if terms.measure is not Measure.APPROXIMATE:
         way = "dp.session(epsilon=2, delta=1e-5)"
         raise QueryError(

@@ -17,12 +17,13 @@ from ...errors import (
     quoted,
     warn_user,
 )
-from ...privacy.accounting.losses import ReleaseOptions, parse_budget
+from ...privacy.accounting.losses import ReleaseOptions, parse_budget, with_options_named
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.accounting.shares import SharedLoss
 from .. import results
 from ..accuracy import possible
 from ..private import Private
+from ..record_bundle import places_of
 from ..records import Record, counted
 from ..release import release_all
 from ..unreleased import Unreleased
@@ -48,6 +49,7 @@ class ReleaseBundle(Private):
 
     _is_answer: ClassVar[bool] = True
 
+    @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """All answers, in one table. Each has its own entry in the ledger and its own record.
@@ -64,7 +66,9 @@ class ReleaseBundle(Private):
         for warned in dict.fromkeys(part._warning for part in self._unreleased.values()):
             if warned:
                 warn_user(warned)
-        return results.gathered(combined, {_title(name): each for name, each in records.items()})
+        places = self._combine(places_of(records))
+        titled = {_title(name): each for name, each in records.items()}
+        return results.gathered(combined, titled, places)
 
     @hide_internals
     def __getattr__(self, name: str) -> NoReturn:
@@ -72,7 +76,7 @@ class ReleaseBundle(Private):
             raise AttributeError(name)
         raise UnsupportedVerb(
             f"{name!r} of several answers that are not released yet. Release them together by "
-            ".release(epsilon=0.1), after which dp.records(result) knows the error of each; or ask "
+            ".release(epsilon=0.1), after which dp.record(result) knows the error of each; or ask "
             f"each alone, which has an .{name} if it can: {self!r}."
         )
 
@@ -119,28 +123,28 @@ def _divided(shares: Sequence[Fraction], ways: Ways) -> list[LossRequest]:
     return [ways.priced(part.epsilon, part.rho, part.delta) for part in parts]
 
 
-def shares_of(names: Sequence[Name], weights: object) -> dict[Name, Fraction]:
-    """Each part's share of the whole: even, or as weights say for its statistic, or for its column
+def shares_of(names: Sequence[Name], shares: object) -> dict[Name, Fraction]:
+    """Each part's share of the whole: even, or as shares= says for its statistic, or for its column
     and statistic."""
-    if weights is None:
+    if shares is None:
         return dict.fromkeys(names, Fraction(1, len(names)))
-    if not isinstance(weights, Mapping):
+    if not isinstance(shares, Mapping):
         raise QueryError(
-            f"weights={quoted(weights)} must be a dict of shares by statistic, such as "
+            f"shares={quoted(shares)} must be a dict of shares by statistic, such as "
             "{'mean': 2, 'count': 1}: agg divides epsilon by them. Weights of rows are for one "
             "statistic alone, as in mean(weights=frame['w'], weight_bounds=…)."
         )
     found: dict[Name, Fraction] = {}
     used = set()
     for name in names:
-        known = [each for each in (name, name[1]) if each in weights]
+        known = [each for each in (name, name[1]) if each in shares]
         if not known:
-            raise MissingArgument(f"weights= has no share for {name[1]!r}.")
+            raise MissingArgument(f"shares= has no share for {name[1]!r}.")
         used.add(known[0])
-        found[name] = parse_budget(weights[known[0]], f"weights of {name[1]!r}")
-    unused = [each for each in weights if each not in used]
+        found[name] = parse_budget(shares[known[0]], f"shares of {name[1]!r}")
+    unused = [each for each in shares if each not in used]
     if unused:
-        raise QueryError(f"weights= names {quoted(unused[0])}, which is not asked for.")
+        raise QueryError(f"shares= names {quoted(unused[0])}, which is not asked for.")
     whole = sum(found.values(), Fraction(0))
     return {name: share / whole for name, share in found.items()}
 

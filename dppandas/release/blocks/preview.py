@@ -53,7 +53,7 @@ class Preview:
         if self._outside is not None:
             raise SessionError("a preview is for one block; make another: dp.preview().")
         shared = split.running()
-        own = None if shared is None else shared.copy()
+        own = None if shared is None else shared._copy()
         self._outside = context.put(preview=self, split=own)
         return self
 
@@ -61,7 +61,7 @@ class Preview:
         self._is_over = True
         context.put(**self._outside or {})
 
-    def add(
+    def _add(
         self,
         ledger: Ledger,
         query: Query,
@@ -74,7 +74,7 @@ class Preview:
             raise SessionError("the preview that this runs in has ended.")
         account = self._account
         if account is None:
-            spending = ledger.store.spending
+            spending = ledger._store.spending
             account = self._account = _Account(ledger, spending, spending)
         if account.ledger is not ledger:
             raise SessionError("a preview is of one session, and this is another.")
@@ -83,7 +83,7 @@ class Preview:
             # Once an answer was made of nothing, what follows may come out as another question than
             # it will be: as one that was answered before, or that was asked twice.
             if not self._is_blank:
-                before = ledger.stored(draft.key, query.asked.draw)
+                before = ledger._stored(draft.key, query.asked.draw)
             is_free = before is not None
         else:
             is_free = self._was_answered(ledger, draft.key, query.asked.draw)
@@ -103,7 +103,7 @@ class Preview:
     def _next(self, ledger: Ledger, key: str) -> int:
         """Which draw of its query a fresh release is."""
         kept = 0
-        while key and ledger.stored(key, kept + 1) is not None:
+        while key and ledger._stored(key, kept + 1) is not None:
             kept += 1
         return kept + self._bought[key] if key else 0
 
@@ -112,7 +112,7 @@ class Preview:
         if not (key and draw):
             return False
         before = draw - self._bought[key]
-        return before < 1 or ledger.stored(key, before) is not None
+        return before < 1 or ledger._stored(key, before) is not None
 
     @property
     def loss(self) -> Loss:
@@ -130,7 +130,7 @@ class Preview:
     def left(self) -> Loss | None:
         """What was left of the budget before the block; None without a limit."""
         account = self._account
-        limit = None if account is None else account.ledger.terms.limit
+        limit = None if account is None else account.ledger._terms.limit
         return None if account is None or limit is None else limit - account.before.total
 
     @property
@@ -177,7 +177,7 @@ class Preview:
 
     def _counted(self) -> tuple[str, ...]:
         account = self._account
-        return ("epsilon",) if account is None else account.ledger.terms.measure.counted
+        return ("epsilon",) if account is None else account.ledger._terms.measure.counted
 
     def _summary(self) -> str:
         count = len(self._entries)

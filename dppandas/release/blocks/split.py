@@ -59,7 +59,7 @@ class Split:
         """How many shares nobody took yet. What they are worth isn't charged."""
         return len(self._free)
 
-    def copy(self) -> Split:
+    def _copy(self) -> Split:
         """One of its own that has the same shares left: for previews."""
         other = Split(self._whole, self._fractions)
         other._free = list(self._free)
@@ -72,7 +72,7 @@ class Split:
         if running() is not None:
             raise SessionError(
                 "a split is running, and its releases can't be split again: end that block first, "
-                "or weigh its shares by weights=[…]."
+                "or give its shares by shares=[…]."
             )
         self._outside = context.put(split=self)
         return self
@@ -81,7 +81,7 @@ class Split:
         self._is_over = True
         context.put(**self._outside or {})
 
-    def take(self) -> int:
+    def _take(self) -> int:
         """The number of the next share, which is taken by this."""
         with self._lock:
             if self._free:
@@ -92,7 +92,7 @@ class Split:
             f"all are taken. Give it more, as in into={number + 1}, or release outside its block."
         )
 
-    def join(self) -> Loss:
+    def _join(self) -> Loss:
         """From here on one release takes all that is left, if a release may cost so much: what it
         may cost. An ε in a session that counts ρ is charged what sums with Laplace noise would be
         for the shares, and so it is less than their sum."""
@@ -110,17 +110,17 @@ class Split:
     def _joined(self, parts: Sequence[Fraction]) -> Fraction:
         """One part that costs as much as some, or hardly less."""
         epsilon = self._whole.epsilon
-        if epsilon is None or len(parts) == 1 or current().terms.measure is not Measure.ZCDP:
+        if epsilon is None or len(parts) == 1 or current()._terms.measure is not Measure.ZCDP:
             return sum(parts, Fraction(0))
         rho = sum((conversions.rho_of_fine_laplace(epsilon * part) for part in parts), Fraction(0))
         return conversions.fine_laplace_epsilon_for(rho) / epsilon
 
-    def give_back(self, number: int) -> None:
+    def _give_back(self, number: int) -> None:
         """A release was refused: its share is the next again."""
         with self._lock:
             bisect.insort(self._free, number)
 
-    def filled(self, number: int, ways: Ways) -> Ways:
+    def _filled(self, number: int, ways: Ways) -> Ways:
         """The loss of a share, with what else a release says."""
         part, own = self._whole.fraction(self._fractions[number]), ways.delta
         if part.delta is not None and own is not None and parse_delta(own) > part.delta:
@@ -171,13 +171,13 @@ def share(ways: Ways) -> Iterator[Ways]:
             f"{len(split._fractions)} shares. Leave epsilon= (or rho=, within=) out here, or "
             "release outside the block."
         )
-    number = split.take()
+    number = split._take()
     try:
-        yield split.filled(number, ways)
+        yield split._filled(number, ways)
     except (ReleaseFailed, InternalError, StoreError):
         raise
     except DPError:
-        split.give_back(number)
+        split._give_back(number)
         raise
 
 
@@ -203,7 +203,7 @@ def split(
     epsilon: object = None,
     *,
     into: object = None,
-    weights: object = None,
+    shares: object = None,
     rho: object = None,
     delta: object = None,
 ) -> Split:
@@ -211,7 +211,7 @@ def split(
 
     epsilon : all that the block may cost; or rho, in a session that counts ρ.
     into : how many releases there are, which get equal shares.
-    weights : in place of into, the shares in order: [2, 1, 1] are a half and two quarters.
+    shares : in place of into, the shares in order: [2, 1, 1] are a half and two quarters.
     delta : shared likewise, for releases that need one. Without it, such a release says its own.
 
     In the block whatever would otherwise wait for a loss is answered as it is called, and takes the
@@ -231,7 +231,7 @@ def split(
     >>> import pandas as pd, dppandas as dp
     >>> dp.reset(); session = dp.session(epsilon=2)
     >>> people = pd.DataFrame({"age": [20, 30, 40] * 100}).dp
-    >>> with dp.split(epsilon=1, weights=[1, 2]):
+    >>> with dp.split(epsilon=1, shares=[1, 2]):
     ...     n = people.count()
     ...     mean = people["age"].mean(bounds=(0, 99))
     >>> dp.record(n).loss.epsilon, dp.record(mean).loss.epsilon, session.spent
@@ -242,29 +242,29 @@ def split(
         raise MissingArgument(
             "a split shares either epsilon= or rho=: dp.split(epsilon=1, into=4)."
         )
-    parts = _fractions(into, weights)
+    parts = _fractions(into, shares)
     whole = SharedLoss.parse(epsilon, delta, rho)
     for part in map(whole.fraction, (min(parts), max(parts))):
-        current().terms.asked(part.epsilon, rho=part.rho, delta=part.delta)
+        current()._terms.asked(part.epsilon, rho=part.rho, delta=part.delta)
     return Split(whole, parts)
 
 
-def _fractions(into: object, weights: object) -> list[Fraction]:
+def _fractions(into: object, shares: object) -> list[Fraction]:
     """Each release's part of the whole."""
-    if into is not None and weights is not None:
-        raise QueryError("weights= say how many releases there are: leave into= out.")
-    if into is None and weights is None:
+    if into is not None and shares is not None:
+        raise QueryError("shares= say how many releases there are: leave into= out.")
+    if into is None and shares is None:
         raise MissingArgument(
-            "into= is needed, the number of releases, or weights=, their shares: "
-            "dp.split(epsilon=1, into=4), dp.split(epsilon=1, weights=[2, 1, 1])."
+            "into= is needed, the number of releases, or shares=, their shares: "
+            "dp.split(epsilon=1, into=4), dp.split(epsilon=1, shares=[2, 1, 1])."
         )
-    if weights is None:
+    if shares is None:
         number = whole_number(into, "into", 1, MOST)
         return [Fraction(1, number)] * number
-    if not isinstance(weights, list | tuple) or not 1 <= len(weights) <= MOST:
+    if not isinstance(shares, list | tuple) or not 1 <= len(shares) <= MOST:
         raise QueryError(
-            f"weights={quoted(weights)} must be a list of numbers above 0, one for each release, "
+            f"shares={quoted(shares)} must be a list of numbers above 0, one for each release, "
             "such as [2, 1, 1]."
         )
-    each = [parse_budget(weight, "weights") for weight in weights]
-    return [Fraction(weight / sum(each)) for weight in each]
+    each = [parse_budget(share, "shares") for share in shares]
+    return [Fraction(share / sum(each)) for share in each]

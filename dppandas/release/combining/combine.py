@@ -36,8 +36,8 @@ def combine(*answers: Any) -> Any:
     interval are those of the joined noise, and at 95 % its half-width is no larger than that of the
     surest release. Both hold if the releases and their losses were fixed beforehand: of five
     answers the two largest, or as many as it takes to like the mean, miss far more often than
-    stated. `refine` with ``until=`` fixes them. ``dp.record(result)`` has what all of them cost,
-    and ``.parts``.
+    stated. `Record.refine` with ``until=`` fixes them. ``dp.record(result)`` has what all of them
+    cost, and ``.components``.
 
     Raises `QueryError` for one release given twice, for other versions, sources or ledgers, for
     asserted lineage, which can't be known to be the same rows, and for answers that are not numbers
@@ -52,74 +52,26 @@ def combine(*answers: Any) -> Any:
     >>> one, other = p.count(epsilon=0.1), p.count(epsilon=0.2)
     >>> both = dp.combine(one, other)
     >>> one.error(), other.error(), both.error()
-    (30, 15, 13)
+    (30.0, 15.0, 13.0)
     """
     return results.released_value(_combined([_record(each) for each in answers]))
 
 
-@hide_internals
 def refine(
-    result: Any,
+    before: Record,
     *,
     epsilon: object = None,
     until: object = None,
     looks: object = None,
     **more: Unpack[ReleaseOptions],
 ) -> Any:
-    """Another release of the query of a result, bought and combined with it; or with ``until=`` as
-    many as it takes to know the answer within an error.
-
-    result : of a release, or of several that were combined; or its record. Numbers have
-        ``.refine(epsilon=…)`` of their own.
-    epsilon : what the new release costs, with ``rho=``, ``delta=`` and ``mechanism=`` as in the
-        query itself.
-    until : in the place of epsilon, the largest error that the answer may have, in its own unit
-        (of times a Timedelta), with ``confidence=`` (0.95 without it). Several numbers keep it
-        together.
-    looks : with until, how often the answer is looked at, at most: 3 without it, and from 1 to 12.
-        Each look costs as much as all before it, and the budget must be able to pay for all.
-        ``at_most=`` is the most that all may cost.
-
-    By ``epsilon=`` the release bought is the next one at this loss after those that the result is
-    made of, and is joined with them. So a notebook that is run again gets what it got, for nothing;
-    and so does asking the same of the same result twice. Ask the refined result to go on, or say
-    ``fresh=True``. As for `combine`, the interval holds if the releases and their losses were fixed
-    beforehand: whoever goes on until an interval looks right has one that is wrong too often.
-
-    By ``until=`` everything is fixed before the first look: the losses, by what is known from the
-    result, and how surely each look is read, so that the intervals of all looks hold together. It
-    ends at the first look whose error suffices, or after the last; ``.error()`` says how far it
-    came, ``dp.record(answer).loss`` what it cost. The answer is made of its own looks alone. The
-    result that it begins with, which may be why it was asked for, sets the plan and isn't joined.
-    Where public facts decide the error, as of counts and sums, one look is enough, and is all that
-    is bought; a result that is near enough already is given again. One whose answer decides its
-    error is refused there, and may be kept. Asked again it is free.
-
-    Raises what `combine` raises, and `SourceError` where the running session doesn't hold the
-    source, or a table made of it by ``per_unit`` is gone: then ask the query again with
-    ``fresh=True``, and `combine`. `BudgetExceeded` before anything is charged where the budget
-    can't pay for all looks.
-
-    *Guarantee*: differential privacy of the source's unit with the losses asked, as for the query
-    itself; the rest is post-processing (docs/proofs/combining.md).
-
-    >>> import pandas as pd, dppandas as dp
-    >>> p = dp.protect(pd.DataFrame({"a": range(100)}), name="refined")
-    >>> n = p.count(epsilon=0.1)
-    >>> surer = n.refine(epsilon=0.2)
-    >>> surer.error(), dp.record(surer).epsilon, n.refine(epsilon=0.2) == surer
-    (13, 0.3, True)
-    >>> known = n.refine(until=10)
-    >>> known.error(), dp.record(known).epsilon
-    (10, 0.285)
-    """
+    """What `Record.refine` does."""
     if split.running() is not None:
         raise QueryError(
             "in a split no release says a loss of its own, as refine does: refine outside."
         )
     ways = Ways.read(epsilon, more)
     _check_goal(ways, until, looks)
-    before = _record(result)
     _check([before])
     query, engine = _again(before._query, before.ledger)
     if until is None:
@@ -143,7 +95,7 @@ refine_by(refine)
 
 
 def _record(answer: Any) -> Record:
-    return answer if isinstance(answer, Record) else results.record(answer)
+    return answer if isinstance(answer, Record) else results.record_of_one(answer)
 
 
 def _check_goal(ways: Ways, until: object, looks: object) -> None:
@@ -238,7 +190,7 @@ def _check_known(part: Record) -> None:
 def _again(query: Query, ledger: str) -> tuple[Query, Engine]:
     """The query on what the running session holds of its source, and the engine that reads it."""
     source = query.source
-    held = current().sources.get(source.name)
+    held = current()._sources.get(source.name)
     instead = "Or ask the query again with fresh=True, and dp.combine the two."
     if held is None or not held.source.verified:
         raise SourceError(

@@ -41,7 +41,7 @@ NEAR = 1e-2
 
 
 @hide_internals
-def consistent(*tables: Any) -> Any:
+def make_consistent(*tables: Any) -> Any:
     """Released tables of counts, made non-negative, and with margins that agree.
 
     tables : results of value_counts, groupby(…).size and crosstab (without shares, without margins)
@@ -68,12 +68,12 @@ def consistent(*tables: Any) -> Any:
     >>> p = dp.protect(df, name="agreeing", domain={"a": [1, 2], "b": [1, 2]})
     >>> both = p.crosstab("a", "b", epsilon=1)
     >>> alone = p["a"].value_counts(epsilon=1)
-    >>> both, alone = dp.consistent(both, alone)
+    >>> both, alone = dp.make_consistent(both, alone)
     >>> bool((both.sum(axis=1) == alone.sort_index()).all()), bool((both >= 0).all(axis=None))
     (True, True)
     """
     if not tables:
-        raise QueryError("dp.consistent takes released tables of counts.")
+        raise QueryError("dp.make_consistent takes released tables of counts.")
     records = [_record_of(table) for table in tables]
     _check_rows(records)
     margins = _margins(records)
@@ -88,9 +88,9 @@ def consistent(*tables: Any) -> Any:
 def _record_of(table: Any) -> Record:
     """The release record of a table of counts."""
     try:
-        record = results.record(table)
+        record = results.record_of_one(table)
     except RecordError as error:
-        raise QueryError(f"dp.consistent takes released tables of counts: {error}") from None
+        raise QueryError(f"dp.make_consistent takes released tables of counts: {error}") from None
     statistic = record.statistic
     is_count = type(statistic) in (Count, Contingency) and hasattr(record._law, "half_width")
     if not isinstance(statistic, Count) or not is_count or statistic.cells.keys is None:

@@ -1,4 +1,4 @@
-"""Contingency tables with margins and shares, and sorted counts without labels.
+"""Contingency tables with margins and shares, and unattributed histograms.
 
 Both count rows as `Count` does. All the rest is post-processing, apart from the sorting, which is
 done on exact counts.
@@ -142,14 +142,15 @@ class Contingency(Count):
 
 
 @dataclass(frozen=True)
-class Popularity(Count):
+class UnattributedHistogram(Count):
     """The counts of disjoint cells in descending order, without their labels.
 
     A row adds 1 to one count, and so to one place of the sorted vector: ℓ1 sensitivity 1. The
     estimate is the descending vector nearest to the noisy one in ℓ2 (Hay, Rastogi, Miklau and
-    Suciu, VLDB 2010; proof: docs/proofs/popularity.md).
+    Suciu, VLDB 2010; proof: docs/proofs/unattributed_histogram.md).
     """
 
+    canonical_name: ClassVar[str] = "Popularity"
     selectable: ClassVar[bool] = False
 
     def read(self, row_pass: RowPass) -> Any:

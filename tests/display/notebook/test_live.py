@@ -28,6 +28,7 @@ from dppandas.display.notebook import whatif
 from dppandas.display.notebook.cells import Cells
 from dppandas.display.notebook.live import LOOK, PAUSE, Live, Watch
 from dppandas.display.notebook.view import View
+from dppandas.errors import StoreError
 from dppandas.ledger import charts
 from dppandas.ledger import html as views
 from dppandas.ledger.ledger import Ledger, attribute_to, kernel
@@ -71,28 +72,28 @@ def test_the_chart_tells_what_all_cost_after_each_cell(
     patched.setattr(charts, "FIRST", first)
     for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), 30], strict=True):
         if drafts[start:end]:
-            ledger.store.add(drafts[start:end], agreed)
-        followed = steps.follow(ledger.snapshot())
+            ledger._store.add(drafts[start:end], agreed)
+        followed = steps.follow(ledger._snapshot())
     patched.undo()
     ends = [i for i, d in enumerate(drafts) if i + 1 == len(drafts) or drafts[i + 1].cell != d.cell]
     losses = [((d.source, d.path), d.loss) for d in drafts]
     spent = [ParallelComposition().plus(losses[: i + 1]).total.epsilon for i in ends]
     told = [step.after for step in followed]
     assert told == spent[-len(told) :]
-    assert len(told) == len(ends) or (len(drafts) > first and ledger.store.count() > first)
+    assert len(told) == len(ends) or (len(drafts) > first and ledger._store.count() > first)
     assert [step.before for step in followed[1:]] == told[:-1]
 
 
 def test_the_chart_draws_the_newest_cells_and_the_rest_as_one() -> None:
     ledger = filled(0)
     for cell in range(1, 101):
-        ledger.store.add([replace(DRAFT, cell=cell, kernel=kernel())], agreed)
-    drawn = charts.svg(ledger.snapshot(), charts.Steps().follow(ledger.snapshot()))
+        ledger._store.add([replace(DRAFT, cell=cell, kernel=kernel())], agreed)
+    drawn = charts.svg(ledger._snapshot(), charts.Steps().follow(ledger._snapshot()))
     assert drawn.count("<rect") == 2 * (charts.DRAWN + 1)
     assert "<title>before: 6.8, 6.8 in all</title>" in drawn
     assert "<title>[100]: 0.1, 10 in all</title>" in drawn
     assert "<title>[68]" not in drawn
-    assert charts.svg(ledger.snapshot(), ()) == ""
+    assert charts.svg(ledger._snapshot(), ()) == ""
 
 
 def test_the_chart_of_a_session_that_counts_rho_is_of_rho() -> None:
@@ -141,7 +142,7 @@ def test_without_an_id_a_cell_is_known_by_its_text(cells: Any) -> None:
     for text in ("a", "b", "a"):
         cells(None, text)
         pd.DataFrame({"x": [1]}).dp.count(epsilon=0.25)
-    told = [dp.ledger().snapshot().first_run(entry) for entry in dp.ledger().charges()]
+    told = [dp.ledger()._snapshot().first_run(entry) for entry in dp.ledger()._charges()]
     assert told == [None, None, 1]
 
 
@@ -151,14 +152,14 @@ def test_many_replays_are_told_in_short() -> None:
     for _ in range(views.SHOWN + 50):
         p.count(epsilon=0.5)
     assert f"release 1, {views.SHOWN} times; and 49 times before" in repr(dp.ledger())
-    assert len(dp.ledger().charges()) == 1
-    assert len(dp.ledger().entries(7)) == 7
+    assert len(dp.ledger()._charges()) == 1
+    assert len(dp.ledger()._entries(7)) == 7
 
 
 def test_charges_of_other_kernels_are_marked() -> None:
     ledger = filled(2)
     assert "†" not in repr(ledger) + ledger._repr_html_()
-    ledger.store.add([replace(DRAFT, kernel="other")], agreed)
+    ledger._store.add([replace(DRAFT, kernel="other")], agreed)
     for shown in (repr(ledger), ledger._repr_html_()):
         assert shown.count("[3]†") >= 1
         assert views.ELSEWHERE in shown
@@ -196,11 +197,11 @@ def test_what_is_told_of_an_operation_is_what_it_then_costs_and_its_error(name: 
     dp.session(epsilon=100, delta=1e-3)
     frame = dp.protect(schema(), name="people")
     released(name, frame, 1)
-    (query,) = dp.session().asked.values()
+    (query,) = dp.session()._asked.values()
     said = plain(whatif.forecast(dp.ledger(), query, "0.5", 1000))
-    left = dp.ledger().left
+    left = dp.ledger()._left
     released(name, frame, 0.5)
-    entry = dp.ledger().charges()[-1]
+    entry = dp.ledger()._charges()[-1]
     pairs = zip(vars(left).values(), vars(entry.loss).values(), strict=True)
     fit = min(int(rest // part) for rest, part in pairs if part)
     assert f"costs {entry.loss} · {fit:,} such" in said
@@ -221,14 +222,14 @@ def test_what_if_charges_notes_and_reads_nothing(monkeypatch: pytest.MonkeyPatch
     error = frame["a"].mean().expected_error(epsilon=0.1, expected_rows=1000)
     assert told[1].startswith(f"about ± {error:.4g} over 1,000 rows (95 %)")
     assert repr(dp.ledger()) == before
-    assert len(dp.session().asked) == 0
+    assert len(dp.session()._asked) == 0
 
 
 def test_so_many_as_are_told_fit_and_no_more() -> None:
     dp.session(epsilon=1)
     frame = people(version="1")
     frame.size(epsilon="0.3")
-    (query,) = dp.session().asked.values()
+    (query,) = dp.session()._asked.values()
     said = plain(whatif.forecast(dp.ledger(), query, "0.15", 1))
     fit = int(re.search(r"(\d+) such", said)[1])  # type: ignore[index]
     for _ in range(fit):
@@ -242,20 +243,20 @@ def test_a_part_of_a_source_is_paid_beside_the_others() -> None:
     parts = people(version="1").partition("g")
     parts["a"].count(epsilon="0.75")
     parts["b"].count(epsilon="0.25")
-    query = next(iter(dp.session().asked.values()))
+    query = next(iter(dp.session()._asked.values()))
     said = plain(whatif.forecast(dp.ledger(), query, "0.125", 1))
     assert said.endswith("costs ε = 0.125 · 6 such releases left")
     for _ in range(6):
         parts["b"].count(epsilon="0.125", fresh=True)
     refusal(lambda: parts["b"].count(epsilon="0.125", fresh=True), error=dp.BudgetExceeded)
-    assert charts.Steps().follow(dp.ledger().snapshot())[-1].after == dp.ledger().spent
+    assert charts.Steps().follow(dp.ledger()._snapshot())[-1].after == dp.ledger().spent
 
 
 def test_another_mechanism_of_the_same_query_is_what_is_tried() -> None:
     dp.session(epsilon=1, delta=1e-6)
     people(version="1").count(epsilon=0.25)
     people(version="1").count(epsilon=0.25, delta=1e-7, mechanism="gaussian")
-    (query,) = dp.session().asked.values()
+    (query,) = dp.session()._asked.values()
     assert "δ = 1e-07" in whatif.forecast(dp.ledger(), query, "0.125", 1)
 
 
@@ -264,19 +265,19 @@ def test_the_view_asks_nothing_in_the_block_of_a_split() -> None:
     dp.session(epsilon=1)
     p = people(version="1")
     view = View(dp.ledger())
-    dp.ledger().observe(lambda _: view.update())
+    dp.ledger()._observe(lambda _: view.update())
     with dp.split(epsilon=1, into=3) as shares:
         view.update()
-        assert (shares.left, dp.ledger().count()) == (3, 0)
+        assert (shares.left, dp.ledger()._count()) == (3, 0)
         for i in range(3):
             p.query(f"a > {i}").count()
-    assert dp.ledger().count() == 3
+    assert dp.ledger()._count() == 3
 
 
 def test_what_was_answered_is_told_to_be_free() -> None:
     dp.session(epsilon=1)
     people(version="1").size(epsilon="0.3")
-    (query,) = dp.session().asked.values()
+    (query,) = dp.session()._asked.values()
     assert "asking again is free" in whatif.forecast(dp.ledger(), query, "0.3", 1)
     assert "costs ε = 0.31" in whatif.forecast(dp.ledger(), query, "0.31", 1)
 
@@ -284,7 +285,7 @@ def test_what_was_answered_is_told_to_be_free() -> None:
 def test_what_was_refused_is_offered_too() -> None:
     dp.session(epsilon=1)
     refusal(lambda: people(version="1").query("a > 3").count(epsilon=2), error=dp.BudgetExceeded)
-    assert list(dp.session().asked) == ["people: count where a > 3"]
+    assert list(dp.session()._asked) == ["people: count where a > 3"]
 
 
 def test_sessions_in_other_measures_have_their_own_slider() -> None:
@@ -302,7 +303,7 @@ def test_sessions_in_other_measures_have_their_own_slider() -> None:
 def test_a_bad_epsilon_is_answered_in_words(bad: str) -> None:
     dp.session(epsilon=1)
     people(version="1").count(epsilon=0.5)
-    (query,) = dp.session().asked.values()
+    (query,) = dp.session()._asked.values()
     said = whatif.forecast(dp.ledger(), query, bad, 1)
     assert "epsilon=" in said
     assert "<b>" not in said
@@ -311,12 +312,12 @@ def test_a_bad_epsilon_is_answered_in_words(bad: str) -> None:
 def test_no_query_is_kept_that_could_hold_rows() -> None:
     df = pd.DataFrame({"x": [1, 2]})
     dp.session(epsilon=5)
-    dp.choose(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
-    assert len(dp.session().asked) == 0
+    dp.select(df.dp, [0, 1], score=lambda d, c: len(d) * c, sensitivity=1, epsilon=1)
+    assert len(dp.session()._asked) == 0
     for i in range(40):
         df.dp.query(f"x > {i}").count(epsilon="0.1")
     newest = [f"unnamed (asserted): count where x > {i}" for i in range(39, 27, -1)]
-    assert list(dp.session().asked) == newest
+    assert list(dp.session()._asked) == newest
 
 
 @pytest.mark.parametrize("terms", [
@@ -351,13 +352,13 @@ def test_pages_turn_to_all_releases_and_back() -> None:
     pages._older.click()
     assert "releases 1 to 200 of 450" in shown(view)
     assert (pages._older.disabled, pages._newer.disabled) == (True, False)
-    ledger.store.add([DRAFT] * 30, agreed)
+    ledger._store.add([DRAFT] * 30, agreed)
     view._drawn()
     assert "releases 1 to 200 of 480" in shown(view), "who reads an old page stays there"
     for _ in range(2):
         pages._newer.click()
     assert "releases 281 to 480 of 480" in shown(view)
-    ledger.store.add([DRAFT], agreed)
+    ledger._store.add([DRAFT], agreed)
     view._drawn()
     assert "releases 282 to 481 of 481" in shown(view), "the newest page follows"
     assert "and 281 earlier" in view._drawn().data
@@ -520,7 +521,7 @@ def test_a_watch_outlives_a_file_that_can_not_be_read_for_a_while(
 
     def fails(self: Any) -> bool:
         looked.append(1)
-        raise dp.StoreError("busy")
+        raise StoreError("busy")
 
     live.show(dp.ledger())
     monkeypatch.setattr("dppandas.display.notebook.live.LOOK", LOOK / 50)

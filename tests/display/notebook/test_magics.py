@@ -72,7 +72,7 @@ def test_entries_know_their_cell(shell: Any) -> None:
     source = "import pandas as pd; pd.DataFrame({'x': [1]}).dp.count(epsilon=1)"
     ran = shell.run_cell(source, store_history=True)
     shell.run_cell(source, store_history=True)  # run again: charged again, both shown
-    cells = [entry.cell for entry in dp.ledger().entries()]
+    cells = [entry.cell for entry in dp.ledger()._entries()]
     assert cells == [ran.execution_count, ran.execution_count + 1]
 
 
@@ -128,7 +128,7 @@ def test_unloading_takes_everything_back(shell: Any) -> None:
     assert shell.find_line_magic("dp") is None
     assert "%dp" not in shell.strdispatchers["complete_command"].strs
     pd.DataFrame({"x": [1]}).dp.count(epsilon=1)
-    assert dp.ledger().entries()[0].cell is None
+    assert dp.ledger()._entries()[0].cell is None
     shell.run_line_magic("load_ext", "dppandas")
 
 

@@ -22,6 +22,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.display.plots import quantile_plots
 from dppandas.display.plots.base import text_of
+from dppandas.errors import RecordError
 
 #: What has no error along values, and so no picture.
 UNDRAWN = {
@@ -60,7 +61,7 @@ def test_bars_are_the_answers_and_their_errors_the_intervals(people: Any) -> Non
     for drawn in (counts, counts.sort_index(), counts.head(2), counts.iloc[::-1]):
         axes = dp.plot(drawn)
         assert [bar.get_height() for bar in axes.patches] == drawn.tolist()
-        told = dp.record(counts).interval().loc[drawn.index]
+        told = dp.record(counts).intervals().loc[drawn.index]
         assert ends(axes) == list(zip(told["lower"], told["upper"], strict=True))
         assert [t.get_text() for t in axes.get_xticklabels()] == drawn.index.tolist()
 
@@ -75,7 +76,7 @@ def test_a_record_is_drawn_as_its_result_is(people: Any) -> None:
 def test_confidence_is_that_of_the_bars(people: Any) -> None:
     counts = people["g"].value_counts(epsilon=1)
     axes = dp.plot(counts, confidence=0.5)
-    told = dp.record(counts).interval(0.5)
+    told = dp.record(counts).intervals(0.5)
     assert ends(axes) == list(zip(told["lower"], told["upper"], strict=True))
     assert "50 % intervals" in captions(axes)[0]
 
@@ -110,7 +111,7 @@ def test_means_are_dots(people: Any) -> None:
     axes = dp.plot(means)
     assert not axes.patches
     assert axes.lines[0].get_ydata().tolist() == means.tolist()
-    assert ends(axes) == [pytest.approx(pair) for pair in dp.record(means).interval().to_numpy()]
+    assert ends(axes) == [pytest.approx(pair) for pair in dp.record(means).intervals().to_numpy()]
 
 
 def test_a_histogram_stands_on_its_bins(people: Any) -> None:
@@ -127,11 +128,11 @@ def test_a_table_has_its_noise_on_the_colours_and_zeros_hatched(people: Any) -> 
     table = people.query("g != 'c'").crosstab("g", "h", epsilon=1)
     axes = dp.plot(table)
     assert np.array_equal(axes.images[0].get_array(), table.to_numpy())
-    lower = dp.record(table).interval().xs("lower", axis=1, level=1)
+    lower = dp.record(table).intervals().xs("lower", axis=1, level=1)
     hatched = {(p.get_x() + 0.5, p.get_y() + 0.5) for p in axes.patches if p.get_hatch()}
     assert hatched == {(j, i) for i, j in zip(*np.nonzero(lower.to_numpy() <= 0), strict=True)}
     assert {(0.0, 2.0), (1.0, 2.0)} <= hatched
-    error = dp.record(table).error().iloc[0, 0]
+    error = dp.record(table).errors().iloc[0, 0]
     bar = axes.figure.axes[1]
     assert f"± {error}" in bar.get_ylabel()
     (line,) = (each for each in bar.lines if each.get_gid() == "noise level")
@@ -151,10 +152,10 @@ def test_quantiles_have_no_bars_along_values(people: Any) -> None:
     told = people["x"].quantile([0.25, 0.5, 0.75], epsilon=5)
     axes = dp.plot(told)
     assert not axes.containers
-    error = int(dp.record(told).error().max())
+    error = int(dp.record(told).errors().max())
     assert f"No bars: a quantile errs in ranks, here by {error} at most" in captions(axes)[0]
     axes = dp.plot(told, expected_rows=200)
-    off = np.array(dp.record(told).error()) / 200
+    off = np.array(dp.record(told).errors()) / 200
     shares = np.array([0.25, 0.5, 0.75])
     wanted = np.clip(np.stack([shares - off, shares + off], axis=1), 0, 1)
     assert np.array(ends(axes)) == pytest.approx(wanted)
@@ -246,7 +247,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
 def test_what_has_no_record_or_no_error_is_refused(name: str, people: Any) -> None:
     make, said = REFUSED[name]
     made = make(people)
-    refusal(lambda: dp.plot(made), said, dp.RecordError)
+    refusal(lambda: dp.plot(made), said, RecordError)
     assert plt.get_fignums() == []
 
 
@@ -257,13 +258,13 @@ def test_arguments_are_checked(people: Any) -> None:
     refusal(lambda: dp.plot(counts, ax="here"), "must be matplotlib Axes")
     with dp.preview():
         blank = people.count(epsilon=1)
-    refusal(lambda: dp.plot(blank), "a preview has no answer to draw", dp.RecordError)
+    refusal(lambda: dp.plot(blank), "a preview has no answer to draw", RecordError)
 
 
 @pytest.mark.parametrize("name", [*OPERATIONS, *UNKNOWN, *OF_UNITS, *SELECTIONS, *EXPERIMENTAL])
 def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
     dp.session(epsilon=10_000, delta=0.01)
-    dp.allow_experimental()
+    dp.session(experimental=True)
     unit = {"unit": "owner", "max_rows": 3} if name in OF_UNITS else {}
     frame = SCHEMA.copy() if unit else SCHEMA.drop(columns="owner")
     with warnings.catch_warnings():
@@ -271,7 +272,7 @@ def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
         told = released(name, dp.protect(frame, name="all", **unit), 1)
     spent = dp.ledger().spent
     if name in UNDRAWN:
-        refusal(lambda: dp.plot(told), error=dp.RecordError)
+        refusal(lambda: dp.plot(told), error=RecordError)
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

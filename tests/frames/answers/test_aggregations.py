@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import PrivateValueError, RecordError, ReleaseFailed
 
 LIMITS = {"a": (0, 1), "b": (0, 3), "g": (1, 2)}
 
@@ -64,7 +66,7 @@ def test_shares_add_up_to_the_loss_exactly(epsilon: object, weights: Any) -> Non
     session = dp.session(epsilon=5)
     three = ["count", "mean", "sum"]
     people().dp[["a", "b"]].agg(three, bounds=LIMITS, weights=weights, epsilon=epsilon)
-    entries = dp.ledger().entries()
+    entries = dp.ledger()._entries()
     assert [e.status for e in entries] == ["released"] * 3
     assert session.spent == sum(e.epsilon for e in entries) == Fraction(str(epsilon))
     if weights and weights["mean"] == 2:
@@ -76,7 +78,7 @@ def test_weights_by_column_and_statistic() -> None:
     spec = {"a": ["mean", "count"], "b": "mean"}
     weights = {"mean": 1, ("b", "mean"): 2, "count": 1}
     people().dp.agg(spec, bounds=LIMITS, weights=weights, epsilon=1)
-    assert [4 * e.epsilon for e in dp.ledger().entries()] == [1, 1, 2]
+    assert [4 * e.epsilon for e in dp.ledger()._entries()] == [1, 1, 2]
 
 
 def test_what_the_budget_has_not_left_is_refused_as_a_whole() -> None:
@@ -90,7 +92,7 @@ def test_what_the_budget_has_not_left_is_refused_as_a_whole() -> None:
         with pytest.raises(dp.BudgetExceeded) as caught:
             ask()
         assert caught.value.remaining == Fraction(1, 2)
-        assert len(dp.ledger().entries()) == 1
+        assert len(dp.ledger()._entries()) == 1
     p["a"].agg(["count", "mean", "sum"], bounds=(0, 1), epsilon="0.5")
     assert dp.ledger().remaining == 0
 
@@ -99,17 +101,17 @@ def test_all_is_charged_before_anything_is_read(monkeypatch: pytest.MonkeyPatch)
     seen, gather = [], PandasEngine.accumulate_rows
 
     def spy(self: PandasEngine, *args: Any) -> Any:
-        seen.append([e.status for e in dp.ledger().entries()])
+        seen.append([e.status for e in dp.ledger()._entries()])
         if len(seen) == 2:
             raise OSError
         return gather(self, *args)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", spy)
     dp.session(epsilon=1)
-    with pytest.raises(dp.ReleaseFailed):
+    with pytest.raises(ReleaseFailed):
         people()["a"].dp.agg(["count", "mean", "sum"], bounds=(0, 1), epsilon="0.9")
     assert seen == [["charged"] * 3, ["released", "charged", "charged"]]
-    assert [e.status for e in dp.ledger().entries()] == ["released", "failed", "failed"]
+    assert [e.status for e in dp.ledger()._entries()] == ["released", "failed", "failed"]
     assert dp.ledger().remaining == Fraction(1, 10)
 
 
@@ -117,23 +119,22 @@ def test_without_a_loss_nothing_is_computed() -> None:
     p = people().dp
     asked = p["a"].agg(["count", "mean"], bounds=(0, 1))
     assert "nothing computed or charged" in repr(asked)
-    refusal(lambda: len(asked), error=dp.PrivateValueError)
-    refusal(lambda: pickle.dumps(asked), error=dp.PrivateValueError)
-    assert dp.ledger().entries() == []
+    refusal(lambda: len(asked), error=PrivateValueError)
+    refusal(lambda: pickle.dumps(asked), error=PrivateValueError)
+    assert dp.ledger()._entries() == []
     assert list(asked.release(epsilon=1).index) == ["count", "mean"]
 
 
 def test_records_belong_to_the_result_itself() -> None:
     found = people()["a"].dp.agg(["count", "mean"], bounds=(0, 1), epsilon=1)
-    records = dp.records(found)
+    records = dp.record(found).components
     assert list(records) == ["count", "mean"]
     assert records["count"].estimate() == found["count"]
-    low, high = records["mean"].interval()
+    low, high = records["mean"].intervals()
     assert low <= found["mean"] <= high
     for other in (found + 1, found.head(1), 3):
-        with pytest.raises(dp.RecordError):
-            dp.records(other)
-    refusal(lambda: dp.record(found), error=dp.RecordError)
+        refusal(partial(dp.record, other), error=RecordError)
+    refusal(lambda: dp.combine(found, found), "several answers", error=RecordError)
 
 
 TWO = ["mean", "count"]
@@ -173,14 +174,14 @@ def test_describe_without_noise_is_what_pandas_says(exact: None) -> None:
     assert table.index.tolist() == whole
     pd.testing.assert_frame_equal(table[:3], frame[["a", "b"]].describe()[:3], rtol=1e-6)
     assert dp.ledger().spent == 16
-    asked = [e.what.split(" of ")[0] for e in dp.ledger().entries()]
+    asked = [e.what.split(" of ")[0] for e in dp.ledger()._entries()]
     assert asked[:2] == ["count, mean, std", "min, quartiles, max"]
 
 
 def test_describe_without_a_loss_is_the_public_schema() -> None:
     p = dp.protect(people(), "schema", domain={"a": (0, 1)})
     assert list(p.describe().columns) == ["bounds", "keys"]
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_count_mean_and_deviation_cost_what_one_variance_does() -> None:

@@ -20,6 +20,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import ReleaseFailed, SessionError
 from dppandas.ledger.storage.leases import Claim, Taken
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Store
@@ -113,7 +114,7 @@ def test_a_thread_never_waits_for_itself(store: Store) -> None:
         store.add([DRAFT], agreed, mine)
         with (
             Claim([1]) as again,
-            pytest.raises(dp.SessionError, match="this thread is already answering"),
+            pytest.raises(SessionError, match="this thread is already answering"),
         ):
             store.add([DRAFT], agreed, again)
 
@@ -135,7 +136,7 @@ def people() -> Any:
 
 
 @pytest.fixture(params=["memory", "file"])
-def running(request: pytest.FixtureRequest, tmp_path: Path) -> dp.Session:
+def running(request: pytest.FixtureRequest, tmp_path: Path) -> dp.types.Session:
     store = None if request.param == "memory" else tmp_path / "a.ledger"
     return dp.session(epsilon=100, store=store)
 
@@ -186,10 +187,10 @@ def test_threads_that_ask_the_same_at_once_share_one_draw(
     assert len({float(each) for each in got}) == 1
     assert (gate.scans, running.spent) == (1, 1)
     assert running.ledger.replays == 5
-    assert [e.status for e in running.ledger.charges()] == ["released"]
+    assert [e.status for e in running.ledger._charges()] == ["released"]
 
 
-def test_other_queries_and_fresh_ones_do_not_wait(running: dp.Session, gate: Gate) -> None:
+def test_other_queries_and_fresh_ones_do_not_wait(running: dp.types.Session, gate: Gate) -> None:
     p = people()
     others: list[Callable[[], Any]] = [lambda: p.count(epsilon=1, fresh=True)] * 2
     others += [lambda: p.count(epsilon=2), lambda: p["g"].value_counts(epsilon=1)]
@@ -218,15 +219,15 @@ def test_a_waiter_takes_over(running: Any, gate: Any, waits: Any, monkeypatch: A
         assert waits.acquire(timeout=60)
         gate.opened.set()
     assert sorted(type(each).__name__ for each in got) == ["ReleaseFailed", "ReleasedInt"]
-    assert [e.status for e in running.ledger.charges()] == ["failed", "released"]
+    assert [e.status for e in running.ledger._charges()] == ["failed", "released"]
 
 
-def test_batches_that_overlap_in_other_orders_never_deadlock(running: dp.Session) -> None:
+def test_batches_that_overlap_in_other_orders_never_deadlock(running: dp.types.Session) -> None:
     p = people()
 
     def ask(numbers: list[int]) -> Any:
         losses = [
-            p.query(f"a > {i}").count()._request.asked(running.terms.asked(1)) for i in numbers
+            p.query(f"a > {i}").count()._request.asked(running._terms.asked(1)) for i in numbers
         ]
         return [each.estimate() for each in release.release_all(losses)]
 
@@ -237,8 +238,8 @@ def test_batches_that_overlap_in_other_orders_never_deadlock(running: dp.Session
     assert running.spent == 12
 
 
-def test_equal_queries_of_one_call_are_one_draw(running: dp.Session) -> None:
-    records = release.release_all([people().count()._request.asked(running.terms.asked(1))] * 3)
+def test_equal_queries_of_one_call_are_one_draw(running: dp.types.Session) -> None:
+    records = release.release_all([people().count()._request.asked(running._terms.asked(1))] * 3)
     assert len({record.estimate() for record in records}) == 1
     assert {record.number for record in records} == {1}
     assert (running.spent, running.ledger.replays) == (1, 2)
@@ -253,7 +254,9 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_ends_the_wait_and_leaves_nothing(running: dp.Session, gate: Gate) -> None:
+def test_an_interrupt_ends_the_wait_and_leaves_nothing(
+    running: dp.types.Session, gate: Gate
+) -> None:
     p = people()
     me = threading.main_thread().ident
     assert me is not None
@@ -277,7 +280,9 @@ def test_an_interrupt_ends_the_wait_and_leaves_nothing(running: dp.Session, gate
     assert p["g"].value_counts(epsilon=1) is not None
 
 
-def test_an_interrupt_in_the_scan_frees_the_lease(running: dp.Session, monkeypatch: Any) -> None:
+def test_an_interrupt_in_the_scan_frees_the_lease(
+    running: dp.types.Session, monkeypatch: Any
+) -> None:
     p = people()
     with monkeypatch.context() as broken:
 
@@ -288,7 +293,7 @@ def test_an_interrupt_in_the_scan_frees_the_lease(running: dp.Session, monkeypat
         with pytest.raises(KeyboardInterrupt):
             p.count(epsilon=1)
     assert isinstance(elsewhere(lambda: p.count(epsilon=1)), int)
-    assert [e.status for e in running.ledger.charges()] == ["charged", "released"]
+    assert [e.status for e in running.ledger._charges()] == ["charged", "released"]
 
 
 @pytest.fixture
@@ -314,7 +319,7 @@ def test_who_is_overtaken_shows_the_answer_of_the_other(running: Any, monkeypatc
         answer = p["a"].sum(epsilon="0.001")
         go_on.set()
     assert (got, dp.record(got[0]).number) == ([answer], 2)
-    assert [e.status for e in running.ledger.charges()] == ["charged", "released"]
+    assert [e.status for e in running.ledger._charges()] == ["charged", "released"]
 
 
 @pytest.mark.usefixtures("nobody_lives")
@@ -324,13 +329,13 @@ def test_an_overtaken_call_says_that_it_was_charged(running: Any, monkeypatch: A
 
     def overtaken(*args: Any, **more: Any) -> Any:
         with Claim([1]) as other:
-            running.ledger.store.add(running.ledger.charges(), agreed, other)
+            running.ledger._store.add(running.ledger._charges(), agreed, other)
         return gather(*args, **more)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", overtaken)
-    with pytest.raises(dp.ReleaseFailed, match="charged and not answered: another process took"):
+    with pytest.raises(ReleaseFailed, match="charged and not answered: another process took"):
         p.count(epsilon=1)
-    assert [e.status for e in running.ledger.charges()] == ["charged", "charged"]
+    assert [e.status for e in running.ledger._charges()] == ["charged", "charged"]
 
 
 # --- processes ------------------------------------------------------------------------------------
@@ -479,7 +484,7 @@ def test_a_replay_writes_nothing(file: Path) -> None:
     dp.reset()
     before, stamp = file.read_bytes(), file.stat().st_mtime_ns
     dp.session(store=file)
-    store = dp.ledger().store
+    store = dp.ledger()._store
     assert isinstance(store, SqliteStore)
     wrote: list[str] = []
     store._connection().set_trace_callback(wrote.append)
@@ -489,7 +494,7 @@ def test_a_replay_writes_nothing(file: Path) -> None:
     assert (file.read_bytes(), file.stat().st_mtime_ns) == (before, stamp)
 
 
-def test_refined_draws_are_leased_by_their_number(running: dp.Session) -> None:
+def test_refined_draws_are_leased_by_their_number(running: dp.types.Session) -> None:
     n = people().count(epsilon=1)
     with threads([lambda: n.refine(epsilon=1)] * 4) as got:
         pass
@@ -526,8 +531,8 @@ def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
                 children.append(os.fork())
             return 0
         try:
-            said = f"answered {dp.choose(rows, [1, 2, 3], score=score, sensitivity=1, epsilon=1)}"
-        except dp.WorkerProcessError:
+            said = f"answered {dp.select(rows, [1, 2, 3], score=score, sensitivity=1, epsilon=1)}"
+        except dp.errors.WorkerProcessError:
             said = "refused"
         if children[0] == 0:
             print(said, flush=True)
@@ -547,5 +552,5 @@ def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
 def test_a_second_outcome_is_an_error(store: Store) -> None:
     (entry,) = store.add([replace(DRAFT, key="")], agreed)
     store.settle(entry.number, "released", [3])
-    with pytest.raises(dp.ReleaseFailed, match="has an outcome already"):
+    with pytest.raises(ReleaseFailed, match="has an outcome already"):
         store.settle(entry.number, "released", [4])

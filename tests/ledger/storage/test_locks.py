@@ -17,6 +17,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas import __main__
+from dppandas.errors import StoreError
 from dppandas.ledger.storage import connections, locks, paths
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.verify import verified
@@ -38,7 +39,7 @@ KERNEL = """
 
     try:
         store = SqliteStore(sys.argv[1])
-    except dp.StoreError as error:
+    except dp.errors.StoreError as error:
         say(error)
         sys.exit(3)
     say("open")
@@ -80,7 +81,7 @@ def test_two_names_of_a_file_are_refused(file: Path) -> None:
     """By hard links two kernels once spent 1.75 of 1."""
     os.link(file, file.with_name("b.ledger"))
     for name in ("a.ledger", "b.ledger"):
-        with pytest.raises(dp.StoreError, match="has 2 names"):
+        with pytest.raises(StoreError, match="has 2 names"):
             dp.session(store=file.with_name(name))
     file.with_name("b.ledger").unlink()
     assert dp.session(store=file).budget == 1
@@ -100,8 +101,8 @@ def test_a_file_that_was_moved_while_open_is_refused_by_its_new_name(file: Path)
     with kernel(file) as other:
         assert other.first == "open"
         file.rename(moved)
-        refusal(lambda: SqliteStore(moved), "is open by another name", dp.StoreError)
-        refusal(lambda: dp.session(store=moved), "is open by another name", dp.StoreError)
+        refusal(lambda: SqliteStore(moved), "is open by another name", StoreError)
+        refusal(lambda: dp.session(store=moved), "is open by another name", StoreError)
     assert SqliteStore(moved).count() == 0
 
 
@@ -109,7 +110,7 @@ def test_a_file_that_was_moved_while_open_is_refused_by_its_new_name(file: Path)
 def test_the_same_holds_within_one_process(file: Path) -> None:
     store = SqliteStore(file)
     file.rename(file.with_name("b.ledger"))
-    with pytest.raises(dp.StoreError, match="is open by another name"):
+    with pytest.raises(StoreError, match="is open by another name"):
         SqliteStore(file.with_name("b.ledger"))
     store.close()
     SqliteStore(file.with_name("b.ledger"))
@@ -252,7 +253,7 @@ def test_nothing_in_the_package_drops_the_locks(file: Path, tmp_path: Path, caps
         assert __main__.main([command, str(file)]) == 0
     capsys.readouterr()
     dp.ledger().export(tmp_path / "report.html")
-    with pytest.raises(dp.StoreError, match="is the ledger itself"):
+    with pytest.raises(StoreError, match="is the ledger itself"):
         dp.ledger().export(file.with_suffix(".csv").symlink_to(file) or file.with_suffix(".csv"))
     SqliteStore(file).close()
     assert own_locks(file) == mine
@@ -288,7 +289,7 @@ def test_without_such_locks_a_ledger_works_as_before(file: Path, monkeypatch: An
     store.add([DRAFT], agreed)
     assert store.count() == 1
     os.link(file, file.with_name("b.ledger"))
-    refusal(lambda: SqliteStore(file.with_name("b.ledger")), "has 2 names", dp.StoreError)
+    refusal(lambda: SqliteStore(file.with_name("b.ledger")), "has 2 names", StoreError)
     monkeypatch.undo()
 
 
@@ -417,7 +418,7 @@ TRIES = """
         try:
             store.add([entry()], within)
             say("charged")
-        except dp.StoreError as error:
+        except dp.errors.StoreError as error:
             say(error)
 """
 
@@ -475,7 +476,7 @@ def test_who_only_reads_waits_for_who_writes(file: Path, monkeypatch: pytest.Mon
         look = SqliteStore(file, reading=True)
         assert other.told() == "in"
         monkeypatch.setattr(connections, "PATIENCE", 0.2)
-        refusal(lambda: look.count(), "another process holds it", dp.StoreError)
+        refusal(lambda: look.count(), "another process holds it", StoreError)
         assert other.told() == "out"
         assert look.count() == 1
 
@@ -496,7 +497,7 @@ def test_a_fork_neither_ends_a_turn_nor_keeps_it(file: Path, monkeypatch: Any) -
         child = int(other.says().split()[1])
         try:
             monkeypatch.setattr(connections, "PATIENCE", 0.2)
-            refusal(lambda: SqliteStore(file), "another process holds it", dp.StoreError)
+            refusal(lambda: SqliteStore(file), "another process holds it", StoreError)
             monkeypatch.undo()
             other.ran.kill()
             other.ran.wait(timeout=60)

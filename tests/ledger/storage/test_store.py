@@ -20,6 +20,7 @@ from ledgers import PRELUDE, agreed, anew, change, disagreed, elsewhere, limit
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import ReleaseFailed, SessionError, SourceError, StoreError
 from dppandas.ledger.storage import connections, schema
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Registered, Store
@@ -144,7 +145,11 @@ def test_another_budget_is_refused_and_changes_nothing(tmp_path: Path, other: An
     dp.session(epsilon=1, store=file)
     dp.reset()
     before = file.read_bytes()
-    refusal(lambda: dp.session(store=file, **other), "has a budget of ε = 1, not", dp.SessionError)
+    refusal(
+        lambda: dp.session(store=file, **other),
+        "has a budget of ε = 1, not",
+        SessionError,
+    )
     assert file.read_bytes() == before
     assert dp.session(epsilon=1, store=file).budget == 1
 
@@ -154,14 +159,14 @@ def test_another_unit_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     people(unit="u", max_rows=2)
     anew(epsilon=1, store=tmp_path / "a.ledger")
     for other in ({"unit": "u", "max_rows": 3}, {}):
-        with pytest.raises(dp.SourceError, match="the ledger says that 'people' protects"):
+        with pytest.raises(SourceError, match="the ledger says that 'people' protects"):
             people(**other)
     people(unit="u", max_rows=2)
 
 
 def test_a_store_needs_versions(tmp_path: Path) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
-    with pytest.raises(dp.SourceError, match="version= is needed"):
+    with pytest.raises(SourceError, match="version= is needed"):
         dp.protect(pd.DataFrame({"a": [1]}), name="people")
 
 
@@ -186,10 +191,10 @@ def test_a_running_session_is_gone_on_with_where_its_ledger_is_kept(tmp_path: Pa
     running = dp.session(epsilon=1, store=tmp_path / "a.ledger")
     assert dp.session(epsilon=1, store=str(tmp_path / "a.ledger")) is running
     assert dp.session() is running
-    with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
+    with pytest.raises(SessionError, match="keeps its ledger elsewhere"):
         dp.session(store=tmp_path / "b.ledger")
     anew(epsilon=1)
-    with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
+    with pytest.raises(SessionError, match="keeps its ledger elsewhere"):
         dp.session(store=tmp_path / "a.ledger")
 
 
@@ -208,7 +213,7 @@ def bad_paths(tmp_path: Path) -> list[tuple[object, str]]:
 def test_a_path_that_holds_no_ledger_is_refused(tmp_path: Path) -> None:
     for path, said in bad_paths(tmp_path):
         before = sorted(p.name for p in tmp_path.iterdir())
-        with pytest.raises(dp.SessionError, match=said):
+        with pytest.raises(SessionError, match=said):
             dp.session(epsilon=1, store=path)  # type: ignore[arg-type]
         assert sorted(p.name for p in tmp_path.iterdir()) == before
         assert dp.ledger().budget is None  # no session was left behind
@@ -216,7 +221,7 @@ def test_a_path_that_holds_no_ledger_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_new_ledger_needs_a_budget(tmp_path: Path) -> None:
-    with pytest.raises(dp.SessionError, match="a new one needs a budget"):
+    with pytest.raises(SessionError, match="a new one needs a budget"):
         dp.session(store=tmp_path / "a.ledger")
     assert list(tmp_path.iterdir()) == []
 
@@ -227,13 +232,13 @@ def test_a_damaged_file_is_told_and_nothing_is_released(tmp_path: Path) -> None:
     dp.reset()
     whole = (tmp_path / "a.ledger").read_bytes()
     (tmp_path / "a.ledger").write_bytes(whole[:4096] + os.urandom(len(whole) - 4096))
-    refusal(lambda: dp.session(epsilon=1, store=tmp_path / "a.ledger"), "damaged", dp.StoreError)
+    refusal(lambda: dp.session(epsilon=1, store=tmp_path / "a.ledger"), "damaged", StoreError)
 
 
 def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "a.ledger", TERMS).close()
     change(tmp_path / "a.ledger", f"PRAGMA user_version = {schema.VERSION + 1}")
-    refusal(lambda: SqliteStore(tmp_path / "a.ledger", TERMS), "newer dppandas", dp.StoreError)
+    refusal(lambda: SqliteStore(tmp_path / "a.ledger", TERMS), "newer dppandas", StoreError)
 
 
 def test_a_file_of_schema_1_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -257,8 +262,8 @@ def test_a_read_only_file_replays_and_charges_nothing(tmp_path: Path, monkeypatc
     monkeypatch.setattr(connections, "is_writable", lambda path: False)  # root may write everywhere
     dp.session(store=file)
     assert people().count(epsilon=0.5) == answer
-    refusal(lambda: people().size(epsilon=0.1), "can only be read here", dp.StoreError)
-    with pytest.raises(dp.StoreError, match="can only be read here"):
+    refusal(lambda: people().size(epsilon=0.1), "can only be read here", StoreError)
+    with pytest.raises(StoreError, match="can only be read here"):
         dp.protect(pd.DataFrame({"a": [1]}), name="new", version="1")
     dp.reset()
     assert file.read_bytes() == before
@@ -268,7 +273,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(tmp_path: Path, monkeypa
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     frame = people()
     frame.count(epsilon=0.25)
-    store = dp.ledger().store
+    store = dp.ledger()._store
     assert isinstance(store, SqliteStore)
     db = store._connection()
     pages = db.execute("PRAGMA page_count").fetchone()[0]
@@ -276,13 +281,13 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(tmp_path: Path, monkeypa
 
     def fill() -> None:
         for _ in range(200):
-            with contextlib.suppress(dp.ReleaseFailed):  # a charge may fit, and its answer not
+            with contextlib.suppress(ReleaseFailed):  # a charge may fit, and its answer not
                 frame.size(epsilon="0.001", fresh=True)
 
-    with pytest.raises(dp.StoreError, match="no room left"):
+    with pytest.raises(StoreError, match="no room left"):
         fill()
     spent = dp.ledger().spent
-    assert spent == sum(e.epsilon for e in dp.ledger().entries())
+    assert spent == sum(e.epsilon for e in dp.ledger()._entries())
     db.execute("PRAGMA max_page_count = 1000000")
     frame["g"].value_counts(epsilon=0.25)
     assert dp.ledger().spent == spent + Fraction(1, 4)
@@ -295,10 +300,10 @@ def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_asks_for_it_ag
     frame = people()
 
     def fails(*args: object) -> int:
-        raise dp.StoreError("no room left")
+        raise StoreError("no room left")
 
     monkeypatch.setattr(SqliteStore, "settle", fails)
-    with pytest.raises(dp.ReleaseFailed, match=r"charged ε = 0.5 and not answered.*no room left"):
+    with pytest.raises(ReleaseFailed, match=r"charged ε = 0.5 and not answered.*no room left"):
         frame.count(epsilon=0.5)
     anew(store=tmp_path / "a.ledger")
     with pytest.warns(RuntimeWarning, match="could not be kept: no room left"):
@@ -413,21 +418,21 @@ def test_a_connection_is_opened_again_after_a_fork(tmp_path: Path) -> None:
 def test_another_kernels_charges_are_seen(tmp_path: Path) -> None:
     running = dp.session(epsilon=1, store=tmp_path / "a.ledger")
     seen: list[Fraction] = []
-    running.ledger.observe(lambda ledger: seen.append(ledger.spent))
-    running.ledger.poll()
+    running.ledger._observe(lambda ledger: seen.append(ledger.spent))
+    running.ledger._poll()
     assert seen == []
-    assert run("ledger().charge(entry('1/100'))", tmp_path / "a.ledger").wait(timeout=60) == 0
-    running.ledger.poll()
-    running.ledger.poll()
+    assert run("ledger()._charge(entry('1/100'))", tmp_path / "a.ledger").wait(timeout=60) == 0
+    running.ledger._poll()
+    running.ledger._poll()
     assert seen == [Fraction(1, 100)]
-    (entry,) = running.ledger.entries()
+    (entry,) = running.ledger._entries()
     assert entry.number == 1
 
 
 def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
     file = tmp_path / "a.ledger"
     store = SqliteStore(file, TERMS)
-    process = run("ledger().charge(entry('1/100')); print('done')", file)
+    process = run("ledger()._charge(entry('1/100')); print('done')", file)
 
     def slowly(before: Loss, after: Loss) -> None:
         time.sleep(3)
@@ -458,9 +463,9 @@ def test_a_file_that_is_gone_is_charged_no_more(tmp_path: Path, how: str) -> Non
         left.unlink()
     if how == "replaced":
         SqliteStore(file, limit(2)).close()
-    with pytest.raises(dp.StoreError, match="removed or replaced while it was open"):
+    with pytest.raises(StoreError, match="removed or replaced while it was open"):
         frame.count(epsilon=1, fresh=True)
-    assert isinstance(elsewhere(lambda: frame.count(epsilon=1, fresh=True)), dp.StoreError)
+    assert isinstance(elsewhere(lambda: frame.count(epsilon=1, fresh=True)), StoreError)
     dp.reset()
     if how == "replaced":
         assert SqliteStore(file).count() == 0
@@ -468,7 +473,7 @@ def test_a_file_that_is_gone_is_charged_no_more(tmp_path: Path, how: str) -> Non
 
 def test_an_empty_file_is_no_ledger_without_limit(tmp_path: Path) -> None:
     (tmp_path / "a.ledger").write_bytes(b"")
-    refusal(lambda: dp.session(store=tmp_path / "a.ledger"), "needs a budget", dp.SessionError)
+    refusal(lambda: dp.session(store=tmp_path / "a.ledger"), "needs a budget", SessionError)
     assert dp.session(epsilon=1, store=tmp_path / "a.ledger").budget == 1
 
 
@@ -487,18 +492,18 @@ def test_a_session_that_looking_has_started_gives_way_to_a_store(tmp_path: Path)
     assert dp.session(epsilon=1, store=tmp_path / "a.ledger").budget == 1
     dp.reset()
     pd.DataFrame({"a": [1]}).dp.count(epsilon=1)
-    with pytest.raises(dp.SessionError, match="keeps its ledger elsewhere"):
+    with pytest.raises(SessionError, match="keeps its ledger elsewhere"):
         dp.session(epsilon=1, store=tmp_path / "a.ledger")
 
 
 @pytest.mark.parametrize("path", ["x" * 300, "a\0b", "a\nb", ":memory:", "file:x?mode=memory"])
 def test_what_can_be_no_path_is_told(path: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    refusal(lambda: dp.session(epsilon=1, store=path), "store=", dp.SessionError)
+    refusal(lambda: dp.session(epsilon=1, store=path), "store=", SessionError)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("version", [None, "", " "])
 def test_a_version_says_something(tmp_path: Path, version: Any) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
-    refusal(lambda: people(version), "version= is needed", dp.SourceError)
+    refusal(lambda: people(version), "version= is needed", SourceError)

@@ -22,6 +22,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas import __main__
+from dppandas.errors import StoreError
 from dppandas.ledger.html import ELSEWHERE
 from dppandas.ledger.storage import chain, paths, schema, verify
 from dppandas.ledger.storage.sqlite import SqliteStore
@@ -289,7 +290,7 @@ def test_what_is_spent_is_checked_against_the_events(file: Path, what: str, char
         lambda: SqliteStore(file, reading=True),
         lambda: SqliteStore(file),
     ):
-        refusal(opened, "what it says is spent doesn't follow from its", dp.StoreError)
+        refusal(opened, "what it says is spent doesn't follow from its", StoreError)
     assert file.read_bytes() == before
 
 
@@ -305,7 +306,7 @@ def test_the_budget_and_the_sources_are_those_that_were_counted(file: Path, numb
     with database(file) as db:
         said = chain.linked(before, *db.execute(query).fetchone())
     update(f"hash = '{said}'", number)(file)
-    refusal(lambda: SqliteStore(file), "its budget or a source was changed", dp.StoreError)
+    refusal(lambda: SqliteStore(file), "its budget or a source was changed", StoreError)
     assert "was another one when it was counted" in told(file)
 
 
@@ -326,24 +327,24 @@ def test_no_count_vouches_for_an_edit(file: Path) -> None:
     store = SqliteStore(file)
     change(file, "UPDATE spending SET epsilon = '0/1' WHERE path = '[]'")
     draft = replace(TINY, source="others")
-    with pytest.raises(dp.StoreError, match="doesn't follow from its charges"):
+    with pytest.raises(StoreError, match="doesn't follow from its charges"):
         store.add([draft] * chain.EVERY, agreed)
     assert store.count() == 6
     store.close()
-    refusal(lambda: SqliteStore(file), "doesn't follow from its charges", dp.StoreError)
+    refusal(lambda: SqliteStore(file), "doesn't follow from its charges", StoreError)
 
 
 def test_a_source_that_was_changed_is_not_used(file: Path) -> None:
     store = SqliteStore(file)
     edit(file, 2, key="32")
-    refusal(lambda: store.registered("people"), "a source was changed", dp.StoreError)
+    refusal(lambda: store.registered("people"), "a source was changed", StoreError)
 
 
 def test_a_place_in_other_words_is_not_read(file: Path) -> None:
     store = SqliteStore(file)
     NOTICED["a place in other words"](file)
     store._known = None  # as after a charge of another kernel
-    with pytest.raises(dp.StoreError, match="is damaged"):
+    with pytest.raises(StoreError, match="is damaged"):
         _ = store.spending
     assert "can't be read" in told(file)
 
@@ -356,12 +357,12 @@ def test_a_count_is_believed_by_no_hash_of_its_own(file: Path) -> None:
     store.close()
     number = one(file, "SELECT max(number) FROM events WHERE kind = 'counted'")
     NOTICED["less spent"](file)
-    refusal(lambda: SqliteStore(file), "doesn't follow", dp.StoreError)
+    refusal(lambda: SqliteStore(file), "doesn't follow", StoreError)
     with database(file) as db:
         db.execute("DELETE FROM events WHERE number > ?", (number,))
         rows = list(db.execute(chain._TABLE))
     edit(file, number, spent=chain.digest(rows))
-    refusal(lambda: SqliteStore(file), "doesn't follow", dp.StoreError)
+    refusal(lambda: SqliteStore(file), "doesn't follow", StoreError)
 
 
 def test_a_file_of_schema_2_replays_as_it_is_and_is_migrated_by_a_charge(file: Path) -> None:
@@ -497,7 +498,7 @@ def test_a_file_that_changes_meanwhile_is_read_again(file: Path, monkeypatch: An
     assert list(marks) == []
     times = iter(range(100))
     monkeypatch.setattr(verify, "stamp", lambda file: (next(times),))
-    refusal(lambda: verified(file), "verify a copy", dp.StoreError)
+    refusal(lambda: verified(file), "verify a copy", StoreError)
 
 
 def test_no_ledger_is_refused(tmp_path: Path, capsys: Any) -> None:
@@ -549,7 +550,7 @@ def test_many_deviations_are_counted_not_listed(file: Path, capsys: Any) -> None
 def test_show_shows_what_the_notebook_does(file: Path, capsys: Any) -> None:
     assert __main__.main(["show", str(file)]) == 0
     store = SqliteStore(file)
-    assert capsys.readouterr().out == repr(dp.Ledger(store.terms, store)) + "\n"
+    assert capsys.readouterr().out == repr(dp.types.Ledger(store.terms, store)) + "\n"
     assert __main__.main(["show", str(file), "--last", "2"]) == 0
     out = capsys.readouterr().out
     assert [line.split()[0] for line in out.splitlines()[4:6]] == ["5", "6"]

@@ -21,6 +21,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
+from dppandas.errors import LineageError, MissingArgument, QueryError
 from dppandas.models.synthetic import aim, distribution, graphs, mwem
 from dppandas.models.synthetic.domains import Domain, domain_of, marginals_of
 from dppandas.models.synthetic.fit_scores import (
@@ -72,13 +73,13 @@ def tiny() -> Iterator[list[tuple[str, int]]]:
         yield from map(list, itertools.combinations_with_replacement(every, size))
 
 
-def scores(asked: dp.Unreleased, rows: list[tuple[str, int]]) -> list[int]:
+def scores(asked: dp.types.Unreleased, rows: list[tuple[str, int]]) -> list[int]:
     """The exact scores on some rows."""
     private = pd.DataFrame(rows, columns=["a", "b"]).astype({"a": object, "b": "int64"}).dp
     return list(integers(asked, private._table.engine))
 
 
-def moved(asked: dp.Unreleased) -> int:
+def moved(asked: dp.types.Unreleased) -> int:
     """The most that a row more moves any score, over all neighbours of up to four rows."""
     known = {tuple(rows): scores(asked, rows) for rows in tiny()}
     return int(max(np.abs(np.subtract(*pair)).max() for pair in neighbours(known)))
@@ -99,7 +100,9 @@ PRIVATE = frame(1)[["a", "b"]]
 
 
 def worst() -> Any:
-    return dp.worst_fit(PRIVATE.dp, TABLES, weights=[2, 1, 5], offsets=[0, 0.5, -1])
+    return dp.models.synthetic.worst_fit(
+        PRIVATE.dp, TABLES, weights=[2, 1, 5], offsets=[0, 0.5, -1]
+    )
 
 
 def small(rows: int, total: int) -> Any:
@@ -172,16 +175,16 @@ def test_the_exact_law_of_the_selection_keeps_its_promise(make: Any) -> None:
 
 def test_the_mechanism_follows_the_measure() -> None:
     dp.session(rho=1, delta=1e-6)
-    law = dp.record(dp.worst_fit(PRIVATE.dp, TABLES, rho=0.1))
+    law = dp.record(dp.models.synthetic.worst_fit(PRIVATE.dp, TABLES, rho=0.1))
     assert law.mechanism == Exponential.name
     assert law.loss.rho == Fraction(1, 10)
 
 
 def test_without_noise_the_worst_is_selected(exact: None) -> None:
     flat = [series({"b": KEYS["b"]}, [3, 6, 3]), series({"a": KEYS["a"]}, [6, 6])]
-    found = dp.worst_fit(frame(1).dp, flat, epsilon=1)
+    found = dp.models.synthetic.worst_fit(frame(1).dp, flat, epsilon=1)
     assert (found, type(dp.record(found).query)) == (1, str)
-    assert dp.worst_fit(frame(1).dp, flat, offsets=[-5, 0], epsilon=1) == 0
+    assert dp.models.synthetic.worst_fit(frame(1).dp, flat, offsets=[-5, 0], epsilon=1) == 0
     assert found.error() == pytest.approx(2 * math.log(2 / 0.05), abs=1 / STEP)
     again = pickle.loads(pickle.dumps(found))
     assert (again, again.error()) == (1, found.error())
@@ -297,11 +300,11 @@ def made(method: str, source: Any = None, **more: Any) -> pd.DataFrame:
 @pytest.mark.parametrize("method", METHODS)
 def test_all_that_is_charged_adds_up_to_epsilon(method: str) -> None:
     result = made(method, epsilon="1/3")
-    parts = dp.records(result)
+    parts = dp.record(result).components
     assert sum(each.epsilon for each in parts.values()) == dp.ledger().spent <= Fraction(1, 3)
     if method != "aim":
         assert dp.ledger().spent == Fraction(1, 3)
-    assert [each.number for each in parts.values()] == [e.number for e in dp.ledger().entries()]
+    assert [each.number for each in parts.values()] == [e.number for e in dp.ledger()._entries()]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -311,7 +314,7 @@ def test_all_that_is_charged_adds_up_to_rho(method: str) -> None:
     assert session.ledger.loss.rho <= Fraction(1, 20)
     if method != "aim":
         assert session.ledger.loss.rho == Fraction(1, 20)
-    laws = {each.mechanism for each in dp.records(result).values()}
+    laws = {each.mechanism for each in dp.record(result).components.values()}
     assert laws == {"discrete Gaussian", "exponential"}
 
 
@@ -330,13 +333,13 @@ def test_aim_asks_no_question_twice_and_spends_all(columns: list[str], monkeypat
     for loss in ({"epsilon": 1}, {"epsilon": None, "rho": 1}):
         session = anew(**({"epsilon": 1} if "rho" not in loss else {"rho": 1, "delta": 1e-6}))
         found = made("aim", people()[columns], **loss)
-        assert len(dp.records(found)) == len(session.ledger.entries())
+        assert len(dp.record(found).components) == len(session.ledger._entries())
         assert session.ledger.remaining == 0
 
 
 def test_columns_alone_take_all_and_have_no_rounds() -> None:
     found = dp.synthesize(people(), rows=10, marginals=1, epsilon=1)
-    assert list(dp.records(found)) == ["start: a", "start: b", "start: c"]
+    assert list(dp.record(found).components) == ["start: a", "start: b", "start: c"]
     assert dp.ledger().spent == 1
 
 
@@ -344,7 +347,7 @@ def test_an_epsilon_where_rho_is_counted_is_charged_by_its_parts() -> None:
     session = dp.session(rho=5, delta=1e-6)
     made("mwem", epsilon=1)
     assert 0 < session.spent < 1
-    assert {e.mechanism for e in session.ledger.entries()} == {"discrete Laplace", "exponential"}
+    assert {e.mechanism for e in session.ledger._entries()} == {"discrete Laplace", "exponential"}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -379,7 +382,7 @@ def test_rows_with_another_label_are_left_out() -> None:
     rows = pd.concat([frame(50), pd.DataFrame({"a": ["z"] * 9000, "b": 1, "c": False})])
     found = dp.synthesize(rows, rows=600, keys=KEYS, marginals=["a", "b"], epsilon=50)
     assert abs((found["b"] == 1).mean() - 0.25) < 0.02  # with them it would be 0.95
-    assert 500 < dp.records(found)["start: b"].estimate().sum() < 700
+    assert 500 < dp.record(found).components["start: b"].estimate().sum() < 700
 
 
 def test_cut_columns_and_truth_values_need_no_list() -> None:
@@ -416,7 +419,7 @@ def test_without_noise_the_small_database_is_the_best(exact: None) -> None:
 def test_mwem_selects_what_fits_worst_and_never_twice(exact: None) -> None:
     """c follows from a and b, which are independent: their table fits, and is measured last."""
     found = dp.synthesize(people(), rows=100, rounds=3, epsilon=20)
-    parts = dp.records(found)
+    parts = dp.record(found).components
     measured = [name.split(": ")[1] for name in parts if " × " in name]
     assert sorted(measured) == ["a × b", "a × c", "b × c"]
     assert measured[-1] == "a × b"
@@ -439,7 +442,7 @@ def test_noise_alone_is_shrunk_to_what_was_expected() -> None:
 def test_the_number_of_rounds_is_public_and_can_be_said() -> None:
     for copies in (1, 40):
         found = dp.synthesize(people(copies, name=f"n{copies}"), rows=10, rounds=2, epsilon=1)
-        assert len(dp.records(found)) == 3 + 2 * 2
+        assert len(dp.record(found).components) == 3 + 2 * 2
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -479,8 +482,8 @@ def test_columns_without_labels_are_refused_with_advice() -> None:
 
     rows = pd.DataFrame({"x": [1.0], "y": ["a"]})
     private = dp.protect(rows, name="bounds", domain={"x": (0, 9)})
-    refusal(asked(private[["x"]]), "Cut it first", dp.MissingArgument)
-    refusal(asked(private[["y"]]), "no declared labels", dp.MissingArgument)
+    refusal(asked(private[["x"]]), "Cut it first", MissingArgument)
+    refusal(asked(private[["y"]]), "no declared labels", MissingArgument)
     refusal(asked([1]), "takes a DataFrame or its")
     keys = {name: list(range(10)) for name in "abcdefg"}
     refusal(asked(pd.DataFrame(keys), keys=keys), "at most 1,000,000")
@@ -596,11 +599,11 @@ def test_a_split_and_a_preview_take_the_whole_program() -> None:
         blank = made("mwem", source)
     assert (plan.total, dp.ledger().spent) == (1, 0)
     assert blank.shape == (480, 3)
-    with dp.split(epsilon=1, weights=[1, 3]):
+    with dp.split(epsilon=1, shares=[1, 3]):
         n = source.count()
         found = dp.synthesize(source, rows=10)
     assert dp.record(n).epsilon == Fraction(1, 4)
-    assert sum(each.epsilon for each in dp.records(found).values()) == Fraction(3, 4)
+    assert sum(each.epsilon for each in dp.record(found).components.values()) == Fraction(3, 4)
 
 
 def test_a_preview_of_rows_that_are_paid_for_is_free() -> None:
@@ -618,7 +621,9 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
     found = dp.synthesize(source[["a", "b", "c"]], rows=10, rounds=1, epsilon=1)
     dp.reset()
     single = dp.synthesize(people(), rows=10, rounds=1, epsilon=1)
-    for mine, other in zip(dp.records(found).values(), dp.records(single).values(), strict=True):
+    for mine, other in zip(
+        dp.record(found).components.values(), dp.record(single).components.values(), strict=True
+    ):
         assert mine.scale == pytest.approx(3 * other.scale)
 
 
@@ -637,7 +642,7 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
 )
 def test_tables_that_do_not_fit_are_refused(given: Any, problem: str) -> None:
     tables, weights = (*given, None)[:2]
-    ask = lambda: dp.worst_fit(PRIVATE.dp, tables, weights=weights, epsilon=1)  # noqa: E731
+    ask = lambda: dp.models.synthetic.worst_fit(PRIVATE.dp, tables, weights=weights, epsilon=1)  # noqa: E731
     refusal(ask, problem, dp.DPError)
 
 
@@ -645,11 +650,15 @@ def test_a_table_with_the_token_of_a_source_is_refused() -> None:
     df = frame()
     source = dp.protect(df, name="tokens", domain=KEYS)
     table = df.set_index("a")["b"].iloc[[0, -1]]
-    refusal(lambda: dp.worst_fit(source, [table], epsilon=1), r"token.*charged", dp.LineageError)
+    refusal(
+        lambda: dp.models.synthetic.worst_fit(source, [table], epsilon=1),
+        r"token.*charged",
+        LineageError,
+    )
 
 
 def test_without_mbi_aim_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(dp.QueryError, match=r"dppandas\[synthetic\].*charged"):
+    with pytest.raises(QueryError, match=r"dppandas\[synthetic\].*charged"):
         dp.synthesize(people(), rows=1, method="aim", epsilon=1)
     assert databases(6, 7) <= MOST_DATABASES

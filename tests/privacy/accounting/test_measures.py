@@ -13,6 +13,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import QueryError, SessionError
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho, parse_delta, parse_rho
 from dppandas.privacy.accounting.measures import LossRequest, Measure, PrivacyBudget
 
@@ -28,7 +29,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", read)
     yield
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 # --- exact losses ---------------------------------------------------------------------------------
@@ -92,11 +93,11 @@ def test_a_session_that_makes_no_sense_is_refused(arguments: dict[str, Any], wor
 def test_a_session_with_a_delta_counts_both() -> None:
     session = dp.session(epsilon=1, delta="1e-6")
     assert dp.session(epsilon=1, delta=1e-6) is session
-    assert session.terms.measure is Measure.APPROXIMATE
+    assert session._terms.measure is Measure.APPROXIMATE
     assert session.epsilon == 1
     DF.dp.count(epsilon="0.25")
     assert session.ledger.loss == Loss(Epsilon("0.25"))
-    assert session.ledger.left == Loss(Epsilon("0.75"), Delta("1e-6"))
+    assert session.ledger._left == Loss(Epsilon("0.75"), Delta("1e-6"))
     table = session.ledger.to_frame()
     assert {"epsilon", "delta"} <= set(table)
     assert "rho" not in table
@@ -107,12 +108,12 @@ def test_a_session_with_a_delta_counts_both() -> None:
 @pytest.mark.parametrize("other", [{"epsilon": 1}, {"epsilon": 1, "delta": 1e-7}])
 def test_another_promise_is_another_session(other: dict[str, Any]) -> None:
     dp.session(epsilon=1, delta=1e-6)
-    refusal(lambda: dp.session(**other), "δ = 1e-06 is running", dp.SessionError)
+    refusal(lambda: dp.session(**other), "δ = 1e-06 is running", SessionError)
 
 
 def test_what_was_spent_without_a_limit_counts_in_one_with_delta() -> None:
     DF.dp.count(epsilon=1)
-    refusal(lambda: dp.session(epsilon="0.5", delta=1e-6), "spent already", dp.SessionError)
+    refusal(lambda: dp.session(epsilon="0.5", delta=1e-6), "spent already", SessionError)
     assert dp.session(epsilon=2, delta=1e-6).remaining == 1
 
 
@@ -193,7 +194,7 @@ def test_laplace_noise_is_charged_its_own_rho_which_is_less_than_that_of_any_pur
     DF.dp.count(epsilon=1)
     assert float(session.spent) == pytest.approx(0.4621171573, abs=1e-9)  # tanh(1/2): ℓ1 of 1
     DF.dp["x"].mean(bounds=(0, 10), epsilon=1)
-    second = session.ledger.entries()[1].loss.rho
+    second = session.ledger._entries()[1].loss.rho
     assert 0.3678 < float(second) < 0.36788  # many grid steps: towards 1/e
 
 
@@ -236,10 +237,10 @@ def test_a_hundred_small_releases_cost_less_in_rho() -> None:
 def test_rho_and_laplace_do_not_go_together() -> None:
     dp.session(rho=1, delta=1e-6)
     refusal(lambda: DF.dp.count(rho="0.1", mechanism="laplace"), "rho= is for Gaussian noise")
-    with pytest.raises(dp.QueryError, match="Give rho= instead"):
+    with pytest.raises(QueryError, match="Give rho= instead"):
         DF.dp.count(epsilon="0.1", mechanism="gaussian")
     refusal(lambda: DF.dp.count(epsilon="0.1", delta=1e-9), "no δ to spend")
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 # --- Gaussian noise where ε and δ are counted -----------------------------------------------------
@@ -249,7 +250,7 @@ def test_gaussian_noise_spends_its_delta() -> None:
     session = dp.session(epsilon=1, delta="1e-6")
     record = dp.record(DF.dp.count(epsilon="0.5", delta="4e-7", mechanism="gaussian"))
     assert record.loss == Loss(Epsilon("0.5"), Delta("4e-7"))
-    assert session.ledger.left == Loss(Epsilon("0.5"), Delta("6e-7"))
+    assert session.ledger._left == Loss(Epsilon("0.5"), Delta("6e-7"))
     with pytest.raises(dp.BudgetExceeded, match="asks for δ = 7e-07; 6e-07 of 1e-06"):
         DF.dp.count(epsilon="0.5", delta="7e-7", mechanism="gaussian")
     DF.dp.count(epsilon="0.5")  # without δ there is room
@@ -266,11 +267,11 @@ def test_numbers_of_every_kind_know_their_error_under_gaussian_noise(ask: Any) -
     dp.session(rho=1, delta=1e-6)
     record = dp.record(ask())
     values = np.ravel(record.estimate())  # ten deviations of noise from where ends are cut off
-    low, high = np.reshape(record.interval(0.5), (len(values), 2)).T
-    lowest, highest = np.reshape(record.interval(0.99), (len(values), 2)).T
+    low, high = np.reshape(record.intervals(0.5), (len(values), 2)).T
+    lowest, highest = np.reshape(record.intervals(0.99), (len(values), 2)).T
     assert (low <= values).all()
     assert (values <= high).all()
     assert (lowest <= low).all()  # a variance is never below 0
     assert (high < highest).all()
-    assert (np.ravel(record.error(0.5)) < np.ravel(record.error(0.99))).all()
+    assert (np.ravel(record.errors(0.5)) < np.ravel(record.errors(0.99))).all()
     assert dp.ledger().spent == Fraction(1, 100)

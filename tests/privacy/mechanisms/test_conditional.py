@@ -155,11 +155,11 @@ def test_labels_that_noise_lifts_are_in_their_intervals(max_rows: int, frozen: A
     frozen(least - 8)
     for asked in (people["x"].value_counts(delta=DELTA), people.groupby("x", delta=DELTA).size()):
         record = dp.record(asked.release(epsilon=1))
-        found = record.interval()
+        found = record.intervals()
         assert found["lower"].tolist() == [1, 1, 1]
         assert (found["upper"] >= least).all()
-        assert (record.error() >= least - 8).all()
-        assert asked.expected_error(epsilon=1) >= record.error().max()
+        assert (record.errors() >= least - 8).all()
+        assert asked.expected_error(epsilon=1) >= record.errors().max()
 
 
 GROUPED: dict[str, Callable[[Any], Any]] = {
@@ -180,10 +180,12 @@ def test_other_labels_widen_no_interval(name: str) -> None:
         df = pd.DataFrame({"x": [*range(labels)] * 60}).assign(y=0.5, z=1.0)
         asked = GROUPED[name](dp.private(df, unit="row").groupby("x", delta=DELTA))
         record = dp.record(asked.release(epsilon=1))
-        assert len(record.error()) == labels
-        found.append((record.interval().iloc[0].tolist(), record.error().iloc[:1].values.tolist()))
+        assert len(record.errors()) == labels
+        found.append(
+            (record.intervals().iloc[0].tolist(), record.errors().iloc[:1].values.tolist())
+        )
         if name in ("count", "sum"):
-            assert record.error().iloc[0] == asked.expected_error(epsilon=1)
+            assert record.errors().iloc[0] == asked.expected_error(epsilon=1)
     assert found[0] == found[1]
 
 

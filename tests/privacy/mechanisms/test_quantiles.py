@@ -21,6 +21,7 @@ from operations import integers
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import QueryError, RecordError
 from dppandas.privacy.accounting.losses import Epsilon, Rho
 from dppandas.privacy.accounting.measures import LossRequest, Measure
 from dppandas.privacy.mechanisms import quantile_plans, quantiles
@@ -433,12 +434,12 @@ def test_errors_are_ranks_and_intervals_say_why_there_are_none() -> None:
     several = column.dp.quantile([0.25, 0.5], bounds=(0, 1000), epsilon=1)
     for found in (asked, several):
         record = dp.record(found)
-        with pytest.raises(dp.RecordError, match="quantile"):
-            record.interval()
+        with pytest.raises(RecordError, match="quantile"):
+            record.intervals()
         assert "ranks" in record.expected
         assert "ranks" in str(record)
         assert "ranks" in record._repr_html_()
-    assert list(dp.record(several).error().index) == [0.25, 0.5]
+    assert list(dp.record(several).errors().index) == [0.25, 0.5]
     assert "ranks" in dp.ledger().to_frame()["error"].iloc[0]
 
 
@@ -475,9 +476,9 @@ def test_a_quantile_can_not_be_noised_and_no_label_selected_from_several() -> No
     private = pd.DataFrame({"x": [1.0], "y": [2.0]}).dp
     refusal(lambda: private.median(bounds=(0, 1)).idxmax(epsilon=1), "needs counts or sums")
     anew(epsilon=1, delta=1e-5)
-    with pytest.raises(dp.QueryError, match="selected, and gets no noise"):
+    with pytest.raises(QueryError, match="selected, and gets no noise"):
         private.median(bounds=(0, 1), epsilon=1, delta=1e-6, mechanism="gaussian")
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 # --- losses of privacy ----------------------------------------------------------------------------

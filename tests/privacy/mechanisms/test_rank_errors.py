@@ -41,8 +41,8 @@ def test_several_quantiles_state_errors_near_the_best(shares: Any, known: int, f
     assert asked.expected_error(epsilon=1, expected_rows=10_000) <= known
     assert asked.expected_error(epsilon=1) <= free
     record = dp.record(asked.release(epsilon=1))
-    assert record.error(expected_rows=10_000).max() <= known
-    assert record.error().max() <= free
+    assert record.errors(expected_rows=10_000).max() <= known
+    assert record.errors().max() <= free
 
 
 def test_within_asks_for_less_where_rows_are_known() -> None:
@@ -51,8 +51,8 @@ def test_within_asks_for_less_where_rows_are_known() -> None:
         asked = column().dp.quantile([0.25, 0.5, 0.75], bounds=(0, 1024))
         record = dp.record(asked.release(within=80, expected_rows=rows))
         assert record.epsilon <= Fraction(most)
-        assert record.error().max() <= 80
-        assert record.expected == f"± {record.error().max():g} ranks"
+        assert record.errors().max() <= 80
+        assert record.expected == f"± {record.errors().max():g} ranks"
 
 
 def test_a_released_number_of_rows_bounds_the_ranks_of_quantiles_beside_it() -> None:
@@ -63,13 +63,15 @@ def test_a_released_number_of_rows_bounds_the_ranks_of_quantiles_beside_it() -> 
         (x.dp.describe(bounds=(0, 400), epsilon=1), "min, 25%, 50%, 75%, max"),
         (x.dp.agg(["count", "median"], bounds=(0, 400), epsilon=1), "median"),
     ):
-        record, *beside = (dp.records(told)[k] for k in (name, *dp.records(told)))
+        record, *beside = (
+            dp.record(told).components[k] for k in (name, *dp.record(told).components)
+        )
         counts = beside[0]
         assert record._counts is not None
         assert record._counts.id == counts.id
         most = counts.statistic.rows_at_most(counts._noisy, counts._law, 1 - 0.05 / 20)
         expected = record.statistic.errors_among(record._law, 1 - 0.05 * 19 / 20, most)
-        assert np.ravel(record.error()).tolist() == pytest.approx(expected)
+        assert np.ravel(record.errors()).tolist() == pytest.approx(expected)
         assert max(expected) <= max(record.statistic.errors_at((), record._law, 0.95))
         assert record.expected == f"± {max(expected):g} ranks"
         assert most[0] >= counts.estimate().iloc[0] if name != "median" else True
@@ -77,12 +79,12 @@ def test_a_released_number_of_rows_bounds_the_ranks_of_quantiles_beside_it() -> 
 
 def test_no_error_exceeds_the_rows_and_no_certainty_is_claimed() -> None:
     record = dp.record(column().dp.quantile([0.25, 1], bounds=(0, 1024), epsilon="0.01"))
-    assert record.error(expected_rows=40).tolist() == [30, 40]
+    assert record.errors(expected_rows=40).tolist() == [30, 40]
     one = dp.record(column().dp.median(bounds=(0, 1024), epsilon=1))
     assert math.isfinite(one.error(1 - 1e-12))
     dp.reset()
     many = column().dp.quantile([i / 500 for i in range(500)], bounds=(0, 1024), epsilon=1)
-    assert dp.record(many).error(1 - 2**-53).iloc[0] == math.inf  # beyond e^-40 losses are capped
+    assert dp.record(many).errors(1 - 2**-53).iloc[0] == math.inf  # beyond e^-40 losses are capped
 
 
 # --- one choice, by its exact law -----------------------------------------------------------------

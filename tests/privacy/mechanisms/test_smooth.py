@@ -14,6 +14,7 @@ import pytest
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import QueryError, RecordError, UnsupportedVerb
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.privacy.accounting.measures import LossRequest
 from dppandas.privacy.mechanisms import smooth as smoothing
@@ -259,7 +260,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch, sign: int, share: float) -> None:
 
 def test_without_noise_it_is_the_value_of_its_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     frozen(monkeypatch, 1, 1.0)
-    dp.allow_experimental()
+    dp.session(experimental=True)
     rng = np.random.default_rng(1)
     for n in (1, 2, 7, 100):
         series = pd.Series(rng.integers(0, 64, n))
@@ -274,14 +275,14 @@ def test_without_noise_it_is_the_value_of_its_rank(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(("sign", "end"), [(1, 64), (-1, 0)])
 def test_answers_stay_within_the_bounds(monkeypatch: Any, sign: int, end: int) -> None:
     frozen(monkeypatch, sign, 2.0**-201)
-    dp.allow_experimental()
+    dp.session(experimental=True)
     series = pd.Series([1, 2, 3, 50, None, math.inf])
     found = series.dp.median(bounds=(0, 64), method="smooth", epsilon=1)
     assert found == end
     for ask in (found.error, found.interval):
-        refusal(ask, "depends on the rows", dp.RecordError)
+        refusal(ask, "depends on the rows", RecordError)
     assert "smooth median" in str(dp.record(found))
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     assert (entry.mechanism, entry.scale) == ("smooth sensitivity (experimental)", "5")
 
 
@@ -290,7 +291,7 @@ TRIMMED: dict[str, Any] = {"trim": 2, "bounds": (0, 64), "epsilon": 1}
 
 def test_without_noise_a_trimmed_mean_is_that_of_the_middle(monkeypatch: Any) -> None:
     frozen(monkeypatch, 1, 1.0)
-    dp.allow_experimental()
+    dp.session(experimental=True)
     series = pd.Series([1, 2, 3, None, 10, 20, math.inf, "text", -7], dtype=object)
     for found in (
         series.dp.trimmed_mean(**TRIMMED),
@@ -300,24 +301,24 @@ def test_without_noise_a_trimmed_mean_is_that_of_the_middle(monkeypatch: Any) ->
         assert found == (2 + 3 + 10) / 3  # of 0 1 2 3 10 20 64
         assert isinstance(found, float)
         assert "trimmed mean (2 rows at each end) of" in str(dp.record(found))
-        with pytest.raises(dp.RecordError, match="depends on the rows"):
+        with pytest.raises(RecordError, match="depends on the rows"):
             found.error()
     for n in (0, 1, 4):
         assert pd.Series([3.0] * n).dp.trimmed_mean(**TRIMMED) == 32
     assert pd.Series([3.0] * 5).dp.trimmed_mean(**{**TRIMMED, "trim": np.int8(2)}) == 3
     assert pd.Series([9]).dp.trimmed_mean(**{**TRIMMED, "bounds": (5, 5)}) == 5
-    (entry,) = {(e.mechanism, e.scale) for e in dp.ledger().entries()}
+    (entry,) = {(e.mechanism, e.scale) for e in dp.ledger()._entries()}
     assert entry == ("smooth sensitivity (experimental)", "5")
 
 
 def test_what_error_it_will_have_is_not_told() -> None:
-    dp.allow_experimental()
+    dp.session(experimental=True)
     column = pd.Series([1, 2]).dp
     for asked in (
         column.trimmed_mean(trim=2, bounds=(0, 64)),
         column.median(bounds=(0, 64), method="smooth"),
     ):
-        with pytest.raises(dp.QueryError, match="depends on the rows"):
+        with pytest.raises(QueryError, match="depends on the rows"):
             asked.expected_error(epsilon=1)
 
 
@@ -325,7 +326,7 @@ def test_what_error_it_will_have_is_not_told() -> None:
 def test_noise_of_a_trimmed_mean_covers_all_rows_of_a_unit(rows: int, monkeypatch: Any) -> None:
     """Of noise 1 the answer tells the smooth sensitivity, times 5."""
     frozen(monkeypatch, 1, 0.125)
-    dp.allow_experimental()
+    dp.session(experimental=True)
     frame = pd.DataFrame({"x": np.arange(100.0), "owner": np.arange(100)})
     people = dp.protect(frame, "d", unit="owner", max_rows=rows)
     found = people["x"].trimmed_mean(trim=20, bounds=(0, 1000), epsilon=1)
@@ -343,11 +344,11 @@ WRONG_TRIMS: dict[str, Any] = {
 @pytest.mark.parametrize("name", WRONG_TRIMS)
 def test_a_trim_that_is_no_number_of_rows_is_refused(name: str) -> None:
     dp.session(epsilon=5)
-    dp.allow_experimental()
+    dp.session(experimental=True)
     column = pd.Series([1, 2]).dp
-    with pytest.raises(dp.QueryError, match=r"trim=.*Nothing was computed or charged"):
+    with pytest.raises(QueryError, match=r"trim=.*Nothing was computed or charged"):
         column.trimmed_mean(trim=WRONG_TRIMS[name], bounds=(0, 5), epsilon=1)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 @pytest.mark.parametrize(
@@ -355,16 +356,16 @@ def test_a_trim_that_is_no_number_of_rows_is_refused(name: str) -> None:
 )
 def test_a_trimmed_mean_is_refused_before_anything_is_charged(more: dict[str, Any]) -> None:
     dp.session(epsilon=5, delta=1e-3)
-    dp.allow_experimental()
+    dp.session(experimental=True)
     refusal(lambda: pd.Series([1, 2]).dp.trimmed_mean(**{**TRIMMED, **more}), error=dp.DPError)
 
 
 def test_frames_and_groups_have_no_trimmed_mean() -> None:
     frame = pd.DataFrame({"x": [1.0], "g": ["a"]})
     for private in (frame.dp, frame.dp[["x"]], frame.dp.groupby("g", keys=["a"])["x"]):
-        with pytest.raises(dp.UnsupportedVerb, match="one column at a time"):
+        with pytest.raises(UnsupportedVerb, match="one column at a time"):
             private.trimmed_mean(**TRIMMED)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -377,14 +378,14 @@ REFUSED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_wrong_is_refused_before_anything_is_charged(name: str) -> None:
     dp.session(epsilon=5, delta=1e-3)
-    dp.allow_experimental()
-    with pytest.raises(dp.QueryError):
+    dp.session(experimental=True)
+    with pytest.raises(QueryError):
         pd.Series([1, 2]).dp.quantile(**{"bounds": (0, 5), "epsilon": 1, **REFUSED[name]})
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_it_must_be_allowed() -> None:
-    with pytest.raises(dp.QueryError, match=r"floats.*allow_experimental"):
+    with pytest.raises(QueryError, match=r"floats.*experimental=True"):
         pd.Series([1, 2]).dp.median(bounds=(0, 5), method="smooth", epsilon=1)
-    refusal(lambda: pd.Series([1, 2]).dp.trimmed_mean(**TRIMMED), r"floats.*allow_experimental")
-    assert dp.ledger().entries() == []
+    refusal(lambda: pd.Series([1, 2]).dp.trimmed_mean(**TRIMMED), r"floats.*experimental=True")
+    assert dp.ledger()._entries() == []

@@ -61,7 +61,7 @@ def assert_recorded(result: Any, records: Mapping[str, Record], column: Any = No
         values = record.estimate()
         if record.statistic.no_interval:
             continue
-        interval, error = record.interval(), record.error()
+        interval, error = record.intervals(), record.errors()
         assert np.all(error >= 0 * error)
         if np.isscalar(values):
             assert interval[0] <= values <= interval[1], record
@@ -84,7 +84,7 @@ def test_describe_never_shows_what_is_impossible(epsilon: float) -> None:
         told = table().dp[["age", "income"]].describe(bounds=bounds, epsilon=epsilon)
         for column, (low, high) in bounds.items():
             assert_possible(told[column].to_dict(), low, high)
-        records = dp.records(told)
+        records = dp.record(told).components
         assert_recorded(told, records)
         moments, quantiles = records.values()
         assert moments.estimate().equals(told.iloc[:3])
@@ -98,14 +98,14 @@ def test_agg_never_shows_what_is_impossible(epsilon: float) -> None:
     for _ in range(15):
         told = table().dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=epsilon)
         assert_possible(told.to_dict())
-        records = dp.records(told)
+        records = dp.record(told).components
         assert_recorded(told, records)
         assert {name: record.estimate() for name, record in records.items()} == told.to_dict()
         groups = table().dp.groupby("sex", keys=["f", "m"])["age"]
         by_sex = groups.agg(["mean", "std", "max"], bounds=BOUNDS, epsilon=epsilon)
         for _, said in by_sex.iterrows():
             assert_possible(said.to_dict())
-        assert_recorded(by_sex, dp.records(by_sex))
+        assert_recorded(by_sex, dp.record(by_sex).components)
 
 
 def test_one_statistic_of_each_of_several_columns() -> None:
@@ -126,7 +126,7 @@ def test_of_times_too() -> None:
         assert order == sorted(order)
         assert told["min"] <= told["mean"] <= told["max"]
         assert told["std"] <= told["max"] - told["min"]
-        assert_recorded(told, dp.records(told))
+        assert_recorded(told, dp.record(told).components)
 
 
 def test_a_replay_shows_the_same() -> None:
@@ -134,7 +134,9 @@ def test_a_replay_shows_the_same() -> None:
     first = people["age"].describe(epsilon=0.01)
     again = people["age"].describe(epsilon=0.01)
     assert first.equals(again)
-    for one, other in zip(dp.records(first).values(), dp.records(again).values(), strict=True):
+    for one, other in zip(
+        dp.record(first).components.values(), dp.record(again).components.values(), strict=True
+    ):
         assert (one._shown, one.estimate().tolist()) == (other._shown, other.estimate().tolist())
     assert dp.ledger().spent == dp.record(people.count(epsilon=0.01)).epsilon
 
@@ -166,7 +168,7 @@ COMBINATIONS = [
 
 def test_whatever_the_noise_is() -> None:
     rng = np.random.default_rng(5)  # of what is forged: no noise is drawn by it
-    records = dp.records(table().dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=1))
+    records = dp.record(table().dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=1)).components
     for names in COMBINATIONS:
         some = {name: records[name] for name in names}
         for _ in range(12):
@@ -179,14 +181,14 @@ def test_whatever_the_noise_is() -> None:
                 assert told["median"]._shown is None
             if "count" in names:
                 assert said["count"] == max(0, given["count"].estimate())
-                assert told["count"].error() == given["count"].error()
+                assert told["count"].errors() == given["count"].errors()
 
 
 @pytest.mark.parametrize("bounds", [BOUNDS, (0.1, 0.9), (-1e6, -0.3)])
 def test_describe_whatever_the_noise_is(bounds: tuple[float, float]) -> None:
     """Also where the bounds lie on no grid."""
     rng = np.random.default_rng(6)
-    records = dp.records(table().dp["age"].describe(bounds=bounds, epsilon=1))
+    records = dp.record(table().dp["age"].describe(bounds=bounds, epsilon=1)).components
     columns = {name: ["age"] for name in records}
     for _ in range(20):
         told = possible.in_order(forged(records, rng), columns)
@@ -216,7 +218,7 @@ def test_an_error_of_ranks_holds_for_ends_that_were_moved_out() -> None:
 
 def test_only_the_ends_of_quantiles_move_and_only_outwards() -> None:
     rng = np.random.default_rng(7)
-    records = dp.records(table().dp["age"].describe(bounds=BOUNDS, epsilon=1))
+    records = dp.record(table().dp["age"].describe(bounds=BOUNDS, epsilon=1)).components
     for _ in range(40):
         given = forged(records, rng)
         for name, record in possible.in_order(given, {name: ["age"] for name in records}).items():
@@ -228,12 +230,14 @@ def test_only_the_ends_of_quantiles_move_and_only_outwards() -> None:
             assert record._shown is None or record._shown != tuple(before)
             (low, *middle, high), (first, *rest, last) = record._values(), before
             assert (low <= first, middle, high >= last) == (True, rest, True)
-            assert record.error().tolist() == given[name].error().tolist()
+            assert record.errors().tolist() == given[name].errors().tolist()
 
 
 def test_ends_make_room_for_a_deviation() -> None:
     """Sums of a mean of 40 and a deviation of 20, and ends that are both 40."""
-    moments, quantiles = dp.records(table().dp["age"].describe(bounds=BOUNDS, epsilon=1)).items()
+    moments, quantiles = dp.record(
+        table().dp["age"].describe(bounds=BOUNDS, epsilon=1)
+    ).components.items()
     whole, top = (r.statistic.grids[0].high for _, r in (moments, quantiles))  # type: ignore[attr-defined]
     u = (1 / 6, 5 / 6)  # half of 100 values at 20, half at 60
     sums = [100 * whole * sum(each) / 2 for each in zip(*(((1 - x) ** 2, 2 * x * (1 - x), x * x)
@@ -253,7 +257,7 @@ def test_ends_make_room_for_a_deviation() -> None:
 
 def test_what_is_possible_stays_as_it_is(exact: None) -> None:
     told = table(2000).dp["age"].agg(NAMES, bounds=BOUNDS, epsilon=50)
-    assert {name for name, record in dp.records(told).items() if record._shown} <= SPREADS
+    assert {name for name, record in dp.record(told).components.items() if record._shown} <= SPREADS
     held = table(2000)["age"].clip(*BOUNDS)
     assert told["mean"] == pytest.approx(held.mean(), abs=1e-3)
     assert told["std"] == pytest.approx(held.std(), abs=1e-3)
@@ -262,7 +266,7 @@ def test_what_is_possible_stays_as_it_is(exact: None) -> None:
 
 def test_an_error_is_told_around_what_is_shown() -> None:
     """A mean and a deviation of forged noise, which no values between the bounds have."""
-    records = dp.records(table().dp["age"].agg(["mean", "std"], bounds=BOUNDS, epsilon=1))
+    records = dp.record(table().dp["age"].agg(["mean", "std"], bounds=BOUNDS, epsilon=1)).components
     whole = records["mean"].statistic.grids[0].high  # type: ignore[attr-defined]
     given = {
         "mean": replace(records["mean"], _noisy=(whole * 50, -5)),  # all at the upper bound
@@ -271,15 +275,15 @@ def test_an_error_is_told_around_what_is_shown() -> None:
     told = possible.in_order(given, {name: ["age"] for name in given})
     for name, record in told.items():
         assert record._shown is not None
-        low, high = record.interval()
+        low, high = record.intervals()
         value = record.estimate()
-        own = given[name].interval()
+        own = given[name].intervals()
         assert low <= own[0]
         assert high >= own[1]
         assert low <= value <= high
-        assert record.error() == pytest.approx(max(own[1] - value, value - own[0]))
+        assert record.errors() == pytest.approx(max(own[1] - value, value - own[0]))
     assert told["mean"].estimate() < HIGH
-    assert f"± {told['mean'].error():.4g}" in str(told["mean"])
+    assert f"± {told['mean'].errors():.4g}" in str(told["mean"])
 
 
 @pytest.mark.parametrize("mean", [None, LOW, 12.5, 40.0, 69.0, HIGH])
@@ -305,7 +309,7 @@ def test_ends_that_are_far_enough_stay() -> None:
 def test_a_part_that_is_refined_is_estimated_anew() -> None:
     people = dp.protect(table(), name="refined", version="1", domain={"age": BOUNDS})
     told = people["age"].agg(["mean", "std"], epsilon=0.001)
-    mean = dataclasses.replace(dp.records(told)["mean"], _shown=(1.0,)).refine(epsilon=1)
+    mean = dataclasses.replace(dp.record(told).components["mean"], _shown=(1.0,)).refine(epsilon=1)
     record = dp.record(mean)
     assert record._shown is None
     assert record.estimate() == record._values()[0]
@@ -318,5 +322,7 @@ def test_figures_survive_pickling() -> None:
         warnings.simplefilter("ignore")
         told = table().dp["age"].describe(bounds=BOUNDS, epsilon=0.01)
     again = pickle.loads(pickle.dumps(told))
-    for one, other in zip(dp.records(told).values(), dp.records(again).values(), strict=True):
+    for one, other in zip(
+        dp.record(told).components.values(), dp.record(again).components.values(), strict=True
+    ):
         assert one.estimate().equals(other.estimate())

@@ -18,7 +18,7 @@ import dppandas as dp
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, in_short
 from dppandas.release.accuracy import units
-from dppandas.release.records import DROWNED
+from dppandas.release.accuracy.shown import DROWNED
 from dppandas.statistics.layout import by_name, spread
 
 ROWS = 400
@@ -85,7 +85,7 @@ def test_the_ledger_tells_the_error_of_the_answer(tmp_path: Path) -> None:
     dp.session(epsilon=2, store=file)
     people = shop()
     mean = people["income"].mean(epsilon=0.1)
-    (entry,) = dp.ledger().charges()
+    (entry,) = dp.ledger()._charges()
     assert entry.error.startswith("≈ ")  # as public facts decided it, and as it was charged
     assert entry.known_error == f"± {mean.error():,.0f}"
     assert dp.ledger().to_frame()["error"].tolist() == [entry.known_error]
@@ -93,11 +93,11 @@ def test_the_ledger_tells_the_error_of_the_answer(tmp_path: Path) -> None:
         assert entry.known_error in drawn
         assert "/n" not in drawn
     people["income"].mean(epsilon=0.1)
-    assert dp.ledger().entries()[-1].known_error == entry.known_error  # a replay
+    assert dp.ledger()._entries()[-1].known_error == entry.known_error  # a replay
     dp.reset()
     assert verified(file).is_sound
     dp.session(store=file)
-    assert dp.ledger().charges()[0] == entry
+    assert dp.ledger()._charges()[0] == entry
     dp.ledger().export(tmp_path / "a.json")
     (said,) = json.loads((tmp_path / "a.json").read_text("utf-8"))["releases"]
     assert (said["expected_error"], said["error"]) == (entry.error, entry.known_error)
@@ -116,9 +116,9 @@ def test_a_ledger_without_errors_as_answered_is_read(tmp_path: Path, monkeypatch
     assert verified(file).is_sound
     dp.session(store=file)
     assert shop()["income"].mean(epsilon=0.1) == mean  # answered again
-    assert {entry.known_error for entry in dp.ledger().entries()} == {dp.record(mean).expected}
+    assert {entry.known_error for entry in dp.ledger()._entries()} == {dp.record(mean).expected}
     shop()["income"].mean(epsilon=0.2)
-    assert dp.ledger().charges()[-1].known_error.startswith("± ")
+    assert dp.ledger()._charges()[-1].known_error.startswith("± ")
     dp.reset()
     assert verified(file).is_sound
 
@@ -143,10 +143,10 @@ def test_what_has_no_answer_tells_what_was_expected() -> None:
 @pytest.mark.parametrize("what", ["sum", "mean", "std"])
 def test_each_column_asked_has_an_error_of_its_own(what: str) -> None:
     result = getattr(shop()[["age", "income"]], what)(bounds=PAIR, epsilon=1)
-    errors = dp.record(result).error()
+    errors = dp.record(result).errors()
     # widths are 1 to 1,000, and so are the errors: one for all would be that of the widest
     assert errors["income"] > 100 * errors["age"]
-    (entry,) = dp.ledger().charges()
+    (entry,) = dp.ledger()._charges()
     said = "age ± {}, income ± {}".format(*map(units.format_value, errors))
     assert entry.known_error == said
     assert f"{said} (95 %)" in str(dp.record(result))
@@ -155,9 +155,9 @@ def test_each_column_asked_has_an_error_of_its_own(what: str) -> None:
 def test_by_group_errors_are_told_from_the_smallest_to_the_largest() -> None:
     df = pd.concat([table().query("sex == 'f'"), table(20).query("sex == 'm'")])
     people = dp.protect(df, name="uneven", domain={**BOUNDS, "sex": KEYS})
-    errors = dp.record(people.groupby("sex")["age"].mean(epsilon=2)).error()
+    errors = dp.record(people.groupby("sex")["age"].mean(epsilon=2)).errors()
     least, most = (units.format_value(each) for each in (min(errors), max(errors)))
-    assert dp.ledger().charges()[-1].known_error == f"± {least} to {most}"
+    assert dp.ledger()._charges()[-1].known_error == f"± {least} to {most}"
 
 
 def test_errors_in_words() -> None:
@@ -180,7 +180,7 @@ def test_values_that_are_all_one_point_are_shown() -> None:
 def test_a_crowd_of_numbers_tells_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dppandas.statistics.base.CROWD", 3)
     shop().groupby("sex")["age"].mean(epsilon=2)
-    (entry,) = dp.ledger().charges()
+    (entry,) = dp.ledger()._charges()
     assert entry.known_error == entry.error
 
 
@@ -204,10 +204,10 @@ SCALES: dict[str, tuple[Callable[[Any], Any], Any, str]] = {
     "median": (lambda p: p["age"].median(epsilon=0.5), 2, "ranks"),
     "mode": (lambda p: p["sex"].mode(epsilon=0.5), 2, "utility"),
     "mean of times": (
-        lambda p: p["when"].mean(bounds=YEAR, epsilon=0.5), pd.Timedelta(732, "D"), "Timedelta",
+        lambda p: p["when"].mean(bounds=YEAR, epsilon=0.5), pd.Timedelta(732, "D"), "seconds",
     ),
     "median of times": (lambda p: p["when"].median(bounds=YEAR, epsilon=0.5), 2, "ranks"),
-    "std of times": (lambda p: p["when"].std(bounds=YEAR, epsilon=0.5), 2, "Timedelta"),
+    "std of times": (lambda p: p["when"].std(bounds=YEAR, epsilon=0.5), 2, "seconds"),
     "groups": (lambda p: p.groupby("sex")["age"].mean(epsilon=0.5), 200, "age"),
 }  # fmt: skip
 
@@ -223,7 +223,7 @@ def test_noise_and_errors_are_in_the_unit_of_the_column(name: str) -> None:
         assert record.scale == (scale if name == "sums" else pytest.approx(scale, rel=1e-6))
     words = units.in_words(record.scale)
     assert f", scale {words}, " in str(record)
-    assert dp.ledger().charges()[-1].scale == words
+    assert dp.ledger()._charges()[-1].scale == words
 
 
 def test_what_else_is_counted_has_a_unit_of_its_own() -> None:
@@ -309,7 +309,7 @@ def test_a_mean_that_is_a_bound_needs_a_tenth() -> None:
 
 def test_describe_knows_of_how_many_rows_its_quantiles_are(exact: None) -> None:
     for epsilon, said in ((0.05, True), (60, False)):
-        *_, quantiles = dp.records(shop()["age"].describe(epsilon=epsilon)).values()
+        *_, quantiles = dp.record(shop()["age"].describe(epsilon=epsilon)).components.values()
         found = quantiles.noise_dominated
         assert found.index.equals(quantiles.estimate().index)
         assert (found.tolist(), found.dtype) == ([said] * 5, bool)

@@ -15,6 +15,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import MissingArgument, QueryError, SessionError
 from dppandas.privacy.accounting.losses import Delta
 from dppandas.release.blocks import batch
 
@@ -74,7 +75,7 @@ def ask(*added: tuple[Any, Any], **terms: Any) -> list[batch.PendingRelease]:
 
 
 def _asked(epsilon: str) -> Any:
-    return dp.session().terms.asked(epsilon)
+    return dp.session()._terms.asked(epsilon)
 
 
 def test_the_exact_loss_of_one_noise_is_its_epsilon() -> None:
@@ -89,8 +90,8 @@ def test_many_get_more_than_an_even_share_and_are_charged_no_more_than_the_batch
     assert (1 / dp.record(answers[0].result()).scale) > 1.5 / 50
     assert dp.ledger().spent <= 1
     assert dp.ledger().loss.delta == Fraction(1, 10**6)
-    assert {e.status for e in dp.ledger().entries()} == {"released"}
-    assert dp.ledger().entries()[0].mechanism == "discrete Laplace, in a batch"
+    assert {e.status for e in dp.ledger()._entries()} == {"released"}
+    assert dp.ledger()._entries()[0].mechanism == "discrete Laplace, in a batch"
 
 
 def test_few_are_added_up_and_cost_no_delta() -> None:
@@ -118,14 +119,14 @@ def test_each_kind_of_answer_is_as_its_release_gives_it() -> None:
     assert 0 <= median.result() <= 100
     assert isinstance(normal.result(), int)
     assert groups.result().index.tolist() == ["a", "b", "c", "d"]
-    assert dp.ledger().loss.within(dp.session().terms.limit)  # type: ignore[arg-type]
+    assert dp.ledger().loss.within(dp.session()._terms.limit)  # type: ignore[arg-type]
 
 
 def test_a_preview_tells_the_price_of_the_batch() -> None:
     p = people()
     with dp.preview() as plan:
         ask(*((p.query(f"x > {i}").count(), None) for i in range(50)))
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     assert plan.total <= 1
     ask(*((p.query(f"x > {i}").count(), None) for i in range(50)))
     assert dp.ledger().spent == plan.total
@@ -137,20 +138,20 @@ def test_run_again_it_costs_nothing() -> None:
             answers = [asked.add(people().query(f"x > {i}").count()) for i in range(30)]
         told = [answer.result() for answer in answers]
         spent = dp.ledger().loss
-    assert [e.status for e in dp.ledger().entries()] == ["released"] * 30 + ["replayed"] * 30
+    assert [e.status for e in dp.ledger()._entries()] == ["released"] * 30 + ["replayed"] * 30
     assert told == [answer.result() for answer in answers]
     assert dp.ledger().loss == spent
 
 
 def test_what_it_cannot_pay_is_refused_whole() -> None:
     p = people()
-    with pytest.raises(dp.QueryError, match=r"cost ε = 1.5 together, and the batch has ε = 1"):
+    with pytest.raises(QueryError, match=r"cost ε = 1.5 together, and the batch has ε = 1"):
         ask((p.count(), "0.5"), (p.size(), 1))
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     anew(epsilon="0.5", delta="1e-3")
     p = people()
     refusal(lambda: ask((p.count(), None)), error=dp.BudgetExceeded)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_a_block_that_raises_asks_nothing() -> None:
@@ -158,29 +159,29 @@ def test_a_block_that_raises_asks_nothing() -> None:
     with contextlib.suppress(ZeroDivisionError), asked:
         answer = asked.add(people().count())
         1 / 0  # noqa: B018
-    refusal(lambda: answer.result(), "If the block raised, nothing was asked", dp.SessionError)
-    assert dp.ledger().entries() == []
+    refusal(lambda: answer.result(), "If the block raised, nothing was asked", SessionError)
+    assert dp.ledger()._entries() == []
 
 
 def test_an_empty_block_is_nothing() -> None:
     with dp.batch(epsilon=1, delta="1e-6"):
         pass
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_one_source_only() -> None:
-    with pytest.raises(dp.QueryError, match="asks one source"):
+    with pytest.raises(QueryError, match="asks one source"):
         ask((people().count(), "0.1"), (people("others").count(), "0.1"))
     parts = people().partition("g", keys=["a", "b"])
     refusal(lambda: ask((parts["a"].count(), "0.1"), (parts["b"].count(), "0.1")), "in one part")
     refusal(lambda: ask((parts["a"].count(), "0.1"), (people().count(), "0.1")), "in one part")
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_all_or_none_say_their_epsilon() -> None:
-    with pytest.raises(dp.MissingArgument, match="or none of them"):
+    with pytest.raises(MissingArgument, match="or none of them"):
         ask((people().count(), "0.1"), (people().size(), None))
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 @pytest.mark.parametrize(("terms", "said"), [
@@ -207,8 +208,8 @@ def test_bad_queries_are_refused_where_they_are_added() -> None:
             refusal(lambda bad=bad: asked.add(bad), "not released yet")
         refusal(lambda: asked.add(people().count(), epsilon=-1), "greater than 0")
         refusal(lambda: asked.add(people().count(), mechanizm="gaussian"), "mechanizm")
-    refusal(lambda: asked.add(people().count()), "has ended", dp.SessionError)
-    assert dp.ledger().entries() == []
+    refusal(lambda: asked.add(people().count()), "has ended", SessionError)
+    assert dp.ledger()._entries() == []
 
 
 def test_without_dp_accounting_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +220,10 @@ def test_without_dp_accounting_it_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def test_a_batch_is_not_started_in_a_split() -> None:
-    with dp.split(epsilon=1, into=2), pytest.raises(dp.QueryError, match="outside of the split"):
+    with (
+        dp.split(epsilon=1, into=2),
+        pytest.raises(QueryError, match="outside of the split"),
+    ):
         dp.batch(epsilon=1, delta=1e-6)
 
 

@@ -15,6 +15,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import MissingArgument, SessionError
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import MemoryStore
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
@@ -62,9 +63,9 @@ def test_each_operation_tells_what_the_ledger_would(name: str) -> None:
     p = people(unit="owner", max_rows=1)
     with dp.preview() as plan:
         nothing = released(name, p)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     answer = released(name, p)
-    (entry,) = dp.ledger().entries()
+    (entry,) = dp.ledger()._entries()
     told = plan.to_frame()
     ledger = dp.ledger().to_frame()
     same = ["source", "lineage", "query", "epsilon", "delta", "mechanism", "scale"]
@@ -88,7 +89,7 @@ def test_nothing_is_touched_and_results_are_marked(name: str) -> None:
         result = released(name, p)
     assert not plan.fits
     assert plan.missing == Loss(Epsilon("0.999"))
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     if isinstance(result, pd.Index):
         return
     record = dp.record(result)
@@ -123,7 +124,7 @@ def test_code_goes_on_as_it_is() -> None:
             p[p["group"] == label].count(epsilon="0.1")
         counts = p["group"].value_counts(keys=GROUPS, epsilon="0.2").sort_index()
         both = p["number"].agg(["count", "mean"], bounds=(0, 9), epsilon="0.3")
-        assert set(dp.records(both)) == {"count", "mean"}
+        assert set(dp.record(both).components) == {"count", "mean"}
         return float(n + n.error() + counts.sum() + both.sum())
 
     with dp.preview() as plan:
@@ -157,7 +158,7 @@ def test_what_was_answered_before_would_be_free(kept: str, tmp_path: Path) -> No
     dp.session(epsilon=1, **({"store": tmp_path / "a.ledger"} if kept == "file" else {}))
     p = people(version="1")
     p.count(epsilon="0.5")
-    before = dp.ledger().entries()
+    before = dp.ledger()._entries()
     with dp.preview() as plan:
         n = p.count(epsilon="0.5")
         p.count(epsilon="0.5", fresh=True)
@@ -169,7 +170,7 @@ def test_what_was_answered_before_would_be_free(kept: str, tmp_path: Path) -> No
     assert plan.to_frame()["epsilon"].tolist() == [0, 0.5, 0.25, 0, 0.25, 0]
     assert (plan.total, str(plan.missing)) == (1, "ε = 0.5")
     assert dp.record(n).preview  # and not the answer that is kept
-    assert dp.ledger().entries() == before  # nor is it noted that it was looked for
+    assert dp.ledger()._entries() == before  # nor is it noted that it was looked for
     with dp.preview() as asserted:
         sixty().dp.count(epsilon="0.1")
         sixty().dp.count(epsilon="0.1")
@@ -235,7 +236,7 @@ def test_previews_nest_and_end_whatever_happens() -> None:
             1 / 0  # noqa: B018
         p.size(epsilon=4)
     assert [plan.total for plan in (outer, inner, broken)] == [5, 2, 3]
-    with pytest.raises(dp.SessionError, match="for one block"), outer:
+    with pytest.raises(SessionError, match="for one block"), outer:
         pass
     assert isinstance(p.count(epsilon=1), int)
     assert dp.ledger().spent == 1
@@ -248,7 +249,7 @@ def test_other_threads_release_as_ever_and_what_outlives_a_block_is_refused() ->
         context = contextvars.copy_context()
     assert dp.ledger().spent == 1
     assert plan.total == 0
-    refusal(lambda: context.run(lambda: p.count(epsilon=2)), "has ended", dp.SessionError)
+    refusal(lambda: context.run(lambda: p.count(epsilon=2)), "has ended", SessionError)
     assert dp.ledger().spent == 1
 
 
@@ -256,9 +257,9 @@ def test_one_session_only() -> None:
     with dp.preview() as plan:
         sixty().dp.count(epsilon=1)
         anew(epsilon=1)
-        refusal(lambda: sixty().dp.count(epsilon=1), "of one session", dp.SessionError)
+        refusal(lambda: sixty().dp.count(epsilon=1), "of one session", SessionError)
     assert plan.total == 1
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_a_session_may_start_in_it() -> None:
@@ -274,7 +275,7 @@ def test_splits_in_previews_and_previews_in_splits() -> None:
         p.count()
         p.size(fresh=True)
     assert (plan.total, inner.left, dp.ledger().spent) == (1, 0, 0)
-    with dp.split(epsilon=1, weights=[3, 1]) as shares:
+    with dp.split(epsilon=1, shares=[3, 1]) as shares:
         with dp.preview() as plan:
             p.count()
             p.size(fresh=True)
@@ -306,7 +307,7 @@ def test_combining_and_refining_are_previewed_like_the_releases_that_they_are() 
         answer = ask()
     assert dp.record(answer).preview
     assert float(plan.total) == 1
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     assert not dp.record(ask()).preview
     assert dp.ledger().spent == plan.total
 
@@ -341,7 +342,7 @@ def test_a_program_is_charged_whole_or_not_at_all() -> None:
     p = people()
     with pytest.raises(dp.BudgetExceeded, match=r"3 releases ask for ε = 0\.75 in all") as refused:
         preview.all_or_none(lambda: program(p))
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     assert (refused.value.requested, refused.value.remaining) == (Epsilon("0.75"), Epsilon("0.6"))
     assert len(preview.all_or_none(lambda: program(p, 2))) == 3
     assert dp.ledger().spent == Epsilon("0.5")
@@ -363,7 +364,7 @@ def test_a_program_in_a_preview_is_previewed() -> None:
     with dp.preview() as plan:
         preview.all_or_none(lambda: program(p))
     assert plan.total == Epsilon("0.75")
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_what_a_later_round_would_refuse_is_refused_before_anything_is_charged() -> None:
@@ -374,8 +375,8 @@ def test_what_a_later_round_would_refuse_is_refused_before_anything_is_charged()
         program(p, 1)
         p["number"].mean(epsilon=0.1)  # without bounds
 
-    refusal(lambda: preview.all_or_none(fails), error=dp.MissingArgument)
-    assert dp.ledger().entries() == []
+    refusal(lambda: preview.all_or_none(fails), error=MissingArgument)
+    assert dp.ledger()._entries() == []
 
 
 def test_a_question_answered_before_is_no_discount_on_another() -> None:

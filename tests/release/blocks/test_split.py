@@ -18,6 +18,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import QueryError, ReleaseFailed, SessionError
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 
 
@@ -26,7 +27,7 @@ def people(**terms: Any) -> Any:
 
 
 def losses() -> list[Loss]:
-    return [e.loss for e in dp.ledger().entries()]
+    return [e.loss for e in dp.ledger()._entries()]
 
 
 def test_each_release_takes_the_next_share_and_all_are_the_whole() -> None:
@@ -47,7 +48,7 @@ def test_each_release_takes_the_next_share_and_all_are_the_whole() -> None:
 
 def test_weights_in_order() -> None:
     p = people()
-    with dp.split(epsilon="0.4", weights=[2, "0.5", Decimal("1.5")]):
+    with dp.split(epsilon="0.4", shares=[2, "0.5", Decimal("1.5")]):
         p.count()
         p.count(fresh=True)
         p.size(fresh=True)
@@ -57,7 +58,7 @@ def test_weights_in_order() -> None:
 @given(st.fractions("0.01", 5), st.lists(st.fractions("0.1", 9), min_size=1, max_size=12))
 def test_shares_add_up_to_the_whole_exactly(whole: Fraction, weights: list[Fraction]) -> None:
     dp.reset()
-    shares = dp.split(epsilon=whole, weights=weights).shares
+    shares = dp.split(epsilon=whole, shares=weights).shares
     assert sum(shares, Loss()) == Loss(Epsilon(whole))
     assert [s.epsilon / shares[0].epsilon for s in shares] == [w / weights[0] for w in weights]
 
@@ -71,7 +72,7 @@ def test_whatever_waits_for_a_loss_is_answered(name: str) -> None:
         pytest.skip("a part of describe, which nobody calls")
     with dp.split(epsilon=1, into=1) as shares:
         answer = operation(p)
-    assert not isinstance(answer, dp.Unreleased)
+    assert not isinstance(answer, dp.types.Unreleased)
     assert shares.left == 0
     assert losses() == [Loss(Epsilon(1))]
     assert dp.record(answer).epsilon == 1
@@ -84,8 +85,8 @@ def test_selections_take_the_label_and_not_the_numbers() -> None:
         column = p[["yes", "no"]].idxmax()
         names = [p["group"].mode(keys=GROUPS)[0], counts.idxmax(fresh=True)]  # of one query
         names += [counts.nlargest(2).index[0]]
-        dp.choose(sixty(), [1, 2], score=lambda rows, c: 0, sensitivity=1)
-    mechanisms = [e.mechanism for e in dp.ledger().entries()]
+        dp.select(sixty(), [1, 2], score=lambda rows, c: 0, sensitivity=1)
+    mechanisms = [e.mechanism for e in dp.ledger()._entries()]
     assert [m == "permute-and-flip" for m in mechanisms] == [True, True, True, False, True]
     assert column in ("yes", "no")
     assert set(names) <= set(GROUPS)
@@ -94,7 +95,7 @@ def test_selections_take_the_label_and_not_the_numbers() -> None:
 
 def test_functions_of_the_callers_own_are_answered_too() -> None:
     with dp.split(epsilon=1, into=1):
-        lead = dp.distance_to(sixty(), len)
+        lead = dp.distance_to_property(sixty(), len)
     assert dp.record(lead).epsilon == 1
     anew(epsilon=1, delta=1e-5)
     with dp.split(epsilon=1, into=2, delta=1e-6):
@@ -113,7 +114,7 @@ def test_agg_and_describe_take_one_share() -> None:
         described = p["number"].describe(bounds=(0, 9))
         assert shares.left == 0
     assert sum(losses(), Loss()) == Loss(Epsilon(1))
-    assert [r.epsilon for r in dp.records(both).values()] == [Fraction(1, 4)] * 2
+    assert [r.epsilon for r in dp.record(both).components.values()] == [Fraction(1, 4)] * 2
     assert described.shape == (8,)
 
 
@@ -138,7 +139,7 @@ def test_more_releases_than_shares() -> None:
         p.count()
         refusal(lambda: p.size(fresh=True), r"has 1 share, and all are taken.*into=2")
     assert losses() == [Loss(Epsilon(1))]
-    assert isinstance(p.size(), dp.Unreleased)  # after the block as ever
+    assert isinstance(p.size(), dp.types.Unreleased)  # after the block as ever
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_a_loss_of_its_own_is_refused(said: dict[str, Any]) -> None:
         for call in (
             p.count, p[["yes"]].idxmax,
             partial(p["number"].agg, ["count", "mean"], bounds=BOUNDS),
-            partial(dp.choose, sixty(), [1], score=lambda r, c: 0, sensitivity=1),
+            partial(dp.select, sixty(), [1], score=lambda r, c: 0, sensitivity=1),
         ):  # fmt: skip
             refusal(partial(call, **said), "no release says a loss of its own")
         assert shares.left == 2
@@ -160,7 +161,7 @@ def test_a_loss_of_its_own_is_refused(said: dict[str, Any]) -> None:
 def test_what_is_refused_takes_no_share_and_what_fails_does(monkeypatch: Any) -> None:
     dp.session(epsilon=1)
     p = people()
-    with dp.split(epsilon=3, weights=[1, 2, 5, 1]) as shares:
+    with dp.split(epsilon=3, shares=[1, 2, 5, 1]) as shares:
         for refused in (
             p["number"].mean, lambda: p["nothing"].count(), partial(p.count, delta=1e-6),
             partial(p.count, mechanism="gaussian"),
@@ -171,7 +172,7 @@ def test_what_is_refused_takes_no_share_and_what_fails_does(monkeypatch: Any) ->
         assert losses() == [Loss(Epsilon(1, 3))]
         with monkeypatch.context() as broken:
             broken.setattr(PandasEngine, "accumulate_rows", lambda *a: 1 / 0)
-            with pytest.raises(dp.ReleaseFailed):
+            with pytest.raises(ReleaseFailed):
                 p.size(fresh=True)
         assert shares.left == 2
         refusal(lambda: p["number"].count(), error=dp.BudgetExceeded)
@@ -183,18 +184,18 @@ def test_what_is_refused_takes_no_share_and_what_fails_does(monkeypatch: Any) ->
     (lambda: dp.split(epsilon=1), "into= is needed"),
     (lambda: dp.split(into=2), "epsilon= or rho="),
     (lambda: dp.split(epsilon=1, rho=1, into=2), "epsilon= or rho="),
-    (lambda: dp.split(epsilon=1, into=2, weights=[1, 1]), "leave into= out"),
+    (lambda: dp.split(epsilon=1, into=2, shares=[1, 1]), "leave into= out"),
     (lambda: dp.split(epsilon=0, into=2), "greater than 0"),
     (lambda: dp.split(epsilon=float("nan"), into=2), "finite"),
     (lambda: dp.split(epsilon=1, into=0), "whole number from 1"),
     (lambda: dp.split(epsilon=1, into=True), "whole number from 1"),
     (lambda: dp.split(epsilon=1, into=2.0), "whole number from 1"),
     (lambda: dp.split(epsilon=1, into=10**9), "whole number from 1"),
-    (lambda: dp.split(epsilon=1, weights=[]), "a list of numbers"),
-    (lambda: dp.split(epsilon=1, weights={"a": 1}), "a list of numbers"),
-    (lambda: dp.split(epsilon=1, weights=[1, -1]), "greater than 0"),
-    (lambda: dp.split(epsilon=1, weights=[1, "x"]), "can't be read"),
-    (lambda: dp.split(epsilon=1, weights=[1, 10**9]), r"outside \[2\^-20, 64\]"),
+    (lambda: dp.split(epsilon=1, shares=[]), "a list of numbers"),
+    (lambda: dp.split(epsilon=1, shares={"a": 1}), "a list of numbers"),
+    (lambda: dp.split(epsilon=1, shares=[1, -1]), "greater than 0"),
+    (lambda: dp.split(epsilon=1, shares=[1, "x"]), "can't be read"),
+    (lambda: dp.split(epsilon=1, shares=[1, 10**9]), r"outside \[2\^-20, 64\]"),
     (lambda: dp.split(epsilon=500, into=2), r"outside \[2\^-20, 64\]"),
     (lambda: dp.split(epsilon=1, into=2, delta=1e-6), "no δ to spend"),
     (lambda: dp.split(rho=1, into=2), "counts ε"),
@@ -208,19 +209,19 @@ def test_one_block_each_and_none_within_another() -> None:
     shares = dp.split(epsilon=1, into=1)
     with (
         shares,
-        pytest.raises(dp.SessionError, match="a split is running"),
+        pytest.raises(SessionError, match="a split is running"),
         dp.split(epsilon=1, into=2),
     ):
         pass
-    with pytest.raises(dp.SessionError, match="for one block"), shares:
+    with pytest.raises(SessionError, match="for one block"), shares:
         pass
-    assert isinstance(people().count(), dp.Unreleased)
+    assert isinstance(people().count(), dp.types.Unreleased)
 
 
 def test_an_exception_ends_the_block() -> None:
     with pytest.raises(ZeroDivisionError), dp.split(epsilon=1, into=1):
         1 / 0  # noqa: B018
-    assert isinstance(people().count(), dp.Unreleased)
+    assert isinstance(people().count(), dp.types.Unreleased)
 
 
 # --- other measures -------------------------------------------------------------------------------
@@ -249,7 +250,7 @@ def test_rho_is_shared() -> None:
         p.count()
         p["number"].median(bounds=BOUNDS)
         p[["yes", "no"]].idxmax()
-    first = dp.ledger().entries()[0]
+    first = dp.ledger()._entries()[0]
     assert (first.mechanism, first.loss) == ("discrete Gaussian", Loss(rho=Rho("0.1")))
     assert dp.ledger().loss.within(Loss(rho=Rho("0.3")))
 
@@ -262,13 +263,13 @@ def test_a_block_run_again_is_free_even_when_the_budget_is_gone() -> None:
 
     def block() -> list[Any]:
         p = people()
-        with dp.split(epsilon=1, weights=[1, 2]):
+        with dp.split(epsilon=1, shares=[1, 2]):
             return [p.count(), p["number"].sum(bounds=(0, 9))]
 
     first = block()
     assert dp.ledger().remaining == 0
     assert block() == first
-    assert [e.status for e in dp.ledger().entries()] == ["released"] * 2 + ["replayed"] * 2
+    assert [e.status for e in dp.ledger()._entries()] == ["released"] * 2 + ["replayed"] * 2
 
 
 def test_agg_asked_afresh_is_drawn_anew() -> None:
@@ -276,7 +277,7 @@ def test_agg_asked_afresh_is_drawn_anew() -> None:
     said = {"bounds": (0, 9), "epsilon": 1}
     for _ in range(2):
         p["number"].agg(["count", "mean"], fresh=True, **said)
-    assert [e.status for e in dp.ledger().entries()] == ["released"] * 4
+    assert [e.status for e in dp.ledger()._entries()] == ["released"] * 4
 
 
 def test_threads_started_in_the_block_dont_share() -> None:
@@ -284,7 +285,7 @@ def test_threads_started_in_the_block_dont_share() -> None:
     with dp.split(epsilon=1, into=1) as shares:
         found = elsewhere(p.count)
         assert shares.left == 1
-    assert isinstance(found, dp.Unreleased)
+    assert isinstance(found, dp.types.Unreleased)
 
 
 def test_workers_with_the_blocks_context_never_take_one_share_twice() -> None:
@@ -294,10 +295,10 @@ def test_workers_with_the_blocks_context_never_take_one_share_twice() -> None:
         with threads([partial(context.run, p.count, fresh=True) for context in contexts]) as got:
             pass
         assert shares.left == 0
-    assert sum(isinstance(each, dp.QueryError) for each in got) == 4
+    assert sum(isinstance(each, QueryError) for each in got) == 4
     assert sum(isinstance(each, int) for each in got) == 16
     assert sum(losses(), Loss()) == Loss(Epsilon(1))
-    assert isinstance(contexts[0].run(p.count), dp.Unreleased)  # the block has ended
+    assert isinstance(contexts[0].run(p.count), dp.types.Unreleased)  # the block has ended
 
 
 def test_a_task_that_outlives_the_block_asks_as_ever() -> None:
@@ -315,23 +316,23 @@ def test_a_task_that_outlives_the_block_asks_as_ever() -> None:
         go.set()
         return await task
 
-    assert isinstance(asyncio.run(main()), dp.Unreleased)
+    assert isinstance(asyncio.run(main()), dp.types.Unreleased)
     assert losses() == []
 
 
 def test_what_is_left_can_be_one_share() -> None:
     session = dp.session(epsilon=200)
     people = dp.protect(pd.DataFrame({"x": [1, 2, 3]}), name="three")
-    with dp.split(epsilon=1, weights=[1, 2, 3, 4]) as shares:
+    with dp.split(epsilon=1, shares=[1, 2, 3, 4]) as shares:
         people.count()
-        joined = shares.join()
+        joined = shares._join()
         rest = people.count()
         assert joined == dp.record(rest).loss
         assert (shares.left, dp.record(rest).loss.epsilon) == (0, Fraction(9, 10))
-        assert shares.join() == Loss()  # of nothing
+        assert shares._join() == Loss()  # of nothing
     assert session.spent == 1
-    with dp.split(epsilon=90, weights=[1, 1, 1]) as shares:
-        assert shares.join().epsilon == 30  # more than a release may cost
+    with dp.split(epsilon=90, shares=[1, 1, 1]) as shares:
+        assert shares._join().epsilon == 30  # more than a release may cost
         assert dp.record(people.count()).loss.epsilon == 30
 
 
@@ -339,16 +340,16 @@ def test_where_rho_is_counted_what_is_left_is_less_than_its_sum() -> None:
     """Of ε; and ρ add up."""
     session = dp.session(rho=20, delta=1e-6)
     people = dp.protect(pd.DataFrame({"x": [1, 2, 3]}), name="three")
-    with dp.preview() as plan, dp.split(epsilon=4, weights=[1, 2, 3]):
+    with dp.preview() as plan, dp.split(epsilon=4, shares=[1, 2, 3]):
         for i in range(3):
             people["x"].sum(bounds=(0, 2.5 + i))
-    with dp.split(epsilon=4, weights=[1, 2, 3]) as shares:
-        joined = shares.join()
+    with dp.split(epsilon=4, shares=[1, 2, 3]) as shares:
+        joined = shares._join()
         people["x"].sum(bounds=(0, 2.5))
     assert 2 < joined.epsilon < 4
     assert plan.total * (1 - 1e-4) <= session.spent <= plan.total
     with dp.split(epsilon=4, into=1) as shares:
-        assert shares.join().epsilon == 4  # exactly
-    with dp.split(rho=4, weights=[1, 2, 3]) as shares:
+        assert shares._join().epsilon == 4  # exactly
+    with dp.split(rho=4, shares=[1, 2, 3]) as shares:
         people.count()
-        assert shares.join().rho == Fraction(10, 3)
+        assert shares._join().rho == Fraction(10, 3)

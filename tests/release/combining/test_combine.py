@@ -22,6 +22,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import QueryError, RecordError, SourceError
 from dppandas.privacy.accounting import conversions, gaussian
 from dppandas.privacy.accuracy import combined
 from dppandas.privacy.accuracy.combined import CombinedNoise
@@ -225,7 +226,7 @@ def test_answers_joined_by_the_whole_road_have_the_variance_of_theory() -> None:
 
 
 def noisy(result: Any) -> list[Any]:
-    return list((result if isinstance(result, dp.Record) else dp.record(result))._noisy)
+    return list((result if isinstance(result, dp.types.Record) else dp.record(result))._noisy)
 
 
 def test_noisy_integers_are_averaged_by_inverse_variance() -> None:
@@ -276,7 +277,7 @@ def test_laplace_and_gaussian_noise_are_joined() -> None:
     assert low <= both <= high
 
 
-def ends(record: dp.Record) -> list[tuple[float, float]]:
+def ends(record: dp.types.Record) -> list[tuple[float, float]]:
     return record._intervals(0.95)
 
 
@@ -293,13 +294,13 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
     one, other = ops.released(name, private, 1), ops.released(name, private, 2)
     before = ops.spent()
     if not hasattr(one, "_record") and not isinstance(one, pd.Series | pd.DataFrame):
-        refusal(lambda: dp.combine(one, other), "no release record", dp.RecordError)
+        refusal(lambda: dp.combine(one, other), "no release record", RecordError)
     elif (
         name in {*ops.SELECTIONS, *ops.UNKNOWN, *CHOSEN} - {"nlargest counts"}
         and "mean" not in name.split()[:1]
     ):
         refusal(lambda: dp.combine(one, other), r"selected labels|is not noise added")
-        refusal(lambda: dp.refine(one, epsilon=1), r"selected labels|is not noise added")
+        refusal(lambda: dp.record(one).refine(epsilon=1), r"selected labels|is not noise added")
     else:
         both = dp.combine(one, other)
         assert type(both) is type(one)
@@ -311,7 +312,7 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
             record.statistic.estimate(record._noisy), ends(record), strict=True
         ):
             assert low <= value <= high or value < 0  # a count may be, and its interval isn't
-        record.error(), record.interval(0.5), str(record), record._repr_html_()
+        record.errors(), record.intervals(0.5), str(record), record._repr_html_()
         law = record._law
         assert law.half_width(0.95, record.statistic.size) <= single._law.half_width(
             0.95, record.statistic.size
@@ -338,16 +339,16 @@ def test_released_tables_that_were_combined_are_made_consistent() -> None:
     p = ops.people()
     counts = p["g"].value_counts()
     both = dp.combine(counts.release(epsilon=0.5), counts.release(epsilon=1))
-    assert (dp.consistent(both) >= 0).all()
+    assert (dp.make_consistent(both) >= 0).all()
 
 
 # --- refusals -------------------------------------------------------------------------------------
 
 
-def refused(match: str, *answers: Any, kind: Any = dp.QueryError) -> None:
-    before, entries = ops.spent(), dp.ledger().count()
+def refused(match: str, *answers: Any, kind: Any = QueryError) -> None:
+    before, entries = ops.spent(), dp.ledger()._count()
     refusal(lambda: dp.combine(*answers), match, kind)
-    assert (ops.spent(), dp.ledger().count()) == (before, entries)
+    assert (ops.spent(), dp.ledger()._count()) == (before, entries)
 
 
 def test_one_release_counts_once() -> None:
@@ -361,7 +362,7 @@ def test_one_release_counts_once() -> None:
     refused("given twice", both, pickle.loads(pickle.dumps(other)))
     refused("two or more", one)
     refused("two or more")
-    refused("no release record", one, other + 0, kind=dp.RecordError)
+    refused("no release record", one, other + 0, kind=RecordError)
 
 
 def test_other_queries_are_refused() -> None:
@@ -380,7 +381,7 @@ def test_what_nobody_can_know_to_be_the_same_is_refused() -> None:
     df = ops.letters()
     refused("lineage of 'count' is asserted", *(df.dp.count(epsilon=e) for e in (1, 2)))
     refusal(lambda: df.dp.count(epsilon=1).refine(epsilon=1), "asserted")
-    assert dp.ledger().count() == 3
+    assert dp.ledger()._count() == 3
 
 
 def test_of_two_sources_no_lineage_is_at_fault() -> None:
@@ -395,11 +396,11 @@ def test_other_versions_and_ledgers_are_refused(tmp_path: Path) -> None:
     one = ops.people(version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
     refused("version '1' and of version '2'", one, ops.people(version="2").count(epsilon=1))
-    with pytest.raises(dp.SourceError, match=r"holds version '2'.*release of version '1'"):
+    with pytest.raises(SourceError, match=r"holds version '2'.*release of version '1'"):
         one.refine(epsilon=1)
     anew(epsilon=10)
     refused("in two ledgers", one, ops.people(version="1").count(epsilon=2))
-    refusal(lambda: one.refine(epsilon=1), "in another ledger", dp.SourceError)
+    refusal(lambda: one.refine(epsilon=1), "in another ledger", SourceError)
     assert ops.spent() == 2
 
 
@@ -425,7 +426,7 @@ def test_refining_buys_the_next_draw_and_replays_it_when_run_again() -> None:
     # again: the same cells, and the same call on the same result
     assert n.refine(epsilon=0.5) == surer
     again = p["a"].mean(epsilon=0.25).refine(epsilon=0.5).refine(epsilon=0.5)
-    assert (again, dp.record(again).interval()) == (surest, dp.record(surest).interval())
+    assert (again, dp.record(again).intervals()) == (surest, dp.record(surest).intervals())
     assert ops.spent() == Fraction(5, 4)
     # at the loss of the first, the draw after it
     assert [part.draw for part in dp.record(n.refine(epsilon=0.25)).components] == [1, 2]
@@ -445,9 +446,9 @@ def test_refining_takes_an_equal_release_that_is_there_already() -> None:
 def test_tables_and_records_are_refined_by_the_function() -> None:
     p = ops.people()
     counts = p["g"].value_counts(epsilon=0.5)
-    surer = dp.refine(counts, epsilon=1)
+    surer = dp.record(counts).refine(epsilon=1)
     assert surer.equals(dp.record(counts).refine(epsilon=1))
-    assert dp.refine(surer.head(2), epsilon=1).equals(dp.refine(surer, epsilon=1))
+    assert dp.record(surer.head(2)).refine(epsilon=1).equals(dp.record(surer).refine(epsilon=1))
     assert ops.spent() == Fraction(5, 2)
 
 
@@ -506,7 +507,7 @@ def test_a_source_that_is_not_held_is_told(tmp_path: Path) -> None:
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
     n = ops.people(version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
-    with pytest.raises(dp.SourceError, match=r"doesn't hold source 'people'.*fresh=True"):
+    with pytest.raises(SourceError, match=r"doesn't hold source 'people'.*fresh=True"):
         n.refine(epsilon=1)
     assert ops.spent() == 1
 
@@ -519,7 +520,7 @@ def test_a_source_now_asserted_is_not_the_verified_one(tmp_path: Path, monkeypat
     changed = df[df["a"] > 50]  # still carries the token
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # of a user who never saw the data
     assert dp.protect(changed, name="people", version="1")._table.source.verified is False
-    refusal(lambda: n.refine(epsilon=1), "doesn't hold", dp.SourceError)
+    refusal(lambda: n.refine(epsilon=1), "doesn't hold", SourceError)
 
 
 def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path) -> None:
@@ -533,9 +534,7 @@ def test_tables_of_one_row_a_unit_are_refined_while_they_are_held(tmp_path: Path
     surer = mean.refine(epsilon=1)
     kept = pickle.dumps(mean)
     del held
-    with pytest.raises(
-        dp.SourceError, match=r"made of 'people' by per_unit.*keep it in a variable"
-    ):
+    with pytest.raises(SourceError, match=r"made of 'people' by per_unit.*keep it in a variable"):
         mean.refine(epsilon=2)
     assert ops.spent() == 2
     anew(store=tmp_path / "a.ledger")
@@ -591,6 +590,6 @@ def test_an_audit_may_refine() -> None:
 def test_refining_takes_no_loss_of_its_own_in_a_split() -> None:
     dp.session(epsilon=10)
     n = ops.people().count(epsilon=1)
-    with dp.split(epsilon=1, into=2), pytest.raises(dp.QueryError, match="refine outside"):
+    with dp.split(epsilon=1, into=2), pytest.raises(QueryError, match="refine outside"):
         n.refine(epsilon=5)
     assert ops.spent() == 1

@@ -17,6 +17,7 @@ from operations import spent
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import QueryError
 from dppandas.privacy.accuracy.combined import CombinedNoise, NoiseAtLook
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.release import release
@@ -130,10 +131,10 @@ def people(**terms: Any) -> Any:
 
 
 def losses() -> list[Fraction]:
-    return [e.loss.rho or e.loss.epsilon for e in dp.ledger().entries() if e.status == "released"]
+    return [e.loss.rho or e.loss.epsilon for e in dp.ledger()._entries() if e.status == "released"]
 
 
-def hopeful(record: dp.Record) -> dp.Record:
+def hopeful(record: dp.types.Record) -> dp.types.Record:
     """The same, told of 300,000 rows: a plan by it is far too cheap."""
     return replace(record, _noisy=tuple(max(1, abs(x)) * 150 for x in record._noisy))
 
@@ -142,7 +143,7 @@ def test_of_a_count_one_look_at_the_least_loss_is_enough() -> None:
     n = people().count(epsilon=0.1)
     known = n.refine(until=10, looks=9)
     record = dp.record(known)
-    assert known.error() == record.error() == 10
+    assert known.error() == record.errors() == 10
     assert (record.epsilon, losses()) == (Fraction("0.285"), [Fraction("0.1"), Fraction("0.285")])
     assert record.mechanism == "look 1 of at most 1"
     assert known.interval() == (known - 10, known + 10)
@@ -180,7 +181,7 @@ def test_losses_double_and_it_ends_after_the_last_look() -> None:
 def test_it_ends_at_the_first_look_that_suffices() -> None:
     m = dp.record(people()["a"].mean(epsilon=0.1))
     doubtful = replace(m, _noisy=tuple(x // 20 for x in m._noisy))  # told of a hundred rows
-    known = dp.refine(doubtful, until=1, looks=8)
+    known = dp.record(doubtful).refine(until=1, looks=8)
     assert (len(losses()), known.error() < 1) == (2, True)
     assert dp.record(known).mechanism == "look 1 of at most 8"
 
@@ -206,7 +207,7 @@ def test_what_is_near_enough_is_kept_and_costs_nothing() -> None:
     p = people()
     n, m = p.count(epsilon=0.1), p["a"].mean(epsilon=1)
     before = spent()
-    assert n.refine(until=n.error()) == dp.refine(n, until=50) == n
+    assert n.refine(until=n.error()) == dp.record(n).refine(until=50) == n
     refusal(lambda: m.refine(until=1), r"is within 0\.0\d+ already.*Keep it")
     known = n.refine(until=10)
     assert known.refine(until=10) == known
@@ -266,13 +267,15 @@ def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> Non
 def test_asked_again_it_is_free_and_fresh_draws_anew() -> None:
     m = people()["a"].mean(epsilon=0.1)
     known = m.refine(until=0.05)
-    paid, entries = spent(), dp.ledger().count()
-    assert m.refine(until=0.05) == known == dp.refine(m, until=0.05, looks=3, confidence=0.95)
+    paid, entries = spent(), dp.ledger()._count()
+    assert (
+        m.refine(until=0.05) == known == dp.record(m).refine(until=0.05, looks=3, confidence=0.95)
+    )
     assert dp.record(m).refine(until=0.05, at_most=1e-3) == known  # of no replay is that asked
     assert (spent(), losses()) == (paid, losses())
     m.refine(until=0.05, fresh=True)
     assert spent() > paid
-    assert dp.ledger().count() > entries
+    assert dp.ledger()._count() > entries
 
 
 def test_a_notebook_run_again_after_a_restart_replays_all(tmp_path: Path) -> None:
@@ -288,19 +291,21 @@ def test_a_notebook_run_again_after_a_restart_replays_all(tmp_path: Path) -> Non
 def test_tables_keep_it_together() -> None:
     p = people()
     means = p.groupby("g")["a"].mean(epsilon="0.1")
-    known = dp.refine(means, until=0.5, looks=5)
-    assert (dp.record(known).error() <= 0.5).all()
+    known = dp.record(means).refine(until=0.5, looks=5)
+    assert (dp.record(known).errors() <= 0.5).all()
     assert known.index.equals(means.index)
-    assert (dp.record(dp.refine(p["g"].value_counts(epsilon=0.5), until=3)).error() == 3).all()
+    assert (
+        dp.record(dp.record(p["g"].value_counts(epsilon=0.5)).refine(until=3)).errors() == 3
+    ).all()
     both = p.crosstab("g", "a", keys={"a": [0, 1]}, margins=True, epsilon=1)
-    sums = dp.record(dp.refine(both, until=5))
-    assert (sums.mechanism, sums.error().max().max() <= 5) == ("look 1 of at most 1", True)
+    sums = dp.record(dp.record(both).refine(until=5))
+    assert (sums.mechanism, sums.errors().max().max() <= 5) == ("look 1 of at most 1", True)
 
 
 def test_of_times_until_is_a_duration() -> None:
     when = people()["when"].mean(epsilon=0.1)
     day = pd.Timedelta("1D")
-    assert when.refine(until=day, looks=4).error() <= day
+    assert dp.record(when.refine(until=day, looks=4)).errors() <= day
     refusal(lambda: when.refine(until=3), r"until= can't be promised .*: give a pd.Timedelta")
     refusal(lambda: when.refine(until=-day), r"until=.* must be longer than nothing")
 
@@ -380,7 +385,7 @@ def test_a_preview_prices_all_looks() -> None:
 
 def test_in_a_split_it_is_refused() -> None:
     n = people().count(epsilon=1)
-    with dp.split(epsilon=1, into=1), pytest.raises(dp.QueryError, match="refine outside"):
+    with dp.split(epsilon=1, into=1), pytest.raises(QueryError, match="refine outside"):
         n.refine(until=3)
 
 
@@ -464,7 +469,7 @@ def test_tables_refined_until_an_error_are_made_consistent() -> None:
     p = people()
     counts, both = p["g"].value_counts(epsilon=1), p.crosstab("g", "a", keys={"a": range(7)},
                                                               epsilon=1)  # fmt: skip
-    one, other = dp.consistent(dp.refine(counts, until=2), both)
+    one, other = dp.make_consistent(dp.record(counts).refine(until=2), both)
     assert one.sum() == other.sum().sum()
 
 

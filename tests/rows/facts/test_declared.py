@@ -15,6 +15,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.display.notebook import whatif
+from dppandas.errors import MissingArgument, QueryError, SourceError
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.rows.facts.keys import Keys
 
@@ -127,7 +128,7 @@ def test_a_contradiction_is_found_in_any_order(then: str, now: str, one: Any, ot
         ROADS[now](frame, {"age": first})
         for _ in range(2):
             said = {"sex": ["f", "m"], "age": second}
-            with pytest.raises(dp.SourceError, match=r"other terms \(domain of 'age' was .*, is"):
+            with pytest.raises(SourceError, match=r"other terms \(domain of 'age' was .*, is"):
                 ROADS[now](frame, said)
         assert dp.ledger().spent == 0
 
@@ -136,19 +137,19 @@ def test_a_contradiction_quotes_no_label() -> None:
     """Which may have been read from a column."""
     frame = protected(sex=["secret"])
     for labels, said in ((["hidden"], "was 1 key, is others"), (["a", "hidden"], "is 2 keys")):
-        with pytest.raises(dp.SourceError, match=said) as refusal:
+        with pytest.raises(SourceError, match=said) as refusal:
             frame.declare(sex=labels)
         assert "hidden" not in str(refusal.value)
         assert "secret" not in str(refusal.value)
-    with pytest.raises(dp.SourceError, match=r"lower=0\.0, upper=1\.0000001"):
+    with pytest.raises(SourceError, match=r"lower=0\.0, upper=1\.0000001"):
         frame.declare(age=(0, 1)).declare(age=(0, 1.0000001))
 
 
 def test_a_refused_declaration_leaves_no_fact_behind() -> None:
     frame = protected(age=(0, 99))
-    with pytest.raises(dp.SourceError):
+    with pytest.raises(SourceError):
         frame.declare({"my pay": (0, 9), "sex": ["f", "m"], "age": (0, 98)})
-    refusal(lambda: protected(sex=["f", "m"], age=(0, 98)), error=dp.SourceError)
+    refusal(lambda: protected(sex=["f", "m"], age=(0, 98)), error=SourceError)
     frame.declare({"my pay": (0, 5), "sex": ["m", "f"]})
 
 
@@ -183,23 +184,23 @@ def test_a_suggestion_is_a_fact() -> None:
 @pytest.mark.parametrize(
     ("declare", "error", "said"),
     [
-        (lambda p: p.declare(nobody=(0, 1)), dp.QueryError, "no column"),
-        (lambda p: p.declare(age=(1, 0)), dp.QueryError, "lower first"),
-        (lambda p: p.declare([("age", (0, 1))]), dp.QueryError, "must be a dict"),
-        (lambda p: p.declare({"age": (0, 1)}, age=(0, 1)), dp.QueryError, "twice"),
-        (lambda p: p.declare(sex="f"), dp.QueryError, "list of labels"),
-        (lambda p: p.declare(age=p["age"]), dp.QueryError, "list of labels"),
-        (lambda p: p.declare(sex=table()["sex"]), dp.QueryError, "twice"),
-        (lambda p: p[["age"]].declare(sex=["f"]), dp.QueryError, "no column"),
-        (lambda p: p.assign(z=p["age"] * 2).declare(z=(0, 1)), dp.QueryError, r"\.clip\(0, 1\)"),
-        (lambda p: p.assign(age=p["age"] * 2).declare(age=(0, 1)), dp.QueryError, "computed from"),
-        (lambda p: p.assign(b=p["age"]).declare(b=(0, 1), age=(0, 2)), dp.QueryError, "two things"),
+        (lambda p: p.declare(nobody=(0, 1)), QueryError, "no column"),
+        (lambda p: p.declare(age=(1, 0)), QueryError, "lower first"),
+        (lambda p: p.declare([("age", (0, 1))]), QueryError, "must be a dict"),
+        (lambda p: p.declare({"age": (0, 1)}, age=(0, 1)), QueryError, "twice"),
+        (lambda p: p.declare(sex="f"), QueryError, "list of labels"),
+        (lambda p: p.declare(age=p["age"]), QueryError, "list of labels"),
+        (lambda p: p.declare(sex=table()["sex"]), QueryError, "twice"),
+        (lambda p: p[["age"]].declare(sex=["f"]), QueryError, "no column"),
+        (lambda p: p.assign(z=p["age"] * 2).declare(z=(0, 1)), QueryError, r"\.clip\(0, 1\)"),
+        (lambda p: p.assign(age=p["age"] * 2).declare(age=(0, 1)), QueryError, "computed from"),
+        (lambda p: p.assign(b=p["age"]).declare(b=(0, 1), age=(0, 2)), QueryError, "two things"),
     ],
 )  # fmt: skip
 def test_what_is_no_fact_of_a_column_is_refused(declare: Any, error: type, said: str) -> None:
     frame = protected()
     refusal(lambda: declare(frame), said, error)
-    assert dp.session().sources["people"].facts.known == {}
+    assert dp.session()._sources["people"].facts.known == {}
 
 
 def test_names_that_are_no_identifiers_and_names_of_arguments() -> None:
@@ -214,7 +215,7 @@ def test_what_is_asserted_can_be_declared_too() -> None:
     frame = dp.private(table(), unit="row")
     known = frame.declare(age=(0, 99))
     assert known["age"].mean(epsilon=20) < 99
-    refusal(lambda: frame.declare(age=(0, 98)), error=dp.SourceError)
+    refusal(lambda: frame.declare(age=(0, 98)), error=SourceError)
     assert facts(dp.private(table(), unit="row").declare(age=(0, 98))) == {"age": Bounds(0, 98)}
 
 
@@ -251,7 +252,7 @@ def test_the_facts_of_the_frame_that_is_asked_hold() -> None:
         lambda one, other: one[other["age"] > 30]["age"].mean(),
     ):
         ask(aged, plain).release(epsilon=1)
-        refusal(lambda ask=ask: ask(plain, aged), "bounds= is needed", dp.MissingArgument)
+        refusal(lambda ask=ask: ask(plain, aged), "bounds= is needed", MissingArgument)
     for _ in range(2):  # one expression, asked in turn by frames of other facts
         column = aged._columns["age"]
         assert column.bounds(aged._table.source.domain) == Bounds(0, 99)

@@ -22,6 +22,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.columns import accessors
 from dppandas.columns.accessors import TextMethods, TimeMethods
+from dppandas.errors import ReleaseFailed, SourceError
 from dppandas.frames import tables
 from dppandas.frames.groupby import PrivateGroupBy
 from dppandas.ledger import canonical
@@ -33,7 +34,7 @@ DELTA = "1e-3"
 
 
 def spent() -> int:
-    return len(dp.ledger().entries())
+    return len(dp.ledger()._entries())
 
 
 # --- which kind something is of -------------------------------------------------------------------
@@ -159,7 +160,7 @@ def test_declared_kinds_are_part_of_keys_and_of_names_of_parts() -> None:
     for one, other in ((plain, told), objects):
         texts = [canonical.text(p["x"].value_counts(keys=["1"])._statistic) for p in (one, other)]
         assert texts[0] != texts[1]
-    other = [p["y"].count()._request.query(dp.session().terms.asked(1)).key for p in (plain, told)]
+    other = [p["y"].count()._request.query(dp.session()._terms.asked(1)).key for p in (plain, told)]
     assert other[0] == other[1]
     names = [p.partition("x", keys=["1"])["1"]._table.path[0].partition for p in (plain, told)]
     assert names[0] != names[1]
@@ -171,7 +172,7 @@ def test_kinds_of_dtypes_are_part_of_no_key() -> None:
         dp.reset()
         p = dp.protect(pd.DataFrame({"x": pd.Series(["1", "2"], dtype=dtype)}), "d")
         asked = p[p["x"] == "1"].count()
-        keys.append(asked._request.query(dp.session().terms.asked(1)).key)
+        keys.append(asked._request.query(dp.session()._terms.asked(1)).key)
         titles.append((repr(asked), repr(p), p._repr_html_()))
     assert keys[0] == keys[1]
     assert titles[0] == titles[1]
@@ -182,14 +183,14 @@ def test_a_declared_kind_does_not_change_within_a_version(tmp_path: Any) -> None
     for store in (None, tmp_path / "l.ledger"):
         anew(epsilon=1, store=store)
         dp.protect(df.copy(), "d", kinds={"x": "number"}, version="1")
-        with pytest.raises(dp.SourceError, match="kind of 'x' was number, is text"):
+        with pytest.raises(SourceError, match="kind of 'x' was number, is text"):
             dp.protect(df.copy(), "d", kinds={"x": "text"}, version="1")
         dp.protect(df.copy(), "d", kinds={"y": "number"}, version="1")  # says more of another
-        with pytest.raises(dp.SourceError, match="kind of 'y'"):
+        with pytest.raises(SourceError, match="kind of 'y'"):
             dp.protect(df.copy(), "d", kinds={"y": "text"}, version="1")
     dp.reset()  # the ledger outlives the session
     dp.session(epsilon=1, store=tmp_path / "l.ledger")
-    with pytest.raises(dp.SourceError, match=r"not as 'text'.*another version"):
+    with pytest.raises(SourceError, match=r"not as 'text'.*another version"):
         dp.protect(df.copy(), "d", kinds={"x": "text"}, version="1")
     dp.protect(df.copy(), "d", kinds={"x": "number"}, version="1")
 
@@ -334,7 +335,8 @@ COLUMN: dict[str, Row] = {
     "quantile": Row(lambda p, c: p["x"].quantile([0.2, 0.5], **B), NUMBERS),
     "trimmed_mean": Row(lambda p, c: p["x"].trimmed_mean(trim=2, **B), NUMBERS),
     "median, smoothly": Row(lambda p, c: p["x"].median(method="smooth", **B), NUMBERS),
-    "clipped": Row(lambda p, c: p["x"].clipped(**B), NUMBERS, lambda d, c: [0, 1, 0]),
+    "clipping_shares": Row(
+        lambda p, c: p["x"].clipping_shares(**B), NUMBERS, lambda d, c: [0, 1, 0]),
     "suggest_bounds": Row(lambda p, c: p["x"].suggest_bounds(**E), NUMBERS),
     "agg": Row(lambda p, c: p["x"].agg(["mean", "sum"], **B), NUMBERS,
                lambda d, c: d["x"].astype(float).agg(["mean", "sum"])),
@@ -355,8 +357,9 @@ COLUMN: dict[str, Row] = {
     "nunique": Row(lambda p, c: p["x"].nunique(keys=c.labels, **E), LABELS, lambda d, c: 2),
     "mode": Row(lambda p, c: p["x"].mode(keys=c.labels[:1], **E), LABELS,
                 lambda d, c: pd.Series(c.labels[:1])),
-    "popularity": Row(lambda p, c: p["x"].popularity(keys=c.labels, **E), LABELS,
-                      lambda d, c: sorted(counts(d["x"].dropna(), c.labels), reverse=True)),
+    "unattributed_histogram": Row(
+        lambda p, c: p["x"].unattributed_histogram(keys=c.labels, **E), LABELS,
+        lambda d, c: sorted(counts(d["x"].dropna(), c.labels), reverse=True)),
     # comparisons
     "==": mask_row(lambda d, c: d["x"] == c.labels[0], LABELS),
     "!=": Row(lambda p, c: p[p["x"] != c.labels[0]].count(**E), LABELS,
@@ -558,7 +561,7 @@ FRAME: dict[str, Row] = {
         lambda p, c: p.groupby("x", delta=DELTA).size(epsilon=50).sum(), LABELS,
         lambda d, c: d["x"].count()),
     "groupby a Grouper": Row(
-        lambda p, c: p.groupby(BY_YEAR, keys=tuple(
+        lambda p, c: p.groupby(BY_YEAR, range=tuple(
             pd.Timestamp(year, tz=getattr(c.labels[0], "tz", None)) for year in ("2020", "2021")
         )).size(**E), TIMES, lambda d, c: d.groupby(BY_YEAR).size()),
     "copy": count_row(lambda d, c: d.copy()["x"]),
@@ -613,7 +616,7 @@ UNITS: dict[str, Row] = {
     **{f"{how}, of any": any_of_unit(how) for how in ("min", "first")},
     **{how: of_unit(how, TRUTHS) for how in ("any", "all")},
     "nunique of units": Row(lambda p, c: p["u"].nunique(**E), ALL, lambda d, c: 20, unit="u"),
-    "truncated": Row(lambda p, c: p.truncated(**E), ALL, unit="u"),
+    "truncation_shares": Row(lambda p, c: p.truncation_shares(**E), ALL, unit="u"),
 }
 
 MATRIX: dict[str, Row] = {
@@ -627,7 +630,7 @@ PAIRS = [(name, kind) for name in MATRIX for kind in CASES]
 
 def answer(row: Row, case: Case, **how: Any) -> Any:
     anew(epsilon=1000, delta="0.01")
-    dp.allow_experimental()
+    dp.session(experimental=True)
     return row.ours(case.private(row.unit, **how), case)
 
 
@@ -701,7 +704,7 @@ def test_where_no_cell_is_anything_an_answer_is_given_all_the_same(kind: str, no
     for name, row in MATRIX.items():
         try:
             answer(row, empty, x=kind, y=kind)
-        except dp.ReleaseFailed as failed:
+        except ReleaseFailed as failed:
             raise AssertionError(name) from failed
         except dp.DPError:
             assert spent() == 0, name
@@ -717,7 +720,8 @@ def _verbs(face: type) -> set[str]:
 
 
 @pytest.mark.parametrize(("face", "named"), [
-    ("column", _verbs(dp.PrivateSeries)), ("frame", _verbs(dp.PrivateFrame) - {"truncated"}),
+    ("column", _verbs(dp.types.PrivateSeries)),
+    ("frame", _verbs(dp.types.PrivateFrame) - {"truncation_shares"}),
     ("groups", _verbs(PrivateGroupBy)), ("per_unit", set(tables.AGGREGATES) - {"size"}),
     ("str", set(TextMethods.__dir__(object.__new__(TextMethods)))),
     ("dt", _verbs(TimeMethods) | {*accessors.PARTS, *accessors.DURATIONS}),
@@ -764,7 +768,7 @@ FOUND: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a difference of times as a number": (
         lambda p: (p["end"] - p["start"]).mean(bounds=(0, 10)), "kind (time|duration)"),
     "a Grouper on text": (
-        lambda p: p.groupby(pd.Grouper(key="said", freq="YS"), keys=YEARS).size(), "datetime64"),
+        lambda p: p.groupby(pd.Grouper(key="said", freq="YS"), range=YEARS).size(), "datetime64"),
     "a part of a text": (lambda p: p["said"].dt.year.value_counts(keys=[2020]), "kinds={'said'"),
     "1,200 as a number": (
         lambda p: p["price"].mean(bounds=(0, 9999)), r'\.str\.replace\(",", ""\)\.astype\(float\)'),
@@ -821,7 +825,7 @@ def test_what_a_refusal_advises_works(exact: None) -> None:
     assert p["said"].astype("datetime64[ns]").dt.month.value_counts(
         keys=[1], epsilon=1).tolist() == [250]  # fmt: skip
     told = dp.private(TIMES_ROWS.copy(), unit="row", kinds={"said": "time"})
-    by_year = told.groupby(pd.Grouper(key="said", freq="YS"), keys=YEARS).size(epsilon=1)
+    by_year = told.groupby(pd.Grouper(key="said", freq="YS"), range=YEARS).size(epsilon=1)
     assert by_year.tolist() == [500, 0]
 
 
@@ -858,7 +862,7 @@ def everything_said(df: pd.DataFrame, lineage: str, declared: dict[str, str]) ->
         try:
             asked = ask(p)
             said.append(repr(asked))
-            found = asked.release(epsilon=1) if isinstance(asked, dp.Unreleased) else None
+            found = asked.release(epsilon=1) if isinstance(asked, dp.types.Unreleased) else None
             said.append((type(found).__name__, getattr(found, "dtype", ""), dp_index(found)))
         except dp.DPError as refusal:
             said.append((type(refusal).__name__, str(refusal)))

@@ -17,6 +17,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
+from dppandas.errors import LineageError, SessionError
 from dppandas.rows.values.hashing import name_of, of_rows
 from dppandas.rows.values.vectors import vector
 
@@ -103,7 +104,7 @@ def test_odd_units_and_rows_keep_their_sensitivity(kind: str) -> None:
 
     def ask(p: Any) -> list[Any]:
         sizes, some = p.per_unit().agg(n="size")["n"], p.sample(frac=0.5)["x"]
-        asked = [p["u"].nunique(), p.count(), p.truncated(), sizes.sum(bounds=(0, 9))]
+        asked = [p["u"].nunique(), p.count(), p.truncation_shares(), sizes.sum(bounds=(0, 9))]
         return [each.release(epsilon=1) for each in (*asked, some.sum(bounds=(0, 40)))]
 
     report = check_sensitivity(ask, df, unit="u", max_rows=2, pairs=100)
@@ -123,7 +124,7 @@ def with_unknown_token() -> pd.DataFrame:
 
 def test_a_token_of_another_process_is_asserted_and_needs_its_unit_said() -> None:
     dp.session(epsilon=9)
-    refusal(lambda: dp.protect(with_unknown_token(), name="read back"), "unit=", dp.LineageError)
+    refusal(lambda: dp.protect(with_unknown_token(), name="read back"), "unit=", LineageError)
     said = dp.protect(with_unknown_token(), name="read back", unit="u", max_rows=1)
     assert dp.record(said.count(epsilon=1)).lineage == "asserted"
 
@@ -131,7 +132,7 @@ def test_a_token_of_another_process_is_asserted_and_needs_its_unit_said() -> Non
 def test_a_token_of_another_process_is_refused_in_a_strict_session() -> None:
     dp.session(epsilon=9, strict=True)
     said = dp.protect(with_unknown_token(), name="read back", unit="u", max_rows=1)
-    refusal(lambda: said.count(epsilon=1), "strict", dp.LineageError)
+    refusal(lambda: said.count(epsilon=1), "strict", LineageError)
 
 
 def test_a_column_of_a_protected_frame_is_no_list_of_public_labels() -> None:
@@ -168,7 +169,7 @@ def test_what_an_audit_let_out_can_release_nothing() -> None:
     df = pd.DataFrame({"x": [1, 2]})
     assert check_sensitivity(op, df, pairs=3).ok
     for context in kept:
-        with pytest.raises(dp.SessionError, match="audit"):
+        with pytest.raises(SessionError, match="audit"):
             context.run(lambda: df.dp.count(epsilon=1))
 
 
@@ -177,8 +178,8 @@ def test_a_recorded_run_is_no_release_in_the_ledger() -> None:
 
     def op(p: Any) -> Any:
         p.count(epsilon=1)
-        seen.append([entry.status for entry in dp.ledger().entries()])
+        seen.append([entry.status for entry in dp.ledger()._entries()])
 
     assert check_sensitivity(op, pd.DataFrame({"x": [1, 2]}), pairs=2).ok
     assert seen == [["recorded"]] * 4
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []

@@ -22,6 +22,7 @@ import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.engines.readers import Columns
 from dppandas.engines.truncation import kept_rows
+from dppandas.errors import MissingArgument, QueryError, RecordError, UnknownColumn
 from dppandas.privacy.accounting import conversions
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
 from dppandas.privacy.accounting.measures import LossRequest, Measure
@@ -430,8 +431,8 @@ def test_nothing_but_values_depends_on_the_data(values: list[Any]) -> None:
     assert p["x"].unique(**asked).dtype == object
     for answer in (counts, both, means):
         record = dp.record(answer)
-        assert record.interval().index.equals(answer.index)
-        assert len(record.error()) == len(answer)
+        assert record.intervals().index.equals(answer.index)
+        assert len(record.errors()) == len(answer)
         assert str(record)
         assert record._repr_html_()
 
@@ -457,9 +458,9 @@ def test_a_release_is_one_charge_of_all_that_was_asked() -> None:
         lambda: people.groupby("x", delta=DELTA).size().release(epsilon=1, fresh=True),
         lambda: people["x"].unique(epsilon=1, delta=DELTA),
     ):
-        before = dp.ledger().entries()
+        before = dp.ledger()._entries()
         ask()
-        (entry,) = dp.ledger().entries()[len(before) :]
+        (entry,) = dp.ledger()._entries()[len(before) :]
         assert entry.loss == Loss(Epsilon(1), DELTA)
 
 
@@ -491,7 +492,7 @@ def test_where_rho_is_counted_both_noises_cost_their_own(monkeypatch: pytest.Mon
     df.dp["x"].value_counts(epsilon=1, delta=DELTA)
     df.dp.groupby("x", delta=DELTA)["y"].sum(bounds=(0, 1), epsilon=1)
     df.dp["x"].unique(epsilon=1, delta=DELTA)
-    charged = [e.loss for e in dp.ledger().entries()]
+    charged = [e.loss for e in dp.ledger()._entries()]
     assert [loss.rho for loss in charged] == [Fraction(1, 8), Fraction(1, 4), Fraction(1, 8)]
     assert [loss.delta for loss in charged] == [DELTA] * 3
     assert seen == [(1, 1), (1, 2), (2**20, 2**21)]  # of fine integers that of less fine ones
@@ -504,22 +505,22 @@ def test_a_record_belongs_to_its_answer_and_intervals_hold_a_row() -> None:
     found = df.dp["x"].value_counts(epsilon="0.5", delta="1e-3")
     record = dp.record(found.sort_index())
     width = DiscreteLaplace(Fraction(2)).half_width(0.95)
-    assert record.interval().loc["a"].tolist() == [40 - width, 40 + width]
-    assert record.interval(1 - 1e-12)["lower"].tolist() == [1, 1]  # who is told has a row
-    assert record.interval().loc["b", "lower"] == 1  # noise may have lifted it
-    assert (record.error().tolist(), record.expected) == ([width, 18], "each at most ± 20")
+    assert record.intervals().loc["a"].tolist() == [40 - width, 40 + width]
+    assert record.intervals(1 - 1e-12)["lower"].tolist() == [1, 1]  # who is told has a row
+    assert record.intervals().loc["b", "lower"] == 1  # noise may have lifted it
+    assert (record.errors().tolist(), record.expected) == ([width, 18], "each at most ± 20")
     assert "<th>95 % interval of each label</th>" in record._repr_html_()
     assert "told from 14" in record.mechanism
-    refusal(lambda: dp.record(found + 1), error=dp.RecordError)
+    refusal(lambda: dp.record(found + 1), error=RecordError)
 
 
 #: What is asked, what is said, and what is raised if no `QueryError`.
 REFUSED: dict[str, tuple[Any, ...]] = {
     "neither keys nor delta": (
-        lambda p: p["x"].value_counts(epsilon=1), r"keys= is needed.*delta=…", dp.MissingArgument,
+        lambda p: p["x"].value_counts(epsilon=1), r"keys= is needed.*delta=…", MissingArgument,
     ),
     "groups of neither": (
-        lambda p: p.groupby("x"), r"keys= is needed.*groupby\(…, delta=…\)", dp.MissingArgument,
+        lambda p: p.groupby("x"), r"keys= is needed.*groupby\(…, delta=…\)", MissingArgument,
     ),
     "broken delta": (lambda p: p["x"].value_counts(epsilon=1, delta=0.5), "above 0.01"),
     "broken delta of groups": (lambda p: p.groupby("x", delta=-1), "delta=-1"),
@@ -532,13 +533,13 @@ REFUSED: dict[str, tuple[Any, ...]] = {
         lambda p: p["x"].value_counts(dropna=False, epsilon=1, delta=DELTA), "dropna",
     ),
     "no epsilon": (
-        lambda p: p["x"].value_counts(delta=DELTA).release(), "epsilon=", dp.MissingArgument,
+        lambda p: p["x"].value_counts(delta=DELTA).release(), "epsilon=", MissingArgument,
     ),
-    "no delta": (lambda p: p["x"].unique(epsilon=1), "delta= is needed", dp.MissingArgument),
+    "no delta": (lambda p: p["x"].unique(epsilon=1), "delta= is needed", MissingArgument),
     "a selection": (lambda p: p["x"].value_counts(delta=DELTA).idxmax(epsilon=1), "idxmax"),
     "the largest": (lambda p: p["x"].value_counts(delta=DELTA).nlargest(2, epsilon=1), "nlarg"),
     "keys and delta": (lambda p: p.groupby("x", keys=["a"], delta=DELTA), "are declared"),
-    "an unknown column": (lambda p: p.groupby("z", delta=DELTA), "z", dp.UnknownColumn),
+    "an unknown column": (lambda p: p.groupby("z", delta=DELTA), "z", UnknownColumn),
     "a column twice": (lambda p: p.groupby(["x", "x"], delta=DELTA), "twice"),
     "delta of groups again": (
         lambda p: p.groupby("x", delta=DELTA)["y"].count(epsilon=1, delta=DELTA),
@@ -550,7 +551,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     ),
     "units by group": (lambda p: p.groupby("x", delta=DELTA)["who"].nunique(epsilon=1), "size, co"),
     "no bounds": (
-        lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), "bounds=", dp.MissingArgument,
+        lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), "bounds=", MissingArgument,
     ),
     "unique of a plain column": (
         lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), "private column",
@@ -565,7 +566,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals_charge_nothing(name: str) -> None:
-    ask, match, error = (*REFUSED[name], dp.QueryError)[:3]
+    ask, match, error = (*REFUSED[name], QueryError)[:3]
     dp.session(epsilon=9, delta="1e-5")
     df = pd.DataFrame({"who": [1, 2], "x": ["a", "b"], "y": [1.0, 2.0]})
     people = dp.protect(df, "d", unit="who", max_rows=1)
@@ -582,9 +583,9 @@ def test_refusals_charge_nothing(name: str) -> None:
 ])  # fmt: skip
 def test_a_pure_session_says_why_it_has_no_delta(ask: Callable[[Any], Any]) -> None:
     dp.session(epsilon=9)
-    with pytest.raises(dp.QueryError, match=r"has no δ to spend.*dp\.session"):
+    with pytest.raises(QueryError, match=r"has no δ to spend.*dp\.session"):
         ask(pd.DataFrame({"x": ["a"], "y": [1.0]}).dp)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
 
 
 def test_more_delta_than_is_left_is_refused() -> None:
@@ -592,7 +593,7 @@ def test_more_delta_than_is_left_is_refused() -> None:
     p = pd.DataFrame({"x": ["a"] * 50}).dp
     p["x"].value_counts(epsilon=1, delta="6e-7")
     refusal(lambda: p["x"].unique(epsilon=1, delta="6e-7"), error=dp.BudgetExceeded)
-    assert len(dp.ledger().entries()) == 1
+    assert len(dp.ledger()._entries()) == 1
 
 
 def test_declared_keys_go_before_a_delta() -> None:
@@ -625,6 +626,6 @@ def test_the_delta_of_groups_counts_once() -> None:
         lambda: groups["x"].agg(["count", "mean"], bounds=(0, 1), epsilon=1),
     ):
         refusal(ask)
-    assert dp.ledger().entries() == []
+    assert dp.ledger()._entries() == []
     groups.size(epsilon=1)
     assert dp.ledger().loss.delta == Fraction(1, 10**5)

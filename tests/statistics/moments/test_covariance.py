@@ -114,7 +114,7 @@ def test_of_nothing_and_of_one_row_there_are_numbers() -> None:
         assert np.isfinite(found.to_numpy()).all()
         assert found.loc["a", "b"] == 0
         assert (np.diag(frame.dp.corr(bounds=(0, 4), epsilon=1)) == 1).all()
-        assert np.isfinite(dp.record(found).interval().to_numpy()).all()
+        assert np.isfinite(dp.record(found).intervals().to_numpy()).all()
     same = pd.DataFrame({"a": [1.0, 2.0], "b": [2.0, 3.0]}).dp
     assert same.cov(bounds={"a": (1, 1), "b": (0, 4)}, epsilon=1).loc["a"].tolist() == [0, 0]
 
@@ -373,7 +373,7 @@ def test_complete_rows_are_those_that_pandas_keeps(noise: str, columns: int, fro
     if noise == "gaussian":
         said |= {"delta": 1e-6, "mechanism": "gaussian"}
     found = frame.dp.cov(**said)
-    low = dp.record(found).interval()
+    low = dp.record(found).intervals()
     if noise == "laplace":  # without noise at all
         pd.testing.assert_frame_equal(found, frame.dropna().cov(), rtol=1e-6, atol=1e-7)
         found = frame.dp.corr(**said)
@@ -424,7 +424,11 @@ def test_an_old_covariance_is_not_read_by_a_new_estimator(monkeypatch: pytest.Mo
         pair.cov(bounds=LIMITS, epsilon=1)
     for _ in range(2):
         pair.cov(bounds=LIMITS, epsilon=1)
-    assert [entry.status for entry in dp.ledger().entries()] == ["released", "released", "replayed"]
+    assert [entry.status for entry in dp.ledger()._entries()] == [
+        "released",
+        "released",
+        "replayed",
+    ]
 
 
 @pytest.mark.usefixtures("exact")

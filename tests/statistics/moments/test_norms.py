@@ -10,6 +10,7 @@ from ledgers import anew
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.errors import QueryError
 from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds
@@ -32,7 +33,7 @@ def integers(asked: NormedSum, rows: pd.DataFrame) -> list[int]:
 
 
 def error(answer: Any) -> float:
-    return float(dp.record(answer).error().iloc[0])
+    return float(dp.record(answer).errors().iloc[0])
 
 
 def table(width: int, rows: int = 20) -> pd.DataFrame:
@@ -109,6 +110,6 @@ def test_the_declared_domain_has_the_bounds() -> None:
 def test_what_is_no_norm_is_refused_before_anything(norm: Any) -> None:
     session = anew(epsilon=1)
     df = pd.DataFrame({"a": [1.0], "b": [2.0]})
-    with pytest.raises(dp.QueryError, match=r"norm=.*Nothing was computed or charged\."):
+    with pytest.raises(QueryError, match=r"norm=.*Nothing was computed or charged\."):
         df.dp.sum(bounds=(-1, 1), norm=norm, epsilon=1)
     assert session.remaining == 1

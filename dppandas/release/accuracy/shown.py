@@ -1,0 +1,68 @@
+"""A record as people see it: as text, and in notebooks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from ...privacy.accuracy.combined import CombinedNoise
+from ...privacy.mechanisms.selection import Selection
+from ...statistics.layout import format_value
+from . import units
+from .expected import CONFIDENCE
+
+#: What is said of a number of which noise is the most.
+DROWNED = "noise-dominated"
+
+
+def text(record: Any) -> str:
+    """The facts, and a line for each number."""
+    lines = (f"  {name}: {value} ({ends})" for name, value, ends in _lines(record))
+    return "\n".join([*_facts(record), *lines])
+
+
+def html(record: Any) -> str:
+    """The same, each number between marks that a notebook test can look for."""
+    facts = "<br>".join(escape(line) for line in _facts(record))
+    rows = "".join(
+        f'<tr><th>{escape(name)}</th><td class="dp-noisy">{value}</td>'
+        f'<td class="dp-noisy">{interval}</td></tr>'
+        for name, value, interval in _lines(record)
+    )
+    each = " of each label" if record.statistic.each else ""
+    head = f"<tr><th></th><th>answer</th><th>95 % interval{each}</th></tr>"
+    table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
+    return f'<div class="dppandas-record"><p>{facts}</p>{table}</div>'
+
+
+def _facts(record: Any) -> list[str]:
+    answered = record._answered
+    error = f", {answered} (95 %)" if answered else ""
+    return [
+        f"{'preview, no answer: ' if record.preview else ''}{record.query}",
+        f"source {record.source} ({record.lineage}), protecting {record.unit}",
+        f"{record.mechanism}, scale {units.in_words(record.scale)}, {record.loss.in_short}{error}",
+        *([record._law.holds] if isinstance(record._law, CombinedNoise) else []),
+    ]
+
+
+def _lines(record: Any) -> list[tuple[str, str, str]]:
+    """Name, answer and interval of each number, in declared order."""
+    if record.preview:
+        return []
+    if isinstance(record._law, Selection):
+        return [("selected", ", ".join(map(str, record.estimate())), record.expected)]
+    names, values = record._layout.labels(), record.statistic.typed(record._values())
+    drowned = (f", {DROWNED}" if each else "" for each in record._dominated())
+    told = zip(names, values, _bounds(record, len(names)), drowned, strict=True)
+    return [(name, format_value(value), ends + quiet) for name, value, ends, quiet in told]
+
+
+def _bounds(record: Any, size: int) -> list[str]:
+    """Of each number its interval, or else its error."""
+    if not record.statistic.no_interval:
+        ends = zip(*record._ends(CONFIDENCE), strict=True)
+        return [f"{format_value(low)} to {format_value(high)}" for low, high in ends]
+    if not record.statistic.in_ranks or not record.expected:
+        return [record.expected] * size
+    return [f"± {format_value(error)} ranks" for error in record._errors(CONFIDENCE)]

@@ -1,0 +1,142 @@
+"""What is known of an answer that several releases make together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ..errors import RecordError, hide_internals
+from ..privacy.accounting.losses import Epsilon, Loss
+from ..statistics.layout import between
+from .accuracy import units
+from .accuracy.expected import CONFIDENCE, parse_confidence
+from .records import Record
+
+
+@dataclass(frozen=True, eq=False)
+class RecordBundle:
+    """The records of an answer that several releases make together, as `agg` and `describe` give
+    it; rows that were made of releases, as by `synthesize`, have one as well.
+
+    ``components`` has the `Record` of each release by what was asked: "mean", or "mean of age".
+    """
+
+    components: Mapping[str, Record]
+    _places: Any  # under the labels of the answer: which number of all components each is
+    _answer: Any
+
+    @property
+    def loss(self) -> Loss:
+        """What all of them cost."""
+        return sum((each.loss for each in self.components.values()), Loss())
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """The ε of that."""
+        return self.loss.epsilon
+
+    @property
+    def preview(self) -> bool:
+        """Whether it was made of nothing, in a `dppandas.preview`."""
+        return any(each.preview for each in self.components.values())
+
+    @property
+    def error_unit(self) -> str:
+        """What errors are measured in, as `Record.error_unit`: mostly several, as in
+        "rows, income"."""
+        return ", ".join(self._error_units)
+
+    @property
+    def _error_units(self) -> list[str]:
+        each = (record._error_units for record in self.components.values())
+        return list(dict.fromkeys(unit for found in each for unit in found))
+
+    @hide_internals
+    def error(self, confidence: float = CONFIDENCE) -> float:
+        """The largest of `errors`, in `error_unit`. Raises `RecordError` where errors are in
+        several units, or nothing is known of one."""
+        confidence = parse_confidence(confidence)
+        self._check_places()
+        return units.largest(self._flat_errors(confidence), self._error_units)
+
+    @hide_internals
+    def errors(self, confidence: float = CONFIDENCE) -> Any:
+        """How far each number may be off, under the labels of the answer; NaN where none is. Those
+        of one release hold together with this confidence: see `Record.errors`."""
+        confidence = parse_confidence(confidence)
+        self._check_places()
+        return self._placed(self._flat_errors(confidence))
+
+    @hide_internals
+    def intervals(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
+        """Bounds around the exact answer, under its labels: of a Series columns lower and upper, of
+        a DataFrame both under each column; NaN where values have no interval, as quantiles. Those
+        of one release hold together with this confidence: see `Record.intervals`."""
+        confidence = parse_confidence(confidence)
+        self._check_places()
+        lower: list[Any] = []
+        upper: list[Any] = []
+        for record in self.components.values():
+            nothing = [math.nan] * len(record._values())
+            has_none = record.statistic.no_interval
+            low, high = (nothing, nothing) if has_none else record._ends(confidence)
+            lower += low
+            upper += high
+        return between(self._placed(lower), self._placed(upper))
+
+    def _flat_errors(self, confidence: float) -> list[Any]:
+        each = (record._typed_errors(confidence) for record in self.components.values())
+        return [error for errors in each for error in errors]
+
+    def _check_places(self) -> None:
+        if self._places is None:
+            raise RecordError(
+                "these rows were made of several releases, and have no errors of their own. "
+                "dp.record(rows).components has the releases: ask .errors() of each."
+            )
+
+    def _placed(self, values: list[Any]) -> Any:
+        """Numbers of all components, one after the other, under the labels of the answer."""
+
+        def found(place: Any) -> Any:
+            return math.nan if place != place else values[int(place)]
+
+        if isinstance(self._places, pd.Series):
+            told = [found(place) for place in self._places]
+            return pd.Series(told, index=self._places.index, name=self._places.name)
+        columns = {
+            i: [found(place) for place in self._places.iloc[:, i]]
+            for i in range(self._places.shape[1])
+        }
+        table = pd.DataFrame(columns, index=self._places.index)
+        return table.set_axis(self._places.columns, axis=1)
+
+    def __str__(self) -> str:
+        parts = (f"{name}:\n{record}" for name, record in self.components.items())
+        return "\n".join([f"{len(self.components)} releases, {self.loss.in_short}", *parts])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        return "".join(record._repr_html_() for record in self.components.values())
+
+
+def places_of(records: Mapping[Any, Record]) -> dict[Any, Any]:
+    """For each record what its answer looks like, with numbers that count through all of them."""
+    found: dict[Any, Any] = {}
+    first = 0
+    for name, record in records.items():
+        layout, values = record._layout, record.statistic.estimate(record._noisy)
+        numbers = range(first, first + len(values))
+        found[name] = (
+            first
+            if layout.is_scalar
+            else layout.table(numbers, layout.places(values), integer=True)
+        )
+        first += len(values)
+    return found

@@ -1,0 +1,100 @@
+"""The classes of all that dppandas hands out, to annotate with: ``dp.types.PrivateFrame``.
+
+Nobody makes them but dppandas itself; models and designs, which users make, are in ``dp.models``
+and ``dp.local``.
+"""
+
+from __future__ import annotations
+
+from .audit.blackbox import AuditResult
+from .audit.loss_curve import PrivacyLoss
+from .audit.sensitivity import SensitivityReport
+from .columns.accessors import TextMethods, TimeMethods
+from .frames.frame import PrivateFrame
+from .frames.groupby import PrivateGroupBy, UnknownGroups
+from .frames.series import PrivateSeries
+from .frames.tables import PerUnit
+from .ledger.ledger import Ledger
+from .local.designs import CoinDesign, Design
+from .local.estimates import EstimatedFloat, EstimatedSeries
+from .local.responses import Responses
+from .local.sharing import SimulatedSum
+from .models.base import Model, Releases
+from .models.propose_test_release import UnreleasedProposal
+from .models.select import UnreleasedChoice
+from .privacy.accounting.losses import Delta, Epsilon, Loss, Rho
+from .release.blocks.batch import Batch, PendingRelease
+from .release.blocks.bundle import ReleaseBundle
+from .release.blocks.preview import Preview
+from .release.blocks.split import Split
+from .release.record_bundle import RecordBundle
+from .release.records import Record
+from .release.results import (
+    ReleasedDuration,
+    ReleasedFloat,
+    ReleasedInt,
+    ReleasedLabel,
+    ReleasedText,
+    ReleasedTime,
+    TestedValue,
+)
+from .release.session import Session
+from .release.unreleased import (
+    Unreleased,
+    UnreleasedExtreme,
+    UnreleasedKeys,
+    UnreleasedLabels,
+    UnreleasedMode,
+)
+
+__all__ = [
+    "AuditResult",
+    "Batch",
+    "CoinDesign",
+    "Delta",
+    "Design",
+    "Epsilon",
+    "EstimatedFloat",
+    "EstimatedSeries",
+    "Ledger",
+    "Loss",
+    "Model",
+    "PendingRelease",
+    "PerUnit",
+    "Preview",
+    "PrivacyLoss",
+    "PrivateFrame",
+    "PrivateGroupBy",
+    "PrivateSeries",
+    "Record",
+    "RecordBundle",
+    "ReleaseBundle",
+    "ReleasedDuration",
+    "ReleasedFloat",
+    "ReleasedInt",
+    "ReleasedLabel",
+    "ReleasedText",
+    "ReleasedTime",
+    "Releases",
+    "Responses",
+    "Rho",
+    "SensitivityReport",
+    "Session",
+    "SimulatedSum",
+    "Split",
+    "TestedValue",
+    "TextMethods",
+    "TimeMethods",
+    "UnknownGroups",
+    "Unreleased",
+    "UnreleasedChoice",
+    "UnreleasedExtreme",
+    "UnreleasedKeys",
+    "UnreleasedLabels",
+    "UnreleasedMode",
+    "UnreleasedProposal",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,276 @@
+"""What users see of dppandas: few names on top, and the rest where it can be looked up."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from operations import (
+    BOUNDS,
+    CODES,
+    EVERY,
+    EXPERIMENTAL,
+    GAUSSIAN,
+    OF_UNITS,
+    SCHEMA,
+    UNKNOWN,
+    VOUCHED,
+    released,
+)
+from refusals import refusal
+
+import dppandas as dp
+from dppandas import errors
+from dppandas.errors import DPError, RecordError
+from dppandas.privacy.accounting.losses import ReleaseOptions
+from dppandas.statistics import Statistic
+
+ROOMS = {"audit", "errors", "local", "models", "types"}
+ALL = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *VOUCHED]
+
+
+def people() -> Any:
+    dp.session(epsilon=10_000, delta="0.001", experimental=True)
+    return dp.protect(SCHEMA.copy(), "surface", unit="owner", max_rows=3, version="1")
+
+
+# --- on top ---------------------------------------------------------------------------------------
+
+
+def test_a_user_can_hold_the_top_in_mind() -> None:
+    assert dir(dp) == dp.__all__ == sorted(dp.__all__)
+    assert len({*dir(dp)} - ROOMS) <= 28
+    assert {name for name in dir(dp) if isinstance(getattr(dp, name), ModuleType)} == ROOMS
+    exceptions = {name for name in dir(dp) if inspect.isclass(getattr(dp, name))}
+    assert exceptions == {"BudgetExceeded", "DPError"}
+
+
+@pytest.mark.parametrize(
+    "room", [dp.errors, dp.types, dp.models, dp.models.synthetic, dp.local, dp.audit]
+)
+def test_rooms_list_what_a_user_calls(room: ModuleType) -> None:
+    assert sorted(dir(room)) == sorted(room.__all__)
+    for name in room.__all__:
+        assert inspect.getdoc(getattr(room, name))
+
+
+def test_every_exception_is_in_errors() -> None:
+    def family(kind: type) -> Iterator[type]:
+        yield kind
+        for each in kind.__subclasses__():
+            yield from family(each)
+
+    ours = {each.__name__ for each in family(DPError) if each.__module__.startswith("dppandas")}
+    assert ours == {*errors.__all__}
+
+
+# --- what is handed out ---------------------------------------------------------------------------
+
+
+def handed(thing: Any, seen: set[type]) -> None:
+    """The public classes of ours that a thing is, or that its public attributes are."""
+    kind = type(thing)
+    if not kind.__module__.startswith("dppandas") or kind in seen or isinstance(thing, Statistic):
+        return  # a record's statistic is how it was answered, for the package itself
+    seen.add(kind)
+    for name, what in inspect.getmembers_static(kind):
+        if not name.startswith("_") and isinstance(what, property):
+            try:
+                found = getattr(thing, name)
+            except DPError:
+                continue
+            handed(found, seen)
+            for each in found.values() if isinstance(found, dict) else ():
+                handed(each, seen)
+    for name, value in getattr(thing, "__dict__", {}).items():
+        if not name.startswith("_"):
+            handed(value, seen)
+
+
+def is_public(kind: type) -> bool:
+    return any(each.__name__ in dp.types.__all__ for each in kind.__mro__[:-1])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_operations_hand_out_can_be_annotated(name: str) -> None:
+    seen: set[type] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answer = released(name, people())
+    handed(answer, seen)
+    if isinstance(answer, pd.Series | pd.DataFrame):
+        handed(dp.record(answer), seen)
+    assert [kind for kind in seen if kind.__name__ not in dp.types.__all__] == []
+
+
+def test_what_is_asked_of_can_be_annotated() -> None:
+    p = people()
+    grouped = p.groupby("code", keys=CODES)
+    coin = dp.local.one_coin(0.75)
+    with dp.preview() as plan, dp.split(epsilon=1, into=2) as shares:
+        p.count()
+    with dp.batch(epsilon=1, delta=1e-6) as asked:
+        pending = asked.add(p.count())
+    said = dp.local.randomized_response(pd.Series([True, False] * 50), design=coin)
+    loss = dp.privacy_loss(p.count(epsilon=1))
+    described = p["number"].describe(bounds=BOUNDS, epsilon=1)
+    things = [
+        p, p["number"], grouped, p.groupby("code", delta=1e-6), p.per_unit(), p["group"].str,
+        p["when"].dt, p.count(), p["number"].min(bounds=BOUNDS), p["group"].mode(keys=["a"]),
+        p["group"].unique(delta=1e-6), p["code"].agg(["count"]), dp.ledger(), dp.session(), plan,
+        shares, asked, pending, pending.result(), said, said.mean(), said.value_counts(), coin,
+        loss, dp.record(described), dp.ledger().for_group(2), dp.session().spent,
+        dp.models.PCA(epsilon=1),
+    ]  # fmt: skip
+    seen: set[type] = set()
+    for thing in things:
+        handed(thing, seen)
+    assert [kind for kind in seen if not is_public(kind)] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("Ledger", "budget by_source export for_group loss remaining schema spent to_frame"),
+        ("Session", "budget epsilon experimental ledger remaining spent strict"),
+        ("Preview", "fits left loss missing to_frame total"),
+        ("Split", "left shares"),
+        ("Batch", "add"),
+        ("PendingRelease", "result"),
+        ("RecordBundle", "components epsilon error error_unit errors intervals loss preview"),
+    ],
+)
+def test_objects_show_what_a_user_calls(kind: str, names: str) -> None:
+    p = people()
+    with dp.preview() as plan:
+        p.count(epsilon=1)
+    asked = dp.batch(epsilon=1, delta=1e-6)
+    with asked:
+        pending = asked.add(p.count())
+    things = {
+        "Ledger": dp.ledger(), "Session": dp.session(), "Preview": plan, "Batch": asked,
+        "Split": dp.split(epsilon=1, into=2), "PendingRelease": pending,
+        "RecordBundle": dp.record(p["number"].agg(["count", "mean"], bounds=BOUNDS, epsilon=1)),
+    }  # fmt: skip
+    thing = things[kind]
+    assert type(thing) is getattr(dp.types, kind)
+    assert [name for name in dir(thing) if not name.startswith("_")] == names.split()
+
+
+# --- help -----------------------------------------------------------------------------------------
+
+
+def releasing() -> dict[str, Any]:
+    """All that is public and takes a loss."""
+    rooms = {dp, dp.types, dp.models, dp.models.synthetic, dp.local}
+    found = {}
+    for room in rooms:
+        for name in room.__all__:
+            thing = getattr(room, name)
+            if inspect.isclass(thing):
+                for method, function in inspect.getmembers(thing, inspect.isfunction):
+                    found[f"{name}.{method}"] = function
+            elif inspect.isfunction(thing):
+                found[name] = thing
+    return {
+        name: function
+        for name, function in sorted(found.items())
+        if not name.rpartition(".")[2].startswith("_")
+        and "epsilon" in inspect.signature(function).parameters
+    }
+
+
+WAYS = {*ReleaseOptions.__annotations__}
+
+
+@pytest.mark.parametrize("name", releasing())
+def test_help_names_the_ways_to_ask(name: str) -> None:
+    parameters = inspect.signature(releasing()[name]).parameters.values()
+    assert [each for each in parameters if each.kind is each.VAR_KEYWORD] == []
+
+
+def test_help_shows_what_a_release_takes() -> None:
+    found = releasing()
+    assert len(found) > 60
+    for name in ("PrivateFrame.count", "Unreleased.release", "select", "crosstab", "synthesize"):
+        assert {"epsilon", "rho", "delta"} <= {*inspect.signature(found[name]).parameters}
+    assert {"epsilon", *WAYS} <= {*inspect.signature(dp.types.PrivateSeries.mean).parameters}
+
+
+# --- records --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_record_tells_one_error_or_where_each_is(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answer = released(name, people())
+    try:
+        found = dp.record(answer)
+    except RecordError:
+        assert isinstance(answer, pd.Index | int)  # pandas lets an Index carry nothing
+        return
+    try:
+        error = found.error()
+    except RecordError as refused:
+        said = str(refused)
+    else:
+        said = ""
+    if said:
+        assert ".errors()" in said or "isn't told" in said or "are told" in said
+        return
+    assert type(error) is float
+    errors = found.errors()
+    if isinstance(answer, pd.Series | pd.DataFrame) and isinstance(errors, type(answer)):
+        assert errors.index.equals(answer.index)
+        assert error == max(errors.to_numpy().ravel().tolist())
+        if not found.statistic.no_interval:
+            assert found.intervals().index.equals(answer.index)
+
+
+def test_errors_of_several_releases_are_under_the_labels_of_the_answer() -> None:
+    p = people()
+    by_code = p.groupby("code", keys=CODES)
+    several = {"number": ["mean", "sum"], "code": "sum"}
+    for ask in (
+        p["number"].describe,
+        p[["number", "code"]].describe,
+        partial(p[["number", "code"]].agg, {"number": "mean", "code": "sum"}),
+        partial(p[["number", "code"]].agg, several),
+        by_code["number"].describe,
+        partial(by_code[["number", "yes"]].agg, ["count", "mean"]),
+    ):
+        answer = ask(bounds=BOUNDS, epsilon=1)
+        record = dp.record(answer)
+        errors, intervals = record.errors(), record.intervals()
+        assert type(errors) is type(answer)
+        assert errors.index.equals(answer.index)
+        assert intervals.index.equals(answer.index)
+        if isinstance(answer, pd.DataFrame):
+            assert errors.columns.equals(answer.columns)
+        refusal(record.error, r"several units.*\.errors\(\)", RecordError)
+    described = p["number"].describe(bounds=BOUNDS, epsilon=1)
+    record = dp.record(described)
+    moments, quantiles = record.components.values()
+    assert record.errors()[["count", "mean", "std"]].tolist() == np.ravel(moments.errors()).tolist()
+    assert record.errors()["25%"] == quantiles.errors().iloc[1]
+    assert record.loss == moments.loss + quantiles.loss
+    counts = dp.record(p[["number", "code"]].agg({"number": "count", "code": "count"}, epsilon=1))
+    assert counts.error() == counts.errors().max()
+
+
+def test_experimental_is_said_of_a_session() -> None:
+    session = dp.session(epsilon=1)
+    assert not session.experimental
+    assert dp.session(experimental=True) is session
+    assert session.experimental
+    assert dp.session(epsilon=1, experimental=False).experimental is False
+    dp.reset()
+    assert dp.session(epsilon=1, experimental=True).experimental
