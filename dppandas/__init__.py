@@ -43,13 +43,13 @@ from .frames.tables import concat
 from .models.propose_test_release import distance_to_property, propose_test_release
 from .models.select import select
 from .models.synthetic import synthesize
+from .release.answers.results import record
 from .release.blocks.batch import batch
 from .release.blocks.preview import preview
 from .release.blocks.split import split
 from .release.combining.combine import combine
 from .release.combining.consistency import make_consistent
 from .release.pickles import register_all as _register_all
-from .release.results import record
 from .release.session import ledger, reset, session
 
 __version__ = "0.1.0"

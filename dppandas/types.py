@@ -23,13 +23,9 @@ from .models.base import Model, Releases
 from .models.propose_test_release import UnreleasedProposal
 from .models.select import UnreleasedChoice
 from .privacy.accounting.losses import Delta, Epsilon, Loss, Rho
-from .release.blocks.batch import Batch, PendingRelease
-from .release.blocks.bundle import ReleaseBundle
-from .release.blocks.preview import Preview
-from .release.blocks.split import Split
-from .release.record_bundle import RecordBundle
-from .release.records import Record
-from .release.results import (
+from .release.answers.record_bundle import RecordBundle
+from .release.answers.records import Record
+from .release.answers.results import (
     ReleasedDuration,
     ReleasedFloat,
     ReleasedInt,
@@ -38,6 +34,10 @@ from .release.results import (
     ReleasedTime,
     TestedValue,
 )
+from .release.blocks.batch import Batch, PendingRelease
+from .release.blocks.bundle import ReleaseBundle
+from .release.blocks.preview import Preview
+from .release.blocks.split import Split
 from .release.session import Session
 from .release.unreleased import (
     Unreleased,

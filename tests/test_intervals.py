@@ -17,8 +17,8 @@ from draws import ALARM, CONFIDENCE, NEAR, Part, at_most, held, parts
 
 import dppandas as dp
 from dppandas.release.accuracy import possible
+from dppandas.release.answers.records import Record
 from dppandas.release.context import watching
-from dppandas.release.records import Record
 
 HERE = Path(__file__).parent
 HOUSE = Path(dp.__file__).parent
@@ -78,14 +78,15 @@ COVERED = {
     ),
     "local.sharing.SimulatedSum": "test_local.py::test_the_error_of_a_simulated_sum_holds",
     # what others released beside moves
-    "release.records.Record": "test_intervals.py::test_figures_in_a_possible_order_hold_as_often",
+    "release.answers.records.Record":
+        "test_intervals.py::test_figures_in_a_possible_order_hold_as_often",
 }  # fmt: skip
 
 #: What passes on the errors of one above, or tells none.
 PASSED_ON = {
     "local.estimates.EstimatedSeries": "of Estimated",
     "local.estimates.EstimatedFloat": "of Estimated",
-    "release.results._Released": "of its record",
+    "release.answers.results._Released": "of its record",
     "statistics.base.Statistic": "the least and the most of intervals",
     "statistics.distances.Proposed": "none: exact, or not told",
     "statistics.smooth.Smooth": "none: the noise depends on the rows",

@@ -49,7 +49,7 @@ from dppandas.privacy.accounting.measures import PrivacyBudget
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import PermuteAndFlip
-from dppandas.release import results
+from dppandas.release.answers import results
 from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds, Grid

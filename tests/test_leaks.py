@@ -59,9 +59,10 @@ ROAD = {
     str(HOUSE / path)
     for path in [
         *(path.relative_to(HOUSE) for path in HOUSE.glob("engines/*.py")),
-        "release/private.py", "release/release.py", "release/results.py", "release/session.py",
-        "release/unreleased.py", "ledger/ledger.py", "ledger/storage/store.py",
-        "privacy/mechanisms/noise.py", "privacy/mechanisms/selection.py",
+        "release/private.py", "release/release.py", "release/answers/results.py",
+        "release/session.py", "release/unreleased.py", "ledger/ledger.py",
+        "ledger/storage/store.py", "privacy/mechanisms/noise.py",
+        "privacy/mechanisms/selection.py",
     ]
 }  # fmt: skip
 assert all(map(os.path.exists, ROAD))

@@ -15,9 +15,9 @@ from ..privacy.accounting import gaussian
 from ..privacy.accounting.losses import Delta, Loss, parse_delta, parse_epsilon, parse_rho
 from ..privacy.accounting.measures import Measure
 from ..privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
-from ..release import results
+from ..release.answers import results
+from ..release.answers.records import Record
 from ..release.query import Query
-from ..release.records import Record
 from ..release.unreleased import Unreleased
 from ..release.ways import Ways
 from ..rows.facts.units import whole_number

@@ -21,9 +21,9 @@ from ..columns.ranges import bounds_of
 from ..errors import LineageError, MissingArgument, QueryError, hide_internals, parameters, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..release import results
+from ..release.answers import results
+from ..release.answers.records import Record
 from ..release.blocks import preview, split
-from ..release.records import Record
 from ..release.ways import Ways
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import SOURCE_ATTR, some_names

@@ -14,7 +14,7 @@ from ..engines import parallel
 from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..release import results
+from ..release.answers import results
 from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Box, Learnt, Model, ProgramAnswers
 from .points import Matrix, clustered, rounded, spread

@@ -9,10 +9,10 @@ import pandas as pd
 
 from ..errors import hide_internals
 from ..privacy.accounting.losses import ReleaseOptions, parse_delta, with_options_named
-from ..release import results
-from ..release.records import Record
+from ..release.answers import results
+from ..release.answers.records import Record
+from ..release.answers.results import TestedValue
 from ..release.request import Request
-from ..release.results import TestedValue
 from ..release.unreleased import Unreleased
 from ..release.ways import Ways
 from ..statistics import Cells, Distance, Layout, Proposed

@@ -13,9 +13,9 @@ from ..errors import LineageError, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.protect import private
 from ..privacy.accounting.losses import ReleaseOptions, with_options_named
-from ..release import results
+from ..release.answers import results
+from ..release.answers.records import Record
 from ..release.private import Table
-from ..release.records import Record
 from ..release.request import Request
 from ..release.unreleased import UnreleasedMode
 from ..release.ways import Ways

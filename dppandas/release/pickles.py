@@ -40,13 +40,15 @@ from ..rows.facts.units import Unit
 from ..statistics import Layout, Statistic
 from ..statistics.layout import Cells
 from ..statistics.scores import CallerFunction
+from .answers.record_bundle import RecordBundle
+from .answers.records import Record
 from .query import Query, Source, Token, token
-from .records import Record
 
 #: What records are made of; with each class, those that inherit from it.
 _KEPT: tuple[type, ...] = (
-    Record, Query, Source, Entry, Loss, Epsilon, Delta, LossRequest, Measure, Part, Unit,
-    Statistic, Cells, Layout, CallerFunction, Expression, Calendar, Keys, Bounds, Grid, Span, Ruler,
+    Record, RecordBundle, Query, Source, Entry, Loss, Epsilon, Delta, LossRequest, Measure, Part,
+    Unit, Statistic, Cells, Layout, CallerFunction, Expression, Calendar, Keys, Bounds, Grid, Span,
+    Ruler,
     base.Sensitivity, conditional.ThresholdedNoise, noise.DiscreteLaplace, noise.DiscreteGaussian,
     partition_selection.PartitionSelection, quantile_plans.Node, quantiles.ExponentialQuantiles,
     selection.PermuteAndFlip, selection.Exponential, smooth.PolyPlace, smooth.AtRank,

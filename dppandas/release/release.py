@@ -23,10 +23,10 @@ from ..rows.accumulators import Accumulator
 from ..rows.expressions import Chunk
 from ..statistics.base import BranchKernel
 from .accuracy import expected, units
+from .answers.records import Record, record_of
 from .blocks import preview
 from .context import here
 from .query import Query
-from .records import Record, record_of
 from .session import Session, releasing
 
 #: What queries cost together, by query.

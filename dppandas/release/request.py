@@ -10,10 +10,10 @@ from ..rows import expressions
 from ..rows.expressions import Expression
 from ..statistics import Statistic
 from .accuracy import target_error
+from .answers.records import Record, among
 from .blocks import split
 from .private import Table
 from .query import Query
-from .records import Record, among
 from .release import Asked, release_all
 from .ways import Ways
 

@@ -17,11 +17,11 @@ from ..errors import (
 )
 from ..privacy.accounting.losses import LossOptions, ReleaseOptions, with_options_named
 from ..statistics import Statistic
-from . import results
 from .accuracy import expected
+from .answers import results
+from .answers.records import Record
 from .blocks import split
 from .private import Private, Table
-from .records import Record
 from .request import Request
 from .ways import Ways
 

@@ -23,7 +23,7 @@ from dppandas.errors import (
     UnknownColumn,
     UnsupportedExpression,
 )
-from dppandas.release.results import ReleasedFloat, ReleasedInt, ReleasedText
+from dppandas.release.answers.results import ReleasedFloat, ReleasedInt, ReleasedText
 
 EDUC = [9, 12, 14, 16, 17, 20]
 EDUC_KEYS = [float(years) for years in EDUC]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...release.records import Record
+from ...release.answers.records import Record
 from ...statistics import Count, Sum
 from ...statistics.layout import format_number
 from .base import FILL, Floats, Panel, PlotTable, label_keys, setting, text_of

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...errors import QueryError
-from ...release import results
-from ...release.records import Record
+from ...release.answers import results
+from ...release.answers.records import Record
 from ...rows.facts.keys import is_missing
 
 Floats = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...release.records import Record
+from ...release.answers.records import Record
 from ...statistics import Contingency
 from ...statistics.layout import format_number
 from ...statistics.moments.covariance_tables import CovarianceTable

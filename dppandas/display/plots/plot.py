@@ -15,12 +15,12 @@ import pandas as pd
 
 from ...errors import QueryError, RecordError, hide_internals, quoted
 from ...privacy.mechanisms.selection import Selection
-from ...release import results
 from ...release.accuracy import expected
 from ...release.accuracy.expected import CONFIDENCE
+from ...release.answers import results
+from ...release.answers.record_bundle import RecordBundle
+from ...release.answers.records import Record
 from ...release.private import Private
-from ...release.record_bundle import RecordBundle
-from ...release.records import Record
 from ...statistics import Moments, Quantiles
 from ...statistics.counting.unknown_keys import Sparse
 from ...statistics.suggested_bounds import BoundsHistogram

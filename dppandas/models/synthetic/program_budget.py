@@ -12,9 +12,9 @@ from ...frames.frame import PrivateFrame
 from ...privacy.accounting import conversions
 from ...privacy.accounting.losses import Epsilon, Loss, Rho
 from ...privacy.accounting.measures import Measure
+from ...release.answers.records import Record
+from ...release.answers.results import record
 from ...release.blocks import preview
-from ...release.records import Record
-from ...release.results import record
 from ...release.session import current
 from ...release.ways import Ways
 

@@ -10,9 +10,9 @@ import pandas as pd
 from ...errors import MissingArgument, QueryError, hide_internals, is_one_of, quoted
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting.losses import ReleaseOptions, with_options_named
-from ...release import results
+from ...release.answers import results
+from ...release.answers.records import Record
 from ...release.blocks import preview, split
-from ...release.records import Record
 from ...release.ways import Ways
 from ...rows.facts.units import whole_number
 from ..select import private_frame

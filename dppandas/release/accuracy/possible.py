@@ -19,7 +19,7 @@ from typing import Any
 from ...rows.facts.bounds import Bounds
 from ...statistics import Count, Mean, Moments, Quantiles, Statistic, Variance
 from ...statistics.layout import Interval
-from ..records import Record, with_figures
+from ..answers.records import Record, with_figures
 from . import expected
 
 Rounding = Callable[[Fraction], int]

@@ -25,8 +25,8 @@ from ...privacy.accounting.measures import Measure
 from ...privacy.accounting.shares import SharedLoss
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from ..answers.records import Record
 from ..query import Query
-from ..records import Record
 from ..release import Asked, release_all
 from ..session import current
 from ..unreleased import Unreleased

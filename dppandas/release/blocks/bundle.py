@@ -20,11 +20,11 @@ from ...errors import (
 from ...privacy.accounting.losses import ReleaseOptions, parse_budget, with_options_named
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.accounting.shares import SharedLoss
-from .. import results
 from ..accuracy import possible
+from ..answers import results
+from ..answers.record_bundle import places_of
+from ..answers.records import Record, counted
 from ..private import Private
-from ..record_bundle import places_of
-from ..records import Record, counted
 from ..release import release_all
 from ..unreleased import Unreleased
 from ..ways import Ways

@@ -19,8 +19,8 @@ from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ...privacy.mechanisms.base import Mechanism
 from .. import context
+from ..answers.records import PREVIEW, Record
 from ..query import Query
-from ..records import PREVIEW, Record
 from . import split
 
 R = TypeVar("R")

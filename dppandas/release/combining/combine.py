@@ -12,10 +12,10 @@ from ...privacy.accounting.losses import ReleaseOptions
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.accuracy.combined import CombinedNoise, is_additive
 from ...privacy.mechanisms.selection import Selection
-from .. import results
+from ..answers import results
+from ..answers.records import Record, refine_by
 from ..blocks import split
 from ..query import Query
-from ..records import Record, refine_by
 from ..release import release
 from ..session import current, made_tables
 from ..ways import Ways

@@ -23,8 +23,8 @@ from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.noise import DiscreteLaplace
 from ...rows.expressions import EVERY, Expression
 from ...statistics import Contingency, Count
-from .. import results
-from ..records import Record
+from ..answers import results
+from ..answers.records import Record
 from . import same_rows
 
 Floats = npt.NDArray[np.float64]

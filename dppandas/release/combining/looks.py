@@ -28,9 +28,9 @@ from ...rows.facts.units import whole_number
 from ...statistics import Statistic
 from ..accuracy import expected, target_error, units
 from ..accuracy.target_error import TargetError
+from ..answers.records import Record, registered
 from ..blocks import preview
 from ..query import Query
-from ..records import Record, registered
 from ..release import release
 from ..ways import Ways
 

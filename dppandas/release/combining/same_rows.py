@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import QueryError
+from ..answers.records import Record
 from ..blocks import preview
-from ..records import Record
 
 
 def check_same_rows(parts: Sequence[Record]) -> None:

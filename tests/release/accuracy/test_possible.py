@@ -14,7 +14,7 @@ import pytest
 
 import dppandas as dp
 from dppandas.release.accuracy import possible
-from dppandas.release.records import Record
+from dppandas.release.answers.records import Record
 from dppandas.rows.facts.bounds import Bounds
 
 LOW, HIGH = 10.0, 70.0

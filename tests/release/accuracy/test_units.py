@@ -18,7 +18,7 @@ import dppandas as dp
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, in_short
 from dppandas.release.accuracy import units
-from dppandas.release.accuracy.shown import DROWNED
+from dppandas.release.answers.shown import DROWNED
 from dppandas.statistics.layout import by_name, spread
 
 ROWS = 400

@@ -17,7 +17,7 @@ import dppandas as dp
 from dppandas.privacy.accuracy.combined import CombinedNoise
 from dppandas.privacy.accuracy.weighted_sums import Within, half_widths_of_weighted
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
-from dppandas.release import results
+from dppandas.release.answers import results
 from dppandas.statistics import Covariance, SecondMoments
 from dppandas.statistics.moments import fieller
 from dppandas.statistics.moments.covariance import _design, _split, cover

@@ -24,7 +24,7 @@ from dppandas.ledger import canonical
 from dppandas.ledger.canonical import canonical_name
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.release import pickles
-from dppandas.release.results import ReleasedFloat, ReleasedInt
+from dppandas.release.answers.results import ReleasedFloat, ReleasedInt
 from dppandas.rows.expressions.logic import Every
 from dppandas.statistics.layout import format_number
 
@@ -232,7 +232,7 @@ def test_results_and_records_survive_pickling(name: str) -> None:
         assert str(duplicate) == str(result)
         again = dp.record(duplicate)
         assert (again.id, str(again)) == (record.id, str(record))
-        assert str(again.error()) == str(record.errors())
+        assert str(again.errors()) == str(record.errors())
     assert str(pickle.loads(pickle.dumps(record))) == str(record)
 
 

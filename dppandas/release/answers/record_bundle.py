@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import RecordError, hide_internals
-from ..privacy.accounting.losses import Epsilon, Loss
-from ..statistics.layout import between
-from .accuracy import units
-from .accuracy.expected import CONFIDENCE, parse_confidence
+from ...errors import RecordError, hide_internals
+from ...privacy.accounting.losses import Epsilon, Loss
+from ...statistics.layout import between
+from ..accuracy import units
+from ..accuracy.expected import CONFIDENCE, parse_confidence
 from .records import Record
 
 

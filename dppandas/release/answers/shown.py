@@ -8,8 +8,8 @@ from typing import Any
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.selection import Selection
 from ...statistics.layout import format_value
-from . import units
-from .expected import CONFIDENCE
+from ..accuracy import units
+from ..accuracy.expected import CONFIDENCE
 
 #: What is said of a number of which noise is the most.
 DROWNED = "noise-dominated"

@@ -10,18 +10,19 @@ from weakref import WeakValueDictionary
 
 import pandas as pd
 
-from ..errors import RecordError, hide_internals
-from ..ledger.storage.store import Entry, StoredRelease
-from ..privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named
-from ..privacy.accuracy.combined import CombinedNoise
-from ..privacy.mechanisms.base import Mechanism
-from ..privacy.mechanisms.selection import Selection
-from ..privacy.sampling import entropy
-from ..statistics import Layout, Statistic
-from ..statistics.layout import between, format_number
-from .accuracy import shown, units
-from .accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_rows
-from .query import Query
+from ...errors import RecordError, hide_internals
+from ...ledger.storage.store import Entry, StoredRelease
+from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named
+from ...privacy.accuracy.combined import CombinedNoise
+from ...privacy.mechanisms.base import Mechanism
+from ...privacy.mechanisms.selection import Selection
+from ...privacy.sampling import entropy
+from ...statistics import Layout, Statistic
+from ...statistics.layout import between, format_number
+from ..accuracy import units
+from ..accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_rows
+from ..query import Query
+from . import shown
 
 #: Of what may fail this part is for how many rows there are, where an error follows from that.
 COUNTING = 1 / 20

@@ -7,20 +7,20 @@ from typing import Any, Unpack, cast
 
 import pandas as pd
 
-from ..errors import RecordError, hide_internals
-from ..privacy.accounting.losses import ReleaseOptions, with_options_named
-from ..privacy.mechanisms.selection import Selection
-from ..privacy.sampling import entropy
-from ..rows.facts.keys import is_missing
-from ..rows.values import canonical
-from ..rows.values.objects import value_of
-from ..statistics.layout import format_value
-from .accuracy.expected import CONFIDENCE, with_error
-from .accuracy.shown import DROWNED
-from .pickles import register
-from .query import Token, token
+from ...errors import RecordError, hide_internals
+from ...privacy.accounting.losses import ReleaseOptions, with_options_named
+from ...privacy.mechanisms.selection import Selection
+from ...privacy.sampling import entropy
+from ...rows.facts.keys import is_missing
+from ...rows.values import canonical
+from ...rows.values.objects import value_of
+from ...statistics.layout import format_value
+from ..accuracy.expected import CONFIDENCE, with_error
+from ..pickles import register
+from ..query import Token, token
 from .record_bundle import RecordBundle
 from .records import Record, by_id
+from .shown import DROWNED
 
 #: Of what may fail this part is for how many rows there are, where an error follows from that.
 _ATTR = "dppandas.release"
