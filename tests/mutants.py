@@ -545,7 +545,7 @@ MUTANTS = [
            "reading: ClassVar[int] = 2", "reading: ClassVar[int] = 1",
            "test_conditional.py::test_answers_that_were_read_otherwise_are_asked_anew"),
     Mutant(28, "a table doesn't say that intervals hold each", "release/answers/shown.py",
-           'each = " of each label" if record.statistic.each else ""', 'each = ""',
+           'each = " of each label" if record._statistic.each else ""', 'each = ""',
            "test_conditional.py::test_what_is_read_in_each_way_says_so"),
 
     Mutant(31, "tables of other rows are made to agree", "release/combining/consistency.py",

@@ -116,7 +116,7 @@ def test_every_public_operation_has_a_line_or_a_reason(asked: Any) -> None:
 def test_every_statistic_is_asked_in_every_shape(asked: Any) -> None:
     answers, _ = asked
     records = [record for record, *_ in answers.values() if isinstance(record, dp.types.Record)]
-    known = {shape(record.statistic, record._law) for record in records}
+    known = {shape(record._statistic, record._law) for record in records}
     assert set(UNTOLD.values()) <= WITHOUT.keys()
     for name in EVERY:
         for part in parts(name, "ordinary"):

@@ -63,7 +63,7 @@ class PCA(Model):
         with self._shared([1]):
             spread = answered(scaled.cov(dropna=True, bounds=(-1, 1)))
         (record,) = answered.records
-        statistic = cast(CovarianceTable, record.statistic)
+        statistic = cast(CovarianceTable, record._statistic)
         means = 2 * np.array(statistic.means(record._noisy)) - 1
         unit = box.half.max()  # whose square may be too large for a float
         half = box.half / unit

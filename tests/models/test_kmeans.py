@@ -83,7 +83,7 @@ def test_the_grid_is_as_fine_as_the_noisy_number_of_rows_allows(frozen: Any) -> 
     for noise in (0, -200):  # of 240 rows
         frozen(noise)
         fitted = model.set_params(bounds=BOUNDS).fit(table()[["a", "b"]].dp)
-        cells.append(fitted.releases_[1].statistic.size)
+        cells.append(fitted.releases_[1]._statistic.size)
     assert cells == [25, 9]
 
 
@@ -248,7 +248,7 @@ def test_how_many_rows_there_are_shows_in_values_only() -> None:
     told = []
     for rows in (table(), table().iloc[:0]):
         model = KMeans(2, epsilon=1, bounds=BOUNDS, method="lloyd").fit(rows[["a", "b"]].dp)
-        told.append([(r.mechanism, r.scale, r.loss, r.statistic.size) for r in model.releases_])
+        told.append([(r.mechanism, r.scale, r.loss, r._statistic.size) for r in model.releases_])
     assert told[0] == told[1]
 
 

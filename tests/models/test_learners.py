@@ -125,7 +125,7 @@ def test_many_rows_are_asked_for_products_of_features_too(
         anew(**loss, **({"delta": 1e-6} if "rho" in loss else {}))
         people = dp.protect(table(rows), name="people")
         model.fit(people[FEATURES], people[target])
-        assert model.releases_[1].statistic.size == (3 if rows == 300 else 13)
+        assert model.releases_[1]._statistic.size == (3 if rows == 300 else 13)
         assert dp.ledger().remaining == 0
 
 

@@ -113,7 +113,7 @@ def test_and_rho_exactly_with_gaussian_noise() -> None:
     assert dp.ledger().spent == Rho("0.7")
     (record,) = model.releases_
     assert "Gaussian" in record.mechanism
-    assert type(record.statistic) is SecondMoments
+    assert type(record._statistic) is SecondMoments
 
 
 def test_a_fit_that_the_budget_cant_pay_for_costs_nothing() -> None:

@@ -30,7 +30,7 @@ def row_of(table: PlotTable, title: str, caption: str) -> Panel:
 
 def is_bars(record: Record) -> bool:
     """Whether 0 means none, so that bars may begin there."""
-    return record._layout.integer or isinstance(record.statistic, Count | Sum)
+    return record._layout.integer or isinstance(record._statistic, Count | Sum)
 
 
 def whiskers(ax: Any, at: Floats, low: Floats, high: Floats, **more: Any) -> None:
@@ -109,7 +109,7 @@ def _quantity(table: PlotTable) -> str:
     record = table.record
     if record._layout.integer:
         return "noisy count"
-    if isinstance(record.statistic, Count):
+    if isinstance(record._statistic, Count):
         return "share"
     names = [n for n in table.places.columns if isinstance(n, str) and n]
     return f"{text_of(names[0])}" if len(names) == 1 else "noisy answer"

@@ -69,7 +69,7 @@ def placed(record: Record, result: Any) -> pd.DataFrame:
         np.arange(size).reshape(-1, len(columns)), index=layout.index, columns=columns
     )
     if result is None:
-        order = layout.places(record.statistic.estimate(record._noisy))
+        order = layout.places(record._statistic.estimate(record._noisy))
         return whole if order is None or layout.columns is not None else whole.iloc[order]
     frame = result.to_frame() if isinstance(result, pd.Series) else result
     row_at = {results._comparable(row): i for i, row in enumerate(whole.index)}
@@ -149,7 +149,7 @@ def percent(confidence: float) -> str:
 def said_of(record: Record, confidence: float, what: str = "Bars") -> str:
     """What the bars are, in words."""
     number = len(record._layout.labels())
-    if record.statistic.each:
+    if record._statistic.each:
         together = "each label by itself, not all together"
     else:
         together = f"all {number} hold together" if number > 1 else "of this one number"

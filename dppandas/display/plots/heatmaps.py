@@ -27,7 +27,7 @@ Bools = Any
 
 def is_table(record: Record) -> bool:
     """Whether keys go down and across, so that all numbers are of one kind."""
-    statistic, layout = record.statistic, record._layout
+    statistic, layout = record._statistic, record._layout
     if isinstance(statistic, Contingency | CovarianceTable):
         return True
     return layout.index is not None and len(layout.index) != len(statistic.cells)
@@ -51,7 +51,7 @@ def drawn(table: PlotTable) -> tuple[Callable[[Any], None], tuple[float, float],
 
 def _sums(table: PlotTable) -> Bools:
     """Which cells are sums of others, in a table with margins."""
-    statistic, places = table.record.statistic, table.places.to_numpy()
+    statistic, places = table.record._statistic, table.places.to_numpy()
     found = np.zeros(places.shape, dtype=bool)
     layout = table.record._layout
     if isinstance(statistic, Contingency) and statistic.margins and layout.index is not None:
@@ -82,7 +82,7 @@ def _draw(ax: Any, table: PlotTable) -> None:
 
 def _colours(table: PlotTable, coloured: Any) -> dict[str, Any]:
     """The colour map and its range: around 0 for both signs, from -1 to 1 for correlations."""
-    statistic = table.record.statistic
+    statistic = table.record._statistic
     if isinstance(statistic, CovarianceTable):
         known = coloured.compressed()
         most = 1.0 if statistic.correlation else float(np.abs(known).max()) if len(known) else 1.0

@@ -109,7 +109,7 @@ def _panels(
     name: str, record: Record, part: Any, confidence: float, rows: float | None
 ) -> list[Panel]:
     _refuse_what_has_no_bars(record)
-    statistic = record.statistic
+    statistic = record._statistic
     if rows is not None and not isinstance(statistic, Quantiles):
         raise QueryError("expected_rows= is for quantiles, which err in ranks. Leave it out.")
     table = PlotTable(record, placed(record, part), confidence)
@@ -135,7 +135,7 @@ def _panels(
 
 
 def _refuse_what_has_no_bars(record: Record) -> None:
-    statistic = record.statistic
+    statistic = record._statistic
     if record.preview:
         raise RecordError("a preview has no answer to draw. Leave the preview, and release it.")
     if isinstance(record._law, Selection):

@@ -49,7 +49,7 @@ class Curve:
 
 def panels(name: str, table: PlotTable, rows: float | None) -> list[Panel]:
     """A panel for each column."""
-    record, statistic = table.record, table.record.statistic
+    record, statistic = table.record, table.record._statistic
     if not isinstance(statistic, Quantiles):
         return []
     shape = len(statistic.cells), len(statistic.quantiles), len(statistic.operands)
@@ -103,7 +103,7 @@ def _panel(table: PlotTable, curve: Curve, title: str, is_last: bool) -> Panel:
 
 def _caption(table: PlotTable, curve: Curve) -> str:
     record = table.record
-    number = record.statistic.size
+    number = record._statistic.size
     most, sure = format_number(float(np.nanmax(curve.ranks))), percent(table.confidence)
     together = f", all {number} together" if number > 1 else ""
     if curve.rows:

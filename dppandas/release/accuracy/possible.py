@@ -72,13 +72,13 @@ def _gathered(
 ) -> dict[tuple[Any, int], Figures]:
     found: dict[tuple[Any, int], Figures] = {}
     for name, record in records.items():
-        for what, column, cell, place in _found(name, record.statistic, columns[name]):
+        for what, column, cell, place in _found(name, record._statistic, columns[name]):
             figures = found.setdefault((column, cell), Figures())
             if what.startswith("quantile"):
                 figures.quantiles.append(place)
             figures.places[what] = place
-            if not isinstance(record.statistic, Count):
-                bounds: Sequence[Bounds] = record.statistic.bounds  # type: ignore[attr-defined]
+            if not isinstance(record._statistic, Count):
+                bounds: Sequence[Bounds] = record._statistic.bounds  # type: ignore[attr-defined]
                 figures.bounds = bounds[list(columns[name]).index(column)]
     return found
 
@@ -132,7 +132,7 @@ class _FigureOrder:
         if what not in self._figures.places:
             return
         name, entry = self._figures.places[what]
-        statistic: Any = self._records[name].statistic
+        statistic: Any = self._records[name]._statistic
         step = Fraction(statistic.grids[entry % len(statistic.operands)].step)
         is_spread = what in ("std", "var")
         if is_spread:
@@ -190,7 +190,7 @@ class _FigureOrder:
         """√(n/(n - ddof)): how much wider a deviation of n values may be than that of many; of as
         few as it can be taken of, where nobody knows how many there are."""
         place = self._figures.places.get("std") or self._figures.places["var"]
-        ddof = self._records[place[0]].statistic.ddof  # type: ignore[attr-defined]
+        ddof = self._records[place[0]]._statistic.ddof  # type: ignore[attr-defined]
         rows = max(self._get("count") or 0, ddof + 1)
         return math.sqrt(rows / (rows - ddof))
 

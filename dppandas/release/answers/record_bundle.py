@@ -82,7 +82,7 @@ class RecordBundle:
         upper: list[Any] = []
         for record in self.components.values():
             nothing = [math.nan] * len(record._values())
-            has_none = record.statistic.no_interval
+            has_none = record._statistic.no_interval
             low, high = (nothing, nothing) if has_none else record._ends(confidence)
             lower += low
             upper += high
@@ -131,7 +131,7 @@ def places_of(records: Mapping[Any, Record]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     first = 0
     for name, record in records.items():
-        layout, values = record._layout, record.statistic.estimate(record._noisy)
+        layout, values = record._layout, record._statistic.estimate(record._noisy)
         numbers = range(first, first + len(values))
         found[name] = (
             first

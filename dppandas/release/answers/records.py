@@ -64,7 +64,7 @@ class Record:
     loss: Loss
     cell: int | None
     time: float
-    statistic: Statistic
+    _statistic: Statistic
     draw: int  # which answer of equal queries; 0 where none is kept
     ledger: str  # a name of the ledger that it was charged to; "" where nobody named the source
     _law: Mechanism | CombinedNoise
@@ -105,19 +105,19 @@ class Record:
         """In declared order; of a selection one for all."""
         confidence, rows = parse_confidence(confidence), parse_rows(expected_rows)
         if not isinstance(self._law, Selection):
-            return self.statistic.typed_errors(self._errors(confidence, rows))
-        gap = self.statistic.error(self._law.utility_gap(confidence, self.statistic.size))
-        return [math.nan] if gap is None else self.statistic.typed_errors([gap])
+            return self._statistic.typed_errors(self._errors(confidence, rows))
+        gap = self._statistic.error(self._law.utility_gap(confidence, self._statistic.size))
+        return [math.nan] if gap is None else self._statistic.typed_errors([gap])
 
     def _errors(self, confidence: float, rows: float | None = None) -> list[float]:
         """Of all numbers; around those that were moved, but for ranks, and counts cut at 0: these
         only came nearer (docs/proofs/order.md)."""
         found = self.errors_among(confidence, rows)
-        is_nearer = self.statistic.in_ranks or self.statistic.error(1) is not None
+        is_nearer = self._statistic.in_ranks or self._statistic.error(1) is not None
         if self._shown is None or is_nearer:
             return found
-        before = self.statistic.estimate(self._noisy)
-        intervals = self.statistic.intervals_at(self._noisy, self._law, confidence)
+        before = self._statistic.estimate(self._noisy)
+        intervals = self._statistic.intervals_at(self._noisy, self._law, confidence)
         numbers = zip(found, before, self._shown, intervals, strict=True)
         return [
             error if now == was else max(high - now, now - low)
@@ -145,8 +145,8 @@ class Record:
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
             raise RecordError("a selected label has no interval; .error() tells its gap.")
-        if self.statistic.no_interval:
-            raise RecordError(self.statistic.no_interval)
+        if self._statistic.no_interval:
+            raise RecordError(self._statistic.no_interval)
         lower, upper = self._ends(confidence)
         if self._layout.is_scalar:
             return lower[0], upper[0]
@@ -157,7 +157,7 @@ class Record:
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
-        values = self.statistic.typed(self._values())
+        values = self._statistic.typed(self._values())
         return values[0] if self._layout.is_scalar else self._table(values)
 
     def errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
@@ -165,17 +165,17 @@ class Record:
         rows, or as many as a release beside this one tells, with a part of what may fail."""
         rows = self._rows if rows is None else rows
         if rows is not None:
-            return self.statistic.errors_among(self._law, confidence, rows)
+            return self._statistic.errors_among(self._law, confidence, rows)
         if self._counts is None:
-            return self.statistic.errors_at(self._noisy, self._law, confidence)
+            return self._statistic.errors_at(self._noisy, self._law, confidence)
         beside, share = self._counts, (1 - confidence) * COUNTING
-        most = beside.statistic.rows_at_most(beside._noisy, beside._law, 1 - share)
-        return self.statistic.errors_among(self._law, confidence + share, most)
+        most = beside._statistic.rows_at_most(beside._noisy, beside._law, 1 - share)
+        return self._statistic.errors_among(self._law, confidence + share, most)
 
     def _values(self) -> list[float]:
         """The answer's numbers: as estimated, unless others that they were released with moved
         them."""
-        return self.statistic.estimate(self._noisy) if self._shown is None else list(self._shown)
+        return self._statistic.estimate(self._noisy) if self._shown is None else list(self._shown)
 
     @property
     def error_unit(self) -> str:
@@ -187,7 +187,7 @@ class Record:
 
     @property
     def _error_units(self) -> list[str]:
-        return units.units_of(self.statistic, self._law, self._query.source.schema)
+        return units.units_of(self._statistic, self._law, self._query.source.schema)
 
     @property
     def noise_dominated(self) -> Any:
@@ -204,13 +204,13 @@ class Record:
         if isinstance(self._law, Selection):
             return None
         said = self._dominated()
-        places = self._layout.places(self.statistic.estimate(self._noisy))
+        places = self._layout.places(self._statistic.estimate(self._noisy))
         return said[0] if self._layout.is_scalar else self._layout.flags(said, places)
 
     def _dominated(self) -> list[bool | None]:
-        if self.statistic.in_ranks:
+        if self._statistic.in_ranks:
             return self._drowned_ranks()
-        return units.dominated(self.statistic, self._noisy, self._law, CONFIDENCE)
+        return units.dominated(self._statistic, self._noisy, self._law, CONFIDENCE)
 
     def _drowned_ranks(self) -> list[bool | None]:
         if self._beside is None:
@@ -299,14 +299,14 @@ class Record:
         quantiles that which the number of rows decides, if a release beside this one tells it."""
         if self._counts is not None or self._rows is not None:
             return f"± {format_number(max(self.errors_among(CONFIDENCE)))} ranks"
-        return in_words(self.statistic, self._law)
+        return in_words(self._statistic, self._law)
 
     @property
     def _layout(self) -> Layout:
-        return self.statistic.released_layout(self._noisy)
+        return self._statistic.released_layout(self._noisy)
 
     def _intervals(self, confidence: float) -> list[tuple[float, float]]:
-        found = self.statistic.intervals_at(self._noisy, self._law, confidence)
+        found = self._statistic.intervals_at(self._noisy, self._law, confidence)
         if self._shown is None:
             return found
         pairs = zip(self._shown, found, strict=True)
@@ -318,18 +318,20 @@ class Record:
         if self.preview or isinstance(self._law, Selection):
             return self.expected
         if any(each is not None for each in (self._shown, self._counts, self._rows)):
-            return self.statistic.in_words(self._errors(CONFIDENCE)) or self.expected
-        return self.statistic.answered_at(self._noisy, self._law, CONFIDENCE, self.expected)
+            return self._statistic.in_words(self._errors(CONFIDENCE)) or self.expected
+        return self._statistic.answered_at(self._noisy, self._law, CONFIDENCE, self.expected)
 
     def _ends(self, confidence: float) -> tuple[list[Any], list[Any]]:
         """The ends of all intervals; of times rounded outwards."""
         intervals = self._intervals(confidence)
         lower, upper = ([interval[end] for interval in intervals] for end in (0, 1))
-        typed = self.statistic.typed
+        typed = self._statistic.typed
         return typed(lower, math.floor), typed(upper, math.ceil)
 
     def _table(self, values: Sequence[Any]) -> Any:
-        return self._layout.table(values, self._layout.places(self.statistic.estimate(self._noisy)))
+        return self._layout.table(
+            values, self._layout.places(self._statistic.estimate(self._noisy))
+        )
 
     def __str__(self) -> str:
         return shown.text(self)
@@ -372,7 +374,7 @@ def record_of(
         loss=entry.loss,
         cell=entry.cell,
         time=entry.time,
-        statistic=query.statistic,
+        _statistic=query.statistic,
         _law=mechanism,
         draw=answer.draw,
         ledger=ledger,
@@ -384,16 +386,16 @@ def record_of(
 
 def among(record: Record, rows: float | None) -> Record:
     """A record of quantiles that knows that there are at most so many rows."""
-    knows = rows is not None and record.statistic.in_ranks
+    knows = rows is not None and record._statistic.in_ranks
     return registered(replace(record, _rows=rows)) if knows else record
 
 
 def counted(record: Record, beside: Record) -> Record:
     """A record of quantiles that knows how many rows another of the same rows tells."""
-    if record.preview or not record.statistic.in_ranks:
+    if record.preview or not record._statistic.in_ranks:
         return record
-    most = beside.statistic.rows_at_most(beside._noisy, beside._law, CONFIDENCE)
-    if most is None or len(most) != record.statistic.places:
+    most = beside._statistic.rows_at_most(beside._noisy, beside._law, CONFIDENCE)
+    if most is None or len(most) != record._statistic.places:
         return record
     return registered(replace(record, _counts=beside))
 

@@ -68,7 +68,7 @@ class _Released:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         if self._record.preview:
             printer.text(f"preview, no answer ({self._record.expected or 'error unknown'})")
-        elif self._record.statistic.no_interval:
+        elif self._record._statistic.no_interval:
             answered = self._record._answered
             error = f" ({answered}, 95 %{self._noise_note()})" if answered else ""
             printer.text(format_value(self._plainly()) + error)
@@ -189,7 +189,7 @@ def found(record: Record) -> pd.Index:
 
 
 def _selection(record: Record) -> pd.Series[Any]:
-    labels = cast(pd.Index, record.statistic.layout.index)[list(record._noisy)]
+    labels = cast(pd.Index, record._statistic.layout.index)[list(record._noisy)]
     return pd.Series(labels, name=labels.name)
 
 

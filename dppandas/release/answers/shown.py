@@ -29,7 +29,7 @@ def html(record: Any) -> str:
         f'<td class="dp-noisy">{interval}</td></tr>'
         for name, value, interval in _lines(record)
     )
-    each = " of each label" if record.statistic.each else ""
+    each = " of each label" if record._statistic.each else ""
     head = f"<tr><th></th><th>answer</th><th>95 % interval{each}</th></tr>"
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
     return f'<div class="dppandas-record"><p>{facts}</p>{table}</div>'
@@ -52,7 +52,7 @@ def _lines(record: Any) -> list[tuple[str, str, str]]:
         return []
     if isinstance(record._law, Selection):
         return [("selected", ", ".join(map(str, record.estimate())), record.expected)]
-    names, values = record._layout.labels(), record.statistic.typed(record._values())
+    names, values = record._layout.labels(), record._statistic.typed(record._values())
     drowned = (f", {DROWNED}" if each else "" for each in record._dominated())
     told = zip(names, values, _bounds(record, len(names)), drowned, strict=True)
     return [(name, format_value(value), ends + quiet) for name, value, ends, quiet in told]
@@ -60,9 +60,9 @@ def _lines(record: Any) -> list[tuple[str, str, str]]:
 
 def _bounds(record: Any, size: int) -> list[str]:
     """Of each number its interval, or else its error."""
-    if not record.statistic.no_interval:
+    if not record._statistic.no_interval:
         ends = zip(*record._ends(CONFIDENCE), strict=True)
         return [f"{format_value(low)} to {format_value(high)}" for low, high in ends]
-    if not record.statistic.in_ranks or not record.expected:
+    if not record._statistic.in_ranks or not record.expected:
         return [record.expected] * size
     return [f"± {format_value(error)} ranks" for error in record._errors(CONFIDENCE)]

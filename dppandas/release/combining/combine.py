@@ -119,7 +119,7 @@ def _combined(records: Sequence[Record]) -> Record:
     _check(records)
     parts = sorted((p for each in records for p in each.components), key=lambda p: p.number)
     _check_fixed(parts)
-    statistic = records[0].statistic
+    statistic = records[0]._statistic
     laws = [part._law for part in parts]
     law = CombinedNoise.of(laws, statistic.layout.integer, statistic.size)  # type: ignore[arg-type]
     return joined(records[0], parts, law)

@@ -91,7 +91,7 @@ def _record_of(table: Any) -> Record:
         record = results.record_of_one(table)
     except RecordError as error:
         raise QueryError(f"dp.make_consistent takes released tables of counts: {error}") from None
-    statistic = record.statistic
+    statistic = record._statistic
     is_count = type(statistic) in (Count, Contingency) and hasattr(record._law, "half_width")
     if not isinstance(statistic, Count) or not is_count or statistic.cells.keys is None:
         raise QueryError(
@@ -123,7 +123,7 @@ def _check_rows(records: Sequence[Record]) -> None:
 
 def _names(record: Record) -> list[Any]:
     """The columns that a table counts by."""
-    layout = record.statistic.layout
+    layout = record._statistic.layout
     sides = [side for side in (layout.index, layout.columns) if side is not None]
     return [name for side in sides for name in side.names]
 
@@ -157,7 +157,7 @@ def _margins(records: Sequence[Record]) -> list[Margin]:
     levels: dict[Expression, tuple[Any, ...]] = {}
     named: dict[Any, Expression] = {}
     for record in records:
-        cells = record.statistic.cells
+        cells = record._statistic.cells
         for position, (name, by) in enumerate(zip(_names(record), cells.by, strict=True)):
             labels = () if cells.keys is None else cells.keys.column(position)
             labels = tuple(dict.fromkeys(labels))
@@ -178,7 +178,7 @@ def _margins(records: Sequence[Record]) -> list[Margin]:
 
 
 def _margin(record: Record, levels: Mapping[Expression, tuple[Any, ...]]) -> Margin:
-    cells, axes = record.statistic.cells, list(levels)
+    cells, axes = record._statistic.cells, list(levels)
     keys = cells.keys
     if keys is None:
         raise QueryError("a table of counts needs keys.")
@@ -191,7 +191,7 @@ def _margin(record: Record, levels: Mapping[Expression, tuple[Any, ...]]) -> Mar
     own[tuple(places[i] for i in order)] = np.arange(len(keys))
     wide = own.reshape([len(levels[by]) if by in cells.by else 1 for by in axes])
     codes = np.broadcast_to(wide, [len(labels) for labels in levels.values()]).reshape(-1)
-    sums = np.array(record.statistic.estimate(record._noisy), dtype=np.float64)
+    sums = np.array(record._statistic.estimate(record._noisy), dtype=np.float64)
     return Margin(codes, sums, 1 / _variance(record._law))
 
 
@@ -206,7 +206,7 @@ def _variance(law: Any) -> float:
 
 def _like(table: Any, record: Record, values: Floats) -> Any:
     """Values under the labels of a table, in its order."""
-    layout = record.statistic.layout
+    layout = record._statistic.layout
     rows = [] if layout.index is None else layout.index.tolist()
     if layout.columns is None:
         by_label = dict(zip(rows, values.tolist(), strict=True))

@@ -174,7 +174,7 @@ def _law(laws: Sequence[Any], statistic: Statistic, looks: int) -> NoiseAtLook:
 
 def _joined(parts: Sequence[Record], looks: int) -> Record:
     """The record of all looks so far."""
-    law = _law([part._law for part in parts], parts[0].statistic, looks)
+    law = _law([part._law for part in parts], parts[0]._statistic, looks)
     return joined(parts[0], parts, law)
 
 
@@ -187,7 +187,7 @@ def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
             id=entropy.identifier(),
             number=latest.number,
             mechanism=law.name,
-            scale=units.scale_of(first.statistic, law),
+            scale=units.scale_of(first._statistic, law),
             loss=sum((part.loss for part in parts), Loss()),
             cell=latest.cell,
             time=latest.time,
@@ -203,7 +203,7 @@ def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
 
 
 def _is_enough(found: Record, plan: LookPlan) -> bool:
-    return largest(found.statistic, found._noisy, found._law, plan.confidence) <= plan.within
+    return largest(found._statistic, found._noisy, found._law, plan.confidence) <= plan.within
 
 
 def largest(statistic: Statistic, noisy: Sequence[Any], law: Any, confidence: float) -> float:

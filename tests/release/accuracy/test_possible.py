@@ -59,7 +59,7 @@ def assert_recorded(result: Any, records: Mapping[str, Record], column: Any = No
     """What is shown is what the records say, within their intervals."""
     for record in records.values():
         values = record.estimate()
-        if record.statistic.no_interval:
+        if record._statistic.no_interval:
             continue
         interval, error = record.intervals(), record.errors()
         assert np.all(error >= 0 * error)
@@ -149,8 +149,8 @@ def forged(records: Mapping[str, Record], rng: np.random.Generator) -> dict[str,
     found = {}
     for name, record in records.items():
         size = len(record._noisy)
-        if record.statistic.in_ranks:
-            top = record.statistic.grids[0].high  # type: ignore[attr-defined]
+        if record._statistic.in_ranks:
+            top = record._statistic.grids[0].high  # type: ignore[attr-defined]
             noisy = sorted(rng.integers(0, top + 1, size).tolist())
             if rng.random() < 0.3:
                 noisy = sorted(int(rng.choice([0, 1, top])) for _ in range(size))
@@ -223,7 +223,7 @@ def test_only_the_ends_of_quantiles_move_and_only_outwards() -> None:
         given = forged(records, rng)
         for name, record in possible.in_order(given, {name: ["age"] for name in records}).items():
             before = given[name]._values()
-            if not record.statistic.in_ranks:  # of a handful of rows, which are rounded
+            if not record._statistic.in_ranks:  # of a handful of rows, which are rounded
                 assert record._values()[0] == before[0]
                 assert record._values()[2] <= before[2]
                 continue
@@ -238,7 +238,7 @@ def test_ends_make_room_for_a_deviation() -> None:
     moments, quantiles = dp.record(
         table().dp["age"].describe(bounds=BOUNDS, epsilon=1)
     ).components.items()
-    whole, top = (r.statistic.grids[0].high for _, r in (moments, quantiles))  # type: ignore[attr-defined]
+    whole, top = (r._statistic.grids[0].high for _, r in (moments, quantiles))  # type: ignore[attr-defined]
     u = (1 / 6, 5 / 6)  # half of 100 values at 20, half at 60
     sums = [100 * whole * sum(each) / 2 for each in zip(*(((1 - x) ** 2, 2 * x * (1 - x), x * x)
             for x in u), strict=True)]  # fmt: skip
@@ -267,7 +267,7 @@ def test_what_is_possible_stays_as_it_is(exact: None) -> None:
 def test_an_error_is_told_around_what_is_shown() -> None:
     """A mean and a deviation of forged noise, which no values between the bounds have."""
     records = dp.record(table().dp["age"].agg(["mean", "std"], bounds=BOUNDS, epsilon=1)).components
-    whole = records["mean"].statistic.grids[0].high  # type: ignore[attr-defined]
+    whole = records["mean"]._statistic.grids[0].high  # type: ignore[attr-defined]
     given = {
         "mean": replace(records["mean"], _noisy=(whole * 50, -5)),  # all at the upper bound
         "std": replace(records["std"], _noisy=(whole * 30, 0, whole * 30)),  # half at either

@@ -295,8 +295,8 @@ def test_a_mean_that_is_a_bound_needs_a_tenth() -> None:
     record = dp.record((shop()["age"] > 40).mean(epsilon=1))
 
     def told(yes: int, no: int) -> tuple[float, bool | None]:
-        args = record.statistic, (yes, no), record._law, 0.95
-        ((low, high),) = record.statistic.intervals_at((yes, no), record._law, 0.95)
+        args = record._statistic, (yes, no), record._law, 0.95
+        ((low, high),) = record._statistic.intervals_at((yes, no), record._law, 0.95)
         (said,) = units.dominated(*args)
         return high - low, said
 

@@ -309,13 +309,13 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
             assert sorted(map(str, both.index)) == sorted(map(str, dp.record(one).estimate().index))
             assert np.all(both.dtypes == one.dtypes)
         for value, (low, high) in zip(
-            record.statistic.estimate(record._noisy), ends(record), strict=True
+            record._statistic.estimate(record._noisy), ends(record), strict=True
         ):
             assert low <= value <= high or value < 0  # a count may be, and its interval isn't
         record.errors(), record.intervals(0.5), str(record), record._repr_html_()
         law = record._law
-        assert law.half_width(0.95, record.statistic.size) <= single._law.half_width(
-            0.95, record.statistic.size
+        assert law.half_width(0.95, record._statistic.size) <= single._law.half_width(
+            0.95, record._statistic.size
         )
     assert ops.spent() == before
 

@@ -250,10 +250,10 @@ def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> Non
     much = {"epsilon": "0.05", "rho": "0.005"}[loss] if name in WHOLE else "1"
     record = dp.record(READ[name](people()).release(**{loss: much}))
     laws = [record._law] * 3
-    whole, size = record._layout.integer, record.statistic.size
+    whole, size = record._layout.integer, record._statistic.size
     look, joint = NoiseAtLook.after(laws, whole, size, 3), CombinedNoise.of(laws, whole, size)
     found, wide, all_of_it = (
-        np.array(record.statistic.errors_at(record._noisy, law, confidence))
+        np.array(record._statistic.errors_at(record._noisy, law, confidence))
         for law, confidence in (
             (look, 0.95), (joint, 1 - 0.05 * float(look.share) * 1.01), (joint, 0.95)
         )

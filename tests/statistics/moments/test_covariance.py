@@ -285,7 +285,7 @@ def test_intervals_of_a_table_are_as_wide_as_its_errors_ask_for(
     if gaussian:
         dp.session(rho=99, delta=1e-6)
     record = dp.record(asked.release(**loss))
-    statistic, law = record.statistic, record._law
+    statistic, law = record._statistic, record._law
     exact = _exact(asked, statistic)
     truth = np.array(statistic.estimate(exact))
     answers = [np.array(statistic.estimate(law.release(exact))) for _ in range(60)]
@@ -379,7 +379,7 @@ def test_complete_rows_are_those_that_pandas_keeps(noise: str, columns: int, fro
         found = frame.dp.corr(**said)
         pd.testing.assert_frame_equal(found, frame.dropna().corr(), rtol=1e-6, atol=1e-7)
     else:
-        statistic = dp.record(found).statistic
+        statistic = dp.record(found)._statistic
         assert isinstance(statistic, SecondMoments if columns > 2 else Covariance)
         exact = statistic.estimate(_exact(frame.dp.cov(bounds=LIMITS, dropna=True), statistic))
         wanted = frame.dropna().cov().to_numpy().reshape(-1)
@@ -396,7 +396,7 @@ def test_which_integers_are_read_follows_from_public_arguments_alone() -> None:
         losses = {"rho": 0.1}, {"epsilon": 0.1}
         for dropna, columns, loss in itertools.product((False, True), (2, 3), losses):
             asked = frame.dp[list("abc")[:columns]].cov(bounds=LIMITS, dropna=dropna)
-            kinds.add((dropna, columns, *loss, type(dp.record(asked.release(**loss)).statistic)))
+            kinds.add((dropna, columns, *loss, type(dp.record(asked.release(**loss))._statistic)))
     vector = (True, 3, "rho", SecondMoments)
     assert {each for each in kinds if each[-1] is SecondMoments} == {vector}
     assert len(kinds) == 8, "the same for both frames"
