@@ -75,15 +75,15 @@ def alike(exact: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is released is the same whatever the rows, which are read all the same: what neighbours
     are told then differs only where something else than what is released is told."""
     release = importlib.import_module("dppandas.release.release")
-    answered = release._answered
+    drawn = release._drawn
 
-    def same(query: Any, mechanism: Any, *more: Any) -> Any:
-        answered(query, mechanism, *more)
-        dummy = mechanism.dummy_output(query.statistic.size)
-        is_noise = mechanism.name in ("discrete Laplace", "discrete Gaussian")
+    def same(plan: Any, process: int) -> Any:
+        drawn(plan, process)
+        dummy = plan.mechanism.dummy_output(plan.query.statistic.size)
+        is_noise = plan.mechanism.name in ("discrete Laplace", "discrete Gaussian")
         return [1000 - i for i in range(len(dummy))] if is_noise else dummy
 
-    monkeypatch.setattr(release, "_answered", same)
+    monkeypatch.setattr(release, "_drawn", same)
 
 
 @pytest.fixture(params=["memory", "file"])

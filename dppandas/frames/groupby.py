@@ -246,7 +246,10 @@ class UnknownGroups(PrivateGroupBy):
         **more: Unpack[ReleaseOptions],
     ) -> Any:
         if type(statistic) not in statistics.BY_LABEL or kind is not Unreleased:
-            raise QueryError(f"{what} needs declared keys. Write groupby(…, keys=[…]).")
+            raise QueryError(
+                f"{what} needs declared keys: groupby(…, keys=[…]). Keys that nobody declared have "
+                "size, count, sum, mean, var and std."
+            )
         return self._over_found_keys(statistic.layout, statistic, what, epsilon, **more)
 
     def _over_found_keys(

@@ -285,7 +285,7 @@ def test_outcomes_of_many_kinds_are_told_apart(outcomes: tuple[Any, Any], found:
         ({"epsilon": 0}, "greater than 0"),
         ({"epsilon": None}, "is needed"),
         ({"epsilon": "one"}, "can't be read"),
-        ({"runs": 0}, "at least 1"),
+        ({"runs": 0}, "1 or more"),
         ({"runs": 2.5}, "whole number"),
         ({"runs": True}, "whole number"),
         ({"confidence": 1}, "between 0 and 1"),
@@ -397,8 +397,8 @@ def test_the_frame_given_stays_as_it_is() -> None:
     ("wrong", "words"),
     [
         ({"df": [1]}, "must be a DataFrame"),
-        ({"df": PEOPLE[:0]}, "needs a row"),
-        ({"df": PEOPLE[[]]}, "needs a row and a column"),
+        ({"df": PEOPLE[:0]}, "one row and one column"),
+        ({"df": PEOPLE[[]]}, "one row and one column"),
         ({"df": PEOPLE.iloc[:, [0, 0]]}, "columns of the same name"),
         ({"unit": "nobody"}, "no column"),
         ({"df": PEOPLE.assign(owner=None), "unit": "owner"}, "missing in all rows"),
@@ -619,7 +619,7 @@ def test_nothing_is_checked_where_nothing_is_asked() -> None:
         ({"max_rows": 2}, "needs unit="),
         ({"unit": "owner"}, "max_rows= is needed"),
         ({"domain": {"nowhere": (0, 1)}}, "no column"),
-        ({"pairs": 0}, "at least 1"),
+        ({"pairs": 0}, "1 or more"),
     ],
 )
 def test_wrong_arguments_of_the_check_are_refused(wrong: dict[str, Any], words: str) -> None:

@@ -335,7 +335,7 @@ class Unproven(Count, registered=False):
 def unproven() -> Any:
     asked = VOTES.dp.count()
     fields = {name: getattr(asked._statistic, name) for name in asked._statistic.__match_args__}
-    return replace(asked, _statistic=Unproven(**fields))
+    return type(asked)(replace(asked._request, statistic=Unproven(**fields)))
 
 
 def test_what_is_experimental_must_be_allowed_in_the_session() -> None:

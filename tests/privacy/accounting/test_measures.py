@@ -79,7 +79,7 @@ def test_deltas_and_rhos_are_exact() -> None:
     ({"epsilon": 1, "delta_releases": 1e-6}, "delta_releases"),
     ({"epsilon": 1, "rho": 0.1, "delta": 1e-6}, "rho= and delta="),
     ({"accounting": "zcdp", "delta": 1e-6}, "rho= and delta="),
-    ({"rho": 0.1, "delta": 1e-6, "accounting": "basic"}, "zcdp"),
+    ({"rho": 0.1, "delta": 1e-6, "accounting": "basic"}, "can't count rho="),
     ({"epsilon": 1, "accounting": "moments"}, "'basic' or 'zcdp'"),
     ({"epsilon": 1, "delta": 0.5}, "above 0.01"),
     ({"rho": 0, "delta": 1e-6}, "greater than 0"),
@@ -123,9 +123,9 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a delta in a pure session": ({"epsilon": 1}, {"epsilon": 1, "delta": 1e-7}, "no δ to spend"),
     "a delta without a session": ({}, {"epsilon": 1, "delta": 1e-7}, "no δ to spend"),
     "rho where ε is counted": ({"epsilon": 1}, {"rho": 0.1}, "counts ε"),
-    "both": ({"epsilon": 1}, {"epsilon": 1, "rho": 0.1}, "two ways"),
+    "both": ({"epsilon": 1}, {"epsilon": 1, "rho": 0.1}, "both say"),
     "gaussian in a pure session": (
-        {"epsilon": 1}, {"epsilon": 1, "mechanism": "gaussian"}, "not private for any ε",
+        {"epsilon": 1}, {"epsilon": 1, "mechanism": "gaussian"}, "not private at any ε",
     ),
     "gaussian without its delta": (
         {"epsilon": 1, "delta": 1e-6}, {"epsilon": 1, "mechanism": "gaussian"}, "delta= is needed",

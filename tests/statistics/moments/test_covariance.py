@@ -1,6 +1,7 @@
 """Covariances and correlations: shares by hand, pandas without noise, boxes, accuracy, refusals."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -296,11 +297,8 @@ def test_intervals_of_a_table_are_as_wide_as_its_errors_ask_for(
 
 def _exact(asked: Any, statistic: Any) -> list[int]:
     """The integers that the noise of a release was added to."""
-    own = asked._statistic
-    object.__setattr__(asked, "_statistic", statistic)
-    found = integers(asked, asked._table.engine)
-    object.__setattr__(asked, "_statistic", own)
-    return [int(x) for x in found]
+    again = type(asked)(replace(asked._request, statistic=statistic))
+    return [int(x) for x in integers(again, again._table.engine)]
 
 
 @pytest.mark.statistical
