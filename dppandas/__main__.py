@@ -18,8 +18,6 @@ from .ledger.storage.verify import Verdict, verified
 
 #: What the process returns: nothing deviates; something does; it couldn't be looked at.
 SOUND, DEVIATES, REFUSED = 0, 1, 2
-#: So many deviations are told.
-TOLD = 50
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,30 +97,8 @@ def _export(asked: argparse.Namespace) -> tuple[str, int]:
 def _verify(asked: argparse.Namespace) -> tuple[str, int]:
     noted = None if asked.head is None else asked.head.strip().lower()
     verdict = verified(asked.file, noted)
-    lines = [*_verdict(verdict), *_facts(verdict), *_head(verdict, noted)]
-    return _plain("\n".join(lines)), SOUND if verdict.is_sound else DEVIATES
-
-
-def _verdict(verdict: Verdict) -> list[str]:
-    name = verdict.path.name
-    if verdict.is_sound:
-        return [f"{name} is sound: chain, totals and schema."]
-    found = verdict.deviations
-    count = "1 deviation" if len(found) == 1 else f"{len(found)} deviations"
-    more = [f"  and {len(found) - TOLD} more"] if len(found) > TOLD else []
-    return [f"{name} is NOT sound: {count}.", *(f"  {each}" for each in found[:TOLD]), *more]
-
-
-def _facts(verdict: Verdict) -> list[str]:
-    budget = "unknown" if verdict.terms is None else str(verdict.terms)
-    sources = ", ".join(verdict.sources) or "none"
-    return [
-        f"  {len(verdict.entries)} releases in {verdict.events} events, schema {verdict.schema}",
-        f"  sources: {sources}",
-        f"  budget:  {budget}",
-        f"  spent:   {verdict.spent}",
-        f"  head:    {verdict.head}",
-    ]
+    text = "\n".join([str(verdict), *_head(verdict, noted)])
+    return _plain(text), SOUND if verdict.is_sound else DEVIATES
 
 
 def _head(verdict: Verdict, noted: str | None) -> list[str]:
@@ -132,11 +108,11 @@ def _head(verdict: Verdict, noted: str | None) -> list[str]:
             "end leaves\nno trace in it. Note the head elsewhere, and compare: dppandas verify "
             "FILE --head HASH"
         ]
-    if verdict.noted is None:
+    if verdict._noted is None:
         return []
-    since = verdict.events - verdict.noted
+    since = verdict.events - verdict._noted
     more = "nothing came since" if not since else f"{since} more came since"
-    return [f"  It goes on from the head that was noted: event {verdict.noted}; {more}."]
+    return [f"  It goes on from the head that was noted: event {verdict._noted}; {more}."]
 
 
 def _plain(text: str) -> str:

@@ -15,6 +15,7 @@ from .frames.groupby import PrivateGroupBy, UnknownGroups
 from .frames.series import PrivateSeries
 from .frames.tables import PerUnit
 from .ledger.ledger import Ledger
+from .ledger.storage.verify import Deviation, Verdict
 from .local.designs import CoinDesign, Design
 from .local.estimates import EstimatedFloat, EstimatedSeries
 from .local.responses import Responses
@@ -53,6 +54,7 @@ __all__ = [
     "CoinDesign",
     "Delta",
     "Design",
+    "Deviation",
     "Epsilon",
     "EstimatedFloat",
     "EstimatedSeries",
@@ -93,6 +95,7 @@ __all__ = [
     "UnreleasedLabels",
     "UnreleasedMode",
     "UnreleasedProposal",
+    "Verdict",
 ]
 
 

@@ -23,6 +23,7 @@ from . import export, html, statement
 from .snapshot import Snapshot
 from .storage.leases import Claim
 from .storage.store import Entry, MemoryStore, Store, StoredRelease
+from .storage.verify import Verdict, verified
 
 Observer = Callable[["Ledger"], None]
 
@@ -219,6 +220,24 @@ class Ledger:
 programs) or .csv (a table). Nothing was computed or charged.
         """
         export.written(self._snapshot(), path)
+
+    @hide_internals
+    def verify(self, head: str | None = None) -> Verdict:
+        """Compute the chain of hashes, the totals and the schema of the ledger's file anew, as
+        ``dppandas verify`` does in a terminal.
+
+        head : the ``head`` of an earlier verdict, as you noted it elsewhere. The ledger must
+            continue from it.
+
+        Returns a `Verdict`: ``.is_sound``, ``.deviations``, and ``.head`` to note. Raises
+        `StoreError` for a ledger in memory.
+        """
+        if self._store.path is None:
+            raise StoreError(
+                "this ledger is in memory and has no file to verify. Keep it in one: "
+                'dp.session(epsilon=2, store="my.ledger").'
+            )
+        return verified(self._store.path, head)
 
     def _limit(self, terms: PrivacyBudget) -> None:
         """Give an unlimited ledger a budget. What is spent already counts towards it."""

@@ -29,6 +29,8 @@ from .store import Entry
 _UNREADABLE = (*chain.UNREADABLE, AttributeError)
 #: The possible outcomes of a charge.
 OUTCOMES = ("released", "failed", "recorded")
+#: As many deviations are shown.
+SHOWN = 50
 
 
 @dataclass(frozen=True)
@@ -42,18 +44,22 @@ class Deviation:
         return self.said if self.event is None else f"event {self.event}: {self.said}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
-    """What a file was found to hold."""
+    """What a ledger's file was found to hold: ``is_sound``, and if not, its ``deviations``.
+
+    ``head`` is the hash of the last event: note it elsewhere, for a file that was cut off at its
+    end, or written anew by somebody who could write all of it, looks sound.
+    """
 
     path: File
     schema: int
     events: int
-    entries: tuple[Entry, ...]  # the charges that can be read
+    _entries: tuple[Entry, ...]  # the charges that can be read
     sources: tuple[str, ...]
-    terms: PrivacyBudget | None
-    head: str  # the hash of the last event
-    noted: int | None  # the event whose hash was noted elsewhere
+    _terms: PrivacyBudget | None
+    head: str
+    _noted: int | None  # the event whose hash was noted elsewhere
     deviations: tuple[Deviation, ...]
 
     @property
@@ -64,7 +70,26 @@ class Verdict:
     @property
     def spent(self) -> Loss:
         """What the charges cost together."""
-        return ParallelComposition().plus(map(_charge, self.entries)).total
+        return ParallelComposition().plus(map(_charge, self._entries)).total
+
+    def __str__(self) -> str:
+        found, name = self.deviations, self.path.name
+        if self.is_sound:
+            lines = [f"{name} is sound: chain, totals and schema."]
+        else:
+            count = "1 deviation" if len(found) == 1 else f"{len(found)} deviations"
+            lines = [f"{name} is NOT sound: {count}.", *(f"  {each}" for each in found[:SHOWN])]
+            lines += [f"  and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+        return "\n".join([
+            *lines,
+            f"  {len(self._entries)} releases in {self.events} events, schema {self.schema}",
+            f"  sources: {', '.join(self.sources) or 'none'}",
+            f"  budget:  {'unknown' if self._terms is None else self._terms}",
+            f"  spent:   {self.spent}",
+            f"  head:    {self.head}",
+        ])  # fmt: skip
+
+    __repr__ = __str__
 
 
 def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
@@ -76,7 +101,7 @@ def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
     Raises `StoreError` if there is no ledger to read; whatever is wrong with a ledger is in the
     verdict. The file is left as it is, byte by byte, and may be in use.
     """
-    if noted is not None and not re.fullmatch("[0-9a-f]{64}", noted):
+    if noted is not None and not (isinstance(noted, str) and re.fullmatch("[0-9a-f]{64}", noted)):
         raise QueryError(f"head={quoted(noted)} must be a hash of 64 hexadecimal digits.")
     file = checked_path(path)
     if not file.exists():

@@ -53,8 +53,8 @@ def _scales(statistic: Statistic, law: Any) -> list[Any]:
 
 
 def units_of(statistic: Statistic, law: Any, schema: Schema) -> list[str]:
-    """What errors are measured in: "rows", "ranks", "utility" of what is selected, or the column's
-    own unit, for which its name stands; several where they differ."""
+    """What errors are measured in: "rows", "ranks", "utility" for selections, or a column's own
+    unit, for which its name stands. Several if they differ."""
     if isinstance(law, Selection):
         return ["utility"]
     kinds = ("ranks",) if statistic.in_ranks else statistic.units(schema)
@@ -63,14 +63,18 @@ def units_of(statistic: Statistic, law: Any, schema: Schema) -> list[str]:
 
 def largest(errors: Sequence[Any], in_units: Sequence[str]) -> float:
     """The largest of some errors in one unit, of times in seconds."""
+    found = [e / pd.Timedelta("1s") if isinstance(e, pd.Timedelta) else float(e) for e in errors]
+    if not found:
+        raise RecordError("this answer has no labels, and so no errors.")
+    if all(map(math.isnan, found)):
+        raise RecordError("this answer has no proven error.")
     if len(in_units) > 1:
         raise RecordError(
-            f"these errors are in several units ({', '.join(in_units)}), of which none is the "
-            "largest. .errors() has each."
+            f"these errors are in several units ({', '.join(in_units)}), so none of them is the "
+            "largest. Call .errors() for each."
         )
-    found = [e / pd.Timedelta("1s") if isinstance(e, pd.Timedelta) else float(e) for e in errors]
-    if not found or any(map(math.isnan, found)):
-        raise RecordError("no error is known of all of this. .errors() has what is known of each.")
+    if any(map(math.isnan, found)):
+        raise RecordError("some of these errors are unknown. Call .errors() for the others.")
     return max(found)
 
 

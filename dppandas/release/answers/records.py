@@ -82,20 +82,20 @@ class Record:
         """How far the answer may be from the exact one on the same rows, with this confidence: the
         largest of `errors`, in `error_unit`.
 
-        Raises `RecordError` where errors are in several units, or nothing is known of one.
+        Raises `RecordError` if errors are in several units, or if one is unknown.
         """
         return units.largest(self._typed_errors(confidence, expected_rows), self._error_units)
 
     @hide_internals
     def errors(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> Any:
         """How far each number may be from the exact one on the same rows, under the labels of the
-        answer; of a single one, or of what was selected, a number. Of times Timedeltas.
+        answer; a number for a single number or a selection. For times Timedeltas.
 
-        All errors hold together; of labels told under a δ those of each label by itself, given that
-        it is told. For a selection: how far the score of what was selected may lie below the best;
-        for quantiles: how many ranks they may be off. Only the noise counts: what clipping and a
-        unit's max_rows changed is not in it. ``expected_rows``: how many rows quantiles are taken
-        over at most, from public knowledge: then ranks are fewer.
+        All errors hold together; those of labels found under a δ hold for each label by itself,
+        given that it is shown. For a selection, how far its score may lie below the best; for
+        quantiles, how many ranks they may be off. Errors are those of the noise, without what
+        clipping and max_rows change. With ``expected_rows``, the most rows that quantiles are taken
+        over, from public knowledge, ranks are fewer.
         """
         errors = self._typed_errors(confidence, expected_rows)
         is_one = self._layout.is_scalar or isinstance(self._law, Selection)
@@ -126,25 +126,24 @@ class Record:
 
     @hide_internals
     def interval(self, confidence: float = CONFIDENCE) -> tuple[Any, Any]:
-        """(lower, upper) around the exact answer, where that is one number: see `intervals`, which
-        has those of several."""
+        """(lower, upper) around the exact answer, if that is one number: see `intervals`."""
         found = self.intervals(confidence)
         if isinstance(found, tuple):
             return found
-        raise RecordError("this answer has several numbers: .intervals() has the ends of each.")
+        raise RecordError("this answer has several numbers. Call .intervals() for each.")
 
     @hide_internals
     def intervals(self, confidence: float = CONFIDENCE) -> Any:
         """Bounds around the exact answer on the same rows, with this confidence.
 
-        For a Series a DataFrame with columns lower and upper, under the same labels; for a
-        DataFrame one with both under each column; for one number (lower, upper). All intervals of a
-        result hold together; of labels told under a δ those of each label by itself, given that it
-        is told. They are made of public facts and the noisy integers, and hold for clipped values.
+        For a Series, a DataFrame with columns lower and upper under the same labels; for a
+        DataFrame, one with both under each column; for one number, (lower, upper). They hold
+        together as `errors` do. They are made of public facts and the noisy integers, and are about
+        clipped values.
         """
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
-            raise RecordError("a selected label has no interval; .error() tells its gap.")
+            raise RecordError("a selected label has no interval. Call .error() for its gap.")
         if self._statistic.no_interval:
             raise RecordError(self._statistic.no_interval)
         lower, upper = self._ends(confidence)
@@ -179,10 +178,10 @@ class Record:
 
     @property
     def error_unit(self) -> str:
-        """What `error` is measured in: "rows", "ranks", "utility" of what is selected, or the unit
-        of the column, for which its name stands ("income", of variances "income²"), of times
-        "seconds". Where units, keys or shares are counted, "units", "keys" or "share". Several,
-        where numbers differ in it: "rows, income"."""
+        """What `error` is measured in: "rows", "ranks", "utility" for a selection, or the unit of a
+        column, for which its name stands ("income", for variances "income²"), for times "seconds".
+        "units", "keys" or "share" if these are counted. Several if numbers differ: "rows, income".
+        """
         return ", ".join(self._error_units)
 
     @property
@@ -243,43 +242,41 @@ class Record:
         looks: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """Another release of the same query, bought and combined with this; or with ``until=`` as
-        many as it takes to know the answer within an error. Numbers have ``.refine(epsilon=…)``,
-        too.
+        """Buy another release of the same query, and combine it with this one; or with ``until=``
+        as many as it takes to reach an error. Numbers have ``.refine(epsilon=…)``, too.
 
-        epsilon : what the new release costs, with ``rho=``, ``delta=`` and ``mechanism=`` as in the
-            query itself.
-        until : in the place of epsilon, the largest error that the answer may have, in its own unit
-            (of times a Timedelta), with ``confidence=`` (0.95 without it). Several numbers keep it
+        epsilon : the loss of the new release, with ``rho=``, ``delta=`` and ``mechanism=`` as in
+            the query itself.
+        until : in place of epsilon, the largest error that the answer may have, in its own unit
+            (for times a Timedelta), with ``confidence=`` (0.95 by default). Several numbers keep it
             together.
-        looks : with until, how often the answer is looked at, at most: 3 without it, and from 1 to
-            12. Each look costs as much as all before it, and the budget must be able to pay for
-            all. ``at_most=`` is the most that all may cost.
+        looks : with until, how often to look at the answer at most, from 1 to 12; 3 by default.
+            Each look costs as much as all before it, and the budget must be able to pay for all.
+            ``at_most=`` limits what all may cost.
 
-        By ``epsilon=`` the release bought is the next one at this loss after those that the result
-        is made of, and is joined with them. So a notebook that is run again gets what it got, for
-        nothing; and so does asking the same of the same result twice. Ask the refined result to go
-        on, or say ``fresh=True``. As for `dppandas.combine`, the interval holds if the releases and
-        their losses were fixed beforehand: whoever goes on until an interval looks right has one
-        that is wrong too often.
+        With ``epsilon=`` the new release is the next one at this loss after those that the result
+        is made of, and is combined with them. So a notebook that is run again gets the same answers
+        for nothing, and so does a second call with the same result. To go on, refine the refined
+        result, or give ``fresh=True``. As for `dppandas.combine`, the interval holds if the
+        releases and their losses are fixed beforehand: stopping when an interval looks right makes
+        it wrong too often.
 
-        By ``until=`` everything is fixed before the first look: the losses, by what is known from
-        the result, and how surely each look is read, so that the intervals of all looks hold
-        together. It ends at the first look whose error suffices, or after the last; ``.error()``
-        says how far it came, ``dp.record(answer).loss`` what it cost. The answer is made of its own
-        looks alone. The result that it begins with, which may be why it was asked for, sets the
-        plan and isn't joined. Where public facts decide the error, as of counts and sums, one look
-        is enough, and is all that is bought; a result that is near enough already is given again.
-        One whose answer decides its error is refused there, and may be kept. Asked again it is
-        free.
+        With ``until=`` everything is fixed before the first look: the losses, from what the result
+        says, and the confidence of each look, so that the intervals of all looks hold together. It
+        stops at the first look whose error suffices, or after the last; ``.error()`` says how far
+        it came, and ``dp.record(answer).loss`` what it cost. The answer is made of its own looks
+        alone. The result that you start from only sets the plan, because it may be why you ask. If
+        public facts decide the error, as for counts and sums, one look is bought, and a result that
+        is near enough already is returned as it is. If the answer decides its error, such a result
+        is refused: keep it. Asked again, it is free.
 
-        Raises what `dppandas.combine` raises, and `SourceError` where the running session doesn't
-        hold the source, or a table made of it by ``per_unit`` is gone: then ask the query again
-        with ``fresh=True``, and combine. `BudgetExceeded` before anything is charged where the
+        Raises what `dppandas.combine` raises; `SourceError` if the running session doesn't hold the
+        source, or a table made from it by ``per_unit`` is gone (then ask the query again with
+        ``fresh=True``, and combine); and `BudgetExceeded`, before anything is charged, if the
         budget can't pay for all looks.
 
-        *Guarantee*: differential privacy of the source's unit with the losses asked, as for the
-        query itself; the rest is post-processing (docs/proofs/combining.md).
+        *Guarantee*: differential privacy of the source's unit with the losses given, as for the
+        query itself. The rest is post-processing (docs/proofs/combining.md).
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.protect(pd.DataFrame({"a": range(100)}), name="refined")
@@ -352,12 +349,7 @@ def with_figures(record: Record, shown: Sequence[float], rows: Sequence[float] |
 
 
 def record_of(
-    query: Query,
-    mechanism: Mechanism,
-    scale: Any,
-    draft: Entry,
-    answer: StoredRelease,
-    ledger: str,
+    query: Query, mechanism: Mechanism, scale: Any, draft: Entry, answer: StoredRelease, ledger: str
 ) -> Record:
     """The record of a release, of which ``draft`` says what was asked this time."""
     entry = answer.entry

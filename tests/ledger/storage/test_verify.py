@@ -85,8 +85,8 @@ def told(file: Path, head: str | None = None) -> str:
 def test_a_file_as_it_was_written_is_sound(file: Path) -> None:
     verdict = verified(file)
     assert verdict.is_sound, told(file)
-    assert (verdict.events, verdict.schema, len(verdict.entries)) == (12, schema.VERSION, 6)
-    assert (verdict.sources, verdict.terms) == (("people",), TERMS)
+    assert (verdict.events, verdict.schema, len(verdict._entries)) == (12, schema.VERSION, 6)
+    assert (verdict.sources, verdict._terms) == (("people",), TERMS)
     store = SqliteStore(file)
     assert verdict.spent == store.spending.total == Loss(Epsilon(1, 2))
     assert store.sealed()[1] == verdict.head
@@ -488,7 +488,7 @@ def test_a_file_in_use_is_verified_with_what_is_in_its_log(file: Path) -> None:
     verdict = verified(file)
     assert (verdict.events, verdict.is_sound) == (13, True)
     store.add([DRAFT], agreed)
-    assert verified(file, verdict.head).noted == 13
+    assert verified(file, verdict.head)._noted == 13
 
 
 def test_a_file_that_changes_meanwhile_is_read_again(file: Path, monkeypatch: Any) -> None:
