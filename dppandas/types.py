@@ -1,7 +1,6 @@
-"""The classes of all that dppandas hands out, to annotate with: ``dp.types.PrivateFrame``.
+"""The classes of everything that dppandas returns, for annotations: ``dp.types.PrivateFrame``.
 
-Nobody makes them but dppandas itself; models and designs, which users make, are in ``dp.models``
-and ``dp.local``.
+Only dppandas itself makes them. Models, which users make, are in ``dp.models``.
 """
 
 from __future__ import annotations

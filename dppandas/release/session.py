@@ -225,9 +225,9 @@ def session(
         the default.
     strict : True refuses releases of asserted lineage: then only what starts from `dp.protect` and
         goes on by the private frame's own verbs is answered. A running session keeps what it has.
-    experimental : True allows answers whose guarantee isn't fully proven, such as those whose noise
-        is made of floats; each refusal says what isn't. False takes that back. It may be said of a
-        running session, too, as in ``dp.session(experimental=True)``, and ends with it.
+    experimental : True allows answers whose guarantee isn't fully proven, such as those with
+        floating-point noise; without it, a refusal says what isn't proven. False takes it back. A
+        running session can be changed too: ``dp.session(experimental=True)``.
     store : a file that keeps the ledger, on a local disk: it outlives the kernel, and several
         kernels may share it. A new one needs a budget; one that exists has its own, and another is
         refused. What was answered is answered again at no cost, after a restart too. Without it

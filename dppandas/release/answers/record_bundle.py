@@ -1,4 +1,4 @@
-"""What is known of an answer that several releases make together."""
+"""What is known of an answer that is made of several releases."""
 
 from __future__ import annotations
 
@@ -19,35 +19,34 @@ from .records import Record
 
 @dataclass(frozen=True, eq=False)
 class RecordBundle:
-    """The records of an answer that several releases make together, as `agg` and `describe` give
-    it; rows that were made of releases, as by `synthesize`, have one as well.
+    """The records of an answer that is made of several releases, as by `agg`, `describe` and
+    `synthesize`.
 
     ``components`` has the `Record` of each release by what was asked: "mean", or "mean of age".
     """
 
     components: Mapping[str, Record]
-    _places: Any  # under the labels of the answer: which number of all components each is
+    _places: Any  # shaped as the answer: which number of all components stands there; or None
     _answer: Any
 
     @property
     def loss(self) -> Loss:
-        """What all of them cost."""
+        """What all releases cost together."""
         return sum((each.loss for each in self.components.values()), Loss())
 
     @property
     def epsilon(self) -> Epsilon:
-        """The ε of that."""
+        """The ε of `loss`."""
         return self.loss.epsilon
 
     @property
     def preview(self) -> bool:
-        """Whether it was made of nothing, in a `dppandas.preview`."""
+        """Whether it was made in a `dppandas.preview`, and is no answer."""
         return any(each.preview for each in self.components.values())
 
     @property
     def error_unit(self) -> str:
-        """What errors are measured in, as `Record.error_unit`: mostly several, as in
-        "rows, income"."""
+        """What errors are measured in, as in `Record.error_unit`; often several: "rows, income"."""
         return ", ".join(self._error_units)
 
     @property
@@ -57,25 +56,25 @@ class RecordBundle:
 
     @hide_internals
     def error(self, confidence: float = CONFIDENCE) -> float:
-        """The largest of `errors`, in `error_unit`. Raises `RecordError` where errors are in
-        several units, or nothing is known of one."""
+        """The largest of `errors`, in `error_unit`. Raises `RecordError` if errors are in several
+        units, or if one is unknown."""
         confidence = parse_confidence(confidence)
         self._check_places()
         return units.largest(self._flat_errors(confidence), self._error_units)
 
     @hide_internals
     def errors(self, confidence: float = CONFIDENCE) -> Any:
-        """How far each number may be off, under the labels of the answer; NaN where none is. Those
-        of one release hold together with this confidence: see `Record.errors`."""
+        """How far each number may be off, under the labels of the answer; NaN if unknown. Errors of
+        one release hold together with this confidence: see `Record.errors`."""
         confidence = parse_confidence(confidence)
         self._check_places()
         return self._placed(self._flat_errors(confidence))
 
     @hide_internals
     def intervals(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
-        """Bounds around the exact answer, under its labels: of a Series columns lower and upper, of
-        a DataFrame both under each column; NaN where values have no interval, as quantiles. Those
-        of one release hold together with this confidence: see `Record.intervals`."""
+        """Bounds around the exact answer, under its labels: for a Series columns lower and upper,
+        for a DataFrame both under each column; NaN for values without an interval, such as
+        quantiles. Intervals of one release hold together: see `Record.intervals`."""
         confidence = parse_confidence(confidence)
         self._check_places()
         lower: list[Any] = []
@@ -95,12 +94,12 @@ class RecordBundle:
     def _check_places(self) -> None:
         if self._places is None:
             raise RecordError(
-                "these rows were made of several releases, and have no errors of their own. "
-                "dp.record(rows).components has the releases: ask .errors() of each."
+                "these rows were made of several releases, and have no errors of their own. Call "
+                ".errors() of each release: dp.record(rows).components."
             )
 
     def _placed(self, values: list[Any]) -> Any:
-        """Numbers of all components, one after the other, under the labels of the answer."""
+        """The numbers of all components, in order, under the labels of the answer."""
 
         def found(place: Any) -> Any:
             return math.nan if place != place else values[int(place)]
@@ -127,7 +126,8 @@ class RecordBundle:
 
 
 def places_of(records: Mapping[Any, Record]) -> dict[Any, Any]:
-    """For each record what its answer looks like, with numbers that count through all of them."""
+    """The answer of each record, with the position of each number, counted through all of them, in
+    place of the number."""
     found: dict[Any, Any] = {}
     first = 0
     for name, record in records.items():

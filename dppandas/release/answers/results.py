@@ -22,7 +22,7 @@ from .record_bundle import RecordBundle
 from .records import Record, by_id
 from .shown import DROWNED
 
-#: Of what may fail this part is for how many rows there are, where an error follows from that.
+#: The keys of ``attrs`` under which tables carry their record: of one release, or of several.
 _ATTR = "dppandas.release"
 _PARTS = "dppandas.releases"
 
@@ -199,7 +199,7 @@ def _marked(value: Any, record: Record) -> Any:
 
 
 def gathered(value: Any, records: dict[str, Record], places: Any = None) -> Any:
-    """What was made of several answers, carrying their records: see `RecordBundle`."""
+    """An answer that was made of several releases, carrying their records: see `RecordBundle`."""
     record = RecordBundle(records, _places=places, _answer=value.copy())
     value.attrs[_PARTS] = token(entropy.identifier(), record)
     return value
@@ -224,12 +224,12 @@ def label(record: Record, value: Any) -> Any:
 def record(result: Any) -> Any:
     """The release record of a result: query, mechanism, scale, loss, lineage, cell, time.
 
-    Of what several releases gave together, as `agg` and `describe` do, it is a `RecordBundle`:
-    ``.components`` has the record of each by what was asked.
+    If several releases make the answer, as in `agg` and `describe`, it is a `RecordBundle`, whose
+    ``.components`` has the record of each release by what was asked.
 
     A Series or DataFrame is recognised while its (label, value) pairs are among those released:
-    after sort_index, head or a selection, but not after arithmetic, which pandas lets keep the
-    token. Raises `RecordError` (a LookupError) where no record belongs.
+    after sort_index, head or a selection, but not after arithmetic. Raises `RecordError` (a
+    LookupError) if the object has no record.
 
     >>> import pandas as pd, dppandas as dp
     >>> x = pd.Series([1, 2, 3], name="x").dp
@@ -250,7 +250,9 @@ def _bundle(result: Any) -> RecordBundle | None:
         return None
     released = kept.payload._answer
     if not (type(released) is type(result) and released.equals(result)):
-        raise RecordError("this was computed from releases; ask dp.record of the result itself.")
+        raise RecordError(
+            "this was computed from an answer. Call dp.record with the answer itself."
+        )
     return kept.payload
 
 
@@ -261,8 +263,8 @@ def record_of_one(result: Any) -> Record:
     found = _found(result)
     if found is None and isinstance(_parts_of(result), Token):
         raise RecordError(
-            "these are several answers, each with a record of its own: give one, or its record out "
-            "of dp.record(result).components."
+            "this answer is made of several releases, each with a record of its own. Give one of "
+            "them: dp.record(result).components."
         )
     if found is None:
         raise RecordError(

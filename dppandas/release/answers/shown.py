@@ -1,4 +1,4 @@
-"""A record as people see it: as text, and in notebooks."""
+"""Shows a record to people: as text, and in notebooks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...statistics.layout import format_value
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE
 
-#: What is said of a number of which noise is the most.
+#: Said of a number that is mostly noise.
 DROWNED = "noise-dominated"
 
 
@@ -22,7 +22,7 @@ def text(record: Any) -> str:
 
 
 def html(record: Any) -> str:
-    """The same, each number between marks that a notebook test can look for."""
+    """The same, with each number marked so that a notebook test can find it."""
     facts = "<br>".join(escape(line) for line in _facts(record))
     rows = "".join(
         f'<tr><th>{escape(name)}</th><td class="dp-noisy">{value}</td>'
@@ -59,7 +59,7 @@ def _lines(record: Any) -> list[tuple[str, str, str]]:
 
 
 def _bounds(record: Any, size: int) -> list[str]:
-    """Of each number its interval, or else its error."""
+    """The interval of each number, or else its error."""
     if not record._statistic.no_interval:
         ends = zip(*record._ends(CONFIDENCE), strict=True)
         return [f"{format_value(low)} to {format_value(high)}" for low, high in ends]

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -489,6 +490,21 @@ def test_a_file_in_use_is_verified_with_what_is_in_its_log(file: Path) -> None:
     assert (verdict.events, verdict.is_sound) == (13, True)
     store.add([DRAFT], agreed)
     assert verified(file, verdict.head)._noted == 13
+
+
+def test_a_session_verifies_its_ledger(tmp_path: Path) -> None:
+    dp.session(epsilon=1, store=tmp_path / "a.ledger")
+    people = dp.protect(pd.DataFrame({"age": [20, 30]}), name="people", version="1")
+    people.count(epsilon=0.5)
+    verdict = dp.ledger().verify()
+    assert (verdict.is_sound, verdict.spent) == (True, dp.ledger().loss)
+    people.count(epsilon=0.25)
+    assert dp.ledger().verify(verdict.head).is_sound
+    assert "hash that was noted" in str(dp.ledger().verify("0" * 64))
+    for wrong in (1, "?"):
+        refusal(lambda head=wrong: dp.ledger().verify(head), "64 hexadecimal")
+    dp.reset()
+    refusal(dp.ledger().verify, "in memory", StoreError)
 
 
 def test_a_file_that_changes_meanwhile_is_read_again(file: Path, monkeypatch: Any) -> None:
