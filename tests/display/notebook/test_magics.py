@@ -49,9 +49,9 @@ def test_dp_reset_asks_first(shell: Any, monkeypatch: Any, answer: Any) -> None:
     before = dp.session(epsilon=1).ledger
     monkeypatch.setattr("builtins.input", Mock(side_effect=[answer]))  # with nobody there it raises
     shell.run_line_magic("dp", "reset")
-    assert before.closed is (answer == "y")
+    assert before._closed is (answer == "y")
     shell.run_line_magic("dp", "reset -y")
-    assert before.closed
+    assert before._closed
 
 
 def test_help_names_every_command(shell: Any, capsys: Any) -> None:
