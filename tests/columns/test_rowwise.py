@@ -754,7 +754,7 @@ def test_refused_verbs_say_what_to_do_instead(p: Any, kind: str, verb: str) -> N
         return
     if kind == "frame" and verb == "idxmin":  # of each row
         assert private.idxmin(axis=1) is not None
-        refusal(lambda: private.idxmin(), "Instead", dp.UnsupportedVerb)
+        refusal(lambda: private.idxmin(), "Negate the columns", dp.UnsupportedVerb)
         return
     refused = refusal(lambda: getattr(private, verb), verb, dp.UnsupportedVerb)
     by_group = refusals.BY_GROUP if "groups" in kind else {}
@@ -869,7 +869,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: p.per_unit().agg(n="size")[p["age"] > 3], dp.LineageError, "another frame",
     ),
     "a plain mask": (lambda p: p["age"].where([True] * 4), dp.QueryError, "mask"),
-    "a number as a condition": (lambda p: p["age"].where(p["age"] + 1), dp.QueryError, "compare"),
+    "a number as a condition": (lambda p: p["age"].where(p["age"] + 1), dp.QueryError, "Compare it"),
     "two private frames": (lambda p: p.merge(p, on="who"), dp.LineageError, "two private frames"),
     "a private column to merge": (
         lambda p: p.merge(p["age"], on="who"), dp.LineageError, "two private frames",
@@ -878,7 +878,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: table(**OTHER).merge(p), TypeError, "PrivateFrame",
     ),
     "an outer merge": (
-        lambda p: p.merge(table(age=[1]), "outer", on="age"), dp.QueryError, "nobody owns",
+        lambda p: p.merge(table(age=[1]), "outer", on="age"), dp.QueryError, "belong to nobody",
     ),
     "a key twice": (lambda p: p.merge(table(age=[1, 1]), on="age"), dp.QueryError, "unique"),
     "a missing key": (lambda p: p.merge(table(age=[1, None]), on="age"), dp.QueryError, "missing"),
@@ -910,7 +910,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     ),
     "plain frames": (lambda p: dp.concat([p, people()]), dp.QueryError, "private frames"),
     "no frames": (lambda p: dp.concat([]), dp.QueryError, "private frames"),
-    "too many frames": (lambda p: dp.concat([p] * 1025), dp.QueryError, "at most 1024"),
+    "too many frames": (lambda p: dp.concat([p] * 1025), dp.QueryError, "at most 1024 are"),
     "pandas' concat": (lambda p: pd.concat([p, p]), TypeError, "PrivateFrame"),
     "the unit assigned": (lambda p: p.assign(who="age + 1"), dp.LineageError, "can't be redefined"),
     "the unit assigned to itself": (lambda p: p.assign(who=p["who"]), dp.LineageError, "redefined"),
@@ -954,11 +954,11 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: p["age"].fillna(method="ffill"), dp.QueryError, "It takes value",
     ),
     "a number of bins": (lambda p: p["age"].cut(4), dp.QueryError, "list of edges"),
-    "falling edges": (lambda p: p["age"].cut([3, 2, 1]), dp.QueryError, "rising"),
+    "falling edges": (lambda p: p["age"].cut([3, 2, 1]), dp.QueryError, "each larger"),
     "too few labels": (lambda p: p["age"].cut([1, 2, 3], labels=["a"]), dp.QueryError, "one for"),
     "labels twice": (lambda p: p["age"].cut([1, 2, 3], labels=["a", "a"]), dp.QueryError, "twice"),
     "cut of a plain column": (lambda p: dp.cut(people()["age"], [1, 2]), dp.QueryError, "plain"),
-    "a bound too large": (lambda p: p["age"].clip(0, 10**400), dp.QueryError, "larger"),
+    "a bound too large": (lambda p: p["age"].clip(0, 10**400), dp.QueryError, "too large"),
     "a bound that is missing": (lambda p: p["age"].clip(math.nan), dp.QueryError, "number"),
     "bounds crossed": (lambda p: p["age"].clip(5, 1), dp.QueryError, "above"),
     "a column as a bound": (lambda p: p["age"].clip(p["age"]), dp.QueryError, "number"),
@@ -979,7 +979,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     "dropna how": (lambda p: p.dropna(how="some"), dp.QueryError, "'any' or 'all'"),
     "in place": (lambda p: p.fillna(0, inplace=True), dp.QueryError, "'inplace'"),
     "max_items missing": (lambda p: p.explode("tags"), dp.QueryError, "max_items"),
-    "max_items of none": (lambda p: p.explode("tags", max_items=0), dp.QueryError, "1 to 1024"),
+    "max_items of none": (lambda p: p.explode("tags", max_items=0), dp.QueryError, "1 to 1,024"),
     "max_items too many": (
         lambda p: p.explode("tags", max_items=32).explode("tags", max_items=33),
         dp.QueryError, "1 to 32",
@@ -1142,7 +1142,7 @@ def test_a_wrong_domain_can_only_bias(values: list[Any]) -> None:
 
 
 def sensitivity(unreleased: Any, select: int = 0) -> int:
-    table, where, statistic = unreleased._table, unreleased._where, unreleased._statistic
+    table, where, statistic = unreleased._table, unreleased._request.where, unreleased._statistic
     asked = (table.source, where, statistic, Epsilon(1), "", select, table.branches)
     return Query(*asked).sensitivity
 
