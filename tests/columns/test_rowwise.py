@@ -869,7 +869,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: p.per_unit().agg(n="size")[p["age"] > 3], dp.LineageError, "another frame",
     ),
     "a plain mask": (lambda p: p["age"].where([True] * 4), dp.QueryError, "mask"),
-    "a number as a condition": (lambda p: p["age"].where(p["age"] + 1), dp.QueryError, "Compare it"),
+    "a number as a condition": (lambda p: p["age"].where(p["age"] + 1), dp.QueryError, "Compare"),
     "two private frames": (lambda p: p.merge(p, on="who"), dp.LineageError, "two private frames"),
     "a private column to merge": (
         lambda p: p.merge(p["age"], on="who"), dp.LineageError, "two private frames",
