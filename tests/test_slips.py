@@ -92,7 +92,10 @@ HOPELESS: dict[str, tuple[Ask, str]] = {
         lambda p: p[["x", "y"]].corr(bounds=NARROW[1], epsilon=1, delta=1e-6, mechanism="gaussian"),
         "too narrow",
     ),
-    "a map": (lambda p: p["g"].map({"a": 10**400, "b": 1}).sum(bounds=(0, 9), epsilon=1), "too large"),
+    "a map": (
+        lambda p: p["g"].map({"a": 10**400, "b": 1}).sum(bounds=(0, 9), epsilon=1),
+        "too large",
+    ),
     "a replacement": (lambda p: p["x"].replace({1: 10**400}).sum(epsilon=1), "too large"),
     "a table": (lambda p: p.merge(HUGE, on="g")["v"].sum(bounds=(0, 9), epsilon=1), "too large"),
     "a sum": (lambda p: (p["x"] + 10**400).sum(bounds=(0, 9), epsilon=1), "too large"),
