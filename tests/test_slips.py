@@ -357,7 +357,9 @@ ADVICE: dict[str, tuple[Ask, str]] = {
     "a version of two lines": (
         lambda p: dp.protect(ROWS.copy(), "t", version="1\n2"), "version=.*one line",
     ),
-    "weights by name": (lambda p: p["x"].mean(weights="y", epsilon=1), r"as in weights=frame\['w'\]\."),
+    "weights by name": (
+        lambda p: p["x"].mean(weights="y", epsilon=1), r"as in weights=frame\['w'\]\.",
+    ),
     "weights of rows": (
         lambda p: p[["x", "y"]].agg(["mean"], weights="y", epsilon=1), "divides epsilon.*weight_b",
     ),

@@ -79,9 +79,9 @@ def range_of(table: Table, name: Any, expression: Expression, bounds: object) ->
     expressions.need(expression, of, table.source.facts, f"numbers of {name!r}")
     raise MissingArgument(
         f"bounds= is needed for {name!r}, the range that values are clipped to: it is never read "
-        "from the data, because the largest value belongs to somebody. Write bounds=(0, 60), (0, 1) "
-        "for True and False, or ('2020-01-01', '2020-12-31') for times; or declare it by domain= of "
-        "dp.protect, or by .declare(…), which returns a frame that knows it."
+        "from the data, because the largest value belongs to somebody. Write bounds=(0, 60), or "
+        "(0, 1) for True and False, or ('2020-01-01', '2020-12-31') for times; or declare it by "
+        "domain= of dp.protect, or by .declare(…), which returns a frame that knows it."
     )
 
 
