@@ -224,17 +224,19 @@ def hide_internals(
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> R:
         args, kwargs = _Unseen(args), _UnseenByName(kwargs)
+        call: Any = function
         try:
-            if prepare is None:
-                return function(*args, **kwargs)
-            call, given = prepare(args, kwargs)
-            kwargs = _UnseenByName(given)
+            if prepare is not None:
+                call, given = prepare(args, kwargs)
+                kwargs = _UnseenByName(given)
             return call(*args, **kwargs)  # type: ignore[no-any-return]
         except (DPError, KeyboardInterrupt) as error:
             raised: BaseException = error
         except TypeError as error:
-            if any(frame.f_code is code for frame, _ in traceback.walk_tb(error.__traceback__)):
-                raise  # from within the function, which arguments that don't fit never reach
+            # Arguments that don't fit enter nothing but what stands in for the function.
+            _, *entered = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__))
+            if any(each is code or each is not call.__code__ for each in entered):
+                raise
             wrong = str(error).rpartition("() ")[2]
             raised = QueryError(f"{function.__name__}: {wrong}. It takes {names}.")
         try:

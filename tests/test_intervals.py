@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 HOUSE = Path(dp.__file__).parent
 #: What tells an interval or an error.
 TELLS = {"interval", "intervals", "intervals_at", "error", "errors_at", "errors_among"}
-TELLS |= {"half_width", "half_width_of_sum", "gap", "rank_errors"}
+TELLS |= {"half_width", "half_width_of_sum", "utility_gap", "rank_errors"}
 DRAWN = "test_intervals.py::test_intervals_hold_in_two_thousand_draws"
 EXACT = "test_coverage.py::test_intervals_and_errors_hold_as_often_as_they_say"
 WIDTHS = "test_noise.py::test_half_width_is_the_smallest_that_holds"
@@ -35,10 +35,7 @@ COVERED = {
     # laws of noise
     "privacy.mechanisms.noise.DiscreteLaplace": WIDTHS,
     "privacy.mechanisms.noise.DiscreteGaussian": WIDTHS,
-    "privacy.mechanisms.selection.PermuteAndFlip": GAPS,
-    "privacy.mechanisms.selection.Exponential": (
-        "test_selection.py::test_gap_of_exponential_selection_holds_exactly"
-    ),
+    "privacy.mechanisms.selection._Peeling": GAPS,  # and of its two kinds by themselves
     "privacy.mechanisms.quantiles.ExponentialQuantiles": (
         "test_rank_errors.py::test_all_errors_hold_together"
     ),

@@ -451,14 +451,17 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
     # a charge admitted before the limit must be seen by the limit, or come after it and be refused
     ledger = Ledger()
     admitted = threading.Event()
-    check = Ledger._check
+    added = MemoryStore._added
 
-    def slow(self: Any, *args: Any) -> None:
-        check(self, *args)
-        admitted.set()
-        time.sleep(0.05)
+    def slow(self: Any, drafts: Any, check: Any, claim: Any) -> Any:
+        def checked(*losses: Loss) -> None:
+            check(*losses)
+            admitted.set()
+            time.sleep(0.05)
 
-    monkeypatch.setattr(Ledger, "_check", slow)
+        return added(self, drafts, checked, claim)
+
+    monkeypatch.setattr(MemoryStore, "_added", slow)
     thread = threading.Thread(target=ledger._charge, args=(drafted("5"),))
     thread.start()
     assert admitted.wait(timeout=20)

@@ -93,12 +93,15 @@ HOPELESS: dict[str, tuple[Ask, str]] = {
         lambda p: p[["x", "y"]].corr(bounds=NARROW[1], epsilon=1, delta=1e-6, mechanism="gaussian"),
         "too narrow",
     ),
-    "a map": (lambda p: p["g"].map({"a": 10**400, "b": 1}).sum(bounds=(0, 9), epsilon=1), "larger"),
-    "a replacement": (lambda p: p["x"].replace({1: 10**400}).sum(epsilon=1), "larger"),
-    "a table": (lambda p: p.merge(HUGE, on="g")["v"].sum(bounds=(0, 9), epsilon=1), "larger"),
-    "a sum": (lambda p: (p["x"] + 10**400).sum(bounds=(0, 9), epsilon=1), "larger"),
-    "a power": (lambda p: (-(10**400)) ** p["x"], "larger"),
-    "a query": (lambda p: p.query(f"x + {'9' * 400} > 1"), "larger"),
+    "a map": (
+        lambda p: p["g"].map({"a": 10**400, "b": 1}).sum(bounds=(0, 9), epsilon=1),
+        "too large",
+    ),
+    "a replacement": (lambda p: p["x"].replace({1: 10**400}).sum(epsilon=1), "too large"),
+    "a table": (lambda p: p.merge(HUGE, on="g")["v"].sum(bounds=(0, 9), epsilon=1), "too large"),
+    "a sum": (lambda p: (p["x"] + 10**400).sum(bounds=(0, 9), epsilon=1), "too large"),
+    "a power": (lambda p: (-(10**400)) ** p["x"], "too large"),
+    "a query": (lambda p: p.query(f"x + {'9' * 400} > 1"), "too large"),
     "a key": (
         lambda p: dp.protect(ROWS.copy(), "d", domain={"x": [1, 10**400]})["x"].sum(epsilon=1),
         "bounds=",
@@ -157,10 +160,10 @@ FOREIGN: dict[str, tuple[Ask, str]] = {
     "a list replaced": (lambda p: p["x"].replace([[1]], 2), "replace takes plain values"),
     "a list as name": (lambda p: p["x"].rename(["a"]), "can't name a column"),
     "a tuple as name": (lambda p: p.rename(columns={"x": ([],)}), "can't name a column"),
-    "a frame across": (lambda p: p.pivot_table(columns=ROWS), "by name, and a DataFrame"),
-    "a frame down": (lambda p: p.crosstab(ROWS, "g"), "by name, and a DataFrame"),
-    "a frame of values": (lambda p: p.pivot_table(ROWS, "g"), "by name, and a DataFrame"),
-    "a plain column": (lambda p: p.groupby(ROWS["g"]), "by name, and a Series"),
+    "a frame across": (lambda p: p.pivot_table(columns=ROWS), "a DataFrame isn't a column"),
+    "a frame down": (lambda p: p.crosstab(ROWS, "g"), "a DataFrame isn't a column"),
+    "a frame of values": (lambda p: p.pivot_table(ROWS, "g"), "a DataFrame isn't a column"),
+    "a plain column": (lambda p: p.groupby(ROWS["g"]), "a Series isn't a column"),
     "a private column": (lambda p: p.groupby(p["x"] > 1), r"by name here.*\.assign"),
     "private columns": (lambda p: p.crosstab("g", [p["x"] > 1]), r"by name here.*\.assign"),
 }  # fmt: skip
@@ -312,11 +315,11 @@ def test_what_the_budget_refuses_does_not_warn(p: Any) -> None:
     lambda p: p["g"].value_counts().idxmax,
 ])  # fmt: skip
 def test_what_is_chosen_has_no_noise_to_name(ask: Ask, p: Any) -> None:
-    refused(lambda p: ask(p)(epsilon=1, delta=1e-6, mechanism="gaussian"), p, "leave mechanism")
+    refused(lambda p: ask(p)(epsilon=1, delta=1e-6, mechanism="gaussian"), p, "Leave mechanism")
     anew(rho=1, delta=1e-6)
     q = dp.protect(ROWS.copy(), "q", domain=DOMAIN)
     for noise in ("gaussian", "laplace"):
-        refused(lambda q, n=noise: ask(q)(rho=0.1, mechanism=n), q, "leave mechanism")
+        refused(lambda q, n=noise: ask(q)(rho=0.1, mechanism=n), q, "Leave mechanism")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ask(q)(rho=0.1)
@@ -358,7 +361,9 @@ ADVICE: dict[str, tuple[Ask, str]] = {
     "a version of two lines": (
         lambda p: dp.protect(ROWS.copy(), "t", version="1\n2"), "version=.*one line",
     ),
-    "weights by name": (lambda p: p["x"].mean(weights="y", epsilon=1), r"\['w'\].*column alone"),
+    "weights by name": (
+        lambda p: p["x"].mean(weights="y", epsilon=1), r"as in weights=frame\['w'\]\.",
+    ),
     "weights of rows": (
         lambda p: p[["x", "y"]].agg(["mean"], weights="y", epsilon=1), "divides epsilon.*weight_b",
     ),

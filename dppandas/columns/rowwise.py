@@ -70,7 +70,9 @@ def number(value: Any, name: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise QueryError(f"{name}={quoted(value)} is too large for a float.") from None
+        raise QueryError(
+            f"{name}={quoted(value)} is too large for a float. Give a smaller number."
+        ) from None
 
 
 def clipped_to(lower: Any, upper: Any) -> Span | None:

@@ -171,7 +171,10 @@ def concat(frames: Sequence[V]) -> V:
         for i in range(frame._table.branches)
     ]
     if len(parts) > MOST_BRANCHES:
-        raise QueryError(f"concat makes {len(parts)} branches, more than {MOST_BRANCHES}.")
+        raise QueryError(
+            f"concat makes {len(parts)} branches of each row, and at most {MOST_BRANCHES} are "
+            "possible. Concatenate fewer frames."
+        )
     tables = [frame._table for frame in given]
     facts = {column: fact for table in tables for column, fact in table.source.domain.items()}
     paths = [table.path for table in tables]

@@ -79,10 +79,8 @@ def text(value: Any, memo: Memo | None = None) -> str:
         return f"a{value.dtype.kind}{value.shape}{text(value.ravel().tolist())}"
     if is_dataclass(value) and not isinstance(value, type):
         if id(value) not in memo:
-            memo[id(value)] = (
-                value,
-                _fields(value, memo),
-            )  # with the value, so that no other value gets its id
+            # with the value, so that no other value gets its id
+            memo[id(value)] = value, _fields(value, memo)
         return memo[id(value)][1]
     raise NoCanonicalText(f"a {type(value).__name__} has no canonical text")
 

@@ -63,7 +63,10 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
 def refuse_private(given: Any, what: str) -> None:
     """Refuse what comes from a protected source where something public is needed."""
     if SOURCE_ATTR in getattr(given, "attrs", ()):
-        raise LineageError(f"{what} comes from a protected source, so it is not public.")
+        raise LineageError(
+            f"{what} carries the token of a protected source, so it is not public. Give one that "
+            "is made of public values."
+        )
 
 
 def _names(given: Any) -> list[Any]:

@@ -762,7 +762,7 @@ def test_refused_verbs_say_what_to_do_instead(p: Any, kind: str, verb: str) -> N
         return
     if kind == "frame" and verb == "idxmin":  # of each row
         assert private.idxmin(axis=1) is not None
-        refusal(lambda: private.idxmin(), "Instead", UnsupportedVerb)
+        refusal(lambda: private.idxmin(), "Negate the columns", UnsupportedVerb)
         return
     refused = refusal(lambda: getattr(private, verb), verb, UnsupportedVerb)
     by_group = refusals.BY_GROUP if "groups" in kind else {}
@@ -881,7 +881,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: p.per_unit().agg(n="size")[p["age"] > 3], LineageError, "another frame",
     ),
     "a plain mask": (lambda p: p["age"].where([True] * 4), QueryError, "mask"),
-    "a number as a condition": (lambda p: p["age"].where(p["age"] + 1), QueryError, "compare"),
+    "a number as a condition": (lambda p: p["age"].where(p["age"] + 1), QueryError, "Compare"),
     "two private frames": (lambda p: p.merge(p, on="who"), LineageError, "two private frames"),
     "a private column to merge": (
         lambda p: p.merge(p["age"], on="who"), LineageError, "two private frames",
@@ -890,7 +890,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: table(**OTHER).merge(p), TypeError, "PrivateFrame",
     ),
     "an outer merge": (
-        lambda p: p.merge(table(age=[1]), "outer", on="age"), QueryError, "nobody owns",
+        lambda p: p.merge(table(age=[1]), "outer", on="age"), QueryError, "belong to nobody",
     ),
     "a key twice": (lambda p: p.merge(table(age=[1, 1]), on="age"), QueryError, "unique"),
     "a missing key": (lambda p: p.merge(table(age=[1, None]), on="age"), QueryError, "missing"),
@@ -922,7 +922,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     ),
     "plain frames": (lambda p: dp.concat([p, people()]), QueryError, "private frames"),
     "no frames": (lambda p: dp.concat([]), QueryError, "private frames"),
-    "too many frames": (lambda p: dp.concat([p] * 1025), QueryError, "at most 1024"),
+    "too many frames": (lambda p: dp.concat([p] * 1025), QueryError, "at most 1024 are"),
     "pandas' concat": (lambda p: pd.concat([p, p]), TypeError, "PrivateFrame"),
     "the unit assigned": (lambda p: p.assign(who="age + 1"), LineageError, "can't be redefined"),
     "the unit assigned to itself": (lambda p: p.assign(who=p["who"]), LineageError, "redefined"),
@@ -966,11 +966,11 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
         lambda p: p["age"].fillna(method="ffill"), QueryError, "It takes value",
     ),
     "a number of bins": (lambda p: p["age"].cut(4), QueryError, "list of edges"),
-    "falling edges": (lambda p: p["age"].cut([3, 2, 1]), QueryError, "rising"),
+    "falling edges": (lambda p: p["age"].cut([3, 2, 1]), QueryError, "each larger"),
     "too few labels": (lambda p: p["age"].cut([1, 2, 3], labels=["a"]), QueryError, "one for"),
     "labels twice": (lambda p: p["age"].cut([1, 2, 3], labels=["a", "a"]), QueryError, "twice"),
     "cut of a plain column": (lambda p: dp.cut(people()["age"], [1, 2]), QueryError, "plain"),
-    "a bound too large": (lambda p: p["age"].clip(0, 10**400), QueryError, "larger"),
+    "a bound too large": (lambda p: p["age"].clip(0, 10**400), QueryError, "too large"),
     "a bound that is missing": (lambda p: p["age"].clip(math.nan), QueryError, "number"),
     "bounds crossed": (lambda p: p["age"].clip(5, 1), QueryError, "above"),
     "a column as a bound": (lambda p: p["age"].clip(p["age"]), QueryError, "number"),
@@ -991,7 +991,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     "dropna how": (lambda p: p.dropna(how="some"), QueryError, "'any' or 'all'"),
     "in place": (lambda p: p.fillna(0, inplace=True), QueryError, "'inplace'"),
     "max_items missing": (lambda p: p.explode("tags"), QueryError, "max_items"),
-    "max_items of none": (lambda p: p.explode("tags", max_items=0), QueryError, "1 to 1024"),
+    "max_items of none": (lambda p: p.explode("tags", max_items=0), QueryError, "1 to 1,024"),
     "max_items too many": (
         lambda p: p.explode("tags", max_items=32).explode("tags", max_items=33),
         QueryError, "1 to 32",
@@ -1154,7 +1154,7 @@ def test_a_wrong_domain_can_only_bias(values: list[Any]) -> None:
 
 
 def sensitivity(unreleased: Any, select: int = 0) -> int:
-    table, where, statistic = unreleased._table, unreleased._where, unreleased._statistic
+    table, where, statistic = unreleased._table, unreleased._request.where, unreleased._statistic
     asked = (table.source, where, statistic, Epsilon(1), "", select, table.branches)
     return Query(*asked).sensitivity
 

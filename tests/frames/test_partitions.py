@@ -208,7 +208,7 @@ def test_a_charge_that_was_rolled_back_is_forgotten(tmp_path: File, monkeypatch:
     ledger = Ledger(TERMS, store)
     ledger._charge(draft(Fraction(1, 2)))
     with monkeypatch.context() as patched:
-        patched.setattr(schema, "spent_row", lambda *_: 1 / 0)
+        patched.setattr(schema, "spent_rows", lambda *_: 1 / 0)
         refusal(lambda: ledger._charge(draft(Fraction(1))), error=ZeroDivisionError)
     assert ledger.spent == Fraction(1, 2)
     ledger._charge(draft(Fraction(1, 2)))

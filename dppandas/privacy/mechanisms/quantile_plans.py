@@ -53,10 +53,7 @@ def plan(quantiles: tuple[Fraction, ...]) -> tuple[Node, ...]:
         if first == last:
             return
         at = (first + last) // 2
-        if quantiles[at] in (
-            0,
-            1,
-        ):  # extremes are the least certain: no other choice should depend on them
+        if quantiles[at] in (0, 1):  # the least certain: no other choice should depend on them
             at = (first + last - 1) // 2
         start = Fraction(0) if low is None else quantiles[low]
         end = Fraction(1) if high is None else quantiles[high]

@@ -215,12 +215,12 @@ def test_what_if_charges_notes_and_reads_nothing(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(type(frame._table.engine), "accumulate_rows", lambda *a, **k: 1 / 0)
     before = repr(dp.ledger())
     offers = whatif.offers(running_session)
-    what = ["count", "mean of a in (0, 100)", "value_counts of g (4 keys)"]
+    what = ["count", "value_counts of g (4 keys)", "mean of a in (0, 100)"]
     assert list(offers) == [f"people: {each}" for each in what]
     told = [plain(whatif.forecast(dp.ledger(), q, "0.1", 1000)) for q in offers.values()]
     assert told[0] == "± 30 (95 %) · costs ε = 0.1 · 10 such releases left"
     error = frame["a"].mean().expected_error(epsilon=0.1, expected_rows=1000)
-    assert told[1].startswith(f"about ± {error:.4g} over 1,000 rows (95 %)")
+    assert told[2].startswith(f"about ± {error:.4g} over 1,000 rows (95 %)")
     assert repr(dp.ledger()) == before
     assert len(dp.session()._asked) == 0
 
