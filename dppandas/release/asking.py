@@ -38,7 +38,10 @@ _HARMLESS = {
 _FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
 
 _NAMED = ". Named aggregation is not supported: ask agg({'x': 'mean'}), and rename what it returns"
-_SHARES = ". Shares of the loss are shares=; weights= are weights of rows, for one statistic"
+_SHARES = (
+    ". agg divides epsilon by shares={'mean': 2, 'count': 1}. Weights of rows are for a single "
+    "statistic, as in mean(weights=frame['w'], weight_bounds=…)"
+)
 
 
 def release_method(method: Callable[P, R]) -> Callable[P, R]:
@@ -62,8 +65,8 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
             if ways and name not in own and name not in ways:
                 advice = ""
                 if "func" in own:
-                    advice = _SHARES if name == "weights" else advice
-                    advice = _NAMED if isinstance(given[name], tuple) else advice
+                    named = _NAMED if isinstance(given[name], tuple) else ""
+                    advice = _SHARES if name == "weights" else named
                 raise QueryError(
                     f"{method.__name__}: got an unexpected keyword argument {name!r}. It takes "
                     f"{takes}{advice}."

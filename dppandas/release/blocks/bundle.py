@@ -131,8 +131,7 @@ def shares_of(names: Sequence[Name], shares: object) -> dict[Name, Fraction]:
     if not isinstance(shares, Mapping):
         raise QueryError(
             f"shares={quoted(shares)} must be a dict of shares by statistic, such as "
-            "{'mean': 2, 'count': 1}: agg divides epsilon by them. Weights of rows are for one "
-            "statistic alone, as in mean(weights=frame['w'], weight_bounds=…)."
+            "{'mean': 2, 'count': 1}: agg divides epsilon by them."
         )
     found: dict[Name, Fraction] = {}
     used = set()

@@ -352,7 +352,7 @@ def test_where_rho_is_counted_what_is_left_is_less_than_its_sum() -> None:
         assert shares._join().epsilon == 4  # exactly
     with dp.split(rho=4, shares=[1, 2, 3]) as shares:
         people.count()
-        assert shares.join().rho == Fraction(10, 3)
+        assert shares._join().rho == Fraction(10, 3)
 
 
 def test_a_bug_behind_a_charge_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
