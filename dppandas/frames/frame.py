@@ -47,8 +47,7 @@ class PrivateFrame(FrameAggregations):
 
         bounds : as in `mean`. Count, mean and deviation come from one release with three eighths of
             the loss; the quartiles, with quantiles near both ends as min and max, from a second
-            one. ``dp.record(result).components`` has
-            both records.
+            one. ``dp.record(result).components`` has both records.
 
         *Guarantee*: differential privacy of the unit; both losses add up to exactly epsilon
         (docs/proofs/variances.md). The schema is public.

@@ -68,9 +68,7 @@ class Live:
         if view is None:
             view = self._views[id(ledger)] = View(ledger)
             ledger._observe(self._changed)
-            if (
-                ledger._store.identity and not ledger._closed
-            ):  # in a file, which others may write to
+            if ledger._store.identity and not ledger._closed:  # a file that others may write to
                 ledger._poll()  # what is there now is shown already
                 watch = self._watches[id(ledger)] = Watch(ledger)
                 watch.start()

@@ -13,7 +13,7 @@ from ...privacy.accounting import conversions
 from ...privacy.accounting.losses import Epsilon, Loss, Rho
 from ...privacy.accounting.measures import Measure
 from ...release.answers.records import Record
-from ...release.answers.results import record
+from ...release.answers.results import record_of_one
 from ...release.blocks import preview
 from ...release.session import current
 from ...release.ways import Ways
@@ -70,7 +70,7 @@ class ProgramBudget:
         self._make_sure(ask, said)
         answer = ask(**said)
         self.left -= amount
-        self.records[name] = record(answer)
+        self.records[name] = record_of_one(answer)
         return answer
 
     def _said(self, amount: Fraction) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class ProgramBudget:
             return
         with preview.preview() as plan:
             count = self.frame.size(fresh=True, **self._said(self.left))
-        wanted = plan.loss + self._beyond(record(count).loss)
+        wanted = plan.loss + self._beyond(record_of_one(count).loss)
         if plan.left is not None and not wanted.within(plan.left):
             raise _cannot_afford(wanted, plan.left)
         self._is_sure = True
