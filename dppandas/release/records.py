@@ -24,7 +24,7 @@ from .accuracy import units
 from .accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_rows
 from .query import Query
 
-#: Of what may fail this part is for how many rows there are, where an error follows from that.
+#: The share of the failure probability that goes to the bound on how many rows there are.
 COUNTING = 1 / 20
 #: What is said of a number of which noise is the most.
 DROWNED = "noise-dominated"

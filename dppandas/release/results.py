@@ -20,7 +20,7 @@ from .pickles import register
 from .query import Token, token
 from .records import DROWNED, Record, by_id, refined
 
-#: Of what may fail this part is for how many rows there are, where an error follows from that.
+#: Where `attrs` of pandas keep the tokens of answers. Saved frames have them: never rename these.
 _ATTR = "dppandas.release"
 _PARTS = "dppandas.releases"
 
