@@ -14,7 +14,7 @@ The rooms of the house. Each imports only rooms above it:
 ``engines``     where rows are read, chunk by chunk
 ``statistics``  from rows to integers with a sensitivity; from noisy integers to answers
 ``ledger``      what was charged, and the files that keep it
-``release``     the one road: request, plan, charge, read, noise, record
+``release``     the one road: `release_all` in release/release.py, top to bottom (ADR 32)
 ``columns``, ``frames``  what users hold: private columns, series, groups and tables
 ``local``       answers that each respondent randomises
 ``models``      programs made of releases: learning, selection, synthetic rows

@@ -19,7 +19,8 @@
     ├── ReleaseFailed (RuntimeError)     charged, and not answered: reading the data failed, say
     └── InternalError (RuntimeError)     a bug in dppandas: please report it
 
-All refusals but the last two come before the ledger is touched and before any data is read.
+Each class says what became of the budget (`_ending`). All but `ReleaseFailed`, `InternalError`, and
+`WorkerProcessError` after a fork come before anything is charged or read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Where rows come from.
 
-An engine has one method that reads rows for an answer. Its result doesn't depend on the size or
+Only `accumulate_rows` reads rows for an answer; `per_unit` describes another table, which is made
+when it is first read. The result doesn't depend on the size or
 order of the chunks, so one privacy argument covers them all.
 """
 

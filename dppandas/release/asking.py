@@ -1,4 +1,4 @@
-"""How the methods of private objects take their arguments."""
+"""The decorator of methods that release; what a call says of its loss is read in `ways`."""
 
 from __future__ import annotations
 

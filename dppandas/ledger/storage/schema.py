@@ -24,6 +24,7 @@ VERSION = 3
 #: Files of this schema or a later one can be read as they are.
 READABLE = 2
 
+#: `verify` compares these texts to the letter, comments too: change them with VERSION only.
 EVENTS = """
 CREATE TABLE events (
     number INTEGER PRIMARY KEY,

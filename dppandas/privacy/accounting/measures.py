@@ -54,7 +54,7 @@ class Measure(Enum):
 class LossRequest:
     """The loss that a caller allows for one release, and the noise to use."""
 
-    canonical_name: ClassVar[str] = "Asked"
+    canonical_name: ClassVar[str] = "Asked"  # as keys and pickles call it
 
     measure: Measure = Measure.PURE
     epsilon: Epsilon | None = None

@@ -24,7 +24,7 @@ from ..accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_ro
 from ..query import Query
 from . import shown
 
-#: Of what may fail this part is for how many rows there are, where an error follows from that.
+#: The share of the failure probability that goes to the bound on how many rows there are.
 COUNTING = 1 / 20
 #: The status of an entry that was never charged.
 PREVIEW = "preview"

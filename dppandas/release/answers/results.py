@@ -22,7 +22,7 @@ from .record_bundle import RecordBundle
 from .records import Record, by_id
 from .shown import DROWNED
 
-#: The keys of ``attrs`` under which tables carry their record: of one release, or of several.
+#: Where `attrs` of pandas keep the tokens of answers. Saved frames have them: never rename these.
 _ATTR = "dppandas.release"
 _PARTS = "dppandas.releases"
 

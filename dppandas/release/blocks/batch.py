@@ -121,7 +121,8 @@ class Batch:
 
     def _query(self, promised: PendingRelease, each: Epsilon | None) -> Asked:
         ways = promised._ways if each is None else replace(promised._ways, epsilon=each)
-        return promised._asked._request.asked(ways.loss_request())
+        request = promised._asked._request
+        return request.asked(request.completed(ways).loss_request())
 
     def _largest(self) -> Epsilon:
         """The largest ε of each that the batch can pay, in so many steps."""
