@@ -68,8 +68,8 @@ def test_the_road_of_one_mean_is_short_and_the_same_each_time(age: Any) -> None:
 
 def test_it_passes_each_station_once_and_in_order(age: Any) -> None:
     stations = [
-        "Ways.read", "Request.__post_init__", "_planned", "Ledger.charge", "RowPass.__call__",
-        "AdditiveNoise.release", "Ledger.settle", "record_of",
+        "Ways.read", "Request.__post_init__", "_planned", "Ledger._charge", "RowPass.__call__",
+        "AdditiveNoise.release", "Ledger._settle", "record_of",
     ]  # fmt: skip
     names = [name for _, name, _ in road(age, "0.1")]
     assert [name for name in names if name in stations] == stations
