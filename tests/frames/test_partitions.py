@@ -195,11 +195,11 @@ def test_kernels_that_share_a_file_see_each_others_parts(tmp_path: File) -> None
     women, men = Part("sex", "f", 1), Part("sex", "m", 1)
     here, there = Ledger(TERMS, one), Ledger(TERMS, other)
     for i in range(1, 5):
-        here.charge(draft(Fraction(1, 4), women))
-        there.charge(draft(Fraction(1, 2), men))
+        here._charge(draft(Fraction(1, 4), women))
+        there._charge(draft(Fraction(1, 2), men))
         assert here.spent == there.spent == Fraction(i, 2)
         assert one.spending.losses == other.spending.losses
-    refusal(lambda: here.charge(draft(Fraction(1, 4), men)), "0 of 2 is left", dp.BudgetExceeded)
+    refusal(lambda: here._charge(draft(Fraction(1, 4), men)), "0 of 2 is left", dp.BudgetExceeded)
     assert SqliteStore(tmp_path / "a.ledger").spending.losses == one.spending.losses
 
 

@@ -353,7 +353,7 @@ def test_no_acknowledged_charge_is_lost_when_processes_are_killed(tmp_path: Path
                 os.close(reader)
                 mine = ledger()
                 while True:
-                    number = mine.charge(entry("1/100"))[0].number
+                    number = mine._charge(entry("1/100"))[0].number
                     os.write(writer, b"%d\\n" % number)
             os.close(writer)
             first = os.read(reader, 65536)  # it has charged once; now at any moment
@@ -387,7 +387,7 @@ def test_eight_processes_are_granted_exactly_what_is_affordable(tmp_path: Path) 
         mine, granted = ledger(), 0
         try:
             while True:
-                mine.charge(entry("1/100"))
+                mine._charge(entry("1/100"))
                 granted += 1
         except dp.BudgetExceeded:
             print(granted)
@@ -402,14 +402,14 @@ def test_a_connection_is_opened_again_after_a_fork(tmp_path: Path) -> None:
     SqliteStore(file, TERMS).close()
     body = """
         mine = ledger()
-        mine.charge(entry("1/100"))
+        mine._charge(entry("1/100"))
         for _ in range(3):
             pid = os.fork()
             if pid == 0:
-                mine.charge(entry("1/100"))
+                mine._charge(entry("1/100"))
                 os._exit(0)
             assert os.waitpid(pid, 0)[1] == 0
-            mine.charge(entry("1/100"))
+            mine._charge(entry("1/100"))
         print(mine.spent)
     """
     assert run(body, file).communicate(timeout=60)[0] == "0.07\n"
