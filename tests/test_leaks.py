@@ -42,7 +42,8 @@ from dppandas.errors import (
     UnknownColumn,
     UnsupportedExpression,
 )
-from dppandas.ledger.ledger import Ledger
+from dppandas.ledger.storage.store import MemoryStore
+from dppandas.privacy.accounting.losses import Loss
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 
 HOUSE = Path(dp.__file__).parent
@@ -540,7 +541,7 @@ def test_no_canary_gets_out_of_a_notebook(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_canary_that_gets_out_of_a_notebook_is_found(tmp_path: Path, monkeypatch: Any) -> None:
     cells = [
         SETUP, "data().text.iloc[0]", "raw = data()\nraw.nope",
-        "s.sources['people'].engine.read._frame", "display(data().when)",
+        "s._sources['people'].engine.read._frame", "display(data().when)",
         "1 / data().number.iloc[0] * 0", "pickled(data())",
     ]  # fmt: skip
     found = _found(_run(tmp_path, cells, monkeypatch), tmp_path)
@@ -722,21 +723,25 @@ def test_copies_of_a_process_are_granted_nothing(locked: bool) -> None:
 
 
 def test_mixed_threads_are_granted_what_is_there_and_no_more(monkeypatch: Any) -> None:
-    check = Ledger._check
+    added = MemoryStore._added
 
-    def slow(self: Ledger, *args: Any) -> None:
-        check(self, *args)
-        time.sleep(0.0005)  # lets the other threads in, between a check and what it allows
+    def slow(self: Any, drafts: Any, check: Any, claim: Any) -> Any:
+        def checked(*losses: Loss) -> None:
+            check(*losses)
+            time.sleep(0.0005)  # lets the other threads in, between a check and what it allows
 
-    monkeypatch.setattr(Ledger, "_check", slow)
+        return added(self, drafts, checked, claim)
+
+    monkeypatch.setattr(MemoryStore, "_added", slow)
     session = dp.session(epsilon=1)
     p = dp.protect(visits(60), "visits", unit="person", max_rows=2)
     each = p.per_unit().agg(spend=("number", "sum"), n="size")  # made once, by whoever is first
     groups = p.groupby("text", keys=["a", "b"])
     asks: list[Callable[..., Any]] = [
-        p.count, p["person"].nunique, groups["person"].nunique, groups.size().idxmax, p.truncated,
-        each.query("n > 1").size, partial(p["number"].mean, bounds=(0, 9)),
-        partial(each["spend"].sum, bounds=(0, 9)), partial(p["number"].clipped, bounds=(0, 9)),
+        p.count, p["person"].nunique, groups["person"].nunique, groups.size().idxmax,
+        p.truncation_shares, each.query("n > 1").size, partial(p["number"].mean, bounds=(0, 9)),
+        partial(each["spend"].sum, bounds=(0, 9)),
+        partial(p["number"].clipping_shares, bounds=(0, 9)),
         partial(p["text"].mode, keys=["a", "b"]),
     ]  # fmt: skip
     start, seen = threading.Barrier(8), []

@@ -186,7 +186,7 @@ def test_what_groups_answer_tells_no_neighbours_apart(ask: Any) -> None:
         (lambda g: g["a"].mode, r"would need a selection.*value_counts\(keys"),
         (lambda g: g["a"].idxmax, r"which rows exist is private.*\.idxmax\(epsilon"),
         (lambda g: g["kind"].unattributed_histogram, r"value_counts\(keys"),
-        (lambda g: g["a"].clipped, "bounds of a column hold for all groups"),
+        (lambda g: g["a"].clipping_shares, "bounds of a column hold for all groups"),
         (lambda g: g["a"].suggest_bounds, "bounds of a column hold for all groups"),
         (lambda g: g["kind"].unique, r"which labels a group has.*value_counts"),
         (lambda g: g["late"].any, "single row would decide"),
