@@ -37,7 +37,7 @@ def combine(*answers: Any) -> Any:
     surest release. Both hold if the releases and their losses were fixed beforehand: of five
     answers the two largest, or as many as it takes to like the mean, miss far more often than
     stated. `refine` with ``until=`` fixes them. ``dp.record(result)`` has what all of them cost,
-    and ``.parts``.
+    and ``.components``.
 
     Raises `QueryError` for one release given twice, for other versions, sources or ledgers, for
     asserted lineage, which can't be known to be the same rows, and for answers that are not numbers
