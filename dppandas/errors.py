@@ -36,7 +36,7 @@ import warnings
 from collections.abc import Callable, Collection
 from fractions import Fraction
 from types import FrameType
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 __all__ = [
     "BudgetExceeded",
@@ -93,7 +93,7 @@ class DPError(Exception):
     budget, which is said here and nowhere else.
     """
 
-    _ending: ClassVar[str] = "Nothing was computed or charged."
+    _ending = "Nothing was computed or charged."
 
     @property
     def reason(self) -> str:
@@ -146,13 +146,16 @@ class BudgetExceeded(SessionError):
     ``requested`` and ``remaining`` are exact fractions of ε.
     """
 
-    def __init__(self, message: str, requested: Fraction, remaining: Fraction) -> None:
+    def __init__(
+        self, message: str, requested: Fraction, remaining: Fraction, bought: str = ""
+    ) -> None:
         super().__init__(message)
         self.requested = requested
         self.remaining = remaining
+        self._ending = bought or self._ending  # what became of the releases before this one
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.args[0], self.requested, self.remaining)
+        return type(self), (self.args[0], self.requested, self.remaining, self._ending)
 
 
 class WorkerProcessError(SessionError):

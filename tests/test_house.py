@@ -16,7 +16,9 @@ import pytest
 
 import dppandas as dp
 from dppandas import errors
+from dppandas.privacy.accounting.losses import ReleaseOptions
 from dppandas.release.private import Private
+from dppandas.release.ways import Ways
 
 HOUSE = Path(dp.__file__).parent
 MODULES = {
@@ -303,3 +305,7 @@ def test_whatever_a_caller_can_call_of_private_objects_hides_its_frames() -> Non
         if inspect.isfunction(function) and function.__code__ is not errors._CALLED
     }
     assert loud == set()
+
+
+def test_every_option_of_a_release_is_read() -> None:
+    assert set(Ways.__dataclass_fields__) == {"epsilon", *ReleaseOptions.__annotations__}

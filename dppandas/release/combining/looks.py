@@ -218,13 +218,13 @@ def _cannot_afford(
     """What to say where the budget can't pay for all looks; or no more, for somebody else took it
     between two of them."""
     symbol, number = "ρ" if price.rho else "ε", plan.looks
-    after = " What it has bought stays, and is given again for nothing." if kept else ""
     return BudgetExceeded(
         f"until={plan._said(plan.within)} may cost {price} in {number} "
         f"{'look' if number == 1 else 'looks'}, and {symbol} = {error.remaining} is left. Give "
-        f"{'' if number == 1 else 'fewer looks=, or '}a larger until=.{after}",
+        f"{'' if number == 1 else 'fewer looks=, or '}a larger until=.",
         requested=error.requested,
         remaining=error.remaining,
+        bought="What it has bought stays, and is given again for nothing." if kept else "",
     )
 
 
