@@ -2,9 +2,9 @@
 
 A release is one query: charged once, answered once, noised once. ::
 
-    df.dp ──► Query ──► Statistic: sensitivities ──► Mechanism: calibrate, exact loss
-                                                          │ loss ≤ asked
-    result + record ◄── estimate ◄── noise ◄── integers ◄── engine ◄── ledger.charge (committed)
+    df.dp ──► Request ──► Plan: sensitivity, mechanism, exact loss ──► ledger.charge (committed)
+                                                                              │
+    result + record ◄── estimate ◄── noise ◄── integers ◄── RowPass: the engine reads rows
 
 The rooms of the house. Each imports only rooms above it:
 
