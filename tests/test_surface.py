@@ -144,6 +144,12 @@ def test_what_is_asked_of_can_be_annotated() -> None:
         ("Split", "left shares"),
         ("Batch", "add"),
         ("PendingRelease", "result"),
+        (
+            "Record",
+            "cell components draw epsilon error error_unit errors estimate expected id interval "
+            "intervals ledger lineage loss mechanism noise_dominated number preview query refine "
+            "scale source time unit version where",
+        ),
         ("RecordBundle", "components epsilon error error_unit errors intervals loss preview"),
     ],
 )
@@ -157,6 +163,7 @@ def test_objects_show_what_a_user_calls(kind: str, names: str) -> None:
     things = {
         "Ledger": dp.ledger(), "Session": dp.session(), "Preview": plan, "Batch": asked,
         "Split": dp.split(epsilon=1, into=2), "PendingRelease": pending,
+        "Record": dp.record(p.count(epsilon=1)),
         "RecordBundle": dp.record(p["number"].agg(["count", "mean"], bounds=BOUNDS, epsilon=1)),
     }  # fmt: skip
     thing = things[kind]

@@ -56,7 +56,7 @@ def panels(name: str, table: PlotTable, rows: float | None) -> list[Panel]:
     kept = np.zeros(np.prod(shape), dtype=bool)
     kept[table.places.to_numpy().reshape(-1)] = True
     values = np.where(kept, statistic.estimate(record._noisy), np.nan).reshape(shape)
-    ranks = np.array(record.errors_among(table.confidence))
+    ranks = np.array(record._errors_among(table.confidence))
     order = sorted(range(shape[1]), key=lambda i: statistic.quantiles[i])
     shares = [float(statistic.quantiles[i]) for i in order]
     groups, columns = _groups(table, statistic), _columns(table, statistic)

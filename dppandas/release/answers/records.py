@@ -112,7 +112,7 @@ class Record:
     def _errors(self, confidence: float, rows: float | None = None) -> list[float]:
         """Of all numbers; around those that were moved, but for ranks, and counts cut at 0: these
         only came nearer (docs/proofs/order.md)."""
-        found = self.errors_among(confidence, rows)
+        found = self._errors_among(confidence, rows)
         is_nearer = self._statistic.in_ranks or self._statistic.error(1) is not None
         if self._shown is None or is_nearer:
             return found
@@ -159,7 +159,7 @@ class Record:
         values = self._statistic.typed(self._values())
         return values[0] if self._layout.is_scalar else self._table(values)
 
-    def errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
+    def _errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
         """The errors as the statistic counts them, in declared order; of quantiles among so many
         rows, or as many as a release beside this one tells, with a part of what may fail."""
         rows = self._rows if rows is None else rows
@@ -214,7 +214,7 @@ class Record:
     def _drowned_ranks(self) -> list[bool | None]:
         if self._beside is None:
             return [None] * len(self._values())
-        errors = self.errors_among(CONFIDENCE)
+        errors = self._errors_among(CONFIDENCE)
         return [error >= rows / 2 for error, rows in zip(errors, self._beside, strict=True)]
 
     @property
@@ -295,7 +295,7 @@ class Record:
         """The error at 95 % that public facts decided before the release, in a few characters; of
         quantiles that which the number of rows decides, if a release beside this one tells it."""
         if self._counts is not None or self._rows is not None:
-            return f"± {format_number(max(self.errors_among(CONFIDENCE)))} ranks"
+            return f"± {format_number(max(self._errors_among(CONFIDENCE)))} ranks"
         return in_words(self._statistic, self._law)
 
     @property
