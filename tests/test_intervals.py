@@ -23,7 +23,7 @@ from dppandas.release.context import watching
 HERE = Path(__file__).parent
 HOUSE = Path(dp.__file__).parent
 #: What tells an interval or an error.
-TELLS = {"interval", "intervals", "intervals_at", "error", "errors", "errors_at", "errors_among"}
+TELLS = {"interval", "intervals", "intervals_at", "error", "errors_at", "errors_among"}
 TELLS |= {"half_width", "half_width_of_sum", "utility_gap", "rank_errors"}
 DRAWN = "test_intervals.py::test_intervals_hold_in_two_thousand_draws"
 EXACT = "test_coverage.py::test_intervals_and_errors_hold_as_often_as_they_say"
