@@ -278,6 +278,14 @@ def test_errors_of_several_releases_are_under_the_labels_of_the_answer() -> None
     assert counts.error() == counts.errors().max()
 
 
+def test_columns_that_read_alike_keep_records_of_their_own() -> None:
+    columns = pd.DataFrame({1: [1, 2] * 50, "1": [3, 4] * 50})
+    p = dp.protect(columns, "alike", domain={1: (0, 10), "1": (0, 100)})
+    record = dp.record(p.agg({1: ["mean"], "1": ["mean"]}, epsilon=2))
+    assert [*record.components] == ["mean of 1", "mean of '1'"]
+    assert record.errors().loc["mean", "1"] > 5 * record.errors().loc["mean", 1] > 0
+
+
 def test_experimental_is_said_of_a_session() -> None:
     session = dp.session(epsilon=1)
     assert not session.experimental

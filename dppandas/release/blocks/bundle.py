@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NoReturn, Unpack
@@ -67,7 +67,7 @@ class ReleaseBundle(Private):
             if warned:
                 warn_user(warned)
         places = self._combine(places_of(records))
-        titled = {_title(name): each for name, each in records.items()}
+        titled = dict(zip(_titles(records), records.values(), strict=True))
         return results.gathered(combined, titled, places)
 
     @hide_internals
@@ -110,9 +110,15 @@ def _counted(records: dict[Name, Record]) -> dict[Name, Record]:
     return found
 
 
-def _title(name: Name) -> str:
-    column, statistic = name
-    return statistic if column is None else f"{statistic} of {column}"
+def _titles(names: Collection[Name]) -> list[str]:
+    """What parts are called. Columns such as 1 and "1" are told apart by how they are written."""
+    for written in (str, repr):
+        titles = [
+            what if column is None else f"{what} of {written(column)}" for column, what in names
+        ]
+        if len({*titles}) == len(titles):
+            break
+    return titles
 
 
 def _divided(shares: Sequence[Fraction], ways: Ways) -> list[LossRequest]:
