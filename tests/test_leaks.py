@@ -331,7 +331,7 @@ RAISING = """
 UnsupportedVerb: p.txt
 UnsupportedVerb: text.txt
 UnsupportedVerb: groups.txt
-AttributeError: unreleased.txt
+UnsupportedVerb: unreleased.txt
 UnknownColumn: p["txt"]
 UnknownColumn: p[["text", "txt"]]
 UnknownColumn: p.query("txt > 1")
