@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..columns.private_rows import PrivateTable, listed
 from ..errors import QueryError, hide_internals, is_one_of, parameters, quoted
-from ..privacy.accounting.losses import ReleaseOptions, with_options_named
+from ..privacy.accounting.losses import AskOptions, with_options_named
 from ..release.asking import release_method
 from ..release.private import Private
 from ..rows import query_string
@@ -34,8 +34,7 @@ class CrosstabMethods(Covariances):
         normalize: bool | str = False,
         margins: bool = False,
         margins_name: str = "All",
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """How many rows have each pair of keys: an int DataFrame, shaped as `pandas.crosstab`.
 
@@ -76,7 +75,7 @@ class CrosstabMethods(Covariances):
         layout = Layout(integer=not share, index=rows, columns=across)
         statistic = Contingency(cells, layout, width=len(joined[1]), share=share, margins=margins)
         what = f"crosstab of {listed(sides[0])} by {listed(sides[1])} ({cells.described})"
-        return self._answer(statistic, f"shares: {what}" if share else what, epsilon, **more)
+        return self._question(statistic, f"shares: {what}" if share else what)
 
     @release_method
     def pivot_table(
@@ -88,8 +87,7 @@ class CrosstabMethods(Covariances):
         *,
         keys: object = None,
         bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """One aggregate of one column for each combination of keys: a DataFrame, shaped as
         DataFrame.pivot_table.
@@ -118,7 +116,7 @@ class CrosstabMethods(Covariances):
             raise QueryError(f"pivot_table aggregates one column, not {len(named)}. Give values=.")
         query_string.lookup(named[0], self._columns)
         as_list = isinstance(values, list | pd.Index)
-        return Pivot(self, sides, keys, named[0], as_list).of(aggfunc, bounds, epsilon, **more)
+        return Pivot(self, sides, keys, named[0], as_list).of(aggfunc, bounds)
 
 
 def names_of(given: Any) -> list[Any]:
@@ -186,16 +184,14 @@ class Pivot(PrivateGroupBy):
 
     @with_options_named
     @hide_internals
-    def of(
-        self, aggfunc: object, bounds: object, epsilon: object, **more: Unpack[ReleaseOptions]
-    ) -> Any:
+    def of(self, aggfunc: object, bounds: object) -> Any:
         """The answer of one aggregate."""
         offered = [name for name in AGGREGATES if hasattr(PrivateGroupBy, name)]
         if not is_one_of(aggfunc, offered):
             raise QueryError(f"aggfunc={quoted(aggfunc)} must be one of {', '.join(offered)}.")
         method = getattr(self, str(aggfunc))
         if "bounds" in parameters(method):
-            return method(bounds=bounds, epsilon=epsilon, **more)
+            return method(bounds=bounds)
         if bounds is not None:
             raise QueryError(f"{aggfunc} takes no bounds=. Leave it out.")
-        return method(epsilon=epsilon, **more)
+        return method()

@@ -14,9 +14,9 @@ import pandas as pd
 from ..columns import refusals
 from ..columns.private_rows import once
 from ..errors import QueryError, hide_internals, quoted
-from ..privacy.accounting.losses import ReleaseOptions, parse_delta, with_options_named
+from ..privacy.accounting.losses import AskOptions, ReleaseOptions, parse_delta, with_options_named
 from ..release.asking import release_method
-from ..release.ways import Ways
+from ..release.ways import UNSAID, Ways
 from ..rows.expressions import Column, Declared
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.domain import Declaration, parse_domain
@@ -40,7 +40,7 @@ class PrivateFrame(FrameAggregations):
 
     @release_method
     def describe(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
+        self, *, bounds: object = None, said: Ways = UNSAID, **ways: Unpack[AskOptions]
     ) -> Any:
         """The public schema: each column with its declared kind, bounds or keys. With epsilon=
         (or bounds=), pandas' eight figures of each column: a DataFrame.
@@ -52,9 +52,9 @@ class PrivateFrame(FrameAggregations):
         *Guarantee*: differential privacy of the unit; both losses add up to exactly epsilon
         (docs/proofs/variances.md). The schema is public.
         """
-        if bounds is not None or Ways.read(epsilon, more).give_loss:
+        if bounds is not None or said.give_loss:
             self._some_columns()
-            return super().describe(bounds=bounds, epsilon=epsilon, **more)
+            return super().describe(bounds=bounds)
         declared = [self._table.declared(expression) for expression in self._columns.values()]
         held = [e.held if isinstance(e, Declared) else "" for e in self._columns.values()]
         return pd.DataFrame(
@@ -166,9 +166,7 @@ ask .release(epsilon=…)>
         return self._table.source.unit.column
 
     @release_method
-    def truncation_shares(
-        self, *, counted: int | None = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
+    def truncation_shares(self, *, counted: int | None = None, **ways: Unpack[AskOptions]) -> Any:
         """The shares of rows that max_rows keeps and drops: what truncation changes.
 
         counted : a unit's rows are counted up to this public number, by default 10 * max_rows. The
@@ -189,7 +187,7 @@ ask .release(epsilon=…)>
         layout = Layout(integer=False, index=labels, name="proportion")
         statistic = Truncation(Cells(), layout, per_unit._columns[name], most, up_to)
         what = f"rows beyond max_rows={most}, of {up_to}"
-        return per_unit._answer(statistic, what, epsilon, **more)
+        return per_unit._question(statistic, what)
 
     @release_method
     def groupby(
@@ -321,6 +319,5 @@ charged; ask .release(epsilon=…)>
     )
     return table.crosstab(
         [name for name, _ in sides[0]], [name for name, _ in sides[1]],
-        keys=keys, normalize=normalize, margins=margins, margins_name=margins_name,
-        epsilon=epsilon, **more,
+        keys=keys, normalize=normalize, margins=margins, margins_name=margins_name
     )  # fmt: skip

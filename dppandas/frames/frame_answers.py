@@ -10,11 +10,12 @@ import pandas as pd
 
 from ..columns.rowwise import true
 from ..errors import QueryError
-from ..privacy.accounting.losses import ReleaseOptions, TargetErrorOptions
+from ..privacy.accounting.losses import AskOptions, TargetAskOptions
 from ..release.asking import release_method
 from ..release.blocks import split
 from ..release.blocks.bundle import Name, by_row
-from ..release.ways import Ways
+from ..release.unreleased import UnreleasedLabel
+from ..release.ways import UNSAID, Ways
 from ..rows.expressions import Expression, need
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
@@ -70,8 +71,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
         *,
         weights: object = None,
         weight_bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The number of rows: an int. With columns selected (``[["a", "b"]]``), how many values
         of each aren't missing: a Series.
@@ -83,15 +83,13 @@ class FrameAggregations(Transformations, CrosstabMethods):
         (docs/proofs/counts.md), with weights the largest possible one (docs/proofs/sums.md).
         """
         if self._selected:
-            return super().count(
-                weights=weights, weight_bounds=weight_bounds, epsilon=epsilon, **more
-            )
+            return super().count(weights=weights, weight_bounds=weight_bounds)
         weighing = weights_of(self, weights, weight_bounds)
         if weighing is None:
-            return self.size(epsilon=epsilon, **more)
+            return self.size()
         grids = (Grid.centred(weighing.bounds),)
         statistic = Sum(Cells(), Layout(integer=False), (weighing.expression,), grids)
-        return self._answer(statistic, f"count{weighing}", epsilon, **more)
+        return self._question(statistic, f"count{weighing}")
 
     @release_method
     def sum(
@@ -102,8 +100,8 @@ class FrameAggregations(Transformations, CrosstabMethods):
         weight_bounds: object = None,
         at_most: object = None,
         norm: object = None,
-        epsilon: object = None,
-        **more: Unpack[TargetErrorOptions],
+        said: Ways = UNSAID,
+        **ways: Unpack[TargetAskOptions],
     ) -> Any:
         """The sum of each column's values, clipped to bounds: a float Series.
 
@@ -133,10 +131,9 @@ class FrameAggregations(Transformations, CrosstabMethods):
             if at_most is not None:
                 raise QueryError("at_most= is for True and False, without bounds or weights.")
             return super().sum(
-                bounds=bounds, weights=weights, weight_bounds=weight_bounds, norm=norm,
-                epsilon=epsilon, **more,
+                bounds=bounds, weights=weights, weight_bounds=weight_bounds, norm=norm
             )  # fmt: skip
-        if at_most is not None and more.get("within") is not None:
+        if at_most is not None and said.within is not None:
             raise QueryError(
                 "at_most= can mean two things here: how many True values of a row count, or the "
                 "most that an answer within= an error may cost. Write .sum(at_most=3).release("
@@ -151,7 +148,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
             most, hashed = whole_number(at_most, "at_most", 1), tuple(self._table.engine.columns)
             statistic = replace(statistic, at_most=most, hashed=hashed)
             what += f" (at most {most} a row)"
-        return self._answer(statistic, self._titled(what), epsilon, **more)
+        return self._question(statistic, self._titled(what))
 
     @release_method
     def idxmax(
@@ -159,8 +156,8 @@ class FrameAggregations(Transformations, CrosstabMethods):
         axis: Any = 0,
         *,
         bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        said: Ways = UNSAID,
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The name of the column with the largest sum (without bounds, the most True values).
 
@@ -177,15 +174,17 @@ class FrameAggregations(Transformations, CrosstabMethods):
         cats
         """
         if is_along_rows(axis):
-            if bounds is not None or Ways.read(epsilon, more).give_loss:
+            if bounds is not None or said.give_loss:
                 raise QueryError(
                     "idxmax(axis=1) is a private column, and releases nothing by itself. Write "
                     ".idxmax(axis=1).value_counts(epsilon=…)."
                 )
             return self._name_of(largest=True)
         scores = self.sum(bounds=bounds)
-        is_asked = Ways.read(epsilon, more).give_loss or split.answers_now(depth=1)
-        return scores.idxmax(epsilon=epsilon, **more) if is_asked else scores
+        is_asked = said.give_loss or split.answers_now(depth=1)
+        if not is_asked:
+            return scores
+        return replace(scores._selecting(1, "idxmax"), kind=UnreleasedLabel)
 
     @release_method
     def value_counts(
@@ -197,8 +196,8 @@ class FrameAggregations(Transformations, CrosstabMethods):
         dropna: bool = True,
         *,
         keys: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        said: Ways = UNSAID,
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """How many rows have each combination of declared keys: a Series named "count".
 
@@ -217,4 +216,4 @@ class FrameAggregations(Transformations, CrosstabMethods):
             raise QueryError("dropna=False is for one column. Select it, as in frame['column'].")
         chosen = self if subset is None else self[names]
         flags = (normalize, sort, ascending, dropna)
-        return chosen._value_counts(list(chosen._columns), keys, *flags, epsilon, **more)
+        return chosen._value_counts(list(chosen._columns), keys, *flags, said.delta)

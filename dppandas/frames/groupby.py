@@ -13,10 +13,10 @@ from ..columns import refusals
 from ..columns.bins import binned
 from ..columns.private_rows import PrivateTable, listed, once
 from ..errors import QueryError, hide_internals, quoted
-from ..privacy.accounting.losses import NO_DELTA, Delta, ReleaseOptions
+from ..privacy.accounting.losses import NO_DELTA, AskOptions, Delta
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name
-from ..release.unreleased import Unreleased, UnreleasedKeys
+from ..release.unreleased import Unreleased, UnreleasedGroups
 from ..rows import query_string
 from ..rows.expressions import Expression
 from ..rows.facts.bounds import Bounds
@@ -115,14 +115,14 @@ class PrivateGroupBy(Covariances):
         return f"{what} by {listed(self._names)} ({self._groups.described})"
 
     @release_method
-    def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
+    def size(self, **ways: Unpack[AskOptions]) -> Any:
         """The number of rows in each group: an int Series.
 
         *Guarantee*: epsilon-differential privacy of the unit; groups are disjoint
         (docs/proofs/counts.md).
         """
         layout = Layout(integer=True, index=index(self._groups, self._names))
-        return self._answer(Count(self._groups, layout), self._by_group("size"), epsilon, **more)
+        return self._question(Count(self._groups, layout), self._by_group("size"))
 
     @release_method
     def value_counts(
@@ -132,8 +132,7 @@ class PrivateGroupBy(Covariances):
         ascending: bool = False,
         *,
         keys: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """How many rows of each group have each declared key of one column: a Series.
 
@@ -145,16 +144,14 @@ class PrivateGroupBy(Covariances):
         inner = self._cells([column], keys)
         order = ("ascending" if ascending else "descending") if sort else None
         cells, names = self._within(inner), [*self._names, column]
-        return self._histogram(cells, names, normalize, order, epsilon, len(inner), **more)
+        return self._histogram(cells, names, normalize, order, len(inner))
 
     @release_method
     def hist(
         self,
         bins: Any = 10,
         range: Any = None,
-        *,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """How many values of one column lie in each of some public bins, by group: an int Series
         by group and interval. Bins as in `PrivateSeries.hist`, the same for all groups.
@@ -172,12 +169,10 @@ class PrivateGroupBy(Covariances):
         cells, names = self._within(inner), [*self._names, column]
         layout = Layout(integer=True, index=index(cells, names), name="count")
         what = self._by_group(f"hist of {self._columns[column]} ({said})")
-        return self._answer(Count(cells, layout), what, epsilon, **more)
+        return self._question(Count(cells, layout), what)
 
     @release_method
-    def nunique(
-        self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
+    def nunique(self, *, keys: object = None, **ways: Unpack[AskOptions]) -> Any:
         """How many of one column's declared keys have a row in each group: an int Series. For the
         unit column without keys, how many units have a row in each group.
 
@@ -197,11 +192,11 @@ class PrivateGroupBy(Covariances):
         expression, layout = self._columns[column], self._shape(integer=True)
         if counts_units(self._table, expression, keys):
             units = statistics.Distinct(self._groups, layout)
-            return self._answer(units, self._titled("nunique"), epsilon, **more)
+            return self._question(units, self._titled("nunique"))
         inner = self._cells([column], keys)
         statistic = statistics.OccurringKeys(self._within(inner), layout, groups=len(self._groups))
         what = self._titled(f"nunique ({inner.described})")
-        return self._answer(statistic, what, epsilon, **more)
+        return self._question(statistic, what)
 
     def _one(self, what: str) -> Any:
         """The selected column, of which there must be one."""
@@ -237,46 +232,40 @@ class UnknownGroups(PrivateGroupBy):
     intervals hold for each key by itself, given that it is shown.
     """
 
-    def _answer(
+    def _question(
         self,
         statistic: Statistic,
         what: str,
-        epsilon: object = None,
         kind: type[Unreleased] = Unreleased,
-        **more: Unpack[ReleaseOptions],
     ) -> Any:
         if type(statistic) not in statistics.BY_LABEL or kind is not Unreleased:
             raise QueryError(
                 f"{what} needs declared keys: groupby(…, keys=[…]). Keys that nobody declared have "
                 "size, count, sum, mean, var and std."
             )
-        return self._over_found_keys(statistic.layout, statistic, what, epsilon, **more)
+        return self._over_found_keys(statistic.layout, statistic, what)
 
     def _over_found_keys(
         self,
         layout: Layout,
         inner: Statistic | None,
         what: str,
-        epsilon: object,
-        **more: Unpack[ReleaseOptions],
     ) -> Any:
         """The counts of the keys found, or another statistic of their rows."""
-        if more.get("delta") is not None:
-            raise QueryError("delta= was given to groupby already. Leave it out here.")
         delta = self._by.delta if isinstance(self._by, UndeclaredCells) else NO_DELTA
         by, names = self._groups.by, tuple(self._names)
         found = statistics.UndeclaredKeys(Cells(), layout, by, names, delta, inner=inner)
-        return super()._answer(found, what, epsilon, UnreleasedKeys, **more)
+        return super()._question(found, what, UnreleasedGroups)
 
     @release_method
-    def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
+    def size(self, **ways: Unpack[AskOptions]) -> Any:
         """The number of rows in each group that is shown: an int Series.
 
         *Guarantee*: (epsilon, delta)-differential privacy of the unit, with the delta of groupby
         (docs/proofs/thresholds.md).
         """
         layout = Layout(integer=True, index=self._shape(integer=True).index)
-        return self._over_found_keys(layout, None, self._by_group("size"), epsilon, **more)
+        return self._over_found_keys(layout, None, self._by_group("size"))
 
     @hide_internals
     def agg(self, *args: Any, **more: Any) -> NoReturn:

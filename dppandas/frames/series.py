@@ -11,7 +11,7 @@ import pandas as pd
 from ..columns import refusals
 from ..columns.ranges import bounds_of
 from ..errors import QueryError, hide_internals, is_one_of, quoted
-from ..privacy.accounting.losses import ReleaseOptions
+from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name
 from ..rows.expressions import Column, Expression, Outside
@@ -74,8 +74,7 @@ class PrivateSeries(Frequencies):
         bounds: object = None,
         step: object = None,
         method: object = "exponential",
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The median of the values, clipped to bounds: the `quantile` for q=0.5.
 
@@ -88,8 +87,8 @@ class PrivateSeries(Frequencies):
         (True, 24.0)
         """
         if self._is_smooth(method):
-            return self._smoothly("median", 0.5, bounds, epsilon, **more)
-        return super().median(bounds=bounds, step=step, epsilon=epsilon, **more)
+            return self._smoothly("median", 0.5, bounds)
+        return super().median(bounds=bounds, step=step)
 
     @release_method
     def quantile(
@@ -99,8 +98,7 @@ class PrivateSeries(Frequencies):
         bounds: object = None,
         step: object = None,
         method: object = "exponential",
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The value below which a share q of the values lies, clipped to bounds. Missing values
         are left out. A list of shares is the index of the result, as in pandas.
@@ -123,8 +121,8 @@ class PrivateSeries(Frequencies):
         True
         """
         if self._is_smooth(method):
-            return self._smoothly("quantile", q, bounds, epsilon, **more)
-        return super().quantile(q, bounds=bounds, step=step, epsilon=epsilon, **more)
+            return self._smoothly("quantile", q, bounds)
+        return super().quantile(q, bounds=bounds, step=step)
 
     def _is_smooth(self, method: object) -> bool:
         if not is_one_of(method, ("exponential", "smooth")):
@@ -136,8 +134,6 @@ class PrivateSeries(Frequencies):
         what: builtins.str,
         q: object,
         bounds: object,
-        epsilon: object,
-        **more: Unpack[ReleaseOptions],
     ) -> Any:
         shares, label = quantiles_of(q)
         if isinstance(label, list):
@@ -145,7 +141,7 @@ class PrivateSeries(Frequencies):
         operands, parsed, layout = self._measured(bounds, bounds_of)
         statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)
         said = what if what == "median" else f"{what} {label:g}"
-        return self._answer(statistic, self._titled(f"smooth {said}", parsed), epsilon, **more)
+        return self._question(statistic, self._titled(f"smooth {said}", parsed))
 
     @release_method
     def trimmed_mean(
@@ -153,8 +149,7 @@ class PrivateSeries(Frequencies):
         *,
         trim: object = None,
         bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The mean of the values without the smallest and the largest: a float. The noise grows
         with how much a few rows could change it. Missing values are left out, others are clipped to
@@ -184,12 +179,10 @@ class PrivateSeries(Frequencies):
         operands, parsed, layout = self._measured(bounds, bounds_of)
         statistic = TrimmedMean(self._groups, layout, operands, parsed, trim=cut)
         title = self._titled(f"trimmed mean ({cut} rows at each end)", parsed)
-        return self._answer(statistic, title, epsilon, **more)
+        return self._question(statistic, title)
 
     @release_method
-    def clipping_shares(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
+    def clipping_shares(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The shares of values below, inside and above bounds: what clipping would change.
 
         No interval of a sum or mean includes that change; this measures it. The result is a Series
@@ -209,7 +202,7 @@ class PrivateSeries(Frequencies):
         layout = Layout(integer=False, index=names, name="proportion")
         cells = Cells((Outside(expression, bound),), keys)
         what = f"values of {self._expression} outside {bound}"
-        return self._answer(Count(cells, layout, share_of=len(keys)), what, epsilon, **more)
+        return self._question(Count(cells, layout, share_of=len(keys)), what)
 
     @release_method
     def cov(
@@ -218,8 +211,7 @@ class PrivateSeries(Frequencies):
         ddof: int = 1,
         *,
         bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The covariance with another private column of the same rows: a float.
 
@@ -235,7 +227,7 @@ class PrivateSeries(Frequencies):
         >>> type(p["a"].cov(p["b"], bounds=(0, 5), epsilon=1).interval())
         <class 'tuple'>
         """
-        return self._with_other("cov", other, ddof, bounds, epsilon, **more)
+        return self._with_other("cov", other, ddof, bounds)
 
     @release_method
     def corr(
@@ -244,8 +236,7 @@ class PrivateSeries(Frequencies):
         method: builtins.str = "pearson",
         *,
         bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The correlation with another private column of the same rows: a float from -1 to 1.
 
@@ -255,7 +246,7 @@ class PrivateSeries(Frequencies):
         (docs/proofs/covariances.md).
         """
         pearson(method)
-        return self._with_other("corr", other, 1, bounds, epsilon, **more)
+        return self._with_other("corr", other, 1, bounds)
 
     def _with_other(
         self,
@@ -263,8 +254,6 @@ class PrivateSeries(Frequencies):
         other: Any,
         ddof: object,
         bounds: object,
-        epsilon: object,
-        **more: Unpack[ReleaseOptions],
     ) -> Any:
         if not isinstance(other, PrivateSeries):
             raise QueryError(f"{what} takes a private column: p['a'].{what}(p['b']).")
@@ -277,7 +266,7 @@ class PrivateSeries(Frequencies):
         layout, freedom, is_corr = Layout(integer=False), checked_ddof(ddof, parsed), what == "corr"
         statistic = Covariance(Cells(), layout, operands, parsed, freedom, is_corr, pair=True)
         title = f"{what} of {operands[0]} in {parsed[0]} and {operands[1]} in {parsed[1]}"
-        return self._answer(statistic, title, epsilon, **more)
+        return self._question(statistic, title)
 
 
 @hide_internals

@@ -12,7 +12,6 @@ from ..privacy.accounting.losses import ReleaseOptions, parse_delta, with_option
 from ..release.answers import results
 from ..release.answers.records import Record
 from ..release.answers.results import TestedValue
-from ..release.request import Request
 from ..release.unreleased import Unreleased
 from ..release.ways import Ways
 from ..statistics import Cells, Distance, Layout, Proposed
@@ -85,7 +84,7 @@ def distance_to_property(
     tried(distance, "distance=", names, is_whole, COUNT)
     statistic = Distance(Cells(), Layout(integer=True), names, Measurer(distance))
     what = "distance by the caller's function (moved by 1 a row as stated)"
-    request = Request(vouched(source), source._where, statistic, what)
+    request = Unreleased._of(vouched(source), source._where, statistic, what)
     return Unreleased._ask(request, Ways.read(epsilon, more))
 
 
@@ -146,5 +145,5 @@ def propose_test_release(
         Cells(), Layout(integer=False), names, Measurer(distance), Valuer(value), known
     )
     what = "test of the caller's value (distance moved by 1 a row as stated)"
-    request = Request(vouched(source), source._where, statistic, what)
+    request = UnreleasedProposal._of(vouched(source), source._where, statistic, what)
     return UnreleasedProposal._ask(request, Ways.read(epsilon, more))

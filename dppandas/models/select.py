@@ -16,7 +16,6 @@ from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..release.answers import results
 from ..release.answers.records import Record
 from ..release.private import Table
-from ..release.request import Request
 from ..release.unreleased import UnreleasedMode
 from ..release.ways import Ways
 from ..rows.expressions import Column
@@ -108,7 +107,7 @@ def select(
     way = "monotone, " if monotone else ""
     what = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
     what += "a row as stated)"
-    request = Request(vouched(source), source._where, statistic, what, select=1)
+    request = UnreleasedChoice._of(vouched(source), source._where, statistic, what)
     return UnreleasedChoice._ask(request, Ways.read(epsilon, more))
 
 

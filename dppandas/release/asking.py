@@ -9,9 +9,11 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from ..errors import QueryError, hide_internals, parameters, quoted
-from ..privacy.accounting.losses import ReleaseOptions, with_options_named
+from ..privacy.accounting.losses import with_options_named
 from .blocks import split
 from .private import Private
+from .request import Request
+from .ways import Ways
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,24 +47,26 @@ _SHARES = (
 
 
 def release_method(method: Callable[P, R]) -> Callable[P, R]:
-    """A public method of a private object: it says what to do about arguments that it doesn't take,
-    as pandas' does, and answers what is asked in a split without a loss.
+    """A public method that asks, and is answered if the call says what that may cost.
 
-    Its signature names the ways to ask, which it takes as ``**more``.
+    The method returns its question: a `Request`, or what waits for a loss. What its signature takes
+    as ``**ways`` is read here and never reaches it. One whose question depends on what they say
+    declares ``said``. Arguments that it doesn't take are refused with advice, as pandas' are.
     """
     code = method.__code__
-    own = parameters(method)
-    takes_ways = code.co_flags & inspect.CO_VARKEYWORDS
-    ways = [way for way in ReleaseOptions.__annotations__ if takes_ways and way not in own]
+    own = [name for name in parameters(method) if name != "said"]
+    wants_said = "said" in parameters(method)
+    takes_ways = bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    ways = [way for way in Ways.__dataclass_fields__ if takes_ways and way not in own]
     positional = code.co_varnames[1 : code.co_argcount]
     flags = [name for name in own if name in _FLAGS and method.__annotations__[name] == "bool"]
-    by_name = " and ".join(name for name in ("epsilon", "keys", "bounds") if name in own)
+    by_name = " and ".join(n for n in ("epsilon", "keys", "bounds") if n in [*own, *ways])
     takes = ", ".join([*own, *ways]) + (f": {by_name} by name" if by_name else "")
 
     def prepare(args: Any, kwargs: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
         given = {k: v for k, v in kwargs.items() if k in own or not _is_harmless(k, v)}
         for name in given:
-            if ways and name not in own and name not in ways:
+            if takes_ways and name not in own and name not in ways:
                 advice = ""
                 if "func" in own:
                     named = _NAMED if isinstance(given[name], tuple) else ""
@@ -78,17 +82,31 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
                     f"{flag}={quoted(said[flag])} must be True or False; labels are given by name, "
                     "as in keys=[…]."
                 )
-        return (method if split.running() is None else in_split), given
+        read = Ways(**{way: given.pop(way) for way in ways if way in given})
+        if wants_said:
+            given["said"] = read
 
-    def in_split(*args: P.args, **kwargs: P.kwargs) -> R:
-        with split.inside() as is_outermost:
-            answer: Any = method(*args, **kwargs)
-        if is_outermost and isinstance(answer, Private) and answer._is_answer:
-            # what is asked is said already
-            return answer.release(**{k: v for k, v in kwargs.items() if k in ways})  # type: ignore[attr-defined, no-any-return]
-        return answer  # type: ignore[no-any-return]
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            if split.running() is None:
+                return _answered(method(*args, **kwargs), read, read.give_loss)
+            with split.inside() as is_outermost:
+                question = method(*args, **kwargs)
+            return _answered(question, read, read.give_loss or is_outermost)
+
+        return ask, given
 
     return with_options_named(hide_internals(method, prepare, takes))
+
+
+def _answered(question: Any, ways: Ways, is_asked: bool) -> Any:
+    """The answer to what a method asks; what waits for a loss, if none is given. What a method
+    gives besides questions, such as a private column, stays."""
+    if isinstance(question, Request):
+        kind = question.kind
+        return kind._answered(question.record(ways)) if is_asked else kind(question)
+    if is_asked and isinstance(question, Private) and question._is_answer:
+        return question._released(ways)  # type: ignore[attr-defined]
+    return question
 
 
 def _is_harmless(option: str, value: object) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from ..errors import BudgetExceeded, LineageError
+from ..errors import BudgetExceeded, LineageError, QueryError
 from ..privacy.accounting.measures import LossRequest
 from ..rows import expressions
 from ..rows.expressions import Expression
@@ -26,6 +27,7 @@ class Request:
     where: Expression | None
     statistic: Statistic
     what: str  # in words, for the ledger
+    kind: Any  # what it is until a loss is given: a kind of `Unreleased`
     select: int = 0  # how many labels to select; 0: release the numbers
 
     def __post_init__(self) -> None:
@@ -55,6 +57,8 @@ class Request:
 
     def completed(self, ways: Ways) -> Ways:
         """With the δ that was given when this was asked."""
+        if ways.delta is not None and self.kind._has_delta:
+            raise QueryError("delta= was given to groupby already. Leave it out here.")
         delta = getattr(self.statistic, "delta", None)
         return replace(ways, delta=delta) if delta and ways.delta is None else ways
 

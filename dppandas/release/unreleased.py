@@ -16,6 +16,7 @@ from ..errors import (
     warn_user,
 )
 from ..privacy.accounting.losses import LossOptions, ReleaseOptions, with_options_named
+from ..rows.expressions import Expression
 from ..statistics import Statistic
 from .accuracy import expected
 from .answers import results
@@ -37,8 +38,18 @@ class Unreleased(Private):
     #: What to warn of with the answer, whatever it is.
     _warning: ClassVar[str] = ""
 
+    #: Whether its δ was given with the keys, and can't be given again.
+    _has_delta: ClassVar[bool] = False
+
     def __init__(self, request: Request) -> None:
         self._request = request
+
+    @classmethod
+    def _of(
+        cls, table: Table, where: Expression | None, statistic: Statistic, what: str
+    ) -> Request:
+        """A question that waits as this kind."""
+        return Request(table, where, statistic, what, cls, cls._selects)
 
     @classmethod
     def _ask(cls, request: Request, ways: Ways) -> Any:
@@ -96,7 +107,10 @@ class Unreleased(Private):
         *Guarantee*: epsilon-differential privacy of the source's unit, by the mechanism that
         the statistic asks for; noise is exact (docs/proofs/discrete_laplace.md).
         """
-        return self._answered(self._request.record(Ways.read(epsilon, more)))
+        return self._released(Ways.read(epsilon, more))
+
+    def _released(self, ways: Ways) -> Any:
+        return self._answered(self._request.record(ways))
 
     @with_options_named
     @hide_internals
@@ -137,13 +151,14 @@ class Unreleased(Private):
         one_label_each = not layout.is_scalar and layout.columns is None
         return one_label_each and self._statistic.selectable
 
-    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[ReleaseOptions]) -> Record:
+    def _selecting(self, number: int, what: str) -> Request:
+        """The same for the labels of the largest entries."""
         if not self._can_select:
             raise QueryError(
                 f"{what} needs counts or sums under one label each: of several columns, or of one "
                 f"column by keys: {self!r}."
             )
-        return self._request.selecting(k, what).record(Ways.read(epsilon, more))
+        return self._request.selecting(number, what)
 
     @with_options_named
     @hide_internals
@@ -157,8 +172,9 @@ class Unreleased(Private):
         *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
         NeurIPS 2020; docs/proofs/permute_and_flip.md).
         """
-        record = self._select(epsilon, 1, "idxmax", **more)
-        return results.label(record, record.estimate()[0])
+        return UnreleasedLabel._shaped(
+            self._selecting(1, "idxmax").record(Ways.read(epsilon, more))
+        )
 
     @with_options_named
     @hide_internals
@@ -178,7 +194,8 @@ class Unreleased(Private):
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= entries:
             raise QueryError(f"n={quoted(n)} must be a whole number from 1 to {entries}.")
         if statistic.cells.keys is None:
-            return pd.Index(self._select(epsilon, int(n), f"nlargest({n})", **more).estimate())
+            largest = self._selecting(int(n), f"nlargest({n})").record(Ways.read(epsilon, more))
+            return pd.Index(largest.estimate())
         if statistic.layout.columns is not None:
             raise QueryError("nlargest needs a Series of entries; select one column first.")
         return self.release(epsilon=epsilon, **more).nlargest(int(n))
@@ -226,7 +243,7 @@ class UnreleasedMode(Unreleased):
     def _shaped(record: Record) -> Any:
         return results.selected(record)
 
-    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[ReleaseOptions]) -> Record:
+    def _selecting(self, number: int, what: str) -> Request:
         raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
 
     @with_options_named
@@ -235,10 +252,18 @@ class UnreleasedMode(Unreleased):
         self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """Refused: a mode is one label."""
-        return self._select(epsilon, n, "nlargest")
+        self._selecting(n, "nlargest")
 
     def _menu(self) -> list[str]:
         return [".release(epsilon=…)"]
+
+
+class UnreleasedLabel(UnreleasedMode):
+    """A label that isn't selected yet."""
+
+    @staticmethod
+    def _shaped(record: Record) -> Any:
+        return results.label(record, record.estimate()[0])
 
 
 class UnreleasedKeys(Unreleased):
@@ -248,7 +273,7 @@ class UnreleasedKeys(Unreleased):
     def _can_select(self) -> bool:
         return False
 
-    def _select(self, epsilon: object, k: int, what: str, **more: Unpack[ReleaseOptions]) -> Record:
+    def _selecting(self, number: int, what: str) -> Request:
         raise QueryError(
             f"{what} needs declared keys. Release the answer and take {what} of that, which costs "
             f"no more: {self!r}."
@@ -260,7 +285,13 @@ class UnreleasedKeys(Unreleased):
         self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
         """Refused: release the answer, and take its nlargest."""
-        return self._select(epsilon, n, "nlargest")
+        self._selecting(n, "nlargest")
+
+
+class UnreleasedGroups(UnreleasedKeys):
+    """An answer by groups whose keys nobody declared."""
+
+    _has_delta: ClassVar[bool] = True
 
 
 class UnreleasedLabels(UnreleasedKeys):

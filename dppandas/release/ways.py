@@ -68,3 +68,7 @@ class Ways:
         return terms.asked(
             epsilon, rho=rho, delta=delta, mechanism=self.mechanism, fresh=self.fresh
         )
+
+
+#: What a call says that says nothing of its loss.
+UNSAID = Ways()

@@ -15,7 +15,7 @@ from ... import statistics
 from ...columns.ranges import summable
 from ...columns.rowwise import present
 from ...errors import QueryError, quoted
-from ...privacy.accounting.losses import ReleaseOptions
+from ...privacy.accounting.losses import AskOptions
 from ...release.asking import release_method
 from ...release.unreleased import Unreleased, UnreleasedExtreme
 from ...rows.facts.bounds import Grid
@@ -32,8 +32,7 @@ class Aggregations(Queryable):
         *,
         weights: object = None,
         weight_bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """How many values aren't missing: an int; a Series for several columns; a Series or
         DataFrame by group.
@@ -54,11 +53,11 @@ class Aggregations(Queryable):
         tests, title = tuple(map(present, face._operands().values())), face._titled("count")
         if weighing is None:
             counted = statistics.Count(face._groups, face._shape(integer=True), tests)
-            return self._answer(counted, title, epsilon, **more)
+            return self._question(counted, title)
         grids = (Grid.centred(weighing.bounds),) * len(tests)
         operands = tuple(map(weighing.of, tests))
         statistic = statistics.Sum(face._groups, face._shape(integer=False), operands, grids)
-        return self._answer(statistic, title + str(weighing), epsilon, **more)
+        return self._question(statistic, title + str(weighing))
 
     @release_method
     def sum(
@@ -68,8 +67,7 @@ class Aggregations(Queryable):
         weights: object = None,
         weight_bounds: object = None,
         norm: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The sum of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values add nothing.
@@ -102,10 +100,10 @@ class Aggregations(Queryable):
             operands, parsed = zip(*map(weighing.times, operands, parsed), strict=True)
         if norm is None:
             plain = statistics.Sum(face._groups, shape, operands, tuple(map(Grid.centred, parsed)))
-            return self._answer(plain, title, epsilon, **more)
+            return self._question(plain, title)
         grids, most, order = statistics.grids_of_norm(parsed, norm)
         scaled = statistics.NormedSum(face._groups, shape, operands, grids, most, order)
-        return self._answer(scaled, f"{title} (norm {quoted(norm)})", epsilon, **more)
+        return self._question(scaled, f"{title} (norm {quoted(norm)})")
 
     @release_method
     def mean(
@@ -114,8 +112,7 @@ class Aggregations(Queryable):
         bounds: object = None,
         weights: object = None,
         weight_bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The mean of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values are left out.
@@ -140,10 +137,10 @@ class Aggregations(Queryable):
         title = face._titled("mean", parsed)
         if weighing is None:
             statistic = statistics.Mean(face._groups, shape, operands, parsed)
-            return self._answer(statistic, title, epsilon, **more)
+            return self._question(statistic, title)
         by = weighing.expression, Grid.centred(weighing.bounds)
         weighted = statistics.WeightedMean(face._groups, shape, operands, parsed, *by)
-        return self._answer(weighted, title + str(weighing), epsilon, **more)
+        return self._question(weighted, title + str(weighing))
 
     @release_method
     def var(
@@ -151,8 +148,7 @@ class Aggregations(Queryable):
         ddof: int = 1,
         *,
         bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The variance of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values are left out.
@@ -169,7 +165,7 @@ class Aggregations(Queryable):
         >>> 0 <= v <= 905
         True
         """
-        return self._variance("var", ddof, bounds, epsilon, **more)
+        return self._variance("var", ddof, bounds)
 
     @release_method
     def std(
@@ -177,22 +173,19 @@ class Aggregations(Queryable):
         ddof: int = 1,
         *,
         bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The standard deviation of the values, clipped to bounds: the square root of `var`.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/variances.md).
         """
-        return self._variance("std", ddof, bounds, epsilon, **more)
+        return self._variance("std", ddof, bounds)
 
     def _variance(
         self,
         what: str,
         ddof: object,
         bounds: object,
-        epsilon: object,
-        **more: Unpack[ReleaseOptions],
     ) -> Any:
         operands, parsed, shape = self._measured(bounds)
         if what == "var" and shape.rulers:
@@ -203,7 +196,7 @@ class Aggregations(Queryable):
         statistic = statistics.Variance(
             self._groups, shape, operands, parsed, freedom, root=is_root
         )
-        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
+        return self._question(statistic, self._titled(what, parsed))
 
     @release_method
     def median(
@@ -211,8 +204,7 @@ class Aggregations(Queryable):
         *,
         bounds: object = None,
         step: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The median of the values, clipped to bounds: the `quantile` for q=0.5.
 
@@ -223,7 +215,7 @@ class Aggregations(Queryable):
         >>> 0 <= m <= 60, m.error()
         (True, 24.0)
         """
-        return self._quantile("median", [Fraction(1, 2)], None, bounds, epsilon, step, **more)
+        return self._quantile("median", [Fraction(1, 2)], None, bounds, step)
 
     @release_method
     def quantile(
@@ -232,8 +224,7 @@ class Aggregations(Queryable):
         *,
         bounds: object = None,
         step: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The value below which a share q of the values lies, clipped to bounds. Missing values
         are left out. Shaped as in pandas: a list of shares is the index, or its last level.
@@ -264,12 +255,10 @@ class Aggregations(Queryable):
         shares, labels = quantiles_of(q)
         said = "quantile " + ", ".join(f"{float(share):g}" for share in shares)
         kind = UnreleasedExtreme if 0 in shares or 1 in shares else Unreleased
-        return self._quantile(said, shares, labels, bounds, epsilon, step, kind, **more)
+        return self._quantile(said, shares, labels, bounds, step, kind)
 
     @release_method
-    def min(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
+    def min(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """A value near the smallest: as close as privacy allows.
 
         The smallest value itself belongs to somebody. This is a point with about one value below
@@ -285,18 +274,16 @@ class Aggregations(Queryable):
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
         kind = UnreleasedExtreme
-        return self._quantile("min", [Fraction(0)], None, bounds, epsilon, kind=kind, **more)
+        return self._quantile("min", [Fraction(0)], None, bounds, kind=kind)
 
     @release_method
-    def max(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
+    def max(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """A value near the largest: as close as privacy allows. See `min`.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
         kind = UnreleasedExtreme
-        return self._quantile("max", [Fraction(1)], None, bounds, epsilon, kind=kind, **more)
+        return self._quantile("max", [Fraction(1)], None, bounds, kind=kind)
 
     def _quantile(
         self,
@@ -304,10 +291,8 @@ class Aggregations(Queryable):
         shares: Sequence[Fraction],
         labels: Sequence[float] | float | None,
         bounds: object,
-        epsilon: object,
         step: object = None,
         kind: type[Unreleased] = Unreleased,
-        **more: Unpack[ReleaseOptions],
     ) -> Any:
         operands, parsed, flat = self._measured(bounds)
         shape = with_levels(flat, labels, self._operands(), self._groups)
@@ -316,4 +301,4 @@ class Aggregations(Queryable):
             self._groups, shape, operands, parsed, tuple(shares), public_step
         )
         what = what if public_step is None else f"{what} (step {public_step:g})"
-        return self._answer(statistic, self._titled(what, parsed), epsilon, kind, **more)
+        return self._question(statistic, self._titled(what, parsed), kind)

@@ -10,10 +10,11 @@ from ... import statistics
 from ...columns.bins import binned
 from ...columns.columns import PrivateColumn
 from ...errors import QueryError
-from ...privacy.accounting.losses import NO_DELTA, ReleaseOptions, parse_delta
+from ...privacy.accounting.losses import NO_DELTA, AskOptions, parse_delta
 from ...release.asking import release_method
 from ...release.private import Table
 from ...release.unreleased import UnreleasedLabels, UnreleasedMode
+from ...release.ways import UNSAID, Ways
 from ...rows.expressions import Column, Expression
 from ...rows.facts.keys import Keys
 from ...statistics import Cells, Count, Layout
@@ -25,9 +26,7 @@ class Frequencies(PrivateColumn, Summaries):
     """A private column that can be asked for its values, or for how often each occurs."""
 
     @release_method
-    def nunique(
-        self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
+    def nunique(self, *, keys: object = None, **ways: Unpack[AskOptions]) -> Any:
         """How many of the declared keys have a row: an int. For the unit column without keys, how
         many units have a row.
 
@@ -45,15 +44,13 @@ class Frequencies(PrivateColumn, Summaries):
         """
         if counts_units(self._table, self._expression, keys):
             units = statistics.Distinct(Cells(), Layout(integer=True))
-            return self._answer(units, f"nunique of {self._expression}", epsilon, **more)
+            return self._question(units, f"nunique of {self._expression}")
         cells = self._cells([self.name], keys)
         what = f"nunique of {self._expression} ({cells.described})"
-        return self._answer(
-            statistics.OccurringKeys(cells, Layout(integer=True)), what, epsilon, **more
-        )
+        return self._question(statistics.OccurringKeys(cells, Layout(integer=True)), what)
 
     @release_method
-    def unique(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
+    def unique(self, *, said: Ways = UNSAID, **ways: Unpack[AskOptions]) -> Any:
         """The labels that many units share, found in the data: a sorted Index of objects. It needs
         a session with a δ, and ``delta=``.
 
@@ -71,14 +68,14 @@ class Frequencies(PrivateColumn, Summaries):
         >>> cities.dp.unique(epsilon=1, delta="1e-5").tolist()
         ['Oslo', 'Rome']
         """
-        delta = NO_DELTA if more.get("delta") is None else parse_delta(more.get("delta"))
+        delta = NO_DELTA if said.delta is None else parse_delta(said.delta)
         layout = Layout(integer=True, index=pd.Index([]))
         statistic = statistics.Unique(Cells(), layout, (self._expression,), (self.name,), delta)
         what = f"unique of {self._expression}"
-        return self._answer(statistic, what, epsilon, UnreleasedLabels, **more)
+        return self._question(statistic, what, UnreleasedLabels)
 
     @release_method
-    def suggest_bounds(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
+    def suggest_bounds(self, **ways: Unpack[AskOptions]) -> Any:
         """Bounds for a column whose range nobody knows, and the share of values that they clip: a
         float Series under "lower", "upper", "clipped". The bounds are powers of two, or 0.
 
@@ -102,7 +99,7 @@ class Frequencies(PrivateColumn, Summaries):
         labels = pd.Index(["lower", "upper", "clipped"])
         layout = Layout(integer=False, index=labels, name=self.name)
         statistic = statistics.BoundsHistogram(Cells(), layout, self._expression)
-        return self._answer(statistic, f"bounds of {self._expression}", epsilon, **more)
+        return self._question(statistic, f"bounds of {self._expression}")
 
     @release_method
     def value_counts(
@@ -113,8 +110,8 @@ class Frequencies(PrivateColumn, Summaries):
         dropna: bool = True,
         *,
         keys: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        said: Ways = UNSAID,
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """How many rows have each declared key: a Series named "count" (or "proportion").
 
@@ -137,17 +134,15 @@ class Frequencies(PrivateColumn, Summaries):
         >>> s.dp.value_counts(keys=["a", "b"], sort=False, epsilon=1).index.tolist()
         ['a', 'b']
         """
-        names, flags = [self.name], (normalize, sort, ascending, dropna)
-        return self._value_counts(names, keys, *flags, epsilon, **more)
+        flags = normalize, sort, ascending, dropna
+        return self._value_counts([self.name], keys, *flags, said.delta)
 
     @release_method
     def hist(
         self,
         bins: Any = 10,
         range: Any = None,
-        *,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """How many values lie in each of some public bins: an int Series by interval.
 
@@ -171,12 +166,10 @@ class Frequencies(PrivateColumn, Summaries):
         cells, said = binned(self._table, self.name, self._expression, bins, range)
         layout = Layout(integer=True, index=index(cells, [self.name]), name="count")
         what = f"hist of {self._expression} ({said})"
-        return self._answer(Count(cells, layout), what, epsilon, **more)
+        return self._question(Count(cells, layout), what)
 
     @release_method
-    def unattributed_histogram(
-        self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
+    def unattributed_histogram(self, *, keys: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The counts of the declared keys from the largest to the smallest, without the labels: a
         float Series by rank from 1.
 
@@ -198,12 +191,10 @@ class Frequencies(PrivateColumn, Summaries):
             cells, Layout(integer=False, index=ranks, name="count")
         )
         what = f"unattributed_histogram of {self._expression} ({cells.described})"
-        return self._answer(statistic, what, epsilon, **more)
+        return self._question(statistic, what)
 
     @release_method
-    def mode(
-        self, *, keys: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
+    def mode(self, *, keys: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The most frequent of the declared keys: a Series with one entry, like Series.mode.
 
         *Guarantee*: epsilon-differential privacy of the unit, by permute-and-flip
@@ -212,7 +203,7 @@ class Frequencies(PrivateColumn, Summaries):
         cells = self._cells([self.name], keys)
         statistic = Count(cells, Layout(integer=True, index=index(cells, [self.name])))
         what = f"mode of {self._expression} ({cells.described})"
-        return self._answer(statistic, what, epsilon, UnreleasedMode, **more)
+        return self._question(statistic, what, UnreleasedMode)
 
 
 def counts_units(table: Table, expression: Expression, keys: object) -> bool:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, Unpack
+from typing import Any, Self
 
 import pandas as pd
 
 from ...columns.private_rows import PrivateTable, listed
 from ...columns.ranges import measured, range_of
 from ...errors import MissingArgument, QueryError
-from ...privacy.accounting.losses import ReleaseOptions, parse_delta
+from ...privacy.accounting.losses import parse_delta
 from ...release.blocks.bundle import Name
 from ...release.request import Request
 from ...release.unreleased import Unreleased, UnreleasedKeys
-from ...release.ways import Ways
 from ...rows import query_string
 from ...rows.expressions import Expression
 from ...rows.facts.bounds import Bounds
@@ -96,18 +95,14 @@ class Queryable(PrivateTable):
         ranges = [find(self._table, name, e, bounds) for name, e in operands.items()]
         return measured(operands.values(), ranges, self._shape(integer=False))
 
-    def _answer(
+    def _question(
         self,
         statistic: Statistic,
         what: str,
-        epsilon: object = None,
         kind: type[Unreleased] = Unreleased,
-        **more: Unpack[ReleaseOptions],
-    ) -> Any:
-        """The released answer if a loss is given, else the unreleased one."""
-        ways = Ways.read(epsilon, more)
-        request = Request(self._table, self._where, statistic, what, kind._selects)
-        return kind._answered(request.record(ways)) if ways.give_loss else kind(request)
+    ) -> Request:
+        """What a public method asks, and `release_method` answers if a loss is given."""
+        return kind._of(self._table, self._where, statistic, what)
 
     def _value_counts(
         self,
@@ -117,15 +112,14 @@ class Queryable(PrivateTable):
         sort: bool,
         ascending: bool,
         dropna: bool,
-        epsilon: object,
-        **more: Unpack[ReleaseOptions],
-    ) -> Any:
+        delta: object,
+    ) -> Request:
         """The counts of declared keys, or with a δ of labels that are found in the data."""
         order = ("ascending" if ascending else "descending") if sort else None
-        if not self._are_unknown(names, keys, more.get("delta")):
+        if not self._are_unknown(names, keys, delta):
             cells = self._cells(names, keys)
             cells = cells if dropna else replace(cells, missing_cell=True)
-            return self._histogram(cells, names, normalize, order, epsilon, **more)
+            return self._histogram(cells, names, normalize, order)
         self._some_columns()
         if normalize:
             raise QueryError(
@@ -140,11 +134,9 @@ class Queryable(PrivateTable):
         # nobody sees this empty index: the answer's is made of the labels that are found
         layout = Layout(integer=True, index=pd.Index([]), name="count", order=order)
         by = tuple(query_string.lookup(name, self._columns) for name in names)
-        statistic = UndeclaredKeys(
-            Cells(), layout, by, tuple(names), parse_delta(more.get("delta"))
-        )
+        statistic = UndeclaredKeys(Cells(), layout, by, tuple(names), parse_delta(delta))
         what = f"value_counts of {listed(names)} (keys found)"
-        return self._answer(statistic, what, epsilon, UnreleasedKeys, **more)
+        return self._question(statistic, what, UnreleasedKeys)
 
     def _are_unknown(self, names: Sequence[Any], keys: object, delta: object) -> bool:
         """Whether a δ pays for finding keys that nobody declared."""
@@ -159,10 +151,8 @@ class Queryable(PrivateTable):
         names: list[Any],
         normalize: bool,
         order: str | None,
-        epsilon: object,
         block: int = 0,
-        **more: Unpack[ReleaseOptions],
-    ) -> Any:
+    ) -> Request:
         """Counts or shares of rows in cells; block: in blocks of so many cells."""
         name = "proportion" if normalize else "count"
         layout = Layout(not normalize, index(cells, names), name=name, order=order, block=block)
@@ -170,4 +160,4 @@ class Queryable(PrivateTable):
         what = "proportions" if normalize else "value_counts"
         called = [by if n is None else n for n, by in zip(names, cells.by, strict=False)]
         asked = f"{what} of {listed(called)} ({cells.described})"
-        return self._answer(statistic, asked, epsilon, **more)
+        return self._question(statistic, asked)

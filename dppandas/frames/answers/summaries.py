@@ -8,11 +8,11 @@ from typing import Any, Unpack
 
 from ...columns.ranges import bounds_of
 from ...errors import QueryError, is_one_of, parameters, quoted
-from ...privacy.accounting.losses import ReleaseOptions
+from ...privacy.accounting.losses import AskOptions
 from ...release.asking import release_method
-from ...release.blocks.bundle import Name, bundle, shares_of
+from ...release.blocks.bundle import Name, ReleaseBundle, shares_of
+from ...release.request import Request
 from ...release.unreleased import Unreleased
-from ...release.ways import Ways
 from ...statistics import Count, Covariance, Layout, Moments
 from .aggregations import Aggregations
 from .arguments import checked_ddof, pearson, with_levels
@@ -29,14 +29,14 @@ class Summaries(Aggregations):
     """The statistics of numbers, one by one and several at once."""
 
     @release_method
-    def size(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
+    def size(self, **ways: Unpack[AskOptions]) -> Any:
         """The number of rows, missing values included: an int.
 
         *Guarantee*: epsilon-differential privacy of the unit; ℓ1 sensitivity 1 a row
         (docs/proofs/counts.md).
         """
         statistic = Count(self._groups, Layout(integer=True))
-        return self._answer(statistic, "count", epsilon, **more)
+        return self._question(statistic, "count")
 
     @release_method
     def agg(
@@ -45,8 +45,7 @@ class Summaries(Aggregations):
         *,
         bounds: object = None,
         shares: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """Several statistics for one loss, laid out as pandas' agg does.
 
@@ -73,9 +72,7 @@ class Summaries(Aggregations):
                     f"shares= divides a loss among several statistics, and {func} is one. Leave "
                     "shares= out."
                 )
-            one = self._aggregated(self, func, bounds)
-            is_asked = Ways.read(epsilon, more).give_loss
-            return one.release(epsilon=epsilon, **more) if is_asked else one
+            return self._aggregated(self, func, bounds)
         wanted = self._wanted(func)
         parts = {
             (column, name): self._aggregated(
@@ -94,7 +91,7 @@ class Summaries(Aggregations):
 
         each = list(self._each._operands())
         columns = {name: each if name[0] is None else [name[0]] for name in wanted}
-        return bundle(parts, shares_of(wanted, shares), combined, columns, epsilon, **more)
+        return ReleaseBundle(parts, shares_of(wanted, shares), combined, columns)
 
     def _wanted(self, func: Any) -> list[Name]:
         """The statistics that agg names, each with its column, or None for all columns."""
@@ -111,18 +108,16 @@ class Summaries(Aggregations):
             raise QueryError("agg needs at least one statistic, and each only once.")
         return pairs
 
-    def _aggregated(self, face: Queryable, name: Any, bounds: object) -> Unreleased:
+    def _aggregated(self, face: Queryable, name: Any, bounds: object) -> Request:
         known = [each for each in AGGREGATED if hasattr(type(face), each)]
         if not is_one_of(name, known):
             raise QueryError(f"agg doesn't know {quoted(name)}. Choose from {', '.join(known)}.")
         ask = getattr(face, name)
         asked: Unreleased = ask(bounds=bounds) if "bounds" in parameters(ask) else ask()
-        return asked
+        return asked._request
 
     @release_method
-    def describe(
-        self, *, bounds: object = None, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> Any:
+    def describe(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """pandas' eight figures of the values, clipped to bounds: a Series for a column, a
         DataFrame by group (for several columns, with eight columns for each).
 
@@ -152,7 +147,7 @@ class Summaries(Aggregations):
             return self._gathered(found, False)
 
         columns = {name: list(self._operands()) for name in names}
-        return bundle(parts, shares, combined, columns, epsilon, **more)
+        return ReleaseBundle(parts, shares, combined, columns)
 
     def _moments(self, bounds: object) -> Any:
         """Counts, means and deviations in one release."""
@@ -162,7 +157,7 @@ class Summaries(Aggregations):
             raise QueryError("describe needs bounds whose upper end lies above the lower one.")
         layout = with_levels(shape, DESCRIBED[0], self._operands(), self._groups)
         statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
-        return self._answer(statistic, self._titled("count, mean, std", parsed))
+        return self._question(statistic, self._titled("count, mean, std", parsed))
 
     def _five(self, bounds: object) -> Any:
         """Quartiles, and quantiles near both ends, in one release."""
@@ -180,8 +175,7 @@ class Covariances(Summaries):
         *,
         dropna: bool = False,
         bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The covariance of each two columns, of values clipped to bounds: a square DataFrame; by
         group a DataFrame with a row for each group and column.
@@ -201,7 +195,7 @@ class Covariances(Summaries):
         >>> df.dp.groupby("g", keys=[1, 2]).cov(bounds=(0, 5), epsilon=1).index.tolist()
         [(1, 'a'), (1, 'b'), (2, 'a'), (2, 'b')]
         """
-        return self._covariances("cov", ddof, dropna, bounds, epsilon, **more)
+        return self._covariances("cov", ddof, dropna, bounds)
 
     @release_method
     def corr(
@@ -210,8 +204,7 @@ class Covariances(Summaries):
         *,
         dropna: bool = False,
         bounds: object = None,
-        epsilon: object = None,
-        **more: Unpack[ReleaseOptions],
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The correlation of each two columns, of values clipped to bounds: a square DataFrame; by
         group a DataFrame with a row for each group and column.
@@ -229,7 +222,7 @@ class Covariances(Summaries):
         np.float64(1.0)
         """
         pearson(method)
-        return self._covariances("corr", 1, dropna, bounds, epsilon, **more)
+        return self._covariances("corr", 1, dropna, bounds)
 
     def _covariances(
         self,
@@ -237,8 +230,6 @@ class Covariances(Summaries):
         ddof: object,
         dropna: object,
         bounds: object,
-        epsilon: object,
-        **more: Unpack[ReleaseOptions],
     ) -> Any:
         names, cells = list(self._operands()), self._groups
         if len(names) < 2 and cells.by:
@@ -254,4 +245,4 @@ class Covariances(Summaries):
         is_corr = what == "corr"
         statistic = Covariance(cells, layout, operands, parsed, freedom, is_corr, complete=dropna)
         what = f"{what} of complete rows" if dropna else what
-        return self._answer(statistic, self._titled(what, parsed), epsilon, **more)
+        return self._question(statistic, self._titled(what, parsed))

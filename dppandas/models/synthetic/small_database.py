@@ -10,7 +10,6 @@ import pandas as pd
 
 from ...errors import QueryError
 from ...frames.frame import PrivateFrame
-from ...release.request import Request
 from ...statistics import Layout
 from ..select import UnreleasedChoice
 from .domains import Codes, Domain, Marginal
@@ -75,4 +74,4 @@ def database(
     cells = frame._cells(list(domain.names), keys)
     statistic = SmallDatabases(cells, Layout(integer=True, index=index), rows, total, queries)
     what = f"choice of {len(index):,} databases of {rows} rows over {domain.cells():,} cells"
-    return UnreleasedChoice(Request(frame._table, frame._where, statistic, what, select=1))
+    return UnreleasedChoice(UnreleasedChoice._of(frame._table, frame._where, statistic, what))

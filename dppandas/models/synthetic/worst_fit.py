@@ -15,7 +15,6 @@ from ...columns.private_rows import listed
 from ...errors import QueryError, hide_internals, quoted
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting.losses import ReleaseOptions, with_options_named
-from ...release.request import Request
 from ...release.ways import Ways
 from ...rows.facts.keys import MOST_KEYS
 from ...rows.public_tables import refuse_private
@@ -86,7 +85,7 @@ def worst_fit(
     )
     what = f"worst of {len(given)} tables of {'; '.join(listed(each) for each in names[:3])}"
     what += "; …" if len(names) > 3 else ""
-    request = Request(frame._table, frame._where, statistic, what, select=1)
+    request = UnreleasedChoice._of(frame._table, frame._where, statistic, what)
     return UnreleasedChoice._ask(request, Ways.read(epsilon, more))
 
 

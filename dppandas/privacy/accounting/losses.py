@@ -88,16 +88,35 @@ class ReleaseOptions(TargetErrorOptions, total=False):
     at_most: object
 
 
+class TargetAskOptions(TargetErrorOptions, total=False):
+    """The same as `AskOptions`, but for ``at_most``."""
+
+    epsilon: object
+
+
+class AskOptions(ReleaseOptions, total=False):
+    """All that a method which asks takes besides its question.
+
+    epsilon : the loss of the answer. Without it, or another way to say it, the question waits.
+    """
+
+    epsilon: object
+
+
 def with_options_named(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, with the options that it takes as ``**more`` named in its signature."""
+    """The same function, with the options that it takes as ``**…`` named in its signature. What it
+    takes as ``said`` is nobody's to give."""
     kinds, signature = inspect.Parameter, inspect.signature(function)
-    known = LossOptions if "LossOptions" in str(signature) else ReleaseOptions
+    known = [*(LossOptions if "LossOptions" in str(signature) else ReleaseOptions).__annotations__]
+    known[:0] = ["epsilon"] if "AskOptions" in str(signature) else []
     named: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():
+        if parameter.name == "said":
+            continue
         if parameter.kind is not kinds.VAR_KEYWORD:
             named.append(parameter)
             continue
-        options = [each for each in known.__annotations__ if each not in signature.parameters]
+        options = [each for each in known if each not in signature.parameters]
         named += [kinds(n, kinds.KEYWORD_ONLY, default=None, annotation="object") for n in options]
     function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
     return function

@@ -26,13 +26,13 @@ from ..answers.record_bundle import places_of
 from ..answers.records import Record, counted
 from ..private import Private
 from ..release import release_all
-from ..unreleased import Unreleased
+from ..request import Request
 from ..ways import Ways
 from . import split as splits
 
 #: A part is called by its column, None for all of them, and its statistic.
 Name = tuple[Any, str]
-Bundled = Mapping[Name, Unreleased]
+Bundled = Mapping[Name, Request]
 Combine = Callable[[dict[Name, Any]], Any]
 #: Of which columns each part is asked, in order.
 Columns = Mapping[Name, Sequence[Any]]
@@ -42,8 +42,8 @@ Columns = Mapping[Name, Sequence[Any]]
 class ReleaseBundle(Private):
     """Answers that are asked for together. Nothing is computed or charged until a loss is given."""
 
-    _unreleased: Bundled
-    _shares: tuple[Fraction, ...]
+    _requests: Bundled
+    _shares: Mapping[Name, Fraction]
     _combine: Combine
     _columns: Columns
 
@@ -57,13 +57,17 @@ class ReleaseBundle(Private):
         *Guarantee*: differential privacy of the unit with the sum of the losses, which is epsilon
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
         """
-        with splits.share(Ways.read(epsilon, more)) as ways:
-            losses = zip(self._unreleased.values(), _divided(self._shares, ways), strict=True)
-            asked = [part._request.asked(loss) for part, loss in losses]
-            released = dict(zip(self._unreleased, release_all(asked), strict=True))
+        return self._released(Ways.read(epsilon, more))
+
+    def _released(self, ways: Ways) -> Any:
+        with splits.share(ways) as ways:
+            shares = [self._shares[name] for name in self._requests]
+            losses = zip(self._requests.values(), _divided(shares, ways), strict=True)
+            asked = [request.asked(loss) for request, loss in losses]
+            released = dict(zip(self._requests, release_all(asked), strict=True))
         records = possible.in_order(_counted(released), self._columns)
         combined = self._combine({name: each.estimate() for name, each in records.items()})
-        for warned in dict.fromkeys(part._warning for part in self._unreleased.values()):
+        for warned in dict.fromkeys(each.kind._warning for each in self._requests.values()):
             if warned:
                 warn_user(warned)
         places = self._combine(places_of(records))
@@ -82,22 +86,8 @@ class ReleaseBundle(Private):
 
     @hide_internals
     def __repr__(self) -> str:
-        asked = ", ".join(part._what for part in self._unreleased.values())
+        asked = ", ".join(request.what for request in self._requests.values())
         return f"<unreleased {asked}: nothing computed or charged; ask .release(epsilon=…)>"
-
-
-def bundle(
-    parts: Bundled,
-    shares: Mapping[Name, Fraction],
-    combine: Combine,
-    columns: Columns,
-    epsilon: object,
-    **more: Unpack[ReleaseOptions],
-) -> Any:
-    """The released answers if a loss is given, else the unreleased ones."""
-    asked = ReleaseBundle(parts, tuple(shares[name] for name in parts), combine, columns)
-    is_asked = Ways.read(epsilon, more).give_loss
-    return asked.release(epsilon=epsilon, **more) if is_asked else asked
 
 
 def _counted(records: dict[Name, Record]) -> dict[Name, Record]:
