@@ -212,7 +212,7 @@ MUTANTS = [
            "test_laws.py::test_a_refusal_touches_neither_ledger_nor_data"),
     Mutant(10, "data read before the charge", "release/release.py",
            "    scale = units.scale_of(",
-           "    statistic.exact(RowPass(engine, query), mechanism)\n"
+           "    statistic.read(RowPass(engine, query), mechanism)\n"
            "    scale = units.scale_of(",
            "test_laws.py::test_the_charge_is_committed_when_rows_are_first_read"),
     Mutant(11, "no lock", "ledger/storage/store.py",

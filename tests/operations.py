@@ -15,6 +15,7 @@ import dppandas as dp
 from dppandas.models.synthetic.domains import domain_of, marginals_of
 from dppandas.models.synthetic.small_database import database
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
+from dppandas.release.unreleased import Unreleased
 
 COLUMNS = ("number", "group", "code", "yes", "no", "when")
 BOUNDS = (-5, 10)
@@ -237,8 +238,8 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group corr": lambda p: p.groupby(["group", "yes"], keys=BY_GROUP)[
         ["number", "code", "no"]
     ].corr(bounds=BOUNDS),
-    "group moments": lambda p: p.groupby("code", keys=CODES)[["number", "no"]]._moments(
-        bounds=BOUNDS
+    "group moments": lambda p: Unreleased(
+        p.groupby("code", keys=CODES)[["number", "no"]]._moments(bounds=BOUNDS)
     ),
     "cov": lambda p: p[["number", "code"]].cov(bounds=BOUNDS),
     "cov of three": lambda p: p[["number", "code", "yes"]].cov(bounds=BOUNDS, ddof=0),
@@ -262,7 +263,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "weighted group mean": lambda p: p.groupby("group", keys=GROUPS)["number"].mean(
         bounds=BOUNDS, weights="code", **WEIGHTS
     ),
-    "moments": lambda p: p[["number", "code"]]._moments(bounds=BOUNDS),
+    "moments": lambda p: Unreleased(p[["number", "code"]]._moments(bounds=BOUNDS)),
     "share of a mask": lambda p: (p["number"] > 0).mean(),
     "group shares": lambda p: (
         p.assign(high=p["number"] > 0).groupby("group", keys=GROUPS)["high"].mean()

@@ -143,7 +143,8 @@ class PandasEngine:
     ) -> Any:
         engine = self.made()
         table = engine._rows_by_unit() if whole_units else engine._rows()
-        edges = [*range(0, len(table), engine.block), len(table)]
+        rows = len(table)
+        edges = [*range(0, rows, engine.block), rows]
         if table.codes is not None:
             edges = _between_units(edges, table.codes)
         if len(edges) <= 5:

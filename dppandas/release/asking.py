@@ -64,9 +64,10 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
     takes = ", ".join([*own, *ways]) + (f": {by_name} by name" if by_name else "")
 
     def prepare(args: Any, kwargs: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
-        given = {k: v for k, v in kwargs.items() if k in own or not _is_harmless(k, v)}
+        known = {*own, *ways}
+        given = {k: v for k, v in kwargs.items() if k in known or not _is_harmless(k, v)}
         for name in given:
-            if takes_ways and name not in own and name not in ways:
+            if takes_ways and name not in known:
                 advice = ""
                 if "func" in own:
                     named = _NAMED if isinstance(given[name], tuple) else ""
@@ -82,31 +83,29 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
                     f"{flag}={quoted(said[flag])} must be True or False; labels are given by name, "
                     "as in keys=[…]."
                 )
-        read = Ways(**{way: given.pop(way) for way in ways if way in given})
+        told = {way: given.pop(way) for way in ways if way in given}
+        read = Ways.read(told.pop("epsilon", None), told)
         if wants_said:
             given["said"] = read
 
         def ask(*args: Any, **kwargs: Any) -> Any:
+            is_asked = read.give_loss
             if split.running() is None:
-                return _answered(method(*args, **kwargs), read, read.give_loss)
-            with split.inside() as is_outermost:
-                question = method(*args, **kwargs)
-            return _answered(question, read, read.give_loss or is_outermost)
+                question: Any = method(*args, **kwargs)
+            else:
+                with split.inside() as is_outermost:
+                    question = method(*args, **kwargs)
+                is_asked = is_asked or is_outermost
+            if isinstance(question, Request):
+                kind = question.kind
+                return kind._answered(question.record(read)) if is_asked else kind(question)
+            if is_asked and isinstance(question, Private) and question._is_answer:
+                return question._released(read)  # type: ignore[attr-defined]
+            return question  # or what asks nothing, such as a private column
 
         return ask, given
 
     return with_options_named(hide_internals(method, prepare, takes))
-
-
-def _answered(question: Any, ways: Ways, is_asked: bool) -> Any:
-    """The answer to what a method asks; what waits for a loss, if none is given. What a method
-    gives besides questions, such as a private column, stays."""
-    if isinstance(question, Request):
-        kind = question.kind
-        return kind._answered(question.record(ways)) if is_asked else kind(question)
-    if is_asked and isinstance(question, Private) and question._is_answer:
-        return question._released(ways)  # type: ignore[attr-defined]
-    return question
 
 
 def _is_harmless(option: str, value: object) -> bool:

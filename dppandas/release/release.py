@@ -189,7 +189,7 @@ def _answered(
 def _drawn(plan: Plan, process: int) -> Sequence[int]:
     """The only function where exact integers meet the mechanism that hides them."""
     query, mechanism = plan.query, plan.mechanism
-    exact = query.statistic.exact(RowPass(plan.engine, query), mechanism)
+    exact = query.statistic.read(RowPass(plan.engine, query), mechanism)
     _refuse_fork(process)
     watch = here().watch
     return mechanism.release(exact) if watch is None else watch(query, mechanism, exact)

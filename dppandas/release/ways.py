@@ -64,7 +64,7 @@ class Ways:
 
     def priced(self, epsilon: object, rho: object, delta: object) -> LossRequest:
         """The same at another loss; what else they say stays."""
-        terms = current()._terms
+        terms = current().ledger._terms
         return terms.asked(
             epsilon, rho=rho, delta=delta, mechanism=self.mechanism, fresh=self.fresh
         )

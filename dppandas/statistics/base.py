@@ -95,15 +95,14 @@ class Statistic(ABC):
     #: For a field, the kinds that its expressions must have for the answer to be about anything.
     needs: ClassVar[Mapping[str, frozenset[Kind]]] = MappingProxyType({})
 
-    def needed(self) -> Iterator[tuple[Expression, frozenset[Kind]]]:
+    def needed(self) -> list[tuple[Expression, frozenset[Kind]]]:
         """Each expression that must have a kind, with the kinds allowed."""
+        found = [(by, kinds.LABELS) for by in self.cells.by]
         for name, wanted in self.needs.items():
             given = getattr(self, name)
-            for each in given if isinstance(given, tuple) else (given,):
-                if each is not None:
-                    yield each, wanted
-        for by in self.cells.by:
-            yield by, kinds.LABELS
+            each = given if isinstance(given, tuple) else (given,)
+            found += [(expression, wanted) for expression in each if expression is not None]
+        return found
 
     #: A hint to add to the message where reading the rows fails.
     on_failure: ClassVar[str] = ""
@@ -218,13 +217,10 @@ class Statistic(ABC):
         """The mechanism that releases the answer: by default noise on each integer."""
         return additive(asked, sensitivity, alone=self.size == 1)
 
-    def read(self, row_pass: RowPass) -> Any:
-        """The exact result: by default the integers of all rows, in one pass."""
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
+        """The exact result: by default the integers of all rows, in one pass. A statistic may read
+        less, if its mechanism needs no more."""
         return row_pass(self.over_branches, lambda: SumAccumulator(self.size))
-
-    def exact(self, row_pass: RowPass, mechanism: Mechanism) -> Any:
-        """What the mechanism needs of the exact result: by default all of it."""
-        return self.read(row_pass)
 
     def exact_distance(self, one: Any, other: Any, selecting: bool) -> int:
         """The distance of two exact results in the norm of `Query.sensitivity`, for audits."""

@@ -86,7 +86,7 @@ class Distance(FrameStatistic):
     l1 = 1
     monotone = False
 
-    def read(self, row_pass: RowPass) -> Any:
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
         return [self.distance(self.frame(row_pass))]
 
     def possible(self, entry: int) -> Interval | None:
@@ -123,7 +123,7 @@ class Proposed(Distance):
         epsilon, delta = loss_asked(asked, "propose-test-release", "tests")
         return ProposeTestRelease.calibrate(sensitivity.l1, epsilon, delta)
 
-    def read(self, row_pass: RowPass) -> Any:
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
         """Value and distance, always both: which of them fails must not show what was released."""
         frame = self.frame(row_pass)
         value = self.value(frame.copy())

@@ -115,17 +115,15 @@ class Quantiles(Statistic):
 
     # reading
 
-    def exact(self, row_pass: RowPass, mechanism: Any) -> list[Sequence[Ranks]]:
-        """What the mechanism needs: for a single quantile only ranks whose loss isn't capped."""
-        caps = [mechanism.window(column) for column in range(len(self.operands))]
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> list[Sequence[Ranks]]:
+        """The ranks of each column and cell; of a single quantile those alone whose loss its
+        mechanism doesn't cap."""
+        columns = range(len(self.operands))
+        caps = [None if mechanism is None else mechanism.window(column) for column in columns]
         return [
             self._all(row_pass, column) if cap is None else self._near(row_pass, column, cap)
             for column, cap in enumerate(caps)
         ]
-
-    def read(self, row_pass: RowPass) -> list[Sequence[Ranks]]:
-        """All ranks, for each column and cell."""
-        return [self._all(row_pass, column) for column in range(len(self.operands))]
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         """How many values each cell and column has."""

@@ -120,7 +120,7 @@ class Scores(FrameStatistic):
     def monotone(self) -> bool:
         return self.rises
 
-    def read(self, row_pass: RowPass) -> Any:
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
         frame = self.frame(row_pass)
         return [self.score(frame, candidate) for candidate in self.candidates]
 

@@ -14,6 +14,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
+from dppandas.release.unreleased import Unreleased
 
 LIMITS = {"a": (0, 1), "b": (0, 4)}
 KEYS = ["x", "y", "z"]
@@ -80,8 +81,9 @@ def test_describe_divides_one_loss_and_costs_no_more_by_group() -> None:
 def test_moments_by_group_are_those_of_each_group() -> None:
     frame = people()
     p = frame.dp
-    by = p.groupby("group", keys=KEYS)[["a", "b"]]._moments(bounds=LIMITS)
-    alone = [p.query(f"group == '{key}'")[["a", "b"]]._moments(bounds=LIMITS) for key in KEYS]
+    by = Unreleased(p.groupby("group", keys=KEYS)[["a", "b"]]._moments(bounds=LIMITS))
+    parts = (p.query(f"group == '{key}'")[["a", "b"]] for key in KEYS)
+    alone = [Unreleased(part._moments(bounds=LIMITS)) for part in parts]
     noisy = np.array([integers(each, p._table.engine) for each in alone])  # a row a group
     sums = noisy.reshape(3, 3, 2).transpose(1, 0, 2).reshape(-1).tolist()
     assert integers(by, p._table.engine) == sums

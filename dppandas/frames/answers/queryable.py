@@ -102,7 +102,7 @@ class Queryable(PrivateTable):
         kind: type[Unreleased] = Unreleased,
     ) -> Request:
         """What a public method asks, and `release_method` answers if a loss is given."""
-        return kind._of(self._table, self._where, statistic, what)
+        return Request(self._table, self._where, statistic, what, kind, kind._selects)
 
     def _value_counts(
         self,

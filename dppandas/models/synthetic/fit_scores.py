@@ -92,7 +92,7 @@ class MarginalError(_Scores):
             parts.append(count_by(codes, None, chunk.rows, len(cells)))
         return np.concatenate(parts)
 
-    def read(self, row_pass: RowPass) -> list[int]:
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> list[int]:
         counts = row_pass(self.over_branches, lambda: SumAccumulator(sum(map(len, self.marginals))))
         return self.scores([int(count) for count in counts])
 
@@ -142,7 +142,7 @@ class SmallDatabases(_Scores):
         codes = self.cells.codes(chunk, keep)
         return count_by(codes, None, chunk.rows, len(self.cells))
 
-    def read(self, row_pass: RowPass) -> list[int]:
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> list[int]:
         counts = row_pass(self.over_branches, lambda: SumAccumulator(len(self.cells)))
         return self.scores(np.array(counts, dtype=np.int64))
 

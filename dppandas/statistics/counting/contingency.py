@@ -153,7 +153,7 @@ class UnattributedHistogram(Count):
     canonical_name: ClassVar[str] = "Popularity"
     selectable: ClassVar[bool] = False
 
-    def read(self, row_pass: RowPass) -> Any:
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
         exact = super().read(row_pass)
         return sorted(exact, reverse=True)
 

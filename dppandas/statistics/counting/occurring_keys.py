@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...rows.accumulators import SumAccumulator
 from ..base import RowPass
@@ -42,7 +42,7 @@ class OccurringKeys(Count):
     def linf_sensitivity(self, rows: int) -> int:
         return min(rows, self.keys)
 
-    def read(self, row_pass: RowPass) -> list[int]:
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> list[int]:
         """Counts the keys that have at least one row."""
         counts = row_pass(self.over_branches, lambda: SumAccumulator(len(self.cells)))
         starts = range(0, len(counts), self.keys)

@@ -88,7 +88,7 @@ class Sparse(Statistic, registered=False):
     def expressions(self) -> tuple[Expression, ...]:
         return self.by
 
-    def read(self, row_pass: RowPass) -> Entries:
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> Entries:
         """The integers of each label by its name, in the order of `labels.rank`: the order of the
         rows would show in the released labels."""
         found = cast(Entries, row_pass(self.over_branches, LabelAccumulator))

@@ -40,7 +40,7 @@ class ByColumn(Statistic, registered=False):
     def grids(self) -> tuple[Grid, ...]:
         """The grid of each column."""
 
-    @property
+    @cached_property
     def size(self) -> int:
         return self.parts * len(self.cells) * len(self.operands)
 

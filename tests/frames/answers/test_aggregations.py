@@ -17,6 +17,7 @@ import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.engines.pandas import PandasEngine
 from dppandas.errors import PrivateValueError, RecordError, ReleaseFailed
+from dppandas.release.unreleased import Unreleased
 
 LIMITS = {"a": (0, 1), "b": (0, 3), "g": (1, 2)}
 
@@ -186,7 +187,7 @@ def test_describe_without_a_loss_is_the_public_schema() -> None:
 
 def test_count_mean_and_deviation_cost_what_one_variance_does() -> None:
     p = people().dp[["a", "b"]]
-    three, one = p._moments(bounds=LIMITS), p.var(bounds=LIMITS)
+    three, one = Unreleased(p._moments(bounds=LIMITS)), p.var(bounds=LIMITS)
     assert integers(three, p._table.engine) == integers(one, p._table.engine)
     assert three._statistic.l1 == one._statistic.l1
 
