@@ -77,7 +77,8 @@ class _Values(Vector):
         return len(self.values)
 
     def take(self, rows: Rows) -> Vector:
-        return type(self)(self.values[rows], _rows(self.missing, rows))
+        missing = self.missing
+        return type(self)(self.values[rows], None if missing is None else missing[rows])
 
     def floats(self) -> npt.NDArray[np.float64]:
         """As float64 (True is 1), NaN where missing."""
