@@ -67,11 +67,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
 
     @release_method
     def count(
-        self,
-        *,
-        weights: object = None,
-        weight_bounds: object = None,
-        **ways: Unpack[AskOptions],
+        self, *, weights: object = None, weight_bounds: object = None, **ways: Unpack[AskOptions]
     ) -> Any:
         """The number of rows: an int. With columns selected (``[["a", "b"]]``), how many values
         of each aren't missing: a Series.

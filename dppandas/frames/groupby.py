@@ -147,12 +147,7 @@ class PrivateGroupBy(Covariances):
         return self._histogram(cells, names, normalize, order, len(inner))
 
     @release_method
-    def hist(
-        self,
-        bins: Any = 10,
-        range: Any = None,
-        **ways: Unpack[AskOptions],
-    ) -> Any:
+    def hist(self, bins: Any = 10, range: Any = None, **ways: Unpack[AskOptions]) -> Any:
         """How many values of one column lie in each of some public bins, by group: an int Series
         by group and interval. Bins as in `PrivateSeries.hist`, the same for all groups.
 
@@ -233,10 +228,7 @@ class UnknownGroups(PrivateGroupBy):
     """
 
     def _question(
-        self,
-        statistic: Statistic,
-        what: str,
-        kind: type[Unreleased] = Unreleased,
+        self, statistic: Statistic, what: str, kind: type[Unreleased] = Unreleased
     ) -> Any:
         if type(statistic) not in statistics.BY_LABEL or kind is not Unreleased:
             raise QueryError(
@@ -245,12 +237,7 @@ class UnknownGroups(PrivateGroupBy):
             )
         return self._over_found_keys(statistic.layout, statistic, what)
 
-    def _over_found_keys(
-        self,
-        layout: Layout,
-        inner: Statistic | None,
-        what: str,
-    ) -> Any:
+    def _over_found_keys(self, layout: Layout, inner: Statistic | None, what: str) -> Any:
         """The counts of the keys found, or another statistic of their rows."""
         delta = self._by.delta if isinstance(self._by, UndeclaredCells) else NO_DELTA
         by, names = self._groups.by, tuple(self._names)

@@ -129,12 +129,7 @@ class PrivateSeries(Frequencies):
             raise QueryError(f"method={quoted(method)} must be 'exponential' or 'smooth'.")
         return method == "smooth"
 
-    def _smoothly(
-        self,
-        what: builtins.str,
-        q: object,
-        bounds: object,
-    ) -> Any:
+    def _smoothly(self, what: builtins.str, q: object, bounds: object) -> Any:
         shares, label = quantiles_of(q)
         if isinstance(label, list):
             raise QueryError('method="smooth" takes a single q. Ask for one at a time.')
@@ -145,11 +140,7 @@ class PrivateSeries(Frequencies):
 
     @release_method
     def trimmed_mean(
-        self,
-        *,
-        trim: object = None,
-        bounds: object = None,
-        **ways: Unpack[AskOptions],
+        self, *, trim: object = None, bounds: object = None, **ways: Unpack[AskOptions]
     ) -> Any:
         """The mean of the values without the smallest and the largest: a float. The noise grows
         with how much a few rows could change it. Missing values are left out, others are clipped to
@@ -206,12 +197,7 @@ class PrivateSeries(Frequencies):
 
     @release_method
     def cov(
-        self,
-        other: Any,
-        ddof: int = 1,
-        *,
-        bounds: object = None,
-        **ways: Unpack[AskOptions],
+        self, other: Any, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]
     ) -> Any:
         """The covariance with another private column of the same rows: a float.
 
@@ -248,13 +234,7 @@ class PrivateSeries(Frequencies):
         pearson(method)
         return self._with_other("corr", other, 1, bounds)
 
-    def _with_other(
-        self,
-        what: builtins.str,
-        other: Any,
-        ddof: object,
-        bounds: object,
-    ) -> Any:
+    def _with_other(self, what: builtins.str, other: Any, ddof: object, bounds: object) -> Any:
         if not isinstance(other, PrivateSeries):
             raise QueryError(f"{what} takes a private column: p['a'].{what}(p['b']).")
         operands = (self._expression, self._other(other))

@@ -28,11 +28,7 @@ class Aggregations(Queryable):
 
     @release_method
     def count(
-        self,
-        *,
-        weights: object = None,
-        weight_bounds: object = None,
-        **ways: Unpack[AskOptions],
+        self, *, weights: object = None, weight_bounds: object = None, **ways: Unpack[AskOptions]
     ) -> Any:
         """How many values aren't missing: an int; a Series for several columns; a Series or
         DataFrame by group.
@@ -143,13 +139,7 @@ class Aggregations(Queryable):
         return self._question(weighted, title + str(weighing))
 
     @release_method
-    def var(
-        self,
-        ddof: int = 1,
-        *,
-        bounds: object = None,
-        **ways: Unpack[AskOptions],
-    ) -> Any:
+    def var(self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The variance of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values are left out.
 
@@ -168,25 +158,14 @@ class Aggregations(Queryable):
         return self._variance("var", ddof, bounds)
 
     @release_method
-    def std(
-        self,
-        ddof: int = 1,
-        *,
-        bounds: object = None,
-        **ways: Unpack[AskOptions],
-    ) -> Any:
+    def std(self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The standard deviation of the values, clipped to bounds: the square root of `var`.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/variances.md).
         """
         return self._variance("std", ddof, bounds)
 
-    def _variance(
-        self,
-        what: str,
-        ddof: object,
-        bounds: object,
-    ) -> Any:
+    def _variance(self, what: str, ddof: object, bounds: object) -> Any:
         operands, parsed, shape = self._measured(bounds)
         if what == "var" and shape.rulers:
             raise QueryError(
@@ -200,11 +179,7 @@ class Aggregations(Queryable):
 
     @release_method
     def median(
-        self,
-        *,
-        bounds: object = None,
-        step: object = None,
-        **ways: Unpack[AskOptions],
+        self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
     ) -> Any:
         """The median of the values, clipped to bounds: the `quantile` for q=0.5.
 

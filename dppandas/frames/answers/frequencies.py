@@ -138,12 +138,7 @@ class Frequencies(PrivateColumn, Summaries):
         return self._value_counts([self.name], keys, *flags, said.delta)
 
     @release_method
-    def hist(
-        self,
-        bins: Any = 10,
-        range: Any = None,
-        **ways: Unpack[AskOptions],
-    ) -> Any:
+    def hist(self, bins: Any = 10, range: Any = None, **ways: Unpack[AskOptions]) -> Any:
         """How many values lie in each of some public bins: an int Series by interval.
 
         bins : a list of rising edges, or a number of equal bins over a range.

@@ -74,9 +74,7 @@ class Queryable(PrivateTable):
     # how they are asked
 
     def _measured(
-        self,
-        bounds: object,
-        find: Callable[..., Bounds | Span] = range_of,
+        self, bounds: object, find: Callable[..., Bounds | Span] = range_of
     ) -> tuple[tuple[Expression, ...], tuple[Bounds, ...], Layout]:
         """The operands as numbers, their bounds, and the layout of their answers.
 
@@ -96,10 +94,7 @@ class Queryable(PrivateTable):
         return measured(operands.values(), ranges, self._shape(integer=False))
 
     def _question(
-        self,
-        statistic: Statistic,
-        what: str,
-        kind: type[Unreleased] = Unreleased,
+        self, statistic: Statistic, what: str, kind: type[Unreleased] = Unreleased
     ) -> Request:
         """What a public method asks, and `release_method` answers if a loss is given."""
         return Request(self._table, self._where, statistic, what, kind, kind._selects)
@@ -146,12 +141,7 @@ class Queryable(PrivateTable):
         return not all(isinstance(each, Keys) for each in declared)
 
     def _histogram(
-        self,
-        cells: Cells,
-        names: list[Any],
-        normalize: bool,
-        order: str | None,
-        block: int = 0,
+        self, cells: Cells, names: list[Any], normalize: bool, order: str | None, block: int = 0
     ) -> Request:
         """Counts or shares of rows in cells; block: in blocks of so many cells."""
         name = "proportion" if normalize else "count"

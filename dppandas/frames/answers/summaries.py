@@ -40,12 +40,7 @@ class Summaries(Aggregations):
 
     @release_method
     def agg(
-        self,
-        func: Any,
-        *,
-        bounds: object = None,
-        shares: object = None,
-        **ways: Unpack[AskOptions],
+        self, func: Any, *, bounds: object = None, shares: object = None, **ways: Unpack[AskOptions]
     ) -> Any:
         """Several statistics for one loss, laid out as pandas' agg does.
 
@@ -224,13 +219,7 @@ class Covariances(Summaries):
         pearson(method)
         return self._covariances("corr", 1, dropna, bounds)
 
-    def _covariances(
-        self,
-        what: str,
-        ddof: object,
-        dropna: object,
-        bounds: object,
-    ) -> Any:
+    def _covariances(self, what: str, ddof: object, dropna: object, bounds: object) -> Any:
         names, cells = list(self._operands()), self._groups
         if len(names) < 2 and cells.by:
             raise QueryError(
