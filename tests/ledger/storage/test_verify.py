@@ -416,7 +416,7 @@ def test_one_change_is_told_once(file: Path) -> None:
 def test_a_file_written_anew_or_cut_off_is_told_by_a_hash_noted_elsewhere(file: Path) -> None:
     head = verified(file).head
     earlier = one(file, "SELECT hash FROM events WHERE number = 4")
-    assert (verified(file, head).noted, verified(file, earlier).noted) == (12, 4)
+    assert (verified(file, head)._noted, verified(file, earlier)._noted) == (12, 4)
     change(file, "DELETE FROM events WHERE number >= 11", "DELETE FROM spending WHERE path != '[]'")
     assert told(file) == ""  # the chain alone can't tell
     assert "no event has the hash that was noted" in told(file, head)
