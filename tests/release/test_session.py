@@ -194,7 +194,7 @@ class TestReset:
         people().dp.count(epsilon=1)
         (entry,) = ledger.entries()
         dp.reset()
-        refusal(lambda: ledger.charge(entry), r"ended by dp\.reset", dp.SessionError)
+        refusal(lambda: ledger.charge(entry), r"dp\.reset\(\) ended", dp.SessionError)
         assert ledger.spent == 1
 
     def test_a_plain_frame_keeps_its_unit_when_its_session_ends(self) -> None:

@@ -379,7 +379,8 @@ def test_other_queries_are_refused() -> None:
 def test_what_nobody_can_know_to_be_the_same_is_refused() -> None:
     df = ops.letters()
     refused("lineage of 'count' is asserted", *(df.dp.count(epsilon=e) for e in (1, 2)))
-    refusal(lambda: df.dp.count(epsilon=1).refine(epsilon=1), "asserted")
+    third = df.dp.count(epsilon=1)
+    refusal(lambda: third.refine(epsilon=1), "asserted")
     assert dp.ledger().count() == 3
 
 
@@ -565,7 +566,7 @@ def test_kernels_that_refine_at_once_pay_each_and_agree_afterwards(tmp_path: Pat
         n = p.count(epsilon=0.5)
         for _ in range(20):
             n = n.refine(epsilon=0.5)
-        print(int(n), [part.number for part in dp.record(n).parts])
+        print(int(n), [part.number for part in dp.record(n).components])
     """
 
     def run() -> list[str]:
