@@ -42,7 +42,9 @@ UNTOLD = {
 
 def asks(thing: Any) -> bool:
     """Whether a loss is paid for what it gives."""
-    is_asked = inspect.isfunction(thing) or (inspect.isclass(thing) and issubclass(thing, Model))
+    is_asked = inspect.isfunction(thing) or (
+        inspect.isclass(thing) and issubclass(thing, Model) and thing is not Model
+    )
     return is_asked and "epsilon" in inspect.signature(thing).parameters
 
 

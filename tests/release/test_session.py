@@ -202,7 +202,7 @@ class TestReset:
         people().dp.count(epsilon=1)
         (entry,) = ledger._entries()
         dp.reset()
-        refusal(lambda: ledger._charge(entry), r"ended by dp\.reset", SessionError)
+        refusal(lambda: ledger._charge(entry), r"dp\.reset\(\) ended", SessionError)
         assert ledger.spent == 1
 
     def test_a_plain_frame_keeps_its_unit_when_its_session_ends(self) -> None:

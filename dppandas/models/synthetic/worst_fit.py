@@ -47,7 +47,7 @@ def worst_fit(
         count in none of its cells. Tables are public, such as what a model expects, and never read
         from the data.
     weights : whole numbers of at least 1, one for each table; all 1 without it. A table's score is
-        its weight times the sum of |count − expected count| over its cells.
+        its weight times the sum over its cells of how far the count is from the expected one.
     offsets : numbers to subtract from the scores, such as the noise that measuring would add.
 
     Returns an int with ``.error()``: how far its score may lie below the largest; without a loss,

@@ -283,9 +283,9 @@ def test_what_is_promised_of_several_is_observed_of_all_together() -> None:
     (lambda p: p.count(within="-5%", expected_rows=9), "must be greater than 0"),
     (lambda p: p.count(within="5%", expected_rows=0), "above 0"),
     (lambda p: p["number"].mean(bounds=(0, 9), within=1), "expected_rows= is needed"),
-    (lambda p: p["number"].agg(["count"], within=1), "one answer at a time"),
-    (lambda p: p.describe(bounds=(0, 9), within=1), "one answer at a time"),
-    (lambda p: p.count().expected_error(epsilon=1, within=1), "one answer at a time"),
+    (lambda p: p["number"].agg(["count"], within=1), "for a single answer"),
+    (lambda p: p.describe(bounds=(0, 9), within=1), "for a single answer"),
+    (lambda p: p.count().expected_error(epsilon=1, within=1), "for a single answer"),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused_and_costs_nothing(call: Any, words: str) -> None:
     dp.session(epsilon=1)

@@ -287,7 +287,7 @@ APART: list[tuple[Callable[[pd.DataFrame, Path], list[Any]], str]] = [
     (memories, "in two ledgers"),
     (
         lambda df, _: [counted(people(rows).dp) for rows in (1000, 50)],
-        "is asserted: that two releases are of the same rows can't be known",
+        "is asserted, so nobody can check that two releases are of the same rows",
     ),
     (lambda df, _: [counted(kept(df)), counted(df.dp)], "is asserted"),
     (
