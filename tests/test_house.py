@@ -309,3 +309,15 @@ def test_whatever_a_caller_can_call_of_private_objects_hides_its_frames() -> Non
 
 def test_every_option_of_a_release_is_read() -> None:
     assert set(Ways.__dataclass_fields__) == {"epsilon", *ReleaseOptions.__annotations__}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_way_to_ask_is_taken_and_dropped(module: str) -> None:
+    functions = [f for f in ast.walk(TREES[module]) if isinstance(f, ast.FunctionDef)]
+    for function in functions:
+        if "release_method" in {ast.unparse(each) for each in function.decorator_list}:
+            continue  # the decorator has read them
+        taken = {each.arg for each in (*function.args.kwonlyargs, function.args.kwarg) if each}
+        used = {n.id for part in function.body for n in ast.walk(part) if isinstance(n, ast.Name)}
+        refuses = all(isinstance(s, ast.Expr | ast.Raise) for s in function.body)
+        assert refuses or not (taken & {"epsilon", "rho", "delta", "ways", "more"}) - used, function

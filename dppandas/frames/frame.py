@@ -319,5 +319,6 @@ charged; ask .release(epsilon=…)>
     )
     return table.crosstab(
         [name for name, _ in sides[0]], [name for name, _ in sides[1]],
-        keys=keys, normalize=normalize, margins=margins, margins_name=margins_name
+        keys=keys, normalize=normalize, margins=margins, margins_name=margins_name,
+        epsilon=epsilon, **more,
     )  # fmt: skip
