@@ -24,7 +24,6 @@ from .models.propose_test_release import UnreleasedProposal
 from .models.select import UnreleasedChoice
 from .privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from .release.answers.record_bundle import RecordBundle
-from .release.answers.records import Record
 from .release.answers.results import (
     ReleasedDuration,
     ReleasedFloat,
@@ -38,6 +37,7 @@ from .release.blocks.batch import Batch, PendingRelease
 from .release.blocks.bundle import ReleaseBundle
 from .release.blocks.preview import Preview
 from .release.blocks.split import Split
+from .release.combining.refinable import Record
 from .release.session import Session
 from .release.unreleased import (
     Unreleased,

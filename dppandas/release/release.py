@@ -33,8 +33,9 @@ from .session import Session, releasing
 Prices = Callable[[Sequence[tuple[Query, Mechanism]]], list[Loss]]
 #: Asked of each new charge, and of no replay: it raises where that may not be made.
 Allowed = Callable[[Loss], None]
-#: A query, what reads its rows, and whether each row was said to be one unit.
-Asked = tuple[Query, Engine, bool]
+#: A query, what reads its rows, whether each row was said to be one unit, and what kind of record
+#: the answer becomes.
+Asked = tuple[Query, Engine, bool, type[Record]]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Plan:
 
     query: Query
     engine: Engine
+    kind: type[Record]
     mechanism: Mechanism
     scale: Any
     draft: Entry
@@ -56,18 +58,20 @@ class Plan:
 
     def record(self, answer: StoredRelease) -> Record:
         """The record of an answer to it."""
-        return record_of(self.query, self.mechanism, self.scale, self.draft, answer, self.ledger)
+        return record_of(
+            self.kind, self.query, self.mechanism, self.scale, self.draft, answer, self.ledger
+        )
 
 
 def release(
     query: Query,
     engine: Engine,
-    row_level_declared: bool = False,
+    kind: type[Record],
     *,
     allowed: Allowed | None = None,
 ) -> Record:
     """The record of the answer to a query, charged to the running session's ledger."""
-    return release_all([(query, engine, row_level_declared)], allowed=allowed)[0]
+    return release_all([(query, engine, False, kind)], allowed=allowed)[0]
 
 
 def release_all(
@@ -116,7 +120,9 @@ def release_all(
     return records
 
 
-def _planned(running: Session, query: Query, engine: Engine, row_level_declared: bool) -> Plan:
+def _planned(
+    running: Session, query: Query, engine: Engine, row_level_declared: bool, kind: type[Record]
+) -> Plan:
     """How a query is answered and what that costs, by public facts alone."""
     source, statistic = query.source, query.statistic
     held = running._admit(query, row_level_declared)
@@ -133,7 +139,7 @@ def _planned(running: Session, query: Query, engine: Engine, row_level_declared:
         kernel=kernel(),
     )  # fmt: skip
     shared: object = (key, draw) if key and draw else object()
-    return Plan(query, engine, mechanism, scale, draft, held, shared)
+    return Plan(query, engine, kind, mechanism, scale, draft, held, shared)
 
 
 def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRelease | None]:

@@ -14,6 +14,7 @@ from ..statistics import Statistic
 from .accuracy import target_error
 from .answers.records import Record, among
 from .blocks import split
+from .combining import refinable
 from .private import Table
 from .query import Query
 from .release import Asked, release_all
@@ -72,8 +73,8 @@ class Request:
             return release_all([self.asked(shared.loss_request())])[0]
 
     def asked(self, loss: LossRequest) -> Asked:
-        """What is released: the query, and what reads its rows."""
-        return self.query(loss), self.table.engine, self.table.row_level_declared
+        """What is released, and what its answer becomes."""
+        return self.query(loss), self.table.engine, self.table.row_level_declared, refinable.Record
 
     def _near_enough(self, ways: Ways) -> Record:
         """The record of an answer whose error is small enough."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
@@ -30,15 +30,6 @@ COUNTING = 1 / 20
 PREVIEW = "preview"
 _records: WeakValueDictionary[str, Record] = WeakValueDictionary()
 
-#: What buys another release; from a room below, which has the door.
-_refine: Callable[..., Any]
-
-
-def refine_by(function: Callable[..., Any]) -> None:
-    """What `Record.refine` does."""
-    global _refine
-    _refine = function
-
 
 def by_id(name: str) -> Record | None:
     """The record of an id, while anybody holds it."""
@@ -49,7 +40,8 @@ def by_id(name: str) -> Record | None:
 class Record:
     """The release record of a result: what was asked, how it was answered, at which loss.
 
-    It holds public facts and the noisy integers, never rows, and can be pickled.
+    It holds public facts and the noisy integers, never rows, and can be pickled. Whoever asks says
+    which kind of it an answer becomes: one that knows how more of it is bought.
     """
 
     id: str
@@ -288,7 +280,10 @@ class Record:
         >>> known.error(), dp.record(known).epsilon
         (10.0, 0.285)
         """
-        return _refine(self, epsilon=epsilon, until=until, looks=looks, **more)
+        return self._refined(epsilon=epsilon, until=until, looks=looks, **more)
+
+    def _refined(self, **said: Any) -> Any:
+        raise NotImplementedError
 
     @property
     def expected(self) -> str:
@@ -349,11 +344,17 @@ def with_figures(record: Record, shown: Sequence[float], rows: Sequence[float] |
 
 
 def record_of(
-    query: Query, mechanism: Mechanism, scale: Any, draft: Entry, answer: StoredRelease, ledger: str
+    kind: type[Record],
+    query: Query,
+    mechanism: Mechanism,
+    scale: Any,
+    draft: Entry,
+    answer: StoredRelease,
+    ledger: str,
 ) -> Record:
     """The record of a release, of which ``draft`` says what was asked this time."""
     entry = answer.entry
-    return registered(Record(
+    return registered(kind(
         id=entropy.identifier(),
         number=entry.number,
         query=draft.what,

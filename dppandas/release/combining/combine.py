@@ -13,7 +13,7 @@ from ...privacy.accounting.measures import LossRequest
 from ...privacy.accuracy.combined import CombinedNoise, is_additive
 from ...privacy.mechanisms.selection import Selection
 from ..answers import results
-from ..answers.records import Record, refine_by
+from ..answers.records import Record
 from ..blocks import split
 from ..query import Query
 from ..release import release
@@ -65,7 +65,7 @@ def refine(
     looks: object = None,
     **more: Unpack[ReleaseOptions],
 ) -> Any:
-    """What `Record.refine` does."""
+    """Another release of the same query, combined with this one: see `Record.refine`."""
     if split.running() is not None:
         raise QueryError(
             "in a split no release says a loss of its own, as refine does: refine outside."
@@ -88,10 +88,7 @@ def _once_more(before: Record, query: Query, engine: Engine, asked: LossRequest)
         key = query.key
         last = max((part.draw for part in before.components if part._query.key == key), default=0)
         query = replace(query, asked=replace(asked, draw=last + 1))
-    return _combined([before, release(query, engine)])
-
-
-refine_by(refine)
+    return _combined([before, release(query, engine, type(before))])
 
 
 def _record(answer: Any) -> Record:

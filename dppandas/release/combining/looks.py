@@ -91,7 +91,7 @@ def bought(
     def program() -> Record:
         begun.clear()
         for each in queries:
-            begun.append(release(each, engine, allowed=allowed))
+            begun.append(release(each, engine, type(before), allowed=allowed))
             found = _joined(begun, plan.looks)
             if not found.preview and _is_enough(found, plan):
                 break

@@ -61,24 +61,24 @@ def test_one_name_is_that_method(exact: None) -> None:
 
 @pytest.mark.parametrize("epsilon", ["1", "0.1", "1/3", 0.7])
 @pytest.mark.parametrize(
-    "weights", [None, {"count": 1, "mean": 2, "sum": 4}, {"count": "1/7", "mean": 0.3, "sum": 5}]
+    "shares", [None, {"count": 1, "mean": 2, "sum": 4}, {"count": "1/7", "mean": 0.3, "sum": 5}]
 )
-def test_shares_add_up_to_the_loss_exactly(epsilon: object, weights: Any) -> None:
+def test_shares_add_up_to_the_loss_exactly(epsilon: object, shares: Any) -> None:
     session = dp.session(epsilon=5)
     three = ["count", "mean", "sum"]
-    people().dp[["a", "b"]].agg(three, bounds=LIMITS, weights=weights, epsilon=epsilon)
+    people().dp[["a", "b"]].agg(three, bounds=LIMITS, shares=shares, epsilon=epsilon)
     entries = dp.ledger()._entries()
     assert [e.status for e in entries] == ["released"] * 3
     assert session.spent == sum(e.epsilon for e in entries) == Fraction(str(epsilon))
-    if weights and weights["mean"] == 2:
+    if shares and shares["mean"] == 2:
         assert entries[1].epsilon == 2 * entries[0].epsilon
         assert entries[2].epsilon == 4 * entries[0].epsilon
 
 
-def test_weights_by_column_and_statistic() -> None:
+def test_shares_by_column_and_statistic() -> None:
     spec = {"a": ["mean", "count"], "b": "mean"}
-    weights = {"mean": 1, ("b", "mean"): 2, "count": 1}
-    people().dp.agg(spec, bounds=LIMITS, weights=weights, epsilon=1)
+    shares = {"mean": 1, ("b", "mean"): 2, "count": 1}
+    people().dp.agg(spec, bounds=LIMITS, shares=shares, epsilon=1)
     assert [4 * e.epsilon for e in dp.ledger()._entries()] == [1, 1, 2]
 
 
@@ -135,7 +135,7 @@ def test_records_belong_to_the_result_itself() -> None:
     assert low <= found["mean"] <= high
     for other in (found + 1, found.head(1), 3):
         refusal(partial(dp.record, other), error=RecordError)
-    refusal(lambda: dp.combine(found, found), "several answers", error=RecordError)
+    refusal(lambda: dp.combine(found, found), "several releases", error=RecordError)
 
 
 TWO = ["mean", "count"]

@@ -446,7 +446,7 @@ def test_two_kernels_may_open_a_new_file_at_once(tmp_path: Path) -> None:
     body = """
         from dppandas.privacy.accounting.measures import PrivacyBudget
         store = SqliteStore(sys.argv[1], PrivacyBudget(limit=Loss(Epsilon(1))))
-        Ledger(store.terms, store).charge(entry())
+        Ledger(store.terms, store)._charge(entry())
     """
     running = [run(body, tmp_path / "a.ledger") for _ in range(6)]
     assert [each.wait(timeout=60) for each in running] == [0] * 6
