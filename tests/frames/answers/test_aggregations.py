@@ -145,9 +145,9 @@ TWO = ["mean", "count"]
     *[(spec, {}) for spec in (["mean", "mean"], [], {}, [len], len, ["mode"], ["release"],
                               {"z": "mean"})],
     (TWO, {"bounds": None}), (TWO, {"epsilon": -1}), (TWO, {"epsilon": 2.0**-20}),
-    (TWO, {"delta": 1e-6}), (TWO, {"weights": {"mean": 1}}), (["mean"], {"weights": {"mean": 0}}),
-    (["mean"], {"weights": {"mean": 1, "sum": 1}}), (["mean"], {"weights": [1]}),
-    ("mean", {"weights": {"mean": 1}}),
+    (TWO, {"delta": 1e-6}), (TWO, {"shares": {"mean": 1}}), (["mean"], {"shares": {"mean": 0}}),
+    (["mean"], {"shares": {"mean": 1, "sum": 1}}), (["mean"], {"shares": [1]}),
+    ("mean", {"shares": {"mean": 1}}),
 ])  # fmt: skip
 def test_wrong_arguments_are_refused_and_cost_nothing(spec: Any, options: Any) -> None:
     refusal(lambda: people().dp.agg(spec, **{"bounds": LIMITS, "epsilon": 1} | options))
