@@ -105,6 +105,11 @@ class KMeans(Model):
             )
         return str(self.method)
 
+    @property
+    def _by_rho(self) -> bool:
+        """Whether its loss is a ρ, of its own or of the split that it runs in: Gaussian noise."""
+        return self.rho is not None or getattr(self, "_loss", (None, None))[1] is not None
+
     # counts on a grid
 
     def _by_grid(
@@ -134,12 +139,12 @@ class KMeans(Model):
     def _ratio(self) -> float:
         """The scale of the second release's noise, as a multiple of the first one's."""
         share = SHARES[0] / SHARES[1]
-        return share if self.rho is None else math.sqrt(share)
+        return math.sqrt(share) if self._by_rho else share
 
     def _cells_a_side(self, rows: int, noise: float, number: int, width: int) -> int:
         """(n ε / 10)^(2/(2+d)), rounded up. 1/ε is the scale of Laplace noise, or of Laplace noise
         with the deviation of the Gaussian."""
-        scale = noise if self.rho is None else noise / math.sqrt(2)
+        scale = noise / math.sqrt(2) if self._by_rho else noise
         wanted = math.ceil(math.pow(rows / scale / ROWS_A_CELL, 2 / (2 + width)))
         most = next(m for m in range(MOST_CELLS, 1, -1) if m**width <= MOST_CELLS)
         least = next(m for m in range(2, MOST + 1) if m**width >= number)
@@ -147,9 +152,9 @@ class KMeans(Model):
 
     def _threshold(self, noise: float, cells: int) -> float:
         """What noise in an empty cell exceeds with probability 1/(2 √cells)."""
-        if self.rho is None:
-            return noise * math.log(cells) / 2
-        return noise * NormalDist().inv_cdf(1 - 0.5 / math.sqrt(cells))
+        if self._by_rho:
+            return noise * NormalDist().inv_cdf(1 - 0.5 / math.sqrt(cells))
+        return noise * math.log(cells) / 2
 
     # Lloyd's rounds
 
@@ -172,7 +177,7 @@ class KMeans(Model):
     def _weights(self, width: int) -> list[Any]:
         """The shares of the counts and the sums of a round. For a loss in ρ this is as good as
         noise on both at once: a row (√d/2, x) is at most √(d/4 + d) long."""
-        if self.rho is not None:
+        if self._by_rho:
             return [1, 4]
         counts = (4 * width * 0.225**2) ** (1 / 3)  # Su et al., Section 3.2
         whole = round(100 * counts / (counts + width))  # so that shares are decimals

@@ -376,6 +376,18 @@ def test_in_a_split_a_model_takes_one_share() -> None:
     assert session.spent == 1
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_in_a_split_of_a_rho_it_asks_what_it_asks_for_that_rho(method: str) -> None:
+    session = dp.session(rho=1, delta=1e-6)
+    rows = people()[["a", "b"]]
+    alone = KMeans(3, rho="0.4", method=method).fit(rows)
+    spent = session.spent
+    with dp.split(rho="0.4", into=1):
+        shared = KMeans(3, method=method).fit(rows)
+    assert session.spent == spent  # all is given again
+    assert (shared.cluster_centers_ == alone.cluster_centers_).all()
+
+
 def test_a_model_made_of_nothing_can_not_be_used() -> None:
     dp.session(epsilon=1)
     p = square()
