@@ -43,11 +43,7 @@ def check(domain: Domain, rows: int) -> None:
 
 
 def small(
-    frame: PrivateFrame,
-    domain: Domain,
-    marginals: Sequence[Marginal],
-    budget: ProgramBudget,
-    rows: int,
+    budget: ProgramBudget, domain: Domain, marginals: Sequence[Marginal], rows: int
 ) -> list[Codes]:
     """The rows of a small database: a noisy count, and the exponential mechanism (permute-and-flip
     for ε, which is nowhere worse) by the worst error of any count in the marginals.
@@ -55,9 +51,9 @@ def small(
     *Source*: Blum, Ligett and Roth, "A Learning Theory Approach to Non-Interactive Database
     Privacy", STOC 2008.
     """
-    count = budget.spend("count", budget.whole * COUNTING, frame.size)
+    count = budget.spend("count", budget.whole * COUNTING, budget.frame.size)
     total = max(0, min(MOST_ROWS, int(count)))
-    asked = database(frame, domain, marginals, rows, total)
+    asked = database(budget.frame, domain, marginals, rows, total)
     chosen = budget.spend("database", budget.left, asked.release)
     cell = np.repeat(np.arange(domain.cells()), candidates(domain.cells(), rows)[int(chosen)])
     return [each.astype(np.int64) for each in np.unravel_index(cell, domain.shape)]

@@ -100,14 +100,15 @@ def _rounds(method: str, rounds: object, domain: Domain, kept: Any, number: int)
     if rounds is not None and method != "mwem":
         raise QueryError('rounds= is for method="mwem". Leave it out.')
     if method == "aim":
-        aim.check(domain, kept)
+        aim.check(domain)
     elif method == "small":
         small_database.check(domain, number)
     else:
         mwem.check(domain)
+    most = len(mwem.candidates(domain, kept))
     if rounds is None:
-        return mwem.rounds_of(domain, kept)
-    return whole_number(rounds, "rounds", 1, len(mwem.candidates(domain, kept)))
+        return min(most, len(domain.names))
+    return whole_number(rounds, "rounds", 1, most)
 
 
 def _made(
@@ -115,9 +116,9 @@ def _made(
 ) -> list[Codes]:
     """The synthetic rows, as positions of labels."""
     if method == "mwem":
-        return mwem.mwem(budget.frame, domain, kept, rounds, budget, number)
+        return mwem.mwem(budget, domain, kept, rounds, number)
     program = aim.aim if method == "aim" else small_database.small
-    return program(budget.frame, domain, kept, budget, number)
+    return program(budget, domain, kept, number)
 
 
 def _within(frame: PrivateFrame, domain: Domain) -> PrivateFrame:
