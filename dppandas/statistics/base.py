@@ -190,14 +190,14 @@ class Statistic(ABC):
     @property
     def asked_columns(self) -> list[Any]:
         """The columns asked about, which alternate in the answer; one name where keys alternate."""
-        operands, layout = getattr(self, "operands", ()), self.layout
+        width, layout = len(getattr(self, "operands", ())), self.layout
         across = layout.columns
         if across is None and self.cells.keys is None:
             across = layout.index
-        if across is not None and len(across) == len(operands) and len(operands) > 1:
+        is_told = width > 1 or (width == 1 and layout.name is None)
+        if is_told and across is not None and len(across) == width:
             return list(across)
-        is_named = layout.name is None and across is not None and len(across) == len(operands) == 1
-        return [across[0]] if is_named and across is not None else [layout.name]
+        return [layout.name]
 
     def possible(self, entry: int) -> Interval | None:
         """The range that public facts allow a number: (0, ∞) if it can't be negative. None where
@@ -245,9 +245,11 @@ class Statistic(ABC):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         """The answer's numbers, from noisy integers and public facts alone."""
 
-    @abstractmethod
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """For each number an interval that holds if every noise lies within ±half_width."""
+        """For each number an interval that holds if every noise lies within ±half_width: by default
+        between the estimates at both ends, for numbers that rise with their own integer alone."""
+        ends = (self.estimate([value + w for value in noisy]) for w in (-half_width, half_width))
+        return list(zip(*ends, strict=True))
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
         """An interval for each number; with this confidence all hold together."""

@@ -95,9 +95,6 @@ class Distance(FrameStatistic):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [max(0, noisy[0])]
 
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        return [(max(0, noisy[0] - half_width), max(0, noisy[0] + half_width))]
-
     def error(self, half_width: int) -> float | None:
         return half_width
 

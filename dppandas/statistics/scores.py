@@ -16,7 +16,6 @@ from ..errors import InternalError, QueryError
 from ..rows.expressions import Chunk, Column, Expression
 from ..rows.values.vectors import Mask
 from .base import Partial, RowPass, Statistic
-from .layout import Interval
 
 Score = Callable[[pd.DataFrame, Any], int]
 
@@ -126,9 +125,6 @@ class Scores(FrameStatistic):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return list(noisy)
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        return [(value - half_width, value + half_width) for value in noisy]
 
     def error(self, half_width: int) -> float | None:
         return half_width

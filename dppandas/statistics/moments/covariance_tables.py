@@ -87,8 +87,9 @@ class CovarianceTable(Statistic, registered=False):
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         grids, cells = [bounds.grid for bounds in self.bounds], len(self.cells)
-        pairs = zip(self.operands, grids, strict=True)
-        values = [on_grid(operand, grid, chunk, keep) for operand, grid in pairs]
+        read = (on_grid(*pair, chunk, keep) for pair in zip(self.operands, grids, strict=True))
+        every = np.ones(chunk.rows, dtype=bool)
+        values = [(steps, every if there is None else there) for steps, there in read]
         if self.same_rows:
             there = np.logical_and.reduce([each for _, each in values])
             values = [(np.where(there, steps, 0.0), there) for steps, _ in values]

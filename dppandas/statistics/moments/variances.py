@@ -61,7 +61,8 @@ class Variance(Clipped):
             parts = [_half_up((whole - t) ** 2, whole), t, _half_up(t**2, whole)]
             parts[1] = whole - parts[0] - parts[2]
             for i, part in enumerate(parts):
-                part[~there] = 0
+                if there is not None:
+                    part[~there] = 0
                 out[i, :, column] = sum_by(codes, part.astype(np.float64), cells)
         return out.reshape(-1)
 
