@@ -273,42 +273,30 @@ class Seen:
         low, high = (self.aside.sum_of_errors(p, q, sign) ** 2 / 4 for sign in (-1, 1))
         return -low, high
 
+    def covariance(self, ddof: int, sides: Sequence[Side] = ()) -> Range:
+        """The range of the covariance of u, v over n - ddof; ``sides`` are known from the same
+        rows."""
+        most = self.most(ddof)
+        if self.sums.rows <= 0:
+            return -most, most
+        p, q = (s.mean for s in sides) if sides else (self.aside.mean(U), self.aside.mean(V))
+        found = self.main.covariance(p, q, self.errors(p, q), ddof, most)
+        return _within(_wider(found, SLACK * (ddof + 1)), (-most, most))
 
-def side_of(sums: NoisySums, law: Any, risk: float) -> Side:
-    """The mean and the variance of a column, for pairs that each have this risk."""
-    return Seen(sums, law, risk).side(U)
+    def variance(self, ddof: int) -> Range:
+        """The range of the variance of u over n - ddof."""
+        most = self.most(ddof)
+        if self.sums.rows <= 0:
+            return 0.0, most
+        found = self.main.variance(U, self.aside.mean(U), ddof, most)
+        return _within(_wider(found, SLACK * (ddof + 1)), (0.0, most))
 
-
-def covariance_range(
-    sums: NoisySums, law: Any, risk: float, ddof: int, sides: Sequence[Side] = ()
-) -> Range:
-    """The range of the covariance of u, v over n - ddof; ``sides`` are known from the same rows."""
-    seen = Seen(sums, law, risk)
-    most = seen.most(ddof)
-    if sums.rows <= 0:
-        return -most, most
-    p, q = (s.mean for s in sides) if sides else (seen.aside.mean(U), seen.aside.mean(V))
-    found = seen.main.covariance(p, q, seen.errors(p, q), ddof, most)
-    return _within(_wider(found, SLACK * (ddof + 1)), (-most, most))
-
-
-def variance_range(sums: NoisySums, law: Any, risk: float, ddof: int) -> Range:
-    """The range of the variance of u over n - ddof."""
-    seen = Seen(sums, law, risk)
-    most = seen.most(ddof)
-    if sums.rows <= 0:
-        return 0.0, most
-    found = seen.main.variance(U, seen.aside.mean(U), ddof, most)
-    return _within(_wider(found, SLACK * (ddof + 1)), (0.0, most))
-
-
-def correlation_range(sums: NoisySums, law: Any, risk: float, sides: Sequence[Side] = ()) -> Range:
-    """The range of the correlation of u and v; ``sides`` are known from the same rows."""
-    seen = Seen(sums, law, risk)
-    if sums.rows <= 0:
-        return -1.0, 1.0
-    (p, s), (q, t) = sides or (seen.side(U), seen.side(V))
-    return _within(seen.main.correlation(p, q, seen.errors(p, q), (s, t)), (-1.0, 1.0))
+    def correlation(self, sides: Sequence[Side] = ()) -> Range:
+        """The range of the correlation of u and v; ``sides`` are known from the same rows."""
+        if self.sums.rows <= 0:
+            return -1.0, 1.0
+        (p, s), (q, t) = sides or (self.side(U), self.side(V))
+        return _within(self.main.correlation(p, q, self.errors(p, q), (s, t)), (-1.0, 1.0))
 
 
 # --- ranges ---------------------------------------------------------------------------------------
