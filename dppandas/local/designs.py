@@ -83,14 +83,8 @@ class Design(ABC):
 
     def _rate(self, key: int) -> Rate:
         p, q = self._p(key), self._q(key)
-        told = (
-            p,
-            q,
-            lambda digits: p(digits) - q(digits),
-            lambda digits: p(digits) / (_one(digits) - p(digits)),
-            lambda digits: q(digits) / (_one(digits) - q(digits)),
-        )
-        return Rate(*map(_nearest, told))
+        formulas = p, q, lambda digits: p(digits) - q(digits), _odds(p), _odds(q)
+        return Rate(*(float(tight(formula, PLACES).low) for formula in formulas))
 
     def variance(self, respondents: int, share: float | None = None) -> float:
         """The variance of the estimated share of a key that this share of the respondents holds,
@@ -135,8 +129,12 @@ def _one(digits: int) -> Enclosure:
     return Enclosure.of(1, digits)
 
 
-def _nearest(formula: Formula) -> float:
-    return float(tight(formula, PLACES).low)
+def _exactly(value: Fraction) -> Formula:
+    return lambda digits: Enclosure.of(value, digits)
+
+
+def _odds(p: Formula) -> Formula:
+    return lambda digits: p(digits) / (_one(digits) - p(digits))
 
 
 def _around(formula: Formula) -> Callable[[int], Interval]:
@@ -192,7 +190,7 @@ class UnaryEncoding(Design):
         self.keys, self.epsilon = keys, epsilon
 
     def _p(self, key: int) -> Formula:
-        return lambda digits: Enclosure.of(Fraction(1, 2), digits)
+        return _exactly(Fraction(1, 2))
 
     def _q(self, key: int) -> Formula:
         return lambda digits: _exp(self.epsilon, digits) / (_exp(self.epsilon, digits) + 1)
@@ -201,9 +199,7 @@ class UnaryEncoding(Design):
         n, k = len(truth), len(self.keys)
         told = np.empty((n, k), dtype=bool)
         step = max(1, BLOCK // k)
-        for start in range(
-            0, n, step
-        ):  # in blocks: random words take eight times the memory of bits
+        for start in range(0, n, step):  # random words take eight times the memory of bits
             block = told[start : start + step]
             block[:] = samplers.coins(_around(self._q(0)), block.size, bits, word).reshape(-1, k)
         own = np.where(truth < k, truth, samplers.uniform_vector(k, n, bits, word))
@@ -225,20 +221,18 @@ class Coins(Design):
         self.epsilon = _implied(truth, yes)
 
     def _p(self, key: int) -> Formula:
-        p = self.truth + (1 - self.truth) * self._says(key)
-        return lambda digits: Enclosure.of(p, digits)
+        return _exactly(self.truth + (1 - self.truth) * self._says(key))
 
     def _q(self, key: int) -> Formula:
-        q = (1 - self.truth) * self._says(key)
-        return lambda digits: Enclosure.of(q, digits)
+        return _exactly((1 - self.truth) * self._says(key))
 
     def _says(self, key: int) -> Fraction:
         return self.yes if key == 1 else 1 - self.yes
 
     def respond(self, truth: Codes, bits: Bits = SYSTEM, word: int = WORD) -> npt.NDArray[Any]:
         n = len(truth)
-        honest = samplers.coins(_around(lambda d: Enclosure.of(self.truth, d)), n, bits, word)
-        chance = samplers.coins(_around(lambda d: Enclosure.of(self.yes, d)), n, bits, word)
+        honest = samplers.coins(_around(_exactly(self.truth)), n, bits, word)
+        chance = samplers.coins(_around(_exactly(self.yes)), n, bits, word)
         return np.where(honest & (truth < 2), truth, chance.astype(np.int64))
 
 
@@ -362,10 +356,9 @@ def of(design: object, epsilon: object, keys: object, column: str = "answer") ->
 
 
 def _agree(coins: CoinDesign, epsilon: object) -> None:
-    if epsilon is None:
-        return
-    if abs(parse_epsilon(epsilon) - coins.epsilon) > AGREES * coins.epsilon:
+    costs = coins.epsilon
+    if epsilon is not None and abs(parse_epsilon(epsilon) - costs) > AGREES * costs:
         raise QueryError(
-            f"epsilon={quoted(epsilon)} isn't what these coins cost, which is {coins.epsilon}. "
+            f"epsilon={quoted(epsilon)} isn't what these coins cost, which is {costs}. "
             "Leave epsilon= out, or write design='one coin', which takes any epsilon."
         )

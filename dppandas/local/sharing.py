@@ -118,7 +118,4 @@ def _integers(answers: pd.Series[Any], grid: Grid) -> Any:
 def _split(answers: Any, parties: int) -> list[Any]:
     """Shares for each party: random words, and a last one that makes them add up to the answers."""
     shares = [SYSTEM.words(len(answers)) for _ in range(parties - 1)]
-    last = answers.copy()
-    for share in shares:
-        last -= share
-    return [*shares, last]
+    return [*shares, answers - np.sum(shares, axis=0, dtype=np.uint64)]

@@ -13,7 +13,7 @@ from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..rows.facts.keys import Keys
 from .base import Box, Learnt, Model
-from .points import Matrix, rounded
+from .points import Matrix, floats, rounded
 
 #: Products of features are asked for if there are at least ENOUGH · features² · (noise of a count)
 #: rows, and at most so many features; and how much a slope weighs compared with a product. Chosen
@@ -23,7 +23,7 @@ ENOUGH, MOST_PRODUCTS, WEIGHT = 20, 20, 2.0
 
 def direction(answer: Any, width: int) -> Matrix:
     """A noisy gradient scaled to weights with Σ|w| = 1, so that |w·x| ≤ 1 in the box."""
-    found = np.asarray(answer, dtype=np.float64)
+    found = floats(answer)
     size = np.abs(found).sum()
     return found / size if 0 < size < np.inf else np.full(width, 1.0 / width)
 
@@ -68,8 +68,8 @@ def first_direction(
         return Direction(direction(sums, width), _squares(sums) - 2 * noise)
     size = float(width) if loss.epsilon else float(np.sqrt(width)) / 2
     table, ends = _products(scaled, residual, reach)
-    sums = answered(table.sum(bounds=ends, norm=size if loss.epsilon else ("l2", size)))
-    found = np.asarray(sums, dtype=np.float64)
+    norm = size if loss.epsilon else ("l2", size)
+    found = floats(answered(table.sum(bounds=ends, norm=norm)))
     slopes, number, means = found[:width] / WEIGHT, found[width], found[width + 1 : 2 * width + 1]
     upper = np.triu_indices(width)
     second = np.zeros((width, width))
@@ -86,7 +86,7 @@ def first_direction(
 
 
 def _squares(sums: Any) -> float:
-    return float((np.asarray(sums, dtype=np.float64) ** 2).sum())
+    return float((floats(sums) ** 2).sum())
 
 
 def _products(
@@ -232,9 +232,7 @@ def _array(labels: Any) -> Any:
     found = np.array(labels)
     if [type(x) for x in found.tolist()] == [type(x) for x in labels]:
         return found
-    objects = np.empty(len(labels), dtype=object)
-    objects[:] = labels
-    return objects
+    return np.array([*labels, None], dtype=object)[:-1]  # without None, tuples make a matrix
 
 
 def _two(labels: Any) -> tuple[Any, Any]:

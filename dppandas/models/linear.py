@@ -27,7 +27,7 @@ from .gradient import (
     targets_of,
     variance_of,
 )
-from .points import Matrix
+from .points import Matrix, floats
 
 #: Shares of the loss: of the number of rows with the target's mean; in each round, of a gradient,
 #: the mean along it, the sums that decide how far to go, and the mean of the residual.
@@ -180,8 +180,8 @@ def _number_and_mean(
     """The number and mean of values in [-1, 1], by two sums that a row adds 1 to together."""
     table = scaled.assign(above=(1 + known) / 2, below=(1 - known) / 2)[["above", "below"]]
     norm = 1.0 if loss.epsilon else ("l2", 1.0)
-    sums = answered(table.sum(bounds=(0, 1), norm=norm))
-    above, below = np.maximum(np.asarray(sums, dtype=np.float64), 0.0).tolist()
+    sums = floats(answered(table.sum(bounds=(0, 1), norm=norm)))
+    above, below = np.maximum(sums, 0.0).tolist()
     number = above + below
     return number, (above - below) / number if number > 0 else 0.0
 
@@ -208,8 +208,7 @@ def _searched(
     near = (line - centre).clip(-narrow, narrow)
     limits = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
     pair = scaled.assign(both=near * held, square=near * near)
-    table = answered(pair[list(limits)].sum(bounds=limits))
-    both, square = np.asarray(table, dtype=np.float64).tolist()
+    both, square = floats(answered(pair[list(limits)].sum(bounds=limits))).tolist()
     most = max(square, 0.0) + SHRINK * noise * (narrow * reach + narrow**2)
     return centre, min(max(both / most, 0.0), 4.0) if most > 0 else 0.0
 

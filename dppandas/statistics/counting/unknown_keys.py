@@ -353,9 +353,7 @@ def _joined(parts: Sequence[tuple[str, Any]]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _objects(values: Sequence[Any], name: Any) -> pd.Index:
-    array = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        array[i] = value
+    array = np.array([*values, None], dtype=object)[:-1]  # without None, tuples make a matrix
     index: pd.Index = pd.Index(array, dtype=object, name=name, tupleize_cols=False)
     return index
 
