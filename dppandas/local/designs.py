@@ -104,10 +104,8 @@ class Design(ABC):
         keys, and a cell is the probability of a yes.
         """
         labels = self.labels
-        cells = [
-            [rate.p if key == answer else rate.q for key, rate in enumerate(self.rates)]
-            for answer in range(len(self.keys))
-        ]
+        cells = np.tile([rate.q for rate in self.rates], (len(labels), 1))
+        np.fill_diagonal(cells, [rate.p for rate in self.rates])
         return pd.DataFrame(cells, index=labels.rename("answer"), columns=labels.rename("response"))
 
     @property
@@ -214,9 +212,7 @@ class Coins(Design):
     A respondent without an answer says what the second coin says.
     """
 
-    def __init__(
-        self, keys: tuple[Any, ...], truth: Fraction, yes: Fraction, name: str = TWO_COINS
-    ) -> None:
+    def __init__(self, keys: tuple[Any, ...], truth: Fraction, yes: Fraction, name: str) -> None:
         self.keys, self.truth, self.yes, self.name = keys, truth, yes, name
         self.epsilon = _implied(truth, yes)
 
@@ -238,8 +234,7 @@ class Coins(Design):
 
 def _exp(epsilon: Fraction, digits: int) -> Enclosure:
     """exp(-ε)."""
-    low, high = exp_interval(epsilon, digits)
-    return Enclosure(low, high, digits)
+    return Enclosure(*exp_interval(epsilon, digits), digits)
 
 
 def _implied(truth: Fraction, yes: Fraction) -> Epsilon:
@@ -286,9 +281,7 @@ def one_coin(truth: object) -> CoinDesign:
     """
     honest = _probability(truth, "truth")
     if honest <= Fraction(1, 2):
-        raise QueryError(
-            f"truth={quoted(truth)} must be above 1/2: lies half of the time say nothing."
-        )
+        raise QueryError(f"truth={quoted(truth)} must be above 1/2, or responses say nothing.")
     return _within(CoinDesign(2 * honest - 1, Fraction(1, 2), ONE_COIN))
 
 
@@ -319,9 +312,7 @@ def _probability(value: object, name: str) -> Fraction:
 
 def _within(coins: CoinDesign) -> CoinDesign:
     if not SMALLEST <= coins.epsilon <= LARGEST:
-        raise QueryError(
-            f"these coins cost ε = {coins.epsilon} for each response, outside [2^-20, 64]."
-        )
+        raise QueryError(f"these coins cost ε = {coins.epsilon} a response, outside [2^-20, 64].")
     return coins
 
 
@@ -342,8 +333,7 @@ def of(design: object, epsilon: object, keys: object, column: str = "answer") ->
         raise QueryError("keys= must name two or more answers: a single one says nothing.")
     if len(labels) != 2 and (isinstance(design, CoinDesign) or design in (ONE_COIN, TWO_COINS)):
         raise QueryError(
-            f"coins are for two keys, not {len(labels)}. Leave design= out, or write "
-            "design='k-ary' or design='OUE'."
+            f"coins are for two keys, not {len(labels)}. Write design='k-ary' or design='OUE'."
         )
     coins = two_coins() if design == TWO_COINS else design
     if isinstance(coins, CoinDesign):

@@ -94,8 +94,7 @@ class Box:
             missing = [name for name in self.names if name not in X.columns]
             if missing:
                 raise QueryError(
-                    f"these rows have no column {quoted(missing[0])}. The model was fitted on "
-                    f"{some_names(self.names)}."
+                    f"these rows have no column {quoted(missing[0])} of {some_names(self.names)}."
                 )
             X = X[list(self.names)]
         rows = matrix_of(X, len(self.names), f": {some_names(self.names)}")
@@ -301,9 +300,6 @@ def _checked(X: Any, y: Any, needs_target: bool) -> tuple[PrivateFrame, PrivateS
     if not needs_target:
         return X, None  # scikit-learn's pipelines pass a y to every model
     if not isinstance(y, PrivateSeries):
-        raise QueryError(
-            "fit needs a target, a private column of the same rows, as in "
-            'fit(people[features], people["income"]).'
-        )
+        raise QueryError('fit needs a private target: fit(people[features], people["income"]).')
     same_rows(X, y)
     return X, y

@@ -223,9 +223,9 @@ class TwoClasses(Linear):
     def score(self, X: Any, y: Any) -> float:
         """The share of plain rows whose class is predicted correctly. For private rows, ask for
         ``(model.predict(people) == people["y"]).mean(epsilon=…)``."""
-        _plain_only(X, "(model.predict(people) == people['y']).mean(epsilon=…)")
-        found = self.predict(X)
-        return float(np.mean(found == targets_of(y, len(found))))
+        instead = "(model.predict(people) == people['y']).mean(epsilon=…)"
+        found, truth = predicted(self, X, y, instead)
+        return float(np.mean(found == truth))
 
 
 def _array(labels: Any) -> Any:
@@ -247,19 +247,16 @@ def _two(labels: Any) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def targets_of(y: Any, rows: int) -> Any:
-    """The target of so many plain rows, at least one."""
-    found = np.asarray(y)
-    if found.ndim == 2 and found.shape[1] == 1:
-        found = found[:, 0]
-    if found.ndim != 1 or len(found) != rows or not rows:
-        raise QueryError(
-            f"a score needs a target for each of at least one row. There are {rows} rows, and "
-            f"targets of shape {found.shape}."
-        )
-    return found
-
-
-def _plain_only(X: Any, instead: str) -> None:
+def predicted(model: Any, X: Any, y: Any, instead: str) -> tuple[Any, Any]:
+    """What a model predicts for plain rows, at least one, and their targets."""
     if isinstance(X, PrivateFrame):
         raise QueryError(f"a score of private rows must be released. Write {instead}.")
+    found, truth = model.predict(X), np.asarray(y)
+    if truth.ndim == 2 and truth.shape[1] == 1:
+        truth = truth[:, 0]
+    if truth.ndim != 1 or len(truth) != len(found) or not len(found):
+        raise QueryError(
+            f"a score needs a target for each of at least one row. There are {len(found)} rows, "
+            f"and targets of shape {truth.shape}."
+        )
+    return found, truth

@@ -17,16 +17,7 @@ from ..release.blocks.split import Split
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Box, Learnt, ProgramAnswers, matrix_of
-from .gradient import (
-    Linear,
-    _plain_only,
-    direction,
-    first_direction,
-    gradient,
-    noise_of,
-    targets_of,
-    variance_of,
-)
+from .gradient import Linear, direction, first_direction, gradient, noise_of, predicted, variance_of
 from .points import Matrix, floats
 
 #: Shares of the loss: of the number of rows with the target's mean; in each round, of a gradient,
@@ -147,9 +138,9 @@ class LinearRegression(Linear):
     def score(self, X: Any, y: Any) -> float:
         """R² on plain rows: the share of the target's variance that is predicted. For private rows,
         ask for the mean of the squared errors."""
-        _plain_only(X, "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)")
-        found = self.predict(X)
-        truth = matrix_of(targets_of(y, len(found))[:, None], 1, what="the target")[:, 0]
+        instead = "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)"
+        found, targets = predicted(self, X, y, instead)
+        truth = matrix_of(targets[:, None], 1, what="the target")[:, 0]
         spread = float(((truth - truth.mean()) ** 2).sum())
         if spread == 0:
             raise QueryError("all targets are equal, so there is no variance to predict.")

@@ -261,11 +261,8 @@ class Statistic(ABC):
         values = self.estimate(noisy)
         if known is not None and not self.layout.is_mixed:
             return [known[i % len(known)] for i in range(len(values))]
-        intervals = self.intervals_at(noisy, law, confidence)
-        return [
-            max(high - value, value - low)
-            for value, (low, high) in zip(values, intervals, strict=True)
-        ]
+        pairs = zip(values, self.intervals_at(noisy, law, confidence), strict=True)
+        return [max(high - value, value - low) for value, (low, high) in pairs]
 
     def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
         """The same for errors in ranks, given a limit on the rows."""
@@ -314,9 +311,9 @@ class Statistic(ABC):
         return None if error is None else [error]
 
     def ratios_by_column(self, half_width: int) -> list[float] | None:
-        """`per_row` for each column asked about, or one for all."""
-        ratio = self.per_row(half_width)
-        return None if ratio is None else [ratio]
+        """For a ratio, its error to first order times the number of rows that it is taken over:
+        for each column asked about, or one for all."""
+        return None
 
     def expected(self, half_width: int) -> str:
         """The error in words before the release; "" if public facts don't decide it."""
@@ -336,8 +333,9 @@ class Statistic(ABC):
         return str(ruler.length(error, math.ceil))
 
     def per_row(self, half_width: int) -> float | None:
-        """For a ratio, its error to first order times the number of rows that it is taken over."""
-        return None
+        """The largest of `ratios_by_column`."""
+        ratios = self.ratios_by_column(half_width)
+        return None if ratios is None else max(ratios)
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         """The largest error of a number by public facts; for a ratio, over so many rows."""

@@ -78,9 +78,7 @@ class Distance(FrameStatistic):
 
     distance: Measurer = field(default_factory=lambda: Measurer(None))
 
-    on_failure: ClassVar[str] = (
-        " distance= must return a whole number (an int, not a float or None) for any rows."
-    )
+    on_failure: ClassVar[str] = " distance= must return an int, not a float or None, for any rows."
 
     size = 1
     l1 = 1

@@ -17,8 +17,6 @@ from ..rows.expressions import Chunk, Column, Expression
 from ..rows.values.vectors import Mask
 from .base import Partial, RowPass, Statistic
 
-Score = Callable[[pd.DataFrame, Any], int]
-
 #: Scores are clipped to this, an exact integer of 78 digits.
 MOST = 2**256
 
@@ -31,10 +29,7 @@ class CallerFunction:
 
     def _said(self, *given: Any) -> Any:
         if self._function is None:
-            raise QueryError(
-                "a pickle doesn't hold the caller's function, so this query can't be answered. "
-                "Write it again."
-            )
+            raise QueryError("a pickle doesn't hold the caller's function. Write the query again.")
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # a warning could quote private values
             return self._function(*given)

@@ -113,11 +113,9 @@ class BoundsHistogram(Statistic):
         sums = (CELLS - 2) * (CELLS - 1)  # the inside and the outside of each range of cells
         near, far = (most_noise(law.scale, n, beta / sums) for n in (size, CELLS - size))
         outside = total - inside
-        share = (
-            _share(max(0, outside - far), inside + near),
-            _share(outside + far, inside - near, nothing=1.0),
-        )
-        return [*ends, share]
+        least = _share(outside - far, inside + near)
+        most = _share(outside + far, inside - near, nothing=1.0)
+        return [*ends, (least, most)]
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """The number of rows that a cell may have and still be missed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from ...errors import QueryError
 from . import graphs
-from .domains import Codes, Domain, Floats, Marginal, closure
+from .domains import Codes, Domain, Floats, Marginal, Marginals, closure
 from .mwem import counted, worst_of
 from .program_budget import ProgramBudget
 
@@ -42,9 +41,7 @@ def check(domain: Domain) -> None:
         )
 
 
-def aim(
-    budget: ProgramBudget, domain: Domain, marginals: Sequence[Marginal], rows: int
-) -> list[Codes]:
+def aim(budget: ProgramBudget, domain: Domain, marginals: Marginals, rows: int) -> list[Codes]:
     """Synthetic rows: counts of each column, and then rounds that select a marginal, measure it and
     fit a graphical model, until the loss is spent.
 
@@ -134,10 +131,8 @@ class Model:
                 names = [f"c{i}" for i in range(len(self._domain.names))]
                 known = mbi.Domain(names, self._domain.shape)
                 measurements = [
-                    mbi.LinearMeasurement(
-                        counts, tuple(names[i] for i in marginal), stddev=deviation
-                    )
-                    for marginal, counts, deviation in self._counts
+                    mbi.LinearMeasurement(counts, tuple(names[i] for i in m), stddev=deviation)
+                    for m, counts, deviation in self._counts
                 ]
                 # most of the time goes into compiling, and this oracle of mbi's compiles fastest
                 oracle = mbi.marginal_oracles.message_passing_hugin
@@ -146,10 +141,7 @@ class Model:
                     warm_start=self._fitted,
                 )  # fmt: skip
                 potentials = self._fitted.potentials
-                self.factors = [
-                    (
-                        tuple(int(name[1:]) for name in potentials[clique].domain.attributes),
-                        np.asarray(potentials[clique].values, dtype=np.float64),
-                    )
-                    for clique in potentials.cliques
-                ]
+                self.factors = []
+                for factor in (potentials[clique] for clique in potentials.cliques):
+                    columns = tuple(int(name[1:]) for name in factor.domain.attributes)
+                    self.factors.append((columns, np.asarray(factor.values, dtype=np.float64)))

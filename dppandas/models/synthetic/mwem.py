@@ -13,7 +13,7 @@ import pandas as pd
 from ...errors import QueryError
 from ...frames.frame import PrivateFrame
 from . import distribution
-from .domains import Codes, Domain, Floats, Marginal, closure
+from .domains import Codes, Domain, Floats, Marginal, Marginals, closure
 from .program_budget import ProgramBudget
 from .worst_fit import clipped_expectations, worst_fit
 
@@ -33,13 +33,13 @@ def check(domain: Domain) -> None:
         )
 
 
-def candidates(domain: Domain, marginals: Sequence[Marginal]) -> list[Marginal]:
+def candidates(domain: Domain, marginals: Marginals) -> list[Marginal]:
     """The marginals that a round may measure: those of at least two columns."""
     return [m for m in closure(domain, marginals) if len(m) > 1]
 
 
 def mwem(
-    budget: ProgramBudget, domain: Domain, marginals: Sequence[Marginal], rounds: int, rows: int
+    budget: ProgramBudget, domain: Domain, marginals: Marginals, rounds: int, rows: int
 ) -> list[Codes]:
     """Synthetic rows: noisy counts of each column, and then rounds that select the marginal that
     fits worst, measure it, and fit a table of the whole domain to all measurements.
@@ -70,7 +70,7 @@ def mwem(
 
 
 def _start(
-    budget: ProgramBudget, domain: Domain, marginals: Sequence[Marginal], rounds: int
+    budget: ProgramBudget, domain: Domain, marginals: Marginals, rounds: int
 ) -> tuple[Floats, list[distribution.Measured], float]:
     """A table of independent columns, its measurements, and about how many rows there are."""
     columns = [m for m in closure(domain, marginals) if len(m) == 1]
@@ -88,16 +88,14 @@ def _start(
 def worst_of(
     frame: PrivateFrame,
     domain: Domain,
-    marginals: Sequence[Marginal],
+    marginals: Marginals,
     expected: Sequence[Floats],
     noise: float,
     weights: Sequence[int],
 ) -> Any:
     """The selection of the marginal that fits worst, less the noise that measuring it would add."""
-    tables = [
-        pd.Series(clipped_expectations(counts), index=domain.index(marginal))
-        for marginal, counts in zip(marginals, expected, strict=True)
-    ]
+    pairs = zip(marginals, map(clipped_expectations, expected), strict=True)
+    tables = [pd.Series(counts, index=domain.index(marginal)) for marginal, counts in pairs]
     added = [noise * w * domain.cells(m) for w, m in zip(weights, marginals, strict=True)]
     offsets = clipped_expectations(added).tolist()
     return worst_fit(frame, tables, weights=weights, offsets=offsets)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +11,7 @@ from ...errors import QueryError
 from ...frames.frame import PrivateFrame
 from ...statistics import Layout
 from ..select import UnreleasedChoice
-from .domains import Codes, Domain, Marginal
+from .domains import Codes, Domain, Marginals
 from .fit_scores import SmallDatabases, candidates, databases
 from .program_budget import ProgramBudget
 
@@ -42,9 +41,7 @@ def check(domain: Domain, rows: int) -> None:
     )
 
 
-def small(
-    budget: ProgramBudget, domain: Domain, marginals: Sequence[Marginal], rows: int
-) -> list[Codes]:
+def small(budget: ProgramBudget, domain: Domain, marginals: Marginals, rows: int) -> list[Codes]:
     """The rows of a small database: a noisy count, and the exponential mechanism (permute-and-flip
     for ε, which is nowhere worse) by the worst error of any count in the marginals.
 
@@ -60,7 +57,7 @@ def small(
 
 
 def database(
-    frame: PrivateFrame, domain: Domain, marginals: Sequence[Marginal], rows: int, total: int
+    frame: PrivateFrame, domain: Domain, marginals: Marginals, rows: int, total: int
 ) -> UnreleasedChoice:
     """The selection of a database by the worst error of any count in the marginals. ``total`` is
     about how many private rows there are, a public number."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Unpack, cast
 
 import pandas as pd
@@ -87,7 +86,13 @@ def synthesize(
     records: dict[str, Record] = {}
     with split.program(ways, lambda: bool(records)) as ways:
         budget = ProgramBudget(_within(source, domain), ways, records)
-        run = functools.partial(_made, budget, chosen, domain, kept, turns, number)
+
+        def run() -> list[Codes]:
+            if chosen == "mwem":
+                return mwem.mwem(budget, domain, kept, turns, number)
+            program = aim.aim if chosen == "aim" else small_database.small
+            return program(budget, domain, kept, number)
+
         # in a preview, earlier answers are replayed: without them it would ask other questions
         codes = preview.all_or_none(run) if preview.running() is not None else run()
     return cast(pd.DataFrame, results.gathered(domain.table(codes), records))
@@ -109,16 +114,6 @@ def _rounds(method: str, rounds: object, domain: Domain, kept: Any, number: int)
     if rounds is None:
         return min(most, len(domain.names))
     return whole_number(rounds, "rounds", 1, most)
-
-
-def _made(
-    budget: ProgramBudget, method: str, domain: Domain, kept: Any, rounds: int, number: int
-) -> list[Codes]:
-    """The synthetic rows, as positions of labels."""
-    if method == "mwem":
-        return mwem.mwem(budget, domain, kept, rounds, number)
-    program = aim.aim if method == "aim" else small_database.small
-    return program(budget, domain, kept, number)
 
 
 def _within(frame: PrivateFrame, domain: Domain) -> PrivateFrame:

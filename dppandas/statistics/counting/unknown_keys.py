@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -243,20 +244,14 @@ class UndeclaredKeys(Sparse):
     def intervals_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[Interval]:
         if self.inner is None:
             return [law.passed.interval(count, confidence) for _, (count,) in noisy]
-        return [
-            interval
-            for inner, integers in self._one_by_one(noisy)
-            for interval in inner.intervals_at(integers, law.values, confidence)
-        ]
+        pairs = self._one_by_one(noisy)
+        return list(chain(*(one.intervals_at(own, law.values, confidence) for one, own in pairs)))
 
     def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
         if self.inner is None:
             return [law.passed.error(count, confidence) for _, (count,) in noisy]
-        return [
-            error
-            for inner, integers in self._one_by_one(noisy)
-            for error in inner.errors_at(integers, law.values, confidence)
-        ]
+        pairs = self._one_by_one(noisy)
+        return list(chain(*(one.errors_at(own, law.values, confidence) for one, own in pairs)))
 
     def _one_by_one(self, noisy: Sequence[Told]) -> Iterator[tuple[Statistic, Sequence[int]]]:
         """The inner statistic of each released label, with its noisy integers."""
@@ -269,8 +264,8 @@ class UndeclaredKeys(Sparse):
             return cast(int, law.passed.largest_error(confidence))
         return self.inner.error_before(law.values, confidence, rows)
 
-    def per_row(self, half_width: int) -> float | None:
-        return None if self.inner is None else self.inner.per_row(half_width)
+    def ratios_by_column(self, half_width: int) -> list[float] | None:
+        return None if self.inner is None else self.inner.ratios_by_column(half_width)
 
     def expected_at(self, law: Any, confidence: float) -> str:
         if self.inner is None:

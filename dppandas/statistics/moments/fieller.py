@@ -132,13 +132,10 @@ class Region:
     def variance(self, which: int, p: Range, ddof: int = 0, most: float = 0.25) -> Range:
         """The range of a variance s up to ``most``, by Σ (u-p)² - s = -ddof·s, for a mean in p."""
         mean, one = self.sums.mean(which), self.design[ONE]
-        cells = [
-            Cell(
-                _square(_off(x, mean)),
-                np.array([(_squared(self.design, which, *at), one) for at in _squares(x)]),
-            )
-            for x in _halves(p, mean)
-        ]
+        cells = []
+        for half in _halves(p, mean):
+            corners = [(_squared(self.design, which, *at), one) for at in _squares(half)]
+            cells.append(Cell(_square(_off(half, mean)), np.array(corners)))
         return self._solved((0.0, most), self.sums.variance(which), ddof, cells)
 
     def covariance(self, p: Range, q: Range, off: Range, ddof: int, most: float) -> Range:

@@ -61,10 +61,7 @@ class Mean(Clipped):
         return [(noisy[i], noisy[half + i], self.bounds[i % columns]) for i in range(half)]
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
-        return [
-            _mean(max(above, 0), max(below, 0), bounds)
-            for above, below, bounds in self._sums(noisy)
-        ]
+        return [_mean(max(up, 0), max(down, 0), bounds) for up, down, bounds in self._sums(noisy)]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         """The extremes of S₊/(S₊+S₋) over the box of sums."""
@@ -75,9 +72,6 @@ class Mean(Clipped):
             high = _mean(b, c, bounds) if b + c else bounds.upper
             intervals.append((low, high))
         return intervals
-
-    def per_row(self, half_width: int) -> float | None:
-        return max(self.ratios_by_column(half_width))
 
     def ratios_by_column(self, half_width: int) -> list[float]:
         """Noise w in a sum of n·T, for n values, moves the mean by width·w/(nT)."""

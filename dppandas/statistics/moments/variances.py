@@ -104,10 +104,6 @@ class Variance(Clipped):
         step *= _power_of_two(width)
         return float(round(variance / step) * step)
 
-    def per_row(self, half_width: int) -> float | None:
-        known = self.ratios_by_column(half_width)
-        return None if known is None else max(known)
-
     def ratios_by_column(self, half_width: int) -> list[float] | None:
         """An upper bound for n values; None for a deviation, where it depends on the deviation."""
         if self.root:
@@ -181,9 +177,6 @@ class Moments(Variance):
         columns = len(self.operands)
         starts = range(0, len(three[0]), columns)
         return [x for start in starts for each in three for x in each[start : start + columns]]
-
-    def per_row(self, half_width: int) -> float | None:
-        return None
 
 
 def _power_of_two(width: Fraction) -> Fraction:
