@@ -243,8 +243,8 @@ def _as_series(data: Any) -> pd.Series[Any]:
     is_table = isinstance(data, np.ndarray) and data.ndim > 1
     if is_table or isinstance(data, str | bytes | dict) or not isinstance(data, Iterable):
         raise QueryError(
-            "the answers must be a Series, list or array with one dimension, not a "
-            f"{type(data).__name__}."
+            "the answers must be a Series, list or array with one element for each respondent, not "
+            f"a {type(data).__name__}."
         )
     if isinstance(data, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
         return pd.Series(data)

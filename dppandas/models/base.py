@@ -94,7 +94,8 @@ class Box:
             missing = [name for name in self.names if name not in X.columns]
             if missing:
                 raise QueryError(
-                    f"these rows have no column {quoted(missing[0])} of {some_names(self.names)}."
+                    f"these rows have no column {quoted(missing[0])}. The model was fitted on "
+                    f"{some_names(self.names)}."
                 )
             X = X[list(self.names)]
         rows = matrix_of(X, len(self.names), f": {some_names(self.names)}")

@@ -92,7 +92,9 @@ def select(
     True
     """
     source = shown_rows(frame, "select", "score=")
-    public = _checked(candidates)
+    if not isinstance(candidates, list | tuple | range | pd.Index | np.ndarray):
+        raise QueryError(f"candidates= must be a list, not a {type(candidates).__name__}.")
+    public = Keys.parse(candidates, ["candidates"]).labels
     why = ", the most that one row changes any score. Scale and round scores that aren't whole"
     stated = whole_number(sensitivity, "sensitivity", 1, MOST_SENSITIVE, why)
     if not isinstance(monotone, bool):
@@ -142,12 +144,6 @@ def private_frame(frame: Any, verb: str) -> PrivateFrame:
     if isinstance(frame, pd.DataFrame):
         return cast(PrivateFrame, private(frame))
     raise QueryError(f"dp.{verb} takes a DataFrame or its .dp, not a {type(frame).__name__}.")
-
-
-def _checked(candidates: Any) -> tuple[Any, ...]:
-    if not isinstance(candidates, list | tuple | range | pd.Index | np.ndarray):
-        raise QueryError(f"candidates= must be a list, not a {type(candidates).__name__}.")
-    return Keys.parse(candidates, ["candidates"]).labels
 
 
 def tried(

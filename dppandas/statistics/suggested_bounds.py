@@ -91,8 +91,7 @@ class BoundsHistogram(Statistic):
             return [math.nan] * 3
         first, last = found
         inside, total = sum(noisy[first : last + 1]), sum(noisy[:CELLS])
-        share = _share(total - inside, inside)
-        return [edges(first)[0], edges(last)[1], share]
+        return [edges(first)[0], edges(last)[1], _share(total - inside, inside)]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         raise InternalError("bounds have intervals by `intervals_at`.")

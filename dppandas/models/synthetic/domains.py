@@ -77,9 +77,8 @@ class Domain:
         for i, (keys, each) in enumerate(zip(self.keys, codes, strict=True)):
             labels: pd.Index[Any] = pd.Index(list(keys.labels), tupleize_cols=False)
             columns[i] = pd.Series(labels.take(each)).reset_index(drop=True)
-        table = pd.DataFrame(columns)
-        table.columns = pd.Index(list(self.names), tupleize_cols=False)
-        return table
+        names: pd.Index[Any] = pd.Index(list(self.names), tupleize_cols=False)
+        return pd.DataFrame(columns).set_axis(names, axis=1)
 
 
 def domain_of(frame: PrivateFrame, keys: object) -> Domain:
@@ -143,7 +142,7 @@ def marginals_of(domain: Domain, given: object) -> tuple[Marginal, ...]:
     most = max(map(len, found))
     if most > MOST_COLUMNS or len(closure(domain, found)) > MOST_MARGINALS:
         raise QueryError(
-            "too many marginals, with those of fewer of their columns. Give fewer or smaller ones."
+            "these marginals, and those of fewer columns, are too many. Give fewer or smaller."
         )
     return tuple(found)
 

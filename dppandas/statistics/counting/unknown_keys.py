@@ -125,15 +125,12 @@ class Sparse(Statistic, registered=False):
         there = np.logical_and.reduce([numbers >= 0 for numbers in columns])
         if keep is not None:
             there &= keep
-        used, inverse = np.unique(
-            np.stack([n[there] for n in columns], axis=1), axis=0, return_inverse=True
-        )
+        numbered = np.stack([numbers[there] for numbers in columns], axis=1)
+        used, inverse = np.unique(numbered, axis=0, return_inverse=True)
         codes = np.full(chunk.rows, len(used), dtype=np.intp)
         codes[there] = inverse.reshape(-1)
-        return codes, [
-            _joined([known[i] for known, i in zip(found, row, strict=True)])
-            for row in used.tolist()
-        ]
+        rows = (zip(found, row, strict=True) for row in used.tolist())
+        return codes, [_joined([known[i] for known, i in row]) for row in rows]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -141,19 +141,19 @@ class Region:
     def covariance(self, p: Range, q: Range, off: Range, ddof: int, most: float) -> Range:
         """The range of a covariance θ, by Σ (u-p)(v-q) - θ = -ddof·θ, for means in p and q, and
         (p-p̃)(q-q̃) in ``off``."""
-        one = self.design[ONE]
-        cells = [
-            Cell(_within(self._products(x, y), off),
-                 np.array([(_product(self.design, a, b), one) for a in x for b in y]))
-            for x in _halves(p, self.sums.mean(U)) for y in _halves(q, self.sums.mean(V))
-        ]  # fmt: skip
+        cells = []
+        for x, y, products in self._quarters(p, q):
+            corners = [(_product(self.design, a, b), self.design[ONE]) for a in x for b in y]
+            cells.append(Cell(_within(products, off), np.array(corners)))
         return self._solved((-most, most), self.sums.covariance(), ddof, cells)
 
-    def _products(self, p: Range, q: Range) -> Range:
-        """The range of (p-p̃)(q-q̃), for the noisy means p̃ and q̃."""
-        ends = _off(p, self.sums.mean(U)), _off(q, self.sums.mean(V))
-        products = [x * y for x in ends[0] for y in ends[1]]
-        return min(products), max(products)
+    def _quarters(self, p: Range, q: Range) -> Iterator[tuple[Range, Range, Range]]:
+        """The parts of two ranges on one side each of the noisy means p̃ and q̃, and the range of
+        (p-p̃)(q-q̃) there."""
+        u, v = self.sums.mean(U), self.sums.mean(V)
+        for x, y in itertools.product(_halves(p, u), _halves(q, v)):
+            products = [a * b for a in _off(x, u) for b in _off(y, v)]
+            yield x, y, (min(products), max(products))
 
     def _solved(
         self, found: Range, centre: Fraction, ddof: int, cells: list[Cell],
@@ -192,10 +192,8 @@ class Region:
         divisor = self._divisor(p, q, k)
         if divisor[0] <= 0:
             return -1.0, 1.0
-        cells = [
-            Cell(_within(self._products(x, y), off), self._crossed(x, y, k))
-            for x in _halves(p, self.sums.mean(U)) for y in _halves(q, self.sums.mean(V))
-        ]  # fmt: skip
+        quarters = self._quarters(p, q)
+        cells = [Cell(_within(part, off), self._crossed(x, y, k)) for x, y, part in quarters]
         found = self._solved((-1.0, 1.0), self.sums.covariance(), 0, cells, divisor)
         return _wider(found, _rounding(s, t))
 
