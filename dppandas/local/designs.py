@@ -197,7 +197,8 @@ class UnaryEncoding(Design):
         n, k = len(truth), len(self.keys)
         told = np.empty((n, k), dtype=bool)
         step = max(1, BLOCK // k)
-        for start in range(0, n, step):  # random words take eight times the memory of bits
+        # in blocks, as random words take eight times the memory of bits
+        for start in range(0, n, step):
             block = told[start : start + step]
             block[:] = samplers.coins(_around(self._q(0)), block.size, bits, word).reshape(-1, k)
         own = np.where(truth < k, truth, samplers.uniform_vector(k, n, bits, word))

@@ -232,7 +232,7 @@ def _refuse_private(data: Any, table: bool = False) -> None:
         )
     if isinstance(data, pd.DataFrame) and not table:
         raise QueryError(
-            "one question at a time, as in frame['answer']: each further one costs as much again."
+            "one question at a time: choose a column, as frame['answer']. Each costs as much again."
         )
 
 

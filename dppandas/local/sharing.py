@@ -5,6 +5,7 @@ Nothing here is secure. All parties are variables of one process, which has seen
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,4 +115,4 @@ def _integers(answers: pd.Series[Any], grid: Grid) -> Any:
 def _split(answers: Any, parties: int) -> list[Any]:
     """Shares for each party: random words, and a last one that makes them add up to the answers."""
     shares = [SYSTEM.words(len(answers)) for _ in range(parties - 1)]
-    return [*shares, answers - np.sum(shares, axis=0, dtype=np.uint64)]
+    return [*shares, functools.reduce(np.subtract, shares, answers)]
