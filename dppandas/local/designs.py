@@ -83,14 +83,8 @@ class Design(ABC):
 
     def _rate(self, key: int) -> Rate:
         p, q = self._p(key), self._q(key)
-        told = (
-            p,
-            q,
-            lambda digits: p(digits) - q(digits),
-            lambda digits: p(digits) / (_one(digits) - p(digits)),
-            lambda digits: q(digits) / (_one(digits) - q(digits)),
-        )
-        return Rate(*map(_nearest, told))
+        formulas = p, q, lambda digits: p(digits) - q(digits), _odds(p), _odds(q)
+        return Rate(*(float(tight(formula, PLACES).low) for formula in formulas))
 
     def variance(self, respondents: int, share: float | None = None) -> float:
         """The variance of the estimated share of a key that this share of the respondents holds,
@@ -110,10 +104,8 @@ class Design(ABC):
         keys, and a cell is the probability of a yes.
         """
         labels = self.labels
-        cells = [
-            [rate.p if key == answer else rate.q for key, rate in enumerate(self.rates)]
-            for answer in range(len(self.keys))
-        ]
+        cells = np.tile([rate.q for rate in self.rates], (len(labels), 1))
+        np.fill_diagonal(cells, [rate.p for rate in self.rates])
         return pd.DataFrame(cells, index=labels.rename("answer"), columns=labels.rename("response"))
 
     @property
@@ -135,8 +127,12 @@ def _one(digits: int) -> Enclosure:
     return Enclosure.of(1, digits)
 
 
-def _nearest(formula: Formula) -> float:
-    return float(tight(formula, PLACES).low)
+def _exactly(value: Fraction) -> Formula:
+    return lambda digits: Enclosure.of(value, digits)
+
+
+def _odds(p: Formula) -> Formula:
+    return lambda digits: p(digits) / (_one(digits) - p(digits))
 
 
 def _around(formula: Formula) -> Callable[[int], Interval]:
@@ -192,7 +188,7 @@ class UnaryEncoding(Design):
         self.keys, self.epsilon = keys, epsilon
 
     def _p(self, key: int) -> Formula:
-        return lambda digits: Enclosure.of(Fraction(1, 2), digits)
+        return _exactly(Fraction(1, 2))
 
     def _q(self, key: int) -> Formula:
         return lambda digits: _exp(self.epsilon, digits) / (_exp(self.epsilon, digits) + 1)
@@ -201,9 +197,8 @@ class UnaryEncoding(Design):
         n, k = len(truth), len(self.keys)
         told = np.empty((n, k), dtype=bool)
         step = max(1, BLOCK // k)
-        for start in range(
-            0, n, step
-        ):  # in blocks: random words take eight times the memory of bits
+        # in blocks, as random words take eight times the memory of bits
+        for start in range(0, n, step):
             block = told[start : start + step]
             block[:] = samplers.coins(_around(self._q(0)), block.size, bits, word).reshape(-1, k)
         own = np.where(truth < k, truth, samplers.uniform_vector(k, n, bits, word))
@@ -218,34 +213,29 @@ class Coins(Design):
     A respondent without an answer says what the second coin says.
     """
 
-    def __init__(
-        self, keys: tuple[Any, ...], truth: Fraction, yes: Fraction, name: str = TWO_COINS
-    ) -> None:
+    def __init__(self, keys: tuple[Any, ...], truth: Fraction, yes: Fraction, name: str) -> None:
         self.keys, self.truth, self.yes, self.name = keys, truth, yes, name
         self.epsilon = _implied(truth, yes)
 
     def _p(self, key: int) -> Formula:
-        p = self.truth + (1 - self.truth) * self._says(key)
-        return lambda digits: Enclosure.of(p, digits)
+        return _exactly(self.truth + (1 - self.truth) * self._says(key))
 
     def _q(self, key: int) -> Formula:
-        q = (1 - self.truth) * self._says(key)
-        return lambda digits: Enclosure.of(q, digits)
+        return _exactly((1 - self.truth) * self._says(key))
 
     def _says(self, key: int) -> Fraction:
         return self.yes if key == 1 else 1 - self.yes
 
     def respond(self, truth: Codes, bits: Bits = SYSTEM, word: int = WORD) -> npt.NDArray[Any]:
         n = len(truth)
-        honest = samplers.coins(_around(lambda d: Enclosure.of(self.truth, d)), n, bits, word)
-        chance = samplers.coins(_around(lambda d: Enclosure.of(self.yes, d)), n, bits, word)
+        honest = samplers.coins(_around(_exactly(self.truth)), n, bits, word)
+        chance = samplers.coins(_around(_exactly(self.yes)), n, bits, word)
         return np.where(honest & (truth < 2), truth, chance.astype(np.int64))
 
 
 def _exp(epsilon: Fraction, digits: int) -> Enclosure:
     """exp(-ε)."""
-    low, high = exp_interval(epsilon, digits)
-    return Enclosure(low, high, digits)
+    return Enclosure(*exp_interval(epsilon, digits), digits)
 
 
 def _implied(truth: Fraction, yes: Fraction) -> Epsilon:
@@ -292,9 +282,7 @@ def one_coin(truth: object) -> CoinDesign:
     """
     honest = _probability(truth, "truth")
     if honest <= Fraction(1, 2):
-        raise QueryError(
-            f"truth={quoted(truth)} must be above 1/2: lies half of the time say nothing."
-        )
+        raise QueryError(f"truth={quoted(truth)} must be above 1/2, or responses say nothing.")
     return _within(CoinDesign(2 * honest - 1, Fraction(1, 2), ONE_COIN))
 
 
@@ -325,9 +313,7 @@ def _probability(value: object, name: str) -> Fraction:
 
 def _within(coins: CoinDesign) -> CoinDesign:
     if not SMALLEST <= coins.epsilon <= LARGEST:
-        raise QueryError(
-            f"these coins cost ε = {coins.epsilon} for each response, outside [2^-20, 64]."
-        )
+        raise QueryError(f"these coins cost ε = {coins.epsilon} a response, outside [2^-20, 64].")
     return coins
 
 
@@ -348,8 +334,7 @@ def of(design: object, epsilon: object, keys: object, column: str = "answer") ->
         raise QueryError("keys= must name two or more answers: a single one says nothing.")
     if len(labels) != 2 and (isinstance(design, CoinDesign) or design in (ONE_COIN, TWO_COINS)):
         raise QueryError(
-            f"coins are for two keys, not {len(labels)}. Leave design= out, or write "
-            "design='k-ary' or design='OUE'."
+            f"coins are for two keys, not {len(labels)}. Write design='k-ary' or design='OUE'."
         )
     coins = two_coins() if design == TWO_COINS else design
     if isinstance(coins, CoinDesign):
@@ -362,10 +347,9 @@ def of(design: object, epsilon: object, keys: object, column: str = "answer") ->
 
 
 def _agree(coins: CoinDesign, epsilon: object) -> None:
-    if epsilon is None:
-        return
-    if abs(parse_epsilon(epsilon) - coins.epsilon) > AGREES * coins.epsilon:
+    costs = coins.epsilon
+    if epsilon is not None and abs(parse_epsilon(epsilon) - costs) > AGREES * costs:
         raise QueryError(
-            f"epsilon={quoted(epsilon)} isn't what these coins cost, which is {coins.epsilon}. "
+            f"epsilon={quoted(epsilon)} isn't what these coins cost, which is {costs}. "
             "Leave epsilon= out, or write design='one coin', which takes any epsilon."
         )

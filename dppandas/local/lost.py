@@ -37,9 +37,7 @@ def group_name(group: object) -> str:
     if group is None:
         return ""
     if not isinstance(group, str):
-        raise QueryError(
-            f'group={quoted(group)} must be a name of the respondents, such as group="students".'
-        )
+        raise QueryError(f'group={quoted(group)} must be a name, such as group="students".')
     return str(group)
 
 

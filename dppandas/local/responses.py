@@ -173,8 +173,7 @@ def randomized_response(
     said = asked.respond(_places(answers, asked))
     if asked.is_bits:
         return Responses(pd.DataFrame(said, columns=asked.labels), asked)
-    told = asked.labels.take(said)
-    return Responses(pd.Series(told, index=pd.RangeIndex(len(told)), name=answers.name), asked)
+    return Responses(pd.Series(asked.labels.take(said), name=answers.name), asked)
 
 
 @hide_internals
@@ -233,8 +232,7 @@ def _refuse_private(data: Any, table: bool = False) -> None:
         )
     if isinstance(data, pd.DataFrame) and not table:
         raise QueryError(
-            "one question at a time: choose a column, as in frame['answer']. Each further question "
-            "costs its respondents as much again."
+            "one question at a time: choose a column, as frame['answer']. Each costs as much again."
         )
 
 
@@ -242,11 +240,8 @@ def _as_series(data: Any) -> pd.Series[Any]:
     """The answers as a Series, whose elements are left as they are."""
     if isinstance(data, pd.Series):
         return data
-    if (
-        isinstance(data, str | bytes | dict)
-        or not isinstance(data, Iterable)
-        or np.ndim(data if isinstance(data, np.ndarray) else ()) > 1
-    ):
+    is_table = isinstance(data, np.ndarray) and data.ndim > 1
+    if is_table or isinstance(data, str | bytes | dict) or not isinstance(data, Iterable):
         raise QueryError(
             "the answers must be a Series, list or array with one element for each respondent, not "
             f"a {type(data).__name__}."

@@ -5,6 +5,7 @@ Nothing here is secure. All parties are variables of one process, which has seen
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,20 +88,16 @@ def simulate_shared_sum(
     _refuse_private(series)
     loss = parse_epsilon(epsilon)
     if bounds is None:
-        raise MissingArgument(
-            "bounds= is needed: the public bounds of an answer, such as bounds=(0, 1)."
-        )
+        raise MissingArgument("bounds= is needed: public bounds of answers, such as bounds=(0, 1).")
     parties = whole_number(parties, "parties", LEAST, MOST, ": one alone would see all")
     answers = _as_series(series)
     grid = Grid.centred(Bounds.parse(bounds, "answer"))
     if len(answers) * grid.reach >= MODULUS // 4:
         raise QueryError(f"a sum of {len(answers):,} answers could exceed 2^64: ask for fewer.")
     law = DiscreteLaplace.calibrate(grid.reach, loss)
-    published = [
-        noisy % MODULUS
-        for shares in _split(_integers(answers, grid), parties)
-        for noisy in law.release([int(shares.sum(dtype=np.uint64))])
-    ]
+    shares = _split(_integers(answers, grid), parties)
+    sums = [int(each.sum(dtype=np.uint64)) for each in shares]
+    published = [law.release([each])[0] % MODULUS for each in sums]
     total = sum(published) % MODULUS
     signed = total - MODULUS if total >= MODULUS // 2 else total
     index = pd.RangeIndex(1, parties + 1, name="party")
@@ -118,7 +115,4 @@ def _integers(answers: pd.Series[Any], grid: Grid) -> Any:
 def _split(answers: Any, parties: int) -> list[Any]:
     """Shares for each party: random words, and a last one that makes them add up to the answers."""
     shares = [SYSTEM.words(len(answers)) for _ in range(parties - 1)]
-    last = answers.copy()
-    for share in shares:
-        last -= share
-    return [*shares, last]
+    return [*shares, functools.reduce(np.subtract, shares, answers)]

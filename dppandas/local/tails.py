@@ -61,12 +61,10 @@ def _tail(n: int, m: int, c: int, rate: Rate, upper: bool) -> float:
     other, y = _pmf(n - m, rate.q, rate.q_odds)
     if upper:  # from each value on
         sums = np.concatenate([np.cumsum(y[::-1])[::-1], [0.0]])
-        from_ = c - (first + np.arange(len(x))) - other
-        inside = float(x @ sums[np.clip(from_, 0, len(y))])
-    else:
+    else:  # before each value
         sums = np.concatenate([[0.0], np.cumsum(y)])
-        up_to = c - (first + np.arange(len(x))) - other + 1
-        inside = float(x @ sums[np.clip(up_to, 0, len(y))])
+    values = c - (first + np.arange(len(x))) - other + (not upper)
+    inside = float(x @ sums[np.clip(values, 0, len(y))])
     return min(1.0, inside * (1 + (n + 2) * 2.0**-45) + 8 * TINY)
 
 

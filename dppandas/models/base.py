@@ -102,9 +102,26 @@ class Box:
         clipped = np.clip(rows, [b.lower for b in self.bounds], [b.upper for b in self.bounds])
         return np.clip((clipped - self.middle) / self.half, -1.0, 1.0)
 
+    def scaled(self, X: Any) -> Any:
+        """Private or plain rows, scaled to [-1, 1]."""
+        return self.private(X) if isinstance(X, PrivateFrame) else self.plain(X)
+
     def back(self, points: Matrix) -> Matrix:
         """Points of [-1, 1]^d in the units of the features."""
         return self.middle + np.clip(points, -1.0, 1.0) * self.half
+
+
+def weighted_sums(rows: Any, lines: Matrix, names: Any = None) -> Any:
+    """For each column of ``lines``, a weighted sum of the features plus its last number: a private
+    frame for private rows, an array for plain ones. Both are added from left to right, so that they
+    agree to the last bit."""
+    if isinstance(rows, PrivateFrame):
+        with_one = rows.assign(one=1.0)
+        return with_one.dot(pd.DataFrame(lines, index=list(with_one.columns), columns=names))
+    found = np.zeros((len(rows), lines.shape[1]))
+    for weights, column in zip(lines, [*rows.T, np.ones(len(rows))], strict=True):
+        found = found + column[:, None] * weights
+    return found
 
 
 def matrix_of(rows: Any, width: int, which: str = "", what: str = "rows") -> Matrix:
@@ -284,9 +301,6 @@ def _checked(X: Any, y: Any, needs_target: bool) -> tuple[PrivateFrame, PrivateS
     if not needs_target:
         return X, None  # scikit-learn's pipelines pass a y to every model
     if not isinstance(y, PrivateSeries):
-        raise QueryError(
-            "fit needs a target, a private column of the same rows, as in "
-            'fit(people[features], people["income"]).'
-        )
+        raise QueryError('fit needs a private target: fit(people[features], people["income"]).')
     same_rows(X, y)
     return X, y

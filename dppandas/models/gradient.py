@@ -13,7 +13,7 @@ from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..rows.facts.keys import Keys
 from .base import Box, Learnt, Model
-from .points import Matrix, rounded
+from .points import Matrix, floats, rounded
 
 #: Products of features are asked for if there are at least ENOUGH · features² · (noise of a count)
 #: rows, and at most so many features; and how much a slope weighs compared with a product. Chosen
@@ -23,7 +23,7 @@ ENOUGH, MOST_PRODUCTS, WEIGHT = 20, 20, 2.0
 
 def direction(answer: Any, width: int) -> Matrix:
     """A noisy gradient scaled to weights with Σ|w| = 1, so that |w·x| ≤ 1 in the box."""
-    found = np.asarray(answer, dtype=np.float64)
+    found = floats(answer)
     size = np.abs(found).sum()
     return found / size if 0 < size < np.inf else np.full(width, 1.0 / width)
 
@@ -68,8 +68,8 @@ def first_direction(
         return Direction(direction(sums, width), _squares(sums) - 2 * noise)
     size = float(width) if loss.epsilon else float(np.sqrt(width)) / 2
     table, ends = _products(scaled, residual, reach)
-    sums = answered(table.sum(bounds=ends, norm=size if loss.epsilon else ("l2", size)))
-    found = np.asarray(sums, dtype=np.float64)
+    norm = size if loss.epsilon else ("l2", size)
+    found = floats(answered(table.sum(bounds=ends, norm=norm)))
     slopes, number, means = found[:width] / WEIGHT, found[width], found[width + 1 : 2 * width + 1]
     upper = np.triu_indices(width)
     second = np.zeros((width, width))
@@ -86,7 +86,7 @@ def first_direction(
 
 
 def _squares(sums: Any) -> float:
-    return float((np.asarray(sums, dtype=np.float64) ** 2).sum())
+    return float((floats(sums) ** 2).sum())
 
 
 def _products(
@@ -223,18 +223,16 @@ class TwoClasses(Linear):
     def score(self, X: Any, y: Any) -> float:
         """The share of plain rows whose class is predicted correctly. For private rows, ask for
         ``(model.predict(people) == people["y"]).mean(epsilon=…)``."""
-        _plain_only(X, "(model.predict(people) == people['y']).mean(epsilon=…)")
-        found = self.predict(X)
-        return float(np.mean(found == targets_of(y, len(found))))
+        instead = "(model.predict(people) == people['y']).mean(epsilon=…)"
+        found, truth = predicted(self, X, y, instead)
+        return float(np.mean(found == truth))
 
 
 def _array(labels: Any) -> Any:
     found = np.array(labels)
     if [type(x) for x in found.tolist()] == [type(x) for x in labels]:
         return found
-    objects = np.empty(len(labels), dtype=object)
-    objects[:] = labels
-    return objects
+    return np.array([*labels, None], dtype=object)[:-1]  # without None, tuples make a matrix
 
 
 def _two(labels: Any) -> tuple[Any, Any]:
@@ -249,19 +247,16 @@ def _two(labels: Any) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def targets_of(y: Any, rows: int) -> Any:
-    """The target of so many plain rows, at least one."""
-    found = np.asarray(y)
-    if found.ndim == 2 and found.shape[1] == 1:
-        found = found[:, 0]
-    if found.ndim != 1 or len(found) != rows or not rows:
-        raise QueryError(
-            f"a score needs a target for each of at least one row. There are {rows} rows, and "
-            f"targets of shape {found.shape}."
-        )
-    return found
-
-
-def _plain_only(X: Any, instead: str) -> None:
+def predicted(model: Any, X: Any, y: Any, instead: str) -> tuple[Any, Any]:
+    """What a model predicts for plain rows, at least one, and their targets."""
     if isinstance(X, PrivateFrame):
         raise QueryError(f"a score of private rows must be released. Write {instead}.")
+    found, truth = model.predict(X), np.asarray(y)
+    if truth.ndim == 2 and truth.shape[1] == 1:
+        truth = truth[:, 0]
+    if truth.ndim != 1 or len(truth) != len(found) or not len(found):
+        raise QueryError(
+            f"a score needs a target for each of at least one row. There are {len(found)} rows, "
+            f"and targets of shape {truth.shape}."
+        )
+    return found, truth

@@ -8,7 +8,6 @@ from statistics import NormalDist
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import pandas as pd
 
 from ..engines import parallel
 from ..errors import QueryError, hide_internals, quoted
@@ -16,7 +15,7 @@ from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..release.answers import results
 from ..rows.facts.units import whole_number
-from .base import MOST_ROUNDS, Box, Learnt, Model, ProgramAnswers
+from .base import MOST_ROUNDS, Box, Learnt, Model, ProgramAnswers, weighted_sums
 from .points import Matrix, clustered, rounded, spread
 
 #: Centres of a model.
@@ -197,17 +196,10 @@ class KMeans(Model):
 
         *Guarantee*: nothing is released; of private rows, row by row. *Stability*: 1.
         """
-        box = self._fitted()
-        if isinstance(X, PrivateFrame):
-            return _nearest(box.private(X), self._centres)
-        rows = box.plain(X)
-        if np.isnan(rows).any():
+        rows = self._fitted().scaled(X)
+        if isinstance(rows, np.ndarray) and np.isnan(rows).any():
             raise QueryError("a value is missing in these rows. Fill it, or drop the row.")
-        total = [np.zeros(len(rows)) for _ in self._centres]
-        for j, weights in enumerate(_lines(self._centres).T):
-            for column, weight in zip([*rows.T, np.ones(len(rows))], weights, strict=True):
-                total[j] = total[j] + weight * (column + 0.0)
-        return np.argmax(np.stack(total), axis=0).astype(np.int64)
+        return _nearest(rows, self._centres)
 
     @hide_internals
     def fit_predict(self, X: Any, y: Any = None) -> PrivateSeries:
@@ -218,16 +210,12 @@ class KMeans(Model):
         return cast(PrivateSeries, self.fit(X, y).predict(X))
 
 
-def _lines(centres: Matrix) -> Matrix:
-    """Weights that give the nearest centre the largest sum: c·x - c·c/2."""
-    return np.vstack([centres.T, -(centres**2).sum(axis=1) / 2])
-
-
-def _nearest(scaled: PrivateFrame, centres: Matrix) -> PrivateSeries:
-    """The number of the nearest centre of each row."""
-    with_one = scaled.assign(one=1.0)
-    weights = pd.DataFrame(_lines(centres), index=list(with_one.columns))
-    return cast(PrivateSeries, with_one.dot(weights).idxmax(axis=1))
+def _nearest(rows: Any, centres: Matrix) -> Any:
+    """The number of the nearest centre of each row: the one with the largest c·x - c·c/2."""
+    sums = weighted_sums(rows, np.vstack([centres.T, -(centres**2).sum(axis=1) / 2]))
+    if isinstance(sums, np.ndarray):
+        return sums.argmax(axis=1).astype(np.int64)
+    return sums.idxmax(axis=1)
 
 
 def _moved(centres: Matrix, counts: Matrix, sums: Matrix) -> Matrix:

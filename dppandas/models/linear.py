@@ -17,17 +17,8 @@ from ..release.blocks.split import Split
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Box, Learnt, ProgramAnswers, matrix_of
-from .gradient import (
-    Linear,
-    _plain_only,
-    direction,
-    first_direction,
-    gradient,
-    noise_of,
-    targets_of,
-    variance_of,
-)
-from .points import Matrix
+from .gradient import Linear, direction, first_direction, gradient, noise_of, predicted, variance_of
+from .points import Matrix, floats
 
 #: Shares of the loss: of the number of rows with the target's mean; in each round, of a gradient,
 #: the mean along it, the sums that decide how far to go, and the mean of the residual.
@@ -147,9 +138,9 @@ class LinearRegression(Linear):
     def score(self, X: Any, y: Any) -> float:
         """R² on plain rows: the share of the target's variance that is predicted. For private rows,
         ask for the mean of the squared errors."""
-        _plain_only(X, "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)")
-        found = self.predict(X)
-        truth = matrix_of(targets_of(y, len(found))[:, None], 1, what="the target")[:, 0]
+        instead = "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)"
+        found, targets = predicted(self, X, y, instead)
+        truth = matrix_of(targets[:, None], 1, what="the target")[:, 0]
         spread = float(((truth - truth.mean()) ** 2).sum())
         if spread == 0:
             raise QueryError("all targets are equal, so there is no variance to predict.")
@@ -180,8 +171,8 @@ def _number_and_mean(
     """The number and mean of values in [-1, 1], by two sums that a row adds 1 to together."""
     table = scaled.assign(above=(1 + known) / 2, below=(1 - known) / 2)[["above", "below"]]
     norm = 1.0 if loss.epsilon else ("l2", 1.0)
-    sums = answered(table.sum(bounds=(0, 1), norm=norm))
-    above, below = np.maximum(np.asarray(sums, dtype=np.float64), 0.0).tolist()
+    sums = floats(answered(table.sum(bounds=(0, 1), norm=norm)))
+    above, below = np.maximum(sums, 0.0).tolist()
     number = above + below
     return number, (above - below) / number if number > 0 else 0.0
 
@@ -208,8 +199,7 @@ def _searched(
     near = (line - centre).clip(-narrow, narrow)
     limits = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
     pair = scaled.assign(both=near * held, square=near * near)
-    table = answered(pair[list(limits)].sum(bounds=limits))
-    both, square = np.asarray(table, dtype=np.float64).tolist()
+    both, square = floats(answered(pair[list(limits)].sum(bounds=limits))).tolist()
     most = max(square, 0.0) + SHRINK * noise * (narrow * reach + narrow**2)
     return centre, min(max(both / most, 0.0), 4.0) if most > 0 else 0.0
 

@@ -14,7 +14,7 @@ from ..frames.series import PrivateSeries
 from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Box, Learnt, ProgramAnswers
 from .gradient import TwoClasses, direction, first_direction, gradient, noise_of
-from .points import Matrix
+from .points import Matrix, floats
 
 #: Bins of the two histograms of the first line search.
 COARSE, FINE = 8, 16
@@ -69,8 +69,8 @@ class LogisticRegression(TwoClasses):
         with split:
             # a row with a missing feature has no weighted sum, not even with weights of 0
             sign = sign + scaled.dot(weights.tolist())
-            counts = answered(sign.value_counts(keys=[-1, 1], sort=False))
-            negative, positive = np.maximum(np.asarray(counts, dtype=np.float64), 0).tolist()
+            counts = floats(answered(sign.value_counts(keys=[-1, 1], sort=False)))
+            negative, positive = np.maximum(counts, 0).tolist()
             number = max(negative + positive, 1.0)
             middle = (positive - negative) / number
             for i in parallel.rounds(rounds, "logistic regression"):
@@ -114,10 +114,9 @@ def _fitted(line: PrivateSeries, sign: PrivateSeries, answered: Any) -> tuple[fl
     for bins in (COARSE, FINE):
         at: Any = np.floor((line - low) * (bins / (high - low))).clip(0, bins - 1)
         cell: Any = at + (sign + 1) * (bins / 2)
-        counts = answered(cell.value_counts(keys=range(2 * bins), sort=False))
-        table = np.asarray(counts, dtype=np.float64).reshape(2, bins)
+        counts = floats(answered(cell.value_counts(keys=range(2 * bins), sort=False)))
         middles = low + (np.arange(bins) + 0.5) * (high - low) / bins
-        slope, place = _most_likely(middles, table[1], table[0])
+        slope, place = _most_likely(middles, counts[bins:], counts[:bins])
         # where probabilities lie between e^-6 and 1 - e^-6, but not too narrow
         reach = min(max(6 / abs(slope), 0.2), 2.0)
         low, high = max(place - reach, -1.0), min(place + reach, 1.0)
@@ -149,8 +148,7 @@ def _newton(
     ends = {"r": (-1, 1), "r s": (-1, 1), "h": (0, 0.25), "h s": (-0.25, 0.25), "h s s": (0, 0.25)}
     parts = [residual, residual * line, bend, bend * line, bend * line * line]
     table = scaled.assign(**dict(zip(ends, parts, strict=True)))[list(ends)]
-    sums = answered(table.sum(bounds=ends))
-    r, rs, h, hs, hss = np.asarray(sums, dtype=np.float64).tolist()
+    r, rs, h, hs, hss = floats(answered(table.sum(bounds=ends))).tolist()
     shrink = 4 * noise  # about the noise of the sums: below it no curvature is certain
     second = np.array([[max(hss, 0) + shrink, hs], [hs, max(h, 0) + shrink]])
     if np.linalg.eigvalsh(second).min() < shrink / 2:

@@ -7,14 +7,13 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ..errors import QueryError, hide_internals
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..rows.facts.units import whole_number
 from ..statistics.moments.covariance_tables import CovarianceTable
-from .base import Box, Learnt, Model, ProgramAnswers, matrix_of
+from .base import Box, Learnt, Model, ProgramAnswers, matrix_of, weighted_sums
 from .points import Matrix, rounded
 
 
@@ -105,17 +104,7 @@ class PCA(Model):
         *Guarantee*: nothing is released; of private rows, row by row. *Stability*: 1.
         """
         box = self._fitted()
-        lines = self._lines(box)
-        if isinstance(X, PrivateFrame):
-            with_one = box.private(X).assign(one=1.0)
-            names = self.get_feature_names_out()
-            weights = pd.DataFrame(lines, index=list(with_one.columns), columns=names)
-            return with_one.dot(weights)
-        rows = box.plain(X)
-        found = np.zeros((len(rows), self.n_components_))
-        for weights_of, column in zip(lines, [*rows.T, np.ones(len(rows))], strict=True):
-            found = found + column[:, None] * weights_of
-        return found
+        return weighted_sums(box.scaled(X), self._lines(box), self.get_feature_names_out())
 
     @hide_internals
     def fit_transform(self, X: Any, y: Any = None) -> PrivateFrame:

@@ -12,6 +12,7 @@ from ..frames.frame import PrivateFrame
 from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Box, Learnt, ProgramAnswers
 from .gradient import TwoClasses, direction
+from .points import floats
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -52,8 +53,7 @@ class Perceptron(TwoClasses):
                 wrong = sign.where(score * sign <= 0)  # missing on the right side
                 sums = {name: scaled[name] * wrong for name in names}
                 table = scaled.assign(**sums, all=wrong)[[*names, "all"]]
-                found = answered(table.sum(bounds=(-1, 1)))
-                weights = weights + np.asarray(found, dtype=np.float64)
+                weights = weights + floats(answered(table.sum(bounds=(-1, 1))))
                 passes += 1
                 if answered.stands_still:
                     break

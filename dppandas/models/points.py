@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,12 @@ CANDIDATES = 4096
 STEP = 2.0**-26
 #: Rounds from each start, and rounds from the best result of these.
 FEW, MANY = 10, 100
+
+
+def floats(answer: Any) -> Matrix:
+    """The numbers of a released answer."""
+    found: Matrix = np.asarray(answer, dtype=np.float64)
+    return found
 
 
 def rounded(values: Matrix) -> Matrix:

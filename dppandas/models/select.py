@@ -92,18 +92,19 @@ def select(
     True
     """
     source = shown_rows(frame, "select", "score=")
-    public = _checked(candidates)
-    stated = _sensitivity(sensitivity)
+    if not isinstance(candidates, list | tuple | range | pd.Index | np.ndarray):
+        raise QueryError(f"candidates= must be a list, not a {type(candidates).__name__}.")
+    public = Keys.parse(candidates, ["candidates"]).labels
+    why = ", the most that one row changes any score. Scale and round scores that aren't whole"
+    stated = whole_number(sensitivity, "sensitivity", 1, MOST_SENSITIVE, why)
     if not isinstance(monotone, bool):
         raise QueryError(f"monotone={quoted(monotone)} must be True or False.")
     names = tuple(source._columns)
     for candidate in public:
         tried(score, "score=", names, is_whole, WHOLE, candidate)
     labels = np.array([*public, None], dtype=object)[:-1]  # without None, tuples make a matrix
-    index = pd.Index(labels, dtype=object, tupleize_cols=False)
-    statistic = Scores(
-        Cells(), Layout(integer=True, index=index), names, public, Scorer(score), stated, monotone
-    )
+    layout = Layout(integer=True, index=pd.Index(labels, dtype=object, tupleize_cols=False))
+    statistic = Scores(Cells(), layout, names, public, Scorer(score), stated, monotone)
     way = "monotone, " if monotone else ""
     what = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
     what += "a row as stated)"
@@ -143,17 +144,6 @@ def private_frame(frame: Any, verb: str) -> PrivateFrame:
     if isinstance(frame, pd.DataFrame):
         return cast(PrivateFrame, private(frame))
     raise QueryError(f"dp.{verb} takes a DataFrame or its .dp, not a {type(frame).__name__}.")
-
-
-def _checked(candidates: Any) -> tuple[Any, ...]:
-    if not isinstance(candidates, list | tuple | range | pd.Index | np.ndarray):
-        raise QueryError(f"candidates= must be a list, not a {type(candidates).__name__}.")
-    return Keys.parse(candidates, ["candidates"]).labels
-
-
-def _sensitivity(sensitivity: object) -> int:
-    why = ", the most that one row changes any score. Scale and round scores that aren't whole"
-    return whole_number(sensitivity, "sensitivity", 1, MOST_SENSITIVE, why)
 
 
 def tried(

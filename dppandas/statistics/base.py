@@ -190,14 +190,14 @@ class Statistic(ABC):
     @property
     def asked_columns(self) -> list[Any]:
         """The columns asked about, which alternate in the answer; one name where keys alternate."""
-        operands, layout = getattr(self, "operands", ()), self.layout
+        width, layout = len(getattr(self, "operands", ())), self.layout
         across = layout.columns
         if across is None and self.cells.keys is None:
             across = layout.index
-        if across is not None and len(across) == len(operands) and len(operands) > 1:
+        is_told = width > 1 or (width == 1 and layout.name is None)
+        if is_told and across is not None and len(across) == width:
             return list(across)
-        is_named = layout.name is None and across is not None and len(across) == len(operands) == 1
-        return [across[0]] if is_named and across is not None else [layout.name]
+        return [layout.name]
 
     def possible(self, entry: int) -> Interval | None:
         """The range that public facts allow a number: (0, ∞) if it can't be negative. None where
@@ -245,9 +245,11 @@ class Statistic(ABC):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         """The answer's numbers, from noisy integers and public facts alone."""
 
-    @abstractmethod
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """For each number an interval that holds if every noise lies within ±half_width."""
+        """For each number an interval that holds if every noise lies within ±half_width: by default
+        between the estimates at both ends, for numbers that rise with their own integer alone."""
+        ends = (self.estimate([value + w for value in noisy]) for w in (-half_width, half_width))
+        return list(zip(*ends, strict=True))
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
         """An interval for each number; with this confidence all hold together."""
@@ -259,11 +261,8 @@ class Statistic(ABC):
         values = self.estimate(noisy)
         if known is not None and not self.layout.is_mixed:
             return [known[i % len(known)] for i in range(len(values))]
-        intervals = self.intervals_at(noisy, law, confidence)
-        return [
-            max(high - value, value - low)
-            for value, (low, high) in zip(values, intervals, strict=True)
-        ]
+        pairs = zip(values, self.intervals_at(noisy, law, confidence), strict=True)
+        return [max(high - value, value - low) for value, (low, high) in pairs]
 
     def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
         """The same for errors in ranks, given a limit on the rows."""
@@ -312,9 +311,9 @@ class Statistic(ABC):
         return None if error is None else [error]
 
     def ratios_by_column(self, half_width: int) -> list[float] | None:
-        """`per_row` for each column asked about, or one for all."""
-        ratio = self.per_row(half_width)
-        return None if ratio is None else [ratio]
+        """For a ratio, its error to first order times the number of rows that it is taken over:
+        for each column asked about, or one for all."""
+        return None
 
     def expected(self, half_width: int) -> str:
         """The error in words before the release; "" if public facts don't decide it."""
@@ -334,8 +333,9 @@ class Statistic(ABC):
         return str(ruler.length(error, math.ceil))
 
     def per_row(self, half_width: int) -> float | None:
-        """For a ratio, its error to first order times the number of rows that it is taken over."""
-        return None
+        """The largest of `ratios_by_column`."""
+        ratios = self.ratios_by_column(half_width)
+        return None if ratios is None else max(ratios)
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         """The largest error of a number by public facts; for a ratio, over so many rows."""

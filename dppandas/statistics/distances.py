@@ -78,9 +78,7 @@ class Distance(FrameStatistic):
 
     distance: Measurer = field(default_factory=lambda: Measurer(None))
 
-    on_failure: ClassVar[str] = (
-        " distance= must return a whole number (an int, not a float or None) for any rows."
-    )
+    on_failure: ClassVar[str] = " distance= must return an int, not a float or None, for any rows."
 
     size = 1
     l1 = 1
@@ -94,9 +92,6 @@ class Distance(FrameStatistic):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [max(0, noisy[0])]
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        return [(max(0, noisy[0] - half_width), max(0, noisy[0] + half_width))]
 
     def error(self, half_width: int) -> float | None:
         return half_width

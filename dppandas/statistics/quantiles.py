@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,11 +58,10 @@ class Quantiles(Statistic):
 
     @property
     def grids(self) -> tuple[Grid, ...]:
-        if self.step is None:
+        step = self.step
+        if step is None:
             return tuple(bounds.grid for bounds in self.bounds)
-        return tuple(
-            Grid(b.lower, self.step, 0, int((b.upper - b.lower) / self.step)) for b in self.bounds
-        )
+        return tuple(Grid(b.lower, step, 0, int((b.upper - b.lower) / step)) for b in self.bounds)
 
     @property
     def size(self) -> int:
@@ -88,10 +88,8 @@ class Quantiles(Statistic):
     monotone = False
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
-        tops = tuple(grid.high for grid in self.grids)
-        return ExponentialQuantiles.calibrate(
-            asked, sensitivity, self.quantiles, tops, len(self.cells)
-        )
+        tops, cells = tuple(grid.high for grid in self.grids), len(self.cells)
+        return ExponentialQuantiles.calibrate(asked, sensitivity, self.quantiles, tops, cells)
 
     def exact_distance(self, one: Any, other: Any, selecting: bool) -> int:
         """For one quantile the largest difference of losses; for several how many rows differ."""
@@ -108,10 +106,8 @@ class Quantiles(Statistic):
             return int(sum(abs(one.count(v) - other.count(v)) for v in values.tolist()))
         near = {0, *(values - 1).tolist(), *values.tolist(), *(values + 1).tolist()}
         points = sorted(point for point in near if point >= 0)  # between them losses are the same
-        pairs = zip(
-            losses(one, self._alone, points), losses(other, self._alone, points), strict=True
-        )
-        return max((abs(a - b) for a, b in pairs), default=0)
+        both = (losses(each, self._alone, points) for each in (one, other))
+        return max((abs(a - b) for a, b in zip(*both, strict=True)), default=0)
 
     # reading
 
@@ -136,11 +132,9 @@ class Quantiles(Statistic):
         low = np.zeros(len(self.cells), dtype=np.int64)
         return self._between(row_pass, column, low, low + self.grids[column].high)
 
-    def _between(
-        self, row_pass: RowPass, column: int, low: Integers, high: Integers
-    ) -> RanksByCell:
-        """The ranks of the rows between low and high in each cell."""
-        values = Values(self, column, low, high)
+    def _between(self, row_pass: RowPass, column: int, low: Integers, top: Integers) -> RanksByCell:
+        """The ranks of the rows between low and top in each cell."""
+        values = Values(self, column, low, top)
         return sort_by_cell(row_pass(values.over_branches, PointAccumulator), len(self.cells))
 
     def _near(self, row_pass: RowPass, column: int, cap: int) -> Sequence[Ranks]:
@@ -225,8 +219,7 @@ class Pass:
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Integers:
         raise NotImplementedError
 
-    def combined(self, parts: Sequence[Integers]) -> Integers:
-        raise NotImplementedError
+    combined: ClassVar[Any]  # puts together what several branches add
 
     def points(self, chunk: Chunk, keep: Mask | None) -> tuple[Codes | None, Integers]:
         """The cell and grid integer of each row that has both."""
@@ -274,9 +267,7 @@ class Histogram(Pass):
         flat = codes[inside] * self.bins + points[inside]
         return np.bincount(flat, minlength=cells * self.bins).astype(np.int64, copy=False)
 
-    def combined(self, parts: Sequence[Integers]) -> Integers:
-        total: Integers = np.sum(parts, axis=0, dtype=np.int64)
-        return total
+    combined = staticmethod(partial(np.sum, axis=0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -299,5 +290,4 @@ class Values(Pass):
         kept: Integers = points[near]
         return kept
 
-    def combined(self, parts: Sequence[Integers]) -> Integers:
-        return np.concatenate(parts)
+    combined = staticmethod(np.concatenate)

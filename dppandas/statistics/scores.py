@@ -16,9 +16,6 @@ from ..errors import InternalError, QueryError
 from ..rows.expressions import Chunk, Column, Expression
 from ..rows.values.vectors import Mask
 from .base import Partial, RowPass, Statistic
-from .layout import Interval
-
-Score = Callable[[pd.DataFrame, Any], int]
 
 #: Scores are clipped to this, an exact integer of 78 digits.
 MOST = 2**256
@@ -32,10 +29,7 @@ class CallerFunction:
 
     def _said(self, *given: Any) -> Any:
         if self._function is None:
-            raise QueryError(
-                "a pickle doesn't hold the caller's function, so this query can't be answered. "
-                "Write it again."
-            )
+            raise QueryError("a pickle doesn't hold the caller's function. Write the query again.")
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # a warning could quote private values
             return self._function(*given)
@@ -126,9 +120,6 @@ class Scores(FrameStatistic):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return list(noisy)
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        return [(value - half_width, value + half_width) for value in noisy]
 
     def error(self, half_width: int) -> float | None:
         return half_width

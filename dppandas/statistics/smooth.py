@@ -65,9 +65,7 @@ class Smooth(Quantiles, registered=False):
 class SmoothQuantile(Smooth):
     """A quantile."""
 
-    no_interval: ClassVar[str] = (
-        f'{Smooth.no_interval}method="exponential" tells an error in ranks.'
-    )
+    no_interval: ClassVar[str] = f'{Smooth.no_interval}method="exponential" has errors in ranks.'
 
     @property
     def target(self) -> Target:

@@ -91,8 +91,7 @@ class BoundsHistogram(Statistic):
             return [math.nan] * 3
         first, last = found
         inside, total = sum(noisy[first : last + 1]), sum(noisy[:CELLS])
-        share = _share(total - inside, inside)
-        return [edges(first)[0], edges(last)[1], share]
+        return [edges(first)[0], edges(last)[1], _share(total - inside, inside)]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         raise InternalError("bounds have intervals by `intervals_at`.")
@@ -113,11 +112,9 @@ class BoundsHistogram(Statistic):
         sums = (CELLS - 2) * (CELLS - 1)  # the inside and the outside of each range of cells
         near, far = (most_noise(law.scale, n, beta / sums) for n in (size, CELLS - size))
         outside = total - inside
-        share = (
-            _share(max(0, outside - far), inside + near),
-            _share(outside + far, inside - near, nothing=1.0),
-        )
-        return [*ends, share]
+        least = _share(outside - far, inside + near)
+        most = _share(outside + far, inside - near, nothing=1.0)
+        return [*ends, (least, most)]
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """The number of rows that a cell may have and still be missed."""

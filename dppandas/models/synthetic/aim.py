@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ...errors import QueryError
-from ...frames.frame import PrivateFrame
 from . import graphs
-from .domains import Codes, Domain, Floats, Marginal, closure
+from .domains import Codes, Domain, Floats, Marginal, Marginals, closure
 from .mwem import counted, worst_of
 from .program_budget import ProgramBudget
 
@@ -29,7 +27,7 @@ MOST_MODEL = 500_000
 STEPS = 500
 
 
-def check(domain: Domain, marginals: Sequence[Marginal]) -> None:
+def check(domain: Domain) -> None:
     """Refuse domains that are too large, and runs without the package mbi."""
     if importlib.util.find_spec("mbi") is None:
         raise QueryError(
@@ -43,13 +41,7 @@ def check(domain: Domain, marginals: Sequence[Marginal]) -> None:
         )
 
 
-def aim(
-    frame: PrivateFrame,
-    domain: Domain,
-    marginals: Sequence[Marginal],
-    budget: ProgramBudget,
-    rows: int,
-) -> list[Codes]:
+def aim(budget: ProgramBudget, domain: Domain, marginals: Marginals, rows: int) -> list[Codes]:
     """Synthetic rows: counts of each column, and then rounds that select a marginal, measure it and
     fit a graphical model, until the loss is spent.
 
@@ -61,11 +53,10 @@ def aim(
     may = closure(domain, marginals)
     part = budget.whole / (PARTS[kind] * max(len(domain.names), 2))
     budget.check(part * SELECTING)  # later rounds spend more
-    model = Model(domain)
+    model = Model(domain, budget)
     for alone in [m for m in may if len(m) == 1]:
-        price = part * (1 - SELECTING)
-        counts = counted(frame, domain, alone, f"start: {domain.named(alone)}", price, budget)
-        model.add(alone, counts, budget.deviation(price), price, is_start=True)
+        model.measure(alone, "start", part * (1 - SELECTING))
+    model.estimate_total()
     model.fit()
     turn = 0
     while budget.left > 0:
@@ -83,12 +74,10 @@ def aim(
         turn += 1
         noise = budget.noise(price)
         before = [model.marginal(m) for m in open_]
-        asked = worst_of(frame, domain, open_, before, noise, [may[m] for m in open_])
+        asked = worst_of(budget.frame, domain, open_, before, noise, [may[m] for m in open_])
         place = budget.spend(f"round {turn}: what fits worst", select, asked.release)
         chosen = open_[place]
-        name = f"round {turn}: {domain.named(chosen)}"
-        counts = counted(frame, domain, chosen, name, price, budget)
-        model.add(chosen, counts, budget.deviation(price), price)
+        model.measure(chosen, f"round {turn}", price)
         model.fit()
         if np.abs(model.marginal(chosen) - before[place]).sum() <= noise * domain.cells(chosen):
             part = min(part * MORE[kind], budget.left) if budget.left else part
@@ -98,29 +87,24 @@ def aim(
 class Model:
     """A graphical model, fitted by mbi to measurements."""
 
-    def __init__(self, domain: Domain) -> None:
-        self._domain = domain
+    def __init__(self, domain: Domain, budget: ProgramBudget) -> None:
+        self._domain, self._budget = domain, budget
         self._counts: list[tuple[Marginal, Floats, float]] = []
         self._prices: set[tuple[Marginal, Fraction]] = set()
         self._fitted: Any = None
         self.factors: list[graphs.Factor] = []
         self.total = 1.0
 
-    def add(
-        self,
-        marginal: Marginal,
-        counts: Floats,
-        deviation: float,
-        price: Fraction,
-        is_start: bool = False,
-    ) -> None:
-        """Add a measurement. Those of the start estimate how many rows there are."""
-        self._counts.append((marginal, counts, deviation))
+    def measure(self, marginal: Marginal, step: str, price: Fraction) -> None:
+        """Pay for the counts of a marginal, in a step of the program."""
+        counts = counted(self._budget, self._domain, marginal, step, price)
+        self._counts.append((marginal, counts, self._budget.deviation(price)))
         self._prices.add((marginal, price))
-        if is_start:
-            sums = [(float(c.sum()), 1 / (d * d * len(c))) for _, c, d in self._counts]
-            weighed = sum(s * w for s, w in sums) / sum(w for _, w in sums)
-            self.total = max(1.0, weighed)
+
+    def estimate_total(self) -> None:
+        """Estimate from all measurements how many rows there are."""
+        sums = [(float(c.sum()), 1 / (d * d * len(c))) for _, c, d in self._counts]
+        self.total = max(1.0, sum(s * w for s, w in sums) / sum(w for _, w in sums))
 
     def is_new(self, marginal: Marginal, price: Fraction) -> bool:
         """Whether it wasn't measured at this price before, which would replay the same answer."""
@@ -147,10 +131,8 @@ class Model:
                 names = [f"c{i}" for i in range(len(self._domain.names))]
                 known = mbi.Domain(names, self._domain.shape)
                 measurements = [
-                    mbi.LinearMeasurement(
-                        counts, tuple(names[i] for i in marginal), stddev=deviation
-                    )
-                    for marginal, counts, deviation in self._counts
+                    mbi.LinearMeasurement(counts, tuple(names[i] for i in m), stddev=deviation)
+                    for m, counts, deviation in self._counts
                 ]
                 # most of the time goes into compiling, and this oracle of mbi's compiles fastest
                 oracle = mbi.marginal_oracles.message_passing_hugin
@@ -159,10 +141,7 @@ class Model:
                     warm_start=self._fitted,
                 )  # fmt: skip
                 potentials = self._fitted.potentials
-                self.factors = [
-                    (
-                        tuple(int(name[1:]) for name in potentials[clique].domain.attributes),
-                        np.asarray(potentials[clique].values, dtype=np.float64),
-                    )
-                    for clique in potentials.cliques
-                ]
+                self.factors = []
+                for factor in (potentials[clique] for clique in potentials.cliques):
+                    columns = tuple(int(name[1:]) for name in factor.domain.attributes)
+                    self.factors.append((columns, np.asarray(factor.values, dtype=np.float64)))

@@ -83,10 +83,8 @@ def shrunk(counts: Floats, expected: Floats, deviation: float) -> Floats:
 def _off(table: Floats, measured: Sequence[Measured]) -> tuple[float, list[Floats]]:
     """The weighted squared error, and the errors of each marginal."""
     far = [summed(table, each.positions, len(each.counts)) - each.counts for each in measured]
-    squares = [
-        each.weight * math.fsum((off * off).tolist())
-        for each, off in zip(measured, far, strict=True)
-    ]
+    pairs = zip(measured, far, strict=True)
+    squares = [each.weight * math.fsum((off * off).tolist()) for each, off in pairs]
     return math.fsum(squares), far
 
 

@@ -25,6 +25,7 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 #: Columns by position, in order.
 Marginal = tuple[int, ...]
+Marginals = Sequence[Marginal]
 
 #: The most cells of one marginal, and of all marginals together.
 MOST_CELLS, MOST_TOGETHER = 10**5, 10**6
@@ -76,9 +77,8 @@ class Domain:
         for i, (keys, each) in enumerate(zip(self.keys, codes, strict=True)):
             labels: pd.Index[Any] = pd.Index(list(keys.labels), tupleize_cols=False)
             columns[i] = pd.Series(labels.take(each)).reset_index(drop=True)
-        table = pd.DataFrame(columns)
-        table.columns = pd.Index(list(self.names), tupleize_cols=False)
-        return table
+        names: pd.Index[Any] = pd.Index(list(self.names), tupleize_cols=False)
+        return pd.DataFrame(columns).set_axis(names, axis=1)
 
 
 def domain_of(frame: PrivateFrame, keys: object) -> Domain:
@@ -142,31 +142,23 @@ def marginals_of(domain: Domain, given: object) -> tuple[Marginal, ...]:
     most = max(map(len, found))
     if most > MOST_COLUMNS or len(closure(domain, found)) > MOST_MARGINALS:
         raise QueryError(
-            "there are too many marginals, counting those of fewer of their columns. Give fewer, "
-            "or marginals of fewer columns."
+            "these marginals, and those of fewer columns, are too many. Give fewer or smaller."
         )
     return tuple(found)
 
 
-def closure(domain: Domain, marginals: Sequence[Marginal]) -> dict[Marginal, int]:
+def closure(domain: Domain, marginals: Marginals) -> dict[Marginal, int]:
     """The marginals that may be measured, which are the requested ones and those of fewer of their
     columns; and the weight of each, the number of columns it shares with the requested ones."""
-    found = {
-        some: 0
-        for marginal in marginals
-        for size in range(1, len(marginal) + 1)
-        for some in itertools.combinations(marginal, size)
-    }
-    for some in found:
-        found[some] = sum(len(set(some) & set(marginal)) for marginal in marginals)
-    return found
+    sizes = ((marginal, size) for marginal in marginals for size in range(1, len(marginal) + 1))
+    found = dict.fromkeys(some for each in sizes for some in itertools.combinations(*each))
+    return {some: sum(len({*some} & {*marginal}) for marginal in marginals) for some in found}
 
 
 def _check_number(number: int) -> None:
     if number > MOST_MARGINALS:
         raise QueryError(
-            f"there are {number:,} marginals, more than {MOST_MARGINALS:,}. List those that you "
-            "need as marginals=[…]."
+            f"{number:,} marginals are more than {MOST_MARGINALS:,}. List some: marginals=[…]."
         )
 
 

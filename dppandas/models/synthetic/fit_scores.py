@@ -16,7 +16,6 @@ from ...rows.accumulators import SumAccumulator
 from ...rows.expressions import Chunk, Expression
 from ...rows.values.vectors import Mask
 from ...statistics.base import Partial, RowPass, Statistic, count_by
-from ...statistics.layout import Interval
 
 Counts = npt.NDArray[np.int64]
 
@@ -39,10 +38,6 @@ class _Scores(Statistic, registered=False):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [score / self._row_score for score in noisy]
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        ends = ((score - half_width, score + half_width) for score in noisy)
-        return [(low / self._row_score, high / self._row_score) for low, high in ends]
 
     def error(self, half_width: int) -> float | None:
         return half_width / self._row_score
@@ -86,11 +81,8 @@ class MarginalError(_Scores):
         return tuple(dict.fromkeys(e for cells in self.marginals for e in cells.by))
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        parts = []
-        for cells in self.marginals:
-            codes = cells.codes(chunk, keep)
-            parts.append(count_by(codes, None, chunk.rows, len(cells)))
-        return np.concatenate(parts)
+        each = [(cells.codes(chunk, keep), len(cells)) for cells in self.marginals]
+        return np.concatenate([count_by(codes, None, chunk.rows, size) for codes, size in each])
 
     def read(self, row_pass: RowPass, mechanism: Any = None) -> list[int]:
         counts = row_pass(self.over_branches, lambda: SumAccumulator(sum(map(len, self.marginals))))

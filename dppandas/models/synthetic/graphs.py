@@ -46,9 +46,8 @@ def _connected(factors: Sequence[Factor], wanted: Marginal) -> list[Factor]:
 
 def size(domain: Domain, cliques: Iterable[Marginal]) -> int:
     """The number of cells of a model: those of the cliques that eliminating its columns makes."""
-    return sum(
-        domain.cells((column, *rest)) for column, rest in _eliminated(domain, tuple(cliques))
-    )
+    order = _eliminated(domain, tuple(cliques))
+    return sum(domain.cells((column, *neighbours)) for column, neighbours in order)
 
 
 @functools.lru_cache(maxsize=8192)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ import pandas as pd
 from ...errors import QueryError
 from ...frames.frame import PrivateFrame
 from . import distribution
-from .domains import Codes, Domain, Floats, Marginal, closure
+from .domains import Codes, Domain, Floats, Marginal, Marginals, closure
 from .program_budget import ProgramBudget
 from .worst_fit import clipped_expectations, worst_fit
 
@@ -33,23 +33,13 @@ def check(domain: Domain) -> None:
         )
 
 
-def candidates(domain: Domain, marginals: Sequence[Marginal]) -> list[Marginal]:
+def candidates(domain: Domain, marginals: Marginals) -> list[Marginal]:
     """The marginals that a round may measure: those of at least two columns."""
     return [m for m in closure(domain, marginals) if len(m) > 1]
 
 
-def rounds_of(domain: Domain, marginals: Sequence[Marginal]) -> int:
-    """How many marginals are measured by default, from public facts alone."""
-    return min(len(candidates(domain, marginals)), len(domain.names))
-
-
 def mwem(
-    frame: PrivateFrame,
-    domain: Domain,
-    marginals: Sequence[Marginal],
-    rounds: int,
-    budget: ProgramBudget,
-    rows: int,
+    budget: ProgramBudget, domain: Domain, marginals: Marginals, rounds: int, rows: int
 ) -> list[Codes]:
     """Synthetic rows: noisy counts of each column, and then rounds that select the marginal that
     fits worst, measure it, and fit a table of the whole domain to all measurements.
@@ -61,17 +51,18 @@ def mwem(
     """
     if rounds:
         budget.check(budget.whole * (1 - STARTING) / rounds * SELECTING)
-    table, measured, total = _start(frame, domain, marginals, rounds, budget)
+    table, measured, total = _start(budget, domain, marginals, rounds)
     left = candidates(domain, marginals)
     positions = {m: domain.positions(m) for m in left}
     each = budget.left / max(1, rounds)
     for i in range(1, rounds + 1):
         expected = [distribution.summed(table, positions[m], domain.cells(m)) for m in left]
-        asked = worst_of(frame, domain, left, expected, budget.noise(each * (1 - SELECTING)))
+        noise = budget.noise(each * (1 - SELECTING))
+        asked = worst_of(budget.frame, domain, left, expected, noise, [1] * len(left))
         place = budget.spend(f"round {i}: what fits worst", each * SELECTING, asked.release)
         chosen = left.pop(place)
         price = budget.left if i == rounds else each * (1 - SELECTING)
-        counts = counted(frame, domain, chosen, f"round {i}: {domain.named(chosen)}", price, budget)
+        counts = counted(budget, domain, chosen, f"round {i}", price)
         wanted = distribution.shrunk(counts, expected[place], budget.deviation(price))
         measured.append(distribution.Measured(positions[chosen], wanted))
         table = distribution.fitted(table, measured, total)
@@ -79,18 +70,14 @@ def mwem(
 
 
 def _start(
-    frame: PrivateFrame,
-    domain: Domain,
-    marginals: Sequence[Marginal],
-    rounds: int,
-    budget: ProgramBudget,
+    budget: ProgramBudget, domain: Domain, marginals: Marginals, rounds: int
 ) -> tuple[Floats, list[distribution.Measured], float]:
     """A table of independent columns, its measurements, and about how many rows there are."""
     columns = [m for m in closure(domain, marginals) if len(m) == 1]
     price = budget.whole * (STARTING if rounds else 1) / len(columns)
     measured, sums = [], []
     for column in columns:
-        counts = counted(frame, domain, column, f"start: {domain.named(column)}", price, budget)
+        counts = counted(budget, domain, column, "start", price)
         measured.append(distribution.Measured(domain.positions(column), counts))
         sums.append((math.fsum(counts.tolist()), 1 / len(counts)))
     total = max(1.0, sum(s * w for s, w in sums) / sum(w for _, w in sums))
@@ -101,36 +88,28 @@ def _start(
 def worst_of(
     frame: PrivateFrame,
     domain: Domain,
-    marginals: Sequence[Marginal],
+    marginals: Marginals,
     expected: Sequence[Floats],
     noise: float,
-    weights: Sequence[int] | None = None,
+    weights: Sequence[int],
 ) -> Any:
     """The selection of the marginal that fits worst, less the noise that measuring it would add."""
-    tables = [
-        pd.Series(clipped_expectations(counts), index=domain.index(marginal))
-        for marginal, counts in zip(marginals, expected, strict=True)
-    ]
-    factors = [1] * len(marginals) if weights is None else weights
-    added = [noise * w * domain.cells(m) for w, m in zip(factors, marginals, strict=True)]
+    pairs = zip(marginals, map(clipped_expectations, expected), strict=True)
+    tables = [pd.Series(counts, index=domain.index(marginal)) for marginal, counts in pairs]
+    added = [noise * w * domain.cells(m) for w, m in zip(weights, marginals, strict=True)]
     offsets = clipped_expectations(added).tolist()
     return worst_fit(frame, tables, weights=weights, offsets=offsets)
 
 
 def counted(
-    frame: PrivateFrame,
-    domain: Domain,
-    marginal: Marginal,
-    name: str,
-    price: Fraction,
-    budget: ProgramBudget,
+    budget: ProgramBudget, domain: Domain, marginal: Marginal, step: str, price: Fraction
 ) -> Floats:
-    """The noisy counts of a marginal's cells."""
-    names = [domain.names[i] for i in marginal]
-    keys: Any = {name: list(domain.keys[i].labels) for name, i in zip(names, marginal, strict=True)}
-    if len(names) == 1:
-        asked = frame[names[0]].value_counts(sort=False, keys=keys[names[0]])
+    """The noisy counts of a marginal's cells, in a step of the program."""
+    keys: Any = {domain.names[i]: list(domain.keys[i].labels) for i in marginal}
+    if len(marginal) == 1:
+        ((name, labels),) = keys.items()
+        asked = budget.frame[name].value_counts(sort=False, keys=labels)
     else:
-        asked = frame.value_counts(names, sort=False, keys=keys)
-    counts: Floats = budget.spend(name, price, asked.release).to_numpy(dtype=np.float64)
-    return counts
+        asked = budget.frame.value_counts(list(keys), sort=False, keys=keys)
+    counts = budget.spend(f"{step}: {domain.named(marginal)}", price, asked.release)
+    return cast(Floats, counts.to_numpy(dtype=np.float64))

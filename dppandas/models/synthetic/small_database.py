@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +11,7 @@ from ...errors import QueryError
 from ...frames.frame import PrivateFrame
 from ...statistics import Layout
 from ..select import UnreleasedChoice
-from .domains import Codes, Domain, Marginal
+from .domains import Codes, Domain, Marginals
 from .fit_scores import SmallDatabases, candidates, databases
 from .program_budget import ProgramBudget
 
@@ -42,29 +41,23 @@ def check(domain: Domain, rows: int) -> None:
     )
 
 
-def small(
-    frame: PrivateFrame,
-    domain: Domain,
-    marginals: Sequence[Marginal],
-    budget: ProgramBudget,
-    rows: int,
-) -> list[Codes]:
+def small(budget: ProgramBudget, domain: Domain, marginals: Marginals, rows: int) -> list[Codes]:
     """The rows of a small database: a noisy count, and the exponential mechanism (permute-and-flip
     for ε, which is nowhere worse) by the worst error of any count in the marginals.
 
     *Source*: Blum, Ligett and Roth, "A Learning Theory Approach to Non-Interactive Database
     Privacy", STOC 2008.
     """
-    count = budget.spend("count", budget.whole * COUNTING, frame.size)
+    count = budget.spend("count", budget.whole * COUNTING, budget.frame.size)
     total = max(0, min(MOST_ROWS, int(count)))
-    asked = database(frame, domain, marginals, rows, total)
+    asked = database(budget.frame, domain, marginals, rows, total)
     chosen = budget.spend("database", budget.left, asked.release)
     cell = np.repeat(np.arange(domain.cells()), candidates(domain.cells(), rows)[int(chosen)])
     return [each.astype(np.int64) for each in np.unravel_index(cell, domain.shape)]
 
 
 def database(
-    frame: PrivateFrame, domain: Domain, marginals: Sequence[Marginal], rows: int, total: int
+    frame: PrivateFrame, domain: Domain, marginals: Marginals, rows: int, total: int
 ) -> UnreleasedChoice:
     """The selection of a database by the worst error of any count in the marginals. ``total`` is
     about how many private rows there are, a public number."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Unpack, cast
 
 import pandas as pd
@@ -87,7 +86,13 @@ def synthesize(
     records: dict[str, Record] = {}
     with split.program(ways, lambda: bool(records)) as ways:
         budget = ProgramBudget(_within(source, domain), ways, records)
-        run = functools.partial(_made, budget, chosen, domain, kept, turns, number)
+
+        def run() -> list[Codes]:
+            if chosen == "mwem":
+                return mwem.mwem(budget, domain, kept, turns, number)
+            program = aim.aim if chosen == "aim" else small_database.small
+            return program(budget, domain, kept, number)
+
         # in a preview, earlier answers are replayed: without them it would ask other questions
         codes = preview.all_or_none(run) if preview.running() is not None else run()
     return cast(pd.DataFrame, results.gathered(domain.table(codes), records))
@@ -100,24 +105,15 @@ def _rounds(method: str, rounds: object, domain: Domain, kept: Any, number: int)
     if rounds is not None and method != "mwem":
         raise QueryError('rounds= is for method="mwem". Leave it out.')
     if method == "aim":
-        aim.check(domain, kept)
+        aim.check(domain)
     elif method == "small":
         small_database.check(domain, number)
     else:
         mwem.check(domain)
+    most = len(mwem.candidates(domain, kept))
     if rounds is None:
-        return mwem.rounds_of(domain, kept)
-    return whole_number(rounds, "rounds", 1, len(mwem.candidates(domain, kept)))
-
-
-def _made(
-    budget: ProgramBudget, method: str, domain: Domain, kept: Any, rounds: int, number: int
-) -> list[Codes]:
-    """The synthetic rows, as positions of labels."""
-    if method == "mwem":
-        return mwem.mwem(budget.frame, domain, kept, rounds, budget, number)
-    program = aim.aim if method == "aim" else small_database.small
-    return program(budget.frame, domain, kept, budget, number)
+        return min(most, len(domain.names))
+    return whole_number(rounds, "rounds", 1, most)
 
 
 def _within(frame: PrivateFrame, domain: Domain) -> PrivateFrame:

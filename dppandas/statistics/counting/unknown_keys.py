@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -124,15 +125,12 @@ class Sparse(Statistic, registered=False):
         there = np.logical_and.reduce([numbers >= 0 for numbers in columns])
         if keep is not None:
             there &= keep
-        used, inverse = np.unique(
-            np.stack([n[there] for n in columns], axis=1), axis=0, return_inverse=True
-        )
+        numbered = np.stack([numbers[there] for numbers in columns], axis=1)
+        used, inverse = np.unique(numbered, axis=0, return_inverse=True)
         codes = np.full(chunk.rows, len(used), dtype=np.intp)
         codes[there] = inverse.reshape(-1)
-        return codes, [
-            _joined([known[i] for known, i in zip(found, row, strict=True)])
-            for row in used.tolist()
-        ]
+        rows = (zip(found, row, strict=True) for row in used.tolist())
+        return codes, [_joined([known[i] for known, i in row]) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -243,20 +241,14 @@ class UndeclaredKeys(Sparse):
     def intervals_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[Interval]:
         if self.inner is None:
             return [law.passed.interval(count, confidence) for _, (count,) in noisy]
-        return [
-            interval
-            for inner, integers in self._one_by_one(noisy)
-            for interval in inner.intervals_at(integers, law.values, confidence)
-        ]
+        pairs = self._one_by_one(noisy)
+        return list(chain(*(one.intervals_at(own, law.values, confidence) for one, own in pairs)))
 
     def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
         if self.inner is None:
             return [law.passed.error(count, confidence) for _, (count,) in noisy]
-        return [
-            error
-            for inner, integers in self._one_by_one(noisy)
-            for error in inner.errors_at(integers, law.values, confidence)
-        ]
+        pairs = self._one_by_one(noisy)
+        return list(chain(*(one.errors_at(own, law.values, confidence) for one, own in pairs)))
 
     def _one_by_one(self, noisy: Sequence[Told]) -> Iterator[tuple[Statistic, Sequence[int]]]:
         """The inner statistic of each released label, with its noisy integers."""
@@ -269,8 +261,8 @@ class UndeclaredKeys(Sparse):
             return cast(int, law.passed.largest_error(confidence))
         return self.inner.error_before(law.values, confidence, rows)
 
-    def per_row(self, half_width: int) -> float | None:
-        return None if self.inner is None else self.inner.per_row(half_width)
+    def ratios_by_column(self, half_width: int) -> list[float] | None:
+        return None if self.inner is None else self.inner.ratios_by_column(half_width)
 
     def expected_at(self, law: Any, confidence: float) -> str:
         if self.inner is None:
@@ -353,9 +345,7 @@ def _joined(parts: Sequence[tuple[str, Any]]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _objects(values: Sequence[Any], name: Any) -> pd.Index:
-    array = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        array[i] = value
+    array = np.array([*values, None], dtype=object)[:-1]  # without None, tuples make a matrix
     index: pd.Index = pd.Index(array, dtype=object, name=name, tupleize_cols=False)
     return index
 

@@ -122,9 +122,8 @@ def _places(
 ) -> Places:
     """For each combination of nodes of one column or two, the places of its integers, gaps left
     out. All combinations have equally many."""
-    found: dict[tuple[int, ...], list[int]] = {
-        at: [] for at in itertools.product(range(nodes), repeat=len(who))
-    }
+    every = itertools.product(range(nodes), repeat=len(who))
+    found: dict[tuple[int, ...], list[int]] = {at: [] for at in every}
     start = 0
     for block in blocks:
         if {*who} <= {*block}:
@@ -189,10 +188,8 @@ def cover(columns: int) -> tuple[tuple[int, ...], ...]:
 def _triples(columns: int) -> tuple[tuple[int, ...], ...]:
     """Triples such that each pair of columns is in at least one, chosen greedily."""
     left = set(itertools.combinations(range(columns), 2))
-    every = {
-        triple: set(itertools.combinations(triple, 2))
-        for triple in itertools.combinations(range(columns), 3)
-    }
+    triples = itertools.combinations(range(columns), 3)
+    every = {triple: set(itertools.combinations(triple, 2)) for triple in triples}
     chosen = []
     for worth in (3, 2, 1):
         for triple, covered in every.items():

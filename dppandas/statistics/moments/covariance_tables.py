@@ -20,8 +20,7 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Partial, Statistic, sum_by
 from ..layout import Interval
-from . import fieller
-from .fieller import NoisySums, Side, V
+from .fieller import NoisySums, Seen, Side, U, V
 from .sums import on_grid
 
 Integers = npt.NDArray[np.int64]
@@ -87,8 +86,9 @@ class CovarianceTable(Statistic, registered=False):
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         grids, cells = [bounds.grid for bounds in self.bounds], len(self.cells)
-        pairs = zip(self.operands, grids, strict=True)
-        values = [on_grid(operand, grid, chunk, keep) for operand, grid in pairs]
+        read = (on_grid(*pair, chunk, keep) for pair in zip(self.operands, grids, strict=True))
+        every = np.ones(chunk.rows, dtype=bool)
+        values = [(steps, every if there is None else there) for steps, there in read]
         if self.same_rows:
             there = np.logical_and.reduce([each for _, each in values])
             values = [(np.where(there, steps, 0.0), there) for steps, _ in values]
@@ -188,13 +188,11 @@ class CovarianceTable(Statistic, registered=False):
         asked = [(i, j) for i, j in self._entries() if i < j or (i == j and not self.correlation)]
         each = risk / max(1, len(asked))
         columns = range(len(self.operands)) if self.same_rows else ()
-        sides = [fieller.side_of(self.sums(noisy, i, i), law, each) for i in columns]
-        found = {
-            (i, j): self._range(
-                self.sums(noisy, i, j), law, each, i == j, [sides[k] for k in (i, j) if sides]
-            )
-            for i, j in asked
-        }
+        sides = [Seen(self.sums(noisy, i, i), law, each).side(U) for i in columns]
+        found = {}
+        for i, j in asked:
+            seen = Seen(self.sums(noisy, i, j), law, each)
+            found[i, j] = self._range(seen, i == j, [sides[k] for k in (i, j) if sides])
         intervals = []
         for value, (i, j) in zip(self._estimate(noisy), self._entries(), strict=True):
             ends = found.get((min(i, j), max(i, j)), (1.0, 1.0))
@@ -202,14 +200,10 @@ class CovarianceTable(Statistic, registered=False):
             intervals.append((min(low, value), max(high, value)))
         return intervals
 
-    def _range(
-        self, sums: NoisySums, law: Any, risk: float, is_one: bool, sides: Sequence[Side]
-    ) -> tuple[float, float]:
+    def _range(self, seen: Seen, is_one: bool, sides: Sequence[Side]) -> Interval:
         if is_one:
-            return fieller.variance_range(sums, law, risk, self.ddof)
-        if self.correlation:
-            return fieller.correlation_range(sums, law, risk, sides)
-        return fieller.covariance_range(sums, law, risk, self.ddof, sides)
+            return seen.variance(self.ddof)
+        return seen.correlation(sides) if self.correlation else seen.covariance(self.ddof, sides)
 
 
 def semidefinite(entries: Sequence[Fraction], correlation: bool) -> list[Fraction]:

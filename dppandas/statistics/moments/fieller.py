@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -132,31 +132,28 @@ class Region:
     def variance(self, which: int, p: Range, ddof: int = 0, most: float = 0.25) -> Range:
         """The range of a variance s up to ``most``, by Σ (u-p)² - s = -ddof·s, for a mean in p."""
         mean, one = self.sums.mean(which), self.design[ONE]
-        cells = [
-            Cell(
-                _square(_off(x, mean)),
-                np.array([(_squared(self.design, which, *at), one) for at in _squares(x)]),
-            )
-            for x in _halves(p, mean)
-        ]
+        cells = []
+        for half in _halves(p, mean):
+            corners = [(_squared(self.design, which, *at), one) for at in _squares(half)]
+            cells.append(Cell(_square(_off(half, mean)), np.array(corners)))
         return self._solved((0.0, most), self.sums.variance(which), ddof, cells)
 
     def covariance(self, p: Range, q: Range, off: Range, ddof: int, most: float) -> Range:
         """The range of a covariance θ, by Σ (u-p)(v-q) - θ = -ddof·θ, for means in p and q, and
         (p-p̃)(q-q̃) in ``off``."""
-        one = self.design[ONE]
-        cells = [
-            Cell(_within(self._products(x, y), off),
-                 np.array([(_product(self.design, a, b), one) for a in x for b in y]))
-            for x in _halves(p, self.sums.mean(U)) for y in _halves(q, self.sums.mean(V))
-        ]  # fmt: skip
+        cells = []
+        for x, y, products in self._quarters(p, q):
+            corners = [(_product(self.design, a, b), self.design[ONE]) for a in x for b in y]
+            cells.append(Cell(_within(products, off), np.array(corners)))
         return self._solved((-most, most), self.sums.covariance(), ddof, cells)
 
-    def _products(self, p: Range, q: Range) -> Range:
-        """The range of (p-p̃)(q-q̃), for the noisy means p̃ and q̃."""
-        ends = _off(p, self.sums.mean(U)), _off(q, self.sums.mean(V))
-        products = [x * y for x in ends[0] for y in ends[1]]
-        return min(products), max(products)
+    def _quarters(self, p: Range, q: Range) -> Iterator[tuple[Range, Range, Range]]:
+        """The parts of two ranges on one side each of the noisy means p̃ and q̃, and the range of
+        (p-p̃)(q-q̃) there."""
+        u, v = self.sums.mean(U), self.sums.mean(V)
+        for x, y in itertools.product(_halves(p, u), _halves(q, v)):
+            products = [a * b for a in _off(x, u) for b in _off(y, v)]
+            yield x, y, (min(products), max(products))
 
     def _solved(
         self, found: Range, centre: Fraction, ddof: int, cells: list[Cell],
@@ -195,10 +192,8 @@ class Region:
         divisor = self._divisor(p, q, k)
         if divisor[0] <= 0:
             return -1.0, 1.0
-        cells = [
-            Cell(_within(self._products(x, y), off), self._crossed(x, y, k))
-            for x in _halves(p, self.sums.mean(U)) for y in _halves(q, self.sums.mean(V))
-        ]  # fmt: skip
+        quarters = self._quarters(p, q)
+        cells = [Cell(_within(part, off), self._crossed(x, y, k)) for x, y, part in quarters]
         found = self._solved((-1.0, 1.0), self.sums.covariance(), 0, cells, divisor)
         return _wider(found, _rounding(s, t))
 
@@ -273,42 +268,30 @@ class Seen:
         low, high = (self.aside.sum_of_errors(p, q, sign) ** 2 / 4 for sign in (-1, 1))
         return -low, high
 
+    def covariance(self, ddof: int, sides: Sequence[Side] = ()) -> Range:
+        """The range of the covariance of u, v over n - ddof; ``sides`` are known from the same
+        rows."""
+        most = self.most(ddof)
+        if self.sums.rows <= 0:
+            return -most, most
+        p, q = (s.mean for s in sides) if sides else (self.aside.mean(U), self.aside.mean(V))
+        found = self.main.covariance(p, q, self.errors(p, q), ddof, most)
+        return _within(_wider(found, SLACK * (ddof + 1)), (-most, most))
 
-def side_of(sums: NoisySums, law: Any, risk: float) -> Side:
-    """The mean and the variance of a column, for pairs that each have this risk."""
-    return Seen(sums, law, risk).side(U)
+    def variance(self, ddof: int) -> Range:
+        """The range of the variance of u over n - ddof."""
+        most = self.most(ddof)
+        if self.sums.rows <= 0:
+            return 0.0, most
+        found = self.main.variance(U, self.aside.mean(U), ddof, most)
+        return _within(_wider(found, SLACK * (ddof + 1)), (0.0, most))
 
-
-def covariance_range(
-    sums: NoisySums, law: Any, risk: float, ddof: int, sides: Sequence[Side] = ()
-) -> Range:
-    """The range of the covariance of u, v over n - ddof; ``sides`` are known from the same rows."""
-    seen = Seen(sums, law, risk)
-    most = seen.most(ddof)
-    if sums.rows <= 0:
-        return -most, most
-    p, q = (s.mean for s in sides) if sides else (seen.aside.mean(U), seen.aside.mean(V))
-    found = seen.main.covariance(p, q, seen.errors(p, q), ddof, most)
-    return _within(_wider(found, SLACK * (ddof + 1)), (-most, most))
-
-
-def variance_range(sums: NoisySums, law: Any, risk: float, ddof: int) -> Range:
-    """The range of the variance of u over n - ddof."""
-    seen = Seen(sums, law, risk)
-    most = seen.most(ddof)
-    if sums.rows <= 0:
-        return 0.0, most
-    found = seen.main.variance(U, seen.aside.mean(U), ddof, most)
-    return _within(_wider(found, SLACK * (ddof + 1)), (0.0, most))
-
-
-def correlation_range(sums: NoisySums, law: Any, risk: float, sides: Sequence[Side] = ()) -> Range:
-    """The range of the correlation of u and v; ``sides`` are known from the same rows."""
-    seen = Seen(sums, law, risk)
-    if sums.rows <= 0:
-        return -1.0, 1.0
-    (p, s), (q, t) = sides or (seen.side(U), seen.side(V))
-    return _within(seen.main.correlation(p, q, seen.errors(p, q), (s, t)), (-1.0, 1.0))
+    def correlation(self, sides: Sequence[Side] = ()) -> Range:
+        """The range of the correlation of u and v; ``sides`` are known from the same rows."""
+        if self.sums.rows <= 0:
+            return -1.0, 1.0
+        (p, s), (q, t) = sides or (self.side(U), self.side(V))
+        return _within(self.main.correlation(p, q, self.errors(p, q), (s, t)), (-1.0, 1.0))
 
 
 # --- ranges ---------------------------------------------------------------------------------------

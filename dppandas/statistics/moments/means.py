@@ -16,9 +16,9 @@ from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
-from ..base import Partial, sum_by
+from ..base import Partial, count_by, sum_by
 from ..layout import Interval
-from .sums import TRUTHS, Clipped, _are_truths, _sum_and_count, on_grid
+from .sums import TRUTHS, Clipped, _are_truths, on_grid
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,10 @@ class Mean(Clipped):
         cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         out = np.empty((2, cells, len(self.operands)), dtype=np.int64)
         for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
-            above, count = _sum_and_count(operand, grid, chunk, codes, keep, cells)
+            steps, there = on_grid(operand, grid, chunk, keep if codes is None else None)
+            above = sum_by(codes, steps, cells)
             out[0, :, column] = above
-            out[1, :, column] = count * grid.high - above
+            out[1, :, column] = count_by(codes, there, chunk.rows, cells) * grid.high - above
         return out.reshape(-1)
 
     def _sums(self, noisy: Sequence[int]) -> list[tuple[int, int, Bounds]]:
@@ -60,10 +61,7 @@ class Mean(Clipped):
         return [(noisy[i], noisy[half + i], self.bounds[i % columns]) for i in range(half)]
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
-        return [
-            _mean(max(above, 0), max(below, 0), bounds)
-            for above, below, bounds in self._sums(noisy)
-        ]
+        return [_mean(max(up, 0), max(down, 0), bounds) for up, down, bounds in self._sums(noisy)]
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         """The extremes of S₊/(S₊+S₋) over the box of sums."""
@@ -74,9 +72,6 @@ class Mean(Clipped):
             high = _mean(b, c, bounds) if b + c else bounds.upper
             intervals.append((low, high))
         return intervals
-
-    def per_row(self, half_width: int) -> float | None:
-        return max(self.ratios_by_column(half_width))
 
     def ratios_by_column(self, half_width: int) -> list[float]:
         """Noise w in a sum of n·T, for n values, moves the mean by width·w/(nT)."""
@@ -120,7 +115,7 @@ class WeightedMean(Mean):
             steps, there = on_grid(operand, grid, chunk, weighed)
             if not grid.high:
                 continue
-            weight = np.where(there, weights, 0.0).astype(np.int64)
+            weight = (weights if there is None else np.where(there, weights, 0.0)).astype(np.int64)
             above = _half_up(weight * steps.astype(np.int64), grid.high)
             for side, part in enumerate((above, weight - above)):
                 out[side, :, column] = sum_by(codes, part.astype(np.float64), cells)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations_with_replacement
 
 import numpy as np
 import numpy.typing as npt
@@ -46,10 +47,7 @@ class SecondMoments(CovarianceTable):
 
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
         """The sums of 1, x, y, x², xy and y²; for one column of 1, x and x²."""
-        one, two = min(i, j) + 1, max(i, j) + 1
-        wanted = [(0, 0), (0, one), (one, one)]
-        if i != j:
-            wanted = [(0, 0), (0, one), (0, two), (one, one), (one, two), (two, two)]
+        wanted = combinations_with_replacement(sorted({0, i + 1, j + 1}), 2)
         places = _pairs(len(self.operands))
         found = tuple(Fraction(noisy[places.index(each)], WHOLE) for each in wanted)
         return NoisySums(found, _design(i == j), 1, WHOLE)
@@ -66,7 +64,7 @@ def _centred(steps: npt.NDArray[np.float64], there: Mask, most: int) -> Integers
 @lru_cache(maxsize=128)
 def _pairs(columns: int) -> tuple[tuple[int, int], ...]:
     """The factors of each sum: 0 stands for the constant 1, and i for column i."""
-    return tuple((i, j) for i in range(columns + 1) for j in range(i, columns + 1))
+    return tuple(combinations_with_replacement(range(columns + 1), 2))
 
 
 @lru_cache(maxsize=2)

@@ -17,8 +17,8 @@ from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask, as_numbers
-from ..base import Partial, Statistic, count_by, sum_by
-from ..layout import Codes, Interval
+from ..base import Partial, Statistic, sum_by
+from ..layout import Interval
 
 T = TypeVar("T")
 
@@ -78,7 +78,9 @@ class Sum(ByColumn):
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         codes, pairs = self.cells.codes(chunk, keep), zip(self.operands, self.grids, strict=True)
-        sums = [_sum_and_count(*pair, chunk, codes, keep, len(self.cells))[0] for pair in pairs]
+        kept = keep if codes is None else None  # other rows have the code of no cell
+        steps = (on_grid(*pair, chunk, kept)[0] for pair in pairs)
+        sums = [sum_by(codes, each, len(self.cells)) for each in steps]
         return np.stack(sums, axis=1).reshape(-1)
 
     def comparable(self) -> Sum:
@@ -92,11 +94,6 @@ class Sum(ByColumn):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [value * self._grid(i).step for i, value in enumerate(noisy)]
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        steps = (self._grid(i).step for i in range(len(noisy)))
-        pairs = zip(noisy, steps, strict=True)
-        return [((v - half_width) * step, (v + half_width) * step) for v, step in pairs]
 
     def error(self, half_width: int) -> float | None:
         return max(self.errors_by_column(half_width))
@@ -135,38 +132,18 @@ class Clipped(ByColumn, registered=False):
         return tuple(bounds.grid for bounds in self.bounds)
 
 
-def _sum_and_count(
-    operand: Expression,
-    grid: Grid,
-    chunk: Chunk,
-    codes: Codes | None,
-    keep: Mask | None,
-    cells: int,
-) -> tuple[Partial, Partial]:
-    """For each cell the sum of grid integers and the number of values that are not missing."""
+def on_grid(
+    operand: Expression, grid: Grid, chunk: Chunk, keep: Mask | None
+) -> tuple[npt.NDArray[np.float64], Mask | None]:
+    """The grid integers of a chunk's values, 0 where one is missing or its row not kept; and where
+    one is there, None for everywhere."""
     values = as_numbers(operand.vector(chunk))
     integers: npt.NDArray[np.float64] = np.empty_like(values)
     grid.integers(values, out=integers)
-    mask = keep if codes is None else None
-    if mask is not None:
-        integers[~mask] = 0.0
+    if keep is not None:
+        integers[~keep] = 0.0
     if np.isnan(integers.sum()):  # NaN only where a value is missing: the grid has none
         missing = np.isnan(integers)
         integers[missing] = 0.0
-        mask = ~missing if mask is None else mask & ~missing
-    return sum_by(codes, integers, cells), count_by(codes, mask, chunk.rows, cells)
-
-
-def on_grid(
-    operand: Expression, grid: Grid, chunk: Chunk, keep: Mask | None
-) -> tuple[npt.NDArray[np.float64], Mask]:
-    """The grid integers of a chunk's values, 0 where one is missing or its row not kept; and where
-    one is there."""
-    values = as_numbers(operand.vector(chunk))
-    integers: npt.NDArray[np.float64] = np.empty_like(values)
-    grid.integers(values, out=integers)
-    there = ~np.isnan(integers)
-    if keep is not None:
-        there &= keep
-    integers[~there] = 0.0
-    return integers, there
+        keep = ~missing if keep is None else keep & ~missing
+    return integers, keep

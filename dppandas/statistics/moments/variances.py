@@ -61,7 +61,8 @@ class Variance(Clipped):
             parts = [_half_up((whole - t) ** 2, whole), t, _half_up(t**2, whole)]
             parts[1] = whole - parts[0] - parts[2]
             for i, part in enumerate(parts):
-                part[~there] = 0
+                if there is not None:
+                    part[~there] = 0
                 out[i, :, column] = sum_by(codes, part.astype(np.float64), cells)
         return out.reshape(-1)
 
@@ -102,10 +103,6 @@ class Variance(Clipped):
             return float(step * math.isqrt(math.floor(variance / step**2)))
         step *= _power_of_two(width)
         return float(round(variance / step) * step)
-
-    def per_row(self, half_width: int) -> float | None:
-        known = self.ratios_by_column(half_width)
-        return None if known is None else max(known)
 
     def ratios_by_column(self, half_width: int) -> list[float] | None:
         """An upper bound for n values; None for a deviation, where it depends on the deviation."""
@@ -180,9 +177,6 @@ class Moments(Variance):
         columns = len(self.operands)
         starts = range(0, len(three[0]), columns)
         return [x for start in starts for each in three for x in each[start : start + columns]]
-
-    def per_row(self, half_width: int) -> float | None:
-        return None
 
 
 def _power_of_two(width: Fraction) -> Fraction:

@@ -152,18 +152,18 @@ def test_what_noise_allows_lies_in_the_interval(masses: Any, noises: list[int], 
     s, t, c = _of(masses)
     noisy = of_masses([m + z for m, z in zip(masses, noises, strict=True)])
     law, freed = Within(max(map(abs, noises))), Fraction(n, n - ddof)
-    low, high = fieller.covariance_range(noisy, law, 1.0, ddof)
+    low, high = fieller.Seen(noisy, law, 1.0).covariance(ddof)
     assert low <= c * freed <= high
     if s >= 0 <= t:  # of real rows, for u² is no less than the square of the mean
-        low, high = fieller.variance_range(noisy, law, 1.0, ddof)
+        low, high = fieller.Seen(noisy, law, 1.0).variance(ddof)
         assert low <= s * freed <= high
         swapped = [fieller.NoisySums(noisy.found, _swapped(k), 1, 1) for k in (0, 1)]
-        sides = [fieller.side_of(sums, law, 1.0) for sums in swapped]
-        low, high = fieller.covariance_range(noisy, law, 1.0, ddof, sides)
+        sides = [fieller.Seen(sums, law, 1.0).side(fieller.U) for sums in swapped]
+        low, high = fieller.Seen(noisy, law, 1.0).covariance(ddof, sides)
         assert low <= c * freed <= high
     if s > 0 < t and c * c <= s * t:
         for known in ([], sides):
-            low, high = fieller.correlation_range(noisy, law, 1.0, known)
+            low, high = fieller.Seen(noisy, law, 1.0).correlation(known)
             assert low <= float(c) / float(s * t) ** 0.5 <= high
 
 
@@ -318,9 +318,9 @@ def test_intervals_hold_in_two_thousand_draws(what: str, law: Any) -> None:
     for noise in noises.tolist():
         noisy = of_masses([m + z for m, z in zip(masses, noise, strict=True)])
         if what == "corr":
-            low, high = fieller.correlation_range(noisy, law, 0.1)
+            low, high = fieller.Seen(noisy, law, 0.1).correlation()
         else:
-            low, high = fieller.covariance_range(noisy, law, 0.1, 0)
+            low, high = fieller.Seen(noisy, law, 0.1).covariance(0)
         held += low <= true <= high
         if held == 1733:
             return
