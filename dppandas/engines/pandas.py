@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -20,7 +20,7 @@ from ..rows.values import hashing
 from ..rows.values.forms import Vector
 from . import parallel, truncation
 from . import per_unit as aggregates
-from .base import Asked, Empty, Kernel
+from .base import PerUnitColumns, Empty, Kernel
 from .readers import Columns, ComputedColumns
 
 #: Rows per block: enough for numpy, few enough for the cache (2^17 and 2^18 measured best).
@@ -50,10 +50,14 @@ class Block:
         columns = ((name, self.column(name)) for name in names)
         return hashing.of_rows(columns, self.rows, self.table.key + salt, equal=True)
 
-    @cached_property
+    @property
     def hashes(self) -> hashing.Hashes:
-        """A keyed hash of each whole row, the same for equal rows."""
-        return self.hashed(self.table.names, b"")
+        """A keyed hash of each whole row, the same for equal rows; computed once for all branches,
+        which share the memo."""
+        if "hashes" not in self.memo:
+            self.memo["hashes"] = self.hashed(self.table.names, b"")
+        found: hashing.Hashes = self.memo["hashes"]
+        return found
 
     def plain(self, names: Sequence[Any]) -> pd.DataFrame:
         return self.table.plain(names, self.where)
@@ -135,11 +139,7 @@ class PandasEngine:
         return self._by_unit
 
     def accumulate_rows(
-        self,
-        kernel: Kernel,
-        empty: Callable[[], Accumulator],
-        label: str,
-        whole_units: bool = False,
+        self, kernel: Kernel, empty: Empty, label: str, whole_units: bool = False
     ) -> Any:
         engine = self.made()
         table = engine._rows_by_unit() if whole_units else engine._rows()
@@ -159,7 +159,9 @@ class PandasEngine:
             first.join(other)
         return first.result()
 
-    def per_unit(self, where: Expression | None, branches: int, asked: Asked) -> PerUnitEngine:
+    def per_unit(
+        self, where: Expression | None, branches: int, asked: PerUnitColumns
+    ) -> PerUnitEngine:
         return PerUnitEngine(self, where, branches, asked)
 
 
@@ -187,7 +189,7 @@ class PerUnitEngine(PandasEngine):
     """One row per unit, aggregated from all its rows: 1-stable, however many they were."""
 
     def __init__(
-        self, base: PandasEngine, where: Expression | None, branches: int, asked: Asked
+        self, base: PandasEngine, where: Expression | None, branches: int, asked: PerUnitColumns
     ) -> None:
         self.unit = Unit(base.unit.column, 1)
         self.columns = (base.unit.column, *asked)

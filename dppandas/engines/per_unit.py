@@ -16,7 +16,7 @@ from ..rows.values.equality import key
 from ..rows.values.families import MISSING, order
 from ..rows.values.forms import Levels, Numbers, Vector, joined
 from . import truncation
-from .base import Asked
+from .base import PerUnitColumns
 from .readers import ComputedColumns
 
 Floats = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ CHOSEN = ("min", "max", "first")
 
 
 def per_unit(
-    block: Any, unit: Unit, where: Expression | None, branches: int, asked: Asked
+    block: Any, unit: Unit, where: Expression | None, branches: int, asked: PerUnitColumns
 ) -> ComputedColumns:
     """The name and the aggregates of each unit that has a row."""
     views = [replace(block, branch=branch) for branch in range(branches)]

@@ -14,7 +14,7 @@ from .keys import Keys
 Declared = Iterable[tuple[Any, Declaration]]
 
 
-class Facts:
+class DeclaredFacts:
     """All that was ever declared of a table, by any frame of it.
 
     The caller asserts facts about one table, so two that differ can't both hold. The facts of one
