@@ -20,8 +20,8 @@ from ..rows.values import hashing
 from ..rows.values.forms import Vector
 from . import parallel, truncation
 from . import per_unit as aggregates
-from .base import PerUnitColumns, Empty, Kernel
-from .readers import Columns, ComputedColumns
+from .base import Empty, Engine, Kernel, PerUnitColumns
+from .readers import Columns, TableColumns
 
 #: Rows per block: enough for numpy, few enough for the cache (2^17 and 2^18 measured best).
 BLOCK = 2**17
@@ -68,7 +68,7 @@ class RowTable:
 
     def __init__(
         self,
-        columns: Columns | ComputedColumns,
+        columns: TableColumns,
         key: bytes,
         picked: npt.NDArray[np.intp] | None = None,
         codes: npt.NDArray[np.intp] | None = None,
@@ -98,11 +98,7 @@ class PandasEngine:
     """A DataFrame, its rows truncated to the unit's max_rows before any other use."""
 
     def __init__(
-        self,
-        rows: pd.DataFrame | Columns | ComputedColumns,
-        unit: Unit,
-        key: bytes,
-        block: int = BLOCK,
+        self, rows: pd.DataFrame | TableColumns, unit: Unit, key: bytes, block: int = BLOCK
     ) -> None:
         self.read = Columns(rows) if isinstance(rows, pd.DataFrame) else rows
         self.columns: tuple[Any, ...] = tuple(self.read)
@@ -159,18 +155,12 @@ class PandasEngine:
             first.join(other)
         return first.result()
 
-    def per_unit(
-        self, where: Expression | None, branches: int, asked: PerUnitColumns
-    ) -> PerUnitEngine:
+    def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
         return PerUnitEngine(self, where, branches, asked)
 
 
 def _accumulated(
-    table: RowTable,
-    kernel: Kernel,
-    empty: Empty,
-    edges: Sequence[int],
-    tell: Callable[[float], None],
+    table: RowTable, kernel: Kernel, empty: Empty, edges: Sequence[int], tell: parallel.Tell
 ) -> Accumulator:
     total = empty()
     with np.errstate(all="ignore"):

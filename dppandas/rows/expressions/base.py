@@ -31,17 +31,14 @@ class Chunk(Protocol):
     @property
     def units(self) -> npt.NDArray[np.intp] | None:
         """The unit of each row, as a number, if the engine was asked for whole units."""
-        ...
 
     def column(self, name: Any) -> Vector: ...
 
     def hashed(self, names: Sequence[Any], salt: bytes) -> npt.NDArray[np.uint64]:
         """A keyed hash of each row's values in some columns."""
-        ...
 
     def plain(self, names: Sequence[Any]) -> pd.DataFrame:
         """The rows as they were given: only for a function that the caller wrote."""
-        ...
 
 
 def remembered(chunk: Chunk, expression: Expression, made: Callable[[], Vector]) -> Vector:

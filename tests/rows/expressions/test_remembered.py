@@ -86,9 +86,12 @@ def test_a_chunk_that_remembers_asks_once_a_branch() -> None:
 def test_a_chunk_of_several_branches_hashes_its_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
     chunk = PandasEngine(rows(), Unit(), b"key")._rows().block(0, 10)
     asked: list[Any] = []
-    monkeypatch.setattr(
-        type(chunk), "hashed", lambda self, names, salt: asked.append(names) or np.arange(10)
-    )
+
+    def hashed(chunk: Any, names: Any, salt: bytes) -> Any:
+        asked.append(names)
+        return np.arange(10)
+
+    monkeypatch.setattr(type(chunk), "hashed", hashed)
     hashes = [replace(chunk, branch=branch).hashes for branch in range(3)]
     assert asked == [("a", "b")]
     assert all(each is hashes[0] for each in (*hashes, chunk.hashes))
