@@ -48,10 +48,6 @@ class PrivateColumn(ColumnOperators):
     isnull, notnull = isna, notna
 
     @hide_internals
-    def __round__(self, decimals: int = 0) -> Self:
-        return self.round(decimals)
-
-    @hide_internals
     def abs(self) -> Self:
         """Absolute values. *Stability*: 1, row by row."""
         return self._new(Function("absolute", self._expression))
@@ -61,6 +57,8 @@ class PrivateColumn(ColumnOperators):
         """Rounded to so many decimals. *Stability*: 1, row by row."""
         places = whole_number(decimals, "decimals", -300, 300)
         return self._new(Function("round", self._expression, places))
+
+    __abs__, __round__ = abs, round
 
     @release_method
     def clip(self, lower: Any = None, upper: Any = None) -> Self:

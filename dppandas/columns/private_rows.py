@@ -6,13 +6,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import (
-    LineageError,
-    MissingArgument,
-    QueryError,
-    UnknownColumn,
-    quoted,
-)
+from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, quoted
 from ..release.private import Private, Table
 from ..rows import expressions, query_string
 from ..rows.expressions import Column, Expression
