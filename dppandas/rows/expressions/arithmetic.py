@@ -19,15 +19,15 @@ from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.vectors import Numbers, Vector
+from ..values.forms import Numbers, Vector
 from . import elapsed
-from .base import Chunk, Domain, Expression, Labelled, Literal, Needs, Remembered, Unary
+from .base import Chunk, Domain, Expression, Infix, Labelled, Literal, Needs, Remembered, Unary
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Arithmetic(Expression):
+class Arithmetic(Infix):
     """``left operation right``, which never wraps around, and is missing if either side is.
 
     There is one zero: dividing by an integer 0, by 0.0 or by -0.0 gives the same.
@@ -36,8 +36,6 @@ class Arithmetic(Expression):
     operation: str
     left: Expression
     right: Expression
-
-    is_atom = False
 
     def vector(self, chunk: Chunk) -> Vector:
         left, right = self.left.vector(chunk), self.right.vector(chunk)
@@ -83,9 +81,6 @@ class Arithmetic(Expression):
         left, right = self.left.kind(schema), self.right.kind(schema)
         yield self.left, elapsed.wanted(self.operation, right, is_left=True)
         yield self.right, elapsed.wanted(self.operation, left, is_left=False)
-
-    def __str__(self) -> str:
-        return f"{self.left.inner} {self.operation} {self.right.inner}"
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {

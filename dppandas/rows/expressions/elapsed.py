@@ -19,10 +19,10 @@ from ..facts import kinds
 from ..facts.domain import Declaration
 from ..facts.kinds import Kind, Schema
 from ..facts.spans import Ruler, Span
-from ..values import MISSING, Cell, vectors
-from ..values.forms import Levels, of_cells, wall, wall_nanos
+from ..values import MISSING, Cell, forms, vectors
+from ..values.forms import Coded, Durations, Instants, Levels, Mask, Numbers, Vector
 from ..values.instants import instant
-from ..values.vectors import Coded, Durations, Instants, Mask, Moments, Numbers, Vector
+from ..values.vectors import Moments
 from .base import Chunk, Domain, Needs, Unary
 
 Floats = npt.NDArray[np.float64]
@@ -155,13 +155,13 @@ def _in_zones(ticks: Moments, v: Vector) -> Vector:
     exact = (m * 1000 + n for m, n in zip(micros, nanos, strict=True))
     codes = v.coded().codes.tolist()
     cells = (instant(e, zones[code]) for e, code in zip(exact, codes, strict=True))
-    return of_cells(cells, np.array(none))
+    return forms.of_cells(cells, np.array(none))
 
 
 def clocks(v: Vector) -> Moments:
     """What the local clock shows at each time, with a zone or without one."""
     if isinstance(v, Instants):
-        local, none = wall(v)
+        local, none = forms.wall(v)
         return local, v.beyond, none
     if not isinstance(v, Coded):
         return vectors.instants(v, zoned=False)
@@ -171,7 +171,7 @@ def clocks(v: Vector) -> Moments:
 def _on_the_wall(cell: Cell) -> Cell:
     if cell[0] != "zoned":
         return cell if cell[0] == "time" else MISSING
-    nanos = wall_nanos(cell)
+    nanos = forms.wall_nanos(cell)
     return MISSING if nanos is None else instant(nanos, None)
 
 

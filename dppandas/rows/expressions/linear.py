@@ -12,7 +12,7 @@ from ..facts import kinds
 from ..facts.bounds import finite
 from ..facts.domain import Declaration
 from ..values import vectors
-from ..values.vectors import Numbers, Vector
+from ..values.forms import Numbers, Vector
 from .base import Chunk, Domain, Expression, Labelled, Remembered
 
 

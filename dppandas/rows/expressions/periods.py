@@ -13,8 +13,7 @@ import pandas as pd
 from ..facts import kinds
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.forms import clock
-from ..values.vectors import Vector
+from ..values.forms import Vector, clock
 from .base import Chunk, Needs, Unary
 from .elapsed import clocks
 from .times import DAY

@@ -14,8 +14,8 @@ from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import MISSING, Cell, vectors
+from ..values.forms import Mask, Vector
 from ..values.lookups import Recent
-from ..values.vectors import Mask, Vector
 from .base import Chunk, Domain, Expression, Literal, Meets, Truth, Unary, one_of
 from .conditionals import LISTS, taken
 

@@ -12,8 +12,8 @@ from typing import Any
 from ..facts import kinds
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.vectors import Mask, Vector
-from .base import Chunk, Expression, Needs, Truth, Unary
+from ..values.forms import Mask, Vector
+from .base import Chunk, Needs, Truth, Unary
 
 #: Makes a function of one text from the arguments of a method.
 Maker = Callable[..., Callable[[str], Any]]
@@ -99,11 +99,19 @@ def _only(kinds: Any, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 @dataclass(frozen=True)
-class TextTest(Unary, Truth):
-    """Whether a text passes a test."""
+class _TextMethod(Unary):
+    """A method of texts, with its arguments."""
 
     method: str
     args: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.operand.inner}.str.{self.method}({', '.join(map(repr, self.args))})"
+
+
+@dataclass(frozen=True)
+class TextTest(_TextMethod, Truth):
+    """Whether a text passes a test."""
 
     takes = kinds.TEXTS
 
@@ -113,16 +121,10 @@ class TextTest(Unary, Truth):
         found = vectors.each(self.operand.vector(chunk), function, key)
         return vectors.compare_scalar("==", found, True)
 
-    def __str__(self) -> str:
-        return _said(self.operand, self.method, self.args)
-
 
 @dataclass(frozen=True)
-class TextMap(Unary):
+class TextMap(_TextMethod):
     """A text, a number or a list made from a text."""
-
-    method: str
-    args: tuple[Any, ...] = ()
 
     def vector(self, chunk: Chunk) -> Vector:
         of = (str, list, tuple) if self.method in OF_LISTS else str
@@ -140,10 +142,3 @@ class TextMap(Unary):
     def needs(self, schema: Schema) -> Needs:
         lists = {kinds.LIST} if self.method in OF_LISTS else set()
         yield self.operand, kinds.TEXTS | lists
-
-    def __str__(self) -> str:
-        return _said(self.operand, self.method, self.args)
-
-
-def _said(operand: Expression, method: str, args: tuple[Any, ...]) -> str:
-    return f"{operand.inner}.str.{method}({', '.join(map(repr, args))})"

@@ -15,7 +15,7 @@ from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.vectors import Numbers, Vector
+from ..values.forms import Numbers, Vector
 from .base import Chunk, Domain, Needs, Unary
 
 #: pandas 3 warns of the older names, but only once it meets a time: that depends on the data.

@@ -19,11 +19,13 @@ import numpy.typing as npt
 from . import comparisons, equality, forms, lookups, objects, reading
 from .cells import canonical, nearest
 from .families import MISSING, Cell
-from .forms import Array, Coded, Durations, Instants, Levels, Mask, Numbers, Truths, Vector
+from .forms import Array, Coded, Durations, Instants, Levels, Numbers, Truths, Vector
 
 COMPARE, FLIPPED = comparisons.COMPARE, comparisons.FLIPPED
 compare_scalar, compare_vectors = comparisons.with_scalar, comparisons.vectors
 prepared, Labels = lookups.prepared, lookups.Labels
+Mask = forms.Mask
+Integers = forms.Integers
 coded, constant, distinct = forms.of_levels, forms.constant, equality.distinct
 
 #: Types of public numbers. Not np.number, for complex numbers have no order.
@@ -31,7 +33,6 @@ NUMBERS = (
     bool, int, float, np.bool_, np.integer, np.floating, decimal.Decimal, fractions.Fraction
 )  # fmt: skip
 
-Integers = npt.NDArray[np.int64]
 Moments = tuple[Integers, Integers, Mask]
 
 
@@ -219,12 +220,3 @@ def _places(levels: Levels) -> npt.NDArray[np.intp]:
     keys = map(equality.key, levels.cells)
     found = (places.setdefault(key, len(places) - 1) for key in keys)
     return np.fromiter(found, dtype=np.intp, count=len(levels))
-
-
-__all__ = [
-    "COMPARE", "FLIPPED", "NUMBERS", "Coded", "Durations", "Instants", "Labels", "Levels", "Mask",
-    "Numbers", "Truths", "Vector", "as_number", "as_numbers", "as_objects", "by_cell",
-    "choose", "coded", "codes_of", "compare_scalar", "compare_vectors", "constant", "distinct",
-    "durations", "durations_from", "each", "instants", "is_null", "prepared", "times_from",
-    "timestamp", "vector",
-]  # fmt: skip
