@@ -119,6 +119,12 @@ def _says_truth(expression: Expression, facts: Facts) -> bool:
     return declared in (Bounds(0, 1), Bounds(1, 1))
 
 
+def can_filter(expression: Expression) -> bool:
+    """Whether rows can be kept by it: a truth value, or a column that may hold some."""
+    is_boolean = isinstance(expression, Literal) and isinstance(expression.value, bool)
+    return expression.is_truth or isinstance(expression, Column) or is_boolean
+
+
 def check(
     expression: Expression,
     facts: Facts,

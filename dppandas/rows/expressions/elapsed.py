@@ -47,15 +47,15 @@ class Side:
 
     @cached_property
     def naive(self) -> Moments:
-        return vectors.instants(self.vector, zoned=False)
+        return vectors.moments(self.vector, "time")
 
     @cached_property
     def zoned(self) -> Moments:
-        return vectors.instants(self.vector, zoned=True)
+        return vectors.moments(self.vector, "zoned")
 
     @cached_property
     def length(self) -> Moments:
-        return vectors.durations(self.vector)
+        return vectors.moments(self.vector, "duration")
 
 
 #: The pieces that an operation makes of two operands.
@@ -94,12 +94,12 @@ def together(pieces: list[Piece], numbers: Numbers) -> Vector:
 
 def negated(operand: Vector) -> Piece:
     """Durations with the opposite sign."""
-    return _duration(_turned(vectors.durations(operand)))
+    return _duration(_turned(vectors.moments(operand, "duration")))
 
 
 def without_sign(operand: Vector) -> Piece:
     """The absolute values of durations."""
-    micros, nanos, none = vectors.durations(operand)
+    micros, nanos, none = vectors.moments(operand, "duration")
     turned = _turned((micros, nanos, none))
     sides = zip(turned[:2], (micros, nanos), strict=True)
     micros, nanos = (np.where(micros < 0, new, old) for new, old in sides)
@@ -108,7 +108,7 @@ def without_sign(operand: Vector) -> Piece:
 
 def same(operand: Vector) -> Piece:
     """Durations as they are."""
-    return _duration(vectors.durations(operand))
+    return _duration(vectors.moments(operand, "duration"))
 
 
 def _added(a: Moments, b: Moments, sign: int) -> Moments:
@@ -163,9 +163,9 @@ def clocks(v: Vector) -> Moments:
     if isinstance(v, Instants):
         local, none = forms.wall(v)
         return local, v.beyond, none
-    if not isinstance(v, Coded):
-        return vectors.instants(v, zoned=False)
-    return vectors.instants(vectors.by_cell(v, _on_the_wall, "on the wall"), zoned=False)
+    if isinstance(v, Coded):
+        v = vectors.by_cell(v, _on_the_wall, "on the wall")
+    return vectors.moments(v, "time")
 
 
 def _on_the_wall(cell: Cell) -> Cell:
@@ -305,11 +305,7 @@ def wanted(operation: str, other: Kind, is_left: bool) -> frozenset[Kind]:
 
 def along(v: Vector, span: Span) -> Moments:
     """The elements of a span's family."""
-    if span.family == "duration":
-        return vectors.durations(v)
-    if span.family == "clock":
-        return clocks(v)
-    return vectors.instants(v, zoned=span.family == "zoned")
+    return clocks(v) if span.family == "clock" else vectors.moments(v, span.family)
 
 
 #: The kinds that values of a span's family have.

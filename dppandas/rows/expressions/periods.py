@@ -86,7 +86,7 @@ class Period(Unary):
             local, _, none = clocks(operand)
             return local, none
         zone = self.division.zone
-        micros, _, none = vectors.instants(operand, zoned=zone is not None)
+        micros, _, none = vectors.moments(operand, "time" if zone is None else "zoned")
         return (micros, none) if zone is None else clock(micros, none, zone)
 
     def _label(self, start: Any) -> Any:

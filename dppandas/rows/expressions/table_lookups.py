@@ -121,8 +121,7 @@ def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
     columns = [expression.vector(chunk) for expression in by]
     if keys.width == 1:
         return vectors.prepared(keys.labels).codes(columns[0])
-    codes: Codes = _tuples(keys).codes(columns)
-    return codes
+    return _tuples(keys).codes(columns)
 
 
 class _Found(Expression):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import datetime
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.forms import Numbers, Vector
 from .base import Chunk, Domain, Needs, Unary
+from .formats import DAYS, MONTHS
 
 #: pandas 3 warns of the older names, but only once it meets a time: that depends on the data.
 _NEWER = {
@@ -30,7 +30,7 @@ _RANGES = {
     "isocalendar_week": range(1, 54),
 }  # fmt: skip
 _RANGES |= {old: _RANGES[new] for old, new in _NEWER.items()}
-_NAMES = {"day_name": calendar.day_name, "month_name": calendar.month_name[1:]}
+_NAMES = {"day_name": DAYS, "month_name": MONTHS}
 _FLAGS = (
     "is_month_start", "is_month_end", "is_quarter_start", "is_quarter_end", "is_year_start",
     "is_year_end", "is_leap_year",
@@ -73,7 +73,7 @@ class TimePart(Unary):
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
         if self.part in DURATIONS:
-            micros, nanos, none = vectors.durations(operand)
+            micros, nanos, none = vectors.moments(operand, "duration")
             return Numbers(np.where(none, np.nan, _length(self.part, micros, nanos)))
         return vectors.each(operand, self._of, ("time", self.part, self.frequency))
 
@@ -126,7 +126,7 @@ class InZone(Unary):
     takes = frozenset({kinds.ZONED})
 
     def vector(self, chunk: Chunk) -> Vector:
-        moments = vectors.instants(self.operand.vector(chunk), zoned=True)
+        moments = vectors.moments(self.operand.vector(chunk), "zoned")
         return vectors.times_from(*moments, self.zone)
 
     def _kind(self, schema: Schema) -> Kind:

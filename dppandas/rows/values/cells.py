@@ -123,10 +123,6 @@ def are_small(values: Collection[Any]) -> bool:
     return set(map(type, values)) == {int} and min(values) >= -(2**63) and max(values) < 2**63
 
 
-def _float(cell: float, room: _Room) -> Cell:
-    return number(float.__float__(cell))
-
-
 def _numpy_number(cell: Any, room: _Room) -> Cell:
     return _canonical(np.generic.item(cell), room)
 
@@ -261,8 +257,7 @@ _READ: dict[type, Callable[[Any, _Room], Cell]] = {
     bool: lambda cell, room: ("truth", cell),
     np.bool_: lambda cell, room: ("truth", bool(np.generic.item(cell))),
     int: lambda cell, room: number(int.__int__(cell)),
-    float: _float,
-    np.float64: _float,
+    **dict.fromkeys((float, np.float64), lambda cell, room: number(float.__float__(cell))),
     np.integer: _numpy_number,
     np.floating: _numpy_number,
     np.longdouble: _long_double,

@@ -160,25 +160,14 @@ def as_objects(v: Vector) -> npt.NDArray[Any]:
 # --- times ----------------------------------------------------------------------------------------
 
 
-def instants(v: Vector, zoned: bool) -> Moments:
-    """Microseconds since 1970 (by their own clock, or in UTC if zoned), the nanoseconds beyond, and
-    which elements are no such instants."""
-    if isinstance(v, Instants) and (v.zone is not None) == zoned:
-        return v.micros, v.beyond, v.null()
-    return _moments(v, "zoned" if zoned else "time")
-
-
-def durations(v: Vector) -> Moments:
-    """Microseconds, the nanoseconds beyond, and which elements are no durations."""
-    if isinstance(v, Durations):
-        return v.micros, v.beyond, v.null()
-    return _moments(v, "duration")
-
-
 _PAIR = np.dtype([("micros", np.int64), ("nanos", np.int64)])
 
 
-def _moments(v: Vector, family: str) -> Moments:
+def moments(v: Vector, family: str) -> Moments:
+    """Microseconds, the nanoseconds beyond, and which elements are not of a family: "time" (counted
+    since 1970 by their own clock), "zoned" (in UTC), or "duration"."""
+    if isinstance(v, Instants | Durations) and v.family == family:
+        return v.micros, v.beyond, v.null()
     if not isinstance(v, Coded):
         zeros = np.zeros(len(v), dtype=np.int64)
         return zeros, zeros, np.ones(len(v), dtype=bool)
