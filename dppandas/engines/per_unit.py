@@ -35,8 +35,7 @@ ON_NUMBERS: dict[str, Callable[[Floats, Starts, Starts], Floats]] = {
     "any": lambda numbers, starts, sizes: np.maximum.reduceat(numbers, starts),
     "all": lambda numbers, starts, sizes: np.minimum.reduceat(numbers, starts),
     "median": _median,
-    "count": lambda numbers, starts, sizes: sizes.astype(np.float64),
-    "nunique": lambda numbers, starts, sizes: sizes.astype(np.float64),
+    **dict.fromkeys(("count", "nunique"), lambda numbers, starts, sizes: sizes.astype(np.float64)),
 }
 
 #: What pandas gives for no values at all.

@@ -99,9 +99,7 @@ class Negative(Unary):
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
         numbers = Numbers(-vectors.as_numbers(operand))
-        if not elapsed.may_hold_times(operand):
-            return numbers
-        return elapsed.together([elapsed.negated(operand)], numbers)
+        return elapsed.changed(operand, elapsed.negated, numbers)
 
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
@@ -130,9 +128,8 @@ class Function(Remembered):
             if self.name == "round":
                 return Numbers(np.round(numbers, self.places))
             found = Numbers(np.asarray(FUNCTIONS[self.name](numbers), dtype=np.float64))
-        if self.name not in _OF_DURATIONS or not elapsed.may_hold_times(operand):
-            return found
-        return elapsed.together([_OF_DURATIONS[self.name](operand)], found)
+        change = _OF_DURATIONS.get(self.name)
+        return found if change is None else elapsed.changed(operand, change, found)
 
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
@@ -178,7 +175,9 @@ def _one_by_one(name: str, pole: float) -> Callable[[Floats], Floats]:
     return lambda numbers: np.fromiter(map(one, numbers.tolist()), np.float64, len(numbers))
 
 
-_OF_DURATIONS = {"absolute": elapsed.without_sign, "positive": elapsed.same}
+_OF_DURATIONS: dict[str, Callable[[vectors.Moments], vectors.Moments]] = {
+    "absolute": elapsed.without_sign, "positive": lambda length: length,
+}  # fmt: skip
 #: Where a function falls to -inf, if it does.
 _POLES = {
     "exp": math.nan, "expm1": math.nan, "log": 0.0, "log2": 0.0, "log10": 0.0, "log1p": -1.0,

@@ -92,23 +92,11 @@ def together(pieces: list[Piece], numbers: Numbers) -> Vector:
     return whole
 
 
-def negated(operand: Vector) -> Piece:
-    """Durations with the opposite sign."""
-    return _duration(_turned(vectors.moments(operand, "duration")))
-
-
-def without_sign(operand: Vector) -> Piece:
-    """The absolute values of durations."""
-    micros, nanos, none = vectors.moments(operand, "duration")
-    turned = _turned((micros, nanos, none))
-    sides = zip(turned[:2], (micros, nanos), strict=True)
-    micros, nanos = (np.where(micros < 0, new, old) for new, old in sides)
-    return _duration((micros, nanos, turned[2]))
-
-
-def same(operand: Vector) -> Piece:
-    """Durations as they are."""
-    return _duration(vectors.moments(operand, "duration"))
+def changed(operand: Vector, change: Callable[[Moments], Moments], numbers: Numbers) -> Vector:
+    """Durations with a changed sign, and ``numbers``, which were made of numbers."""
+    if not may_hold_times(operand):
+        return numbers
+    return together([_duration(change(vectors.moments(operand, "duration")))], numbers)
 
 
 def _added(a: Moments, b: Moments, sign: int) -> Moments:
@@ -117,9 +105,17 @@ def _added(a: Moments, b: Moments, sign: int) -> Moments:
     return a[0] + sign * b[0] + carry, nanos, a[2] | b[2] | far
 
 
-def _turned(length: Moments) -> Moments:
+def negated(length: Moments) -> Moments:
+    """Durations with the opposite sign."""
     zero = np.zeros_like(length[0])
     return _added((zero, zero, length[2]), length, -1)
+
+
+def without_sign(length: Moments) -> Moments:
+    """The absolute values of durations."""
+    micros, nanos, none = negated(length)
+    below = length[0] < 0
+    return np.where(below, micros, length[0]), np.where(below, nanos, length[1]), none
 
 
 def _duration(length: Moments) -> Piece:

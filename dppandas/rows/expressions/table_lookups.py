@@ -124,11 +124,12 @@ def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
     return _tuples(keys).codes(columns)
 
 
+@dataclass(frozen=True)
 class _Found(Expression):
     """What is looked up among public keys."""
 
-    by: Any
-    keys: Any
+    by: tuple[Expression, ...]
+    keys: Keys = field(repr=False)
 
     takes = kinds.LABELS
 
@@ -144,8 +145,6 @@ class InPart(_Found, Truth):
     depend on the others, as for 2**53 and 2**53 + 1 beside floats.
     """
 
-    by: tuple[Expression, ...]
-    keys: Keys = field(repr=False)
     partition: str  # a name that includes the keys
     position: int
 
@@ -165,8 +164,6 @@ class InPart(_Found, Truth):
 class InTable(_Found, Truth):
     """Whether a public table has a row for these values."""
 
-    by: tuple[Expression, ...]
-    keys: Keys = field(repr=False)
     table: str  # as in Lookup
 
     def truth(self, chunk: Chunk) -> Mask:
@@ -180,8 +177,6 @@ class InTable(_Found, Truth):
 class Lookup(_Found):
     """A value of a public table, from the row for these values; missing if there is none."""
 
-    by: tuple[Expression, ...]
-    keys: Keys = field(repr=False)
     column: Any
     values: tuple[Any, ...] = field(repr=False)
     table: str  # a digest that tells tables apart

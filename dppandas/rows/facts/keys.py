@@ -7,7 +7,7 @@ import decimal
 import difflib
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -17,7 +17,7 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 
-from ...errors import MissingArgument, QueryError, quoted
+from ...errors import MissingArgument, QueryError, UnknownColumn, quoted
 from ..values import are_small, canonical, key
 
 #: The entry of a frame's attrs that holds the token of its source.
@@ -36,6 +36,23 @@ def did_you_mean(name: object, known: Iterable[Any], most: int = 1) -> str:
     """A sentence for an error message that suggests known names."""
     near = difflib.get_close_matches(str(name), list(map(str, known)), n=most)
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def by_column(
+    given: object, columns: Collection[Any], argument: str, example: str
+) -> Mapping[Any, Any]:
+    """What a call says of some columns, by name; nothing for None."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise QueryError(f"{argument} must be a dict such as {example}, not {quoted(given)}.")
+    for name in given:
+        if name not in columns:
+            raise UnknownColumn(
+                f"{argument} names {quoted(name)}, which is no column."
+                f"{did_you_mean(name, columns)} The columns: {some_names(columns)}."
+            )
+    return given
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,6 @@ def timestamp(nanos: int) -> pd.Timestamp:
     return pd.Timestamp(nanos, unit="ns") if rest else pd.Timestamp(np.datetime64(whole, "us"))
 
 
-def _zoned(exact: tuple[int, str]) -> pd.Timestamp:
-    return timestamp(exact[0]).tz_localize("UTC").tz_convert(tzinfo(exact[1]))
-
-
 def _duration(nanos: int) -> Any:
     if -(2**63) < nanos < 2**63:
         span = pd.Timedelta(nanos, unit="ns")
@@ -62,7 +58,7 @@ _OBJECTS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("truth", "number", "text", "bytes"), lambda exact: exact),
     **dict.fromkeys(("list", "set", "mapping"), lambda exact: tuple(map(value_of, exact))),
     "time": timestamp,
-    "zoned": _zoned,
+    "zoned": lambda exact: timestamp(exact[0]).tz_localize("UTC").tz_convert(tzinfo(exact[1])),
     "duration": _duration,
     "clock": _clock,
     "uuid": lambda exact: UUID(int=exact),
