@@ -46,16 +46,14 @@ def cast(expression: Expression, dtype: Any) -> Expression:
             f"astype({quoted(named)}): private columns have no time zone and no categories of "
             "their own. Use 'datetime64[ns]' or 'category', and give labels as keys=."
         )
+    if lowered in ("category", "object"):
+        return expression
     for kind, starts in (
         ("int", ("int", "uint")), ("float", ("float",)), ("bool", ("bool",)),
-        ("datetime", ("datetime", "<m8", "timestamp")),
+        ("datetime", ("datetime", "<m8", "timestamp")), ("str", ("str", "object", "<u")),
     ):  # fmt: skip
         if lowered.startswith(starts):
             return Cast(expression, kind)
-    if lowered.startswith(("str", "object", "<u")) and lowered != "object":
-        return Cast(expression, "str")
-    if lowered in ("category", "object"):
-        return expression
     raise QueryError(
         f"astype({quoted(named or dtype)}) isn't possible for private columns. Choose int, float, "
         "bool, str, datetime or category."

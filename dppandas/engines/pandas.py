@@ -16,7 +16,7 @@ import pandas as pd
 from ..rows.accumulators import Accumulator
 from ..rows.expressions import Expression, samples
 from ..rows.facts.units import Unit
-from ..rows.values import hashing
+from ..rows.values import hashing, vectors
 from ..rows.values.forms import Vector
 from . import parallel, truncation
 from . import per_unit as aggregates
@@ -128,7 +128,7 @@ class PandasEngine:
             kept = self._rows()
             codes = np.arange(len(kept))
             if self.unit.column is not None:
-                codes = truncation.unit_codes(kept.block(0, len(kept)), self.unit)
+                codes = vectors.codes_of(kept.column(self.unit.column))
             order = np.argsort(codes, kind="stable")
             picked = order if kept.picked is None else kept.picked[order]
             self._by_unit = RowTable(self.read, self.key, picked, codes[order])
@@ -203,10 +203,8 @@ class PerUnitEngine(PandasEngine):
                 columns = aggregates.per_unit(
                     table.block(0, len(table)), self.unit, self._where, self._branches, self._asked
                 )
-            self._made = PandasEngine(columns, self.unit, self._key(base.key), base.block)
+            key = base.key
+            if times := samples(self._where):  # a sample of a sample chooses anew
+                key = bytes.fromhex(hashing.digest(f"{times} samples", key))
+            self._made = PandasEngine(columns, self.unit, key, base.block)
         return self._made
-
-    def _key(self, key: bytes) -> bytes:
-        """Another key after sampling, so that a sample of a sample chooses anew."""
-        times = samples(self._where)
-        return bytes.fromhex(hashing.digest(f"{times} samples", key)) if times else key

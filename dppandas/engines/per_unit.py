@@ -15,7 +15,6 @@ from ..rows.values import hashing, vectors
 from ..rows.values.equality import key
 from ..rows.values.families import MISSING, order
 from ..rows.values.forms import Levels, Numbers, Vector, joined
-from . import truncation
 from .base import PerUnitColumns
 from .readers import ComputedColumns
 
@@ -51,7 +50,7 @@ def per_unit(
 ) -> ComputedColumns:
     """The name and the aggregates of each unit that has a row."""
     views = [replace(block, branch=branch) for branch in range(branches)]
-    codes = truncation.unit_codes(block, unit)
+    codes = vectors.codes_of(block.column(unit.column))
     kept = [codes >= 0 if where is None else (codes >= 0) & where.truth(v) for v in views]
     units = np.concatenate([codes[keep] for keep in kept])
     size = int(codes.max(initial=-1)) + 1  # of all units, even those without a kept row

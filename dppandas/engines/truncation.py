@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..rows.expressions import Chunk
 from ..rows.facts.units import Unit
 from ..rows.values import canonical, hashing, name, vectors
 from .readers import TableColumns
@@ -49,8 +48,3 @@ def kept_rows(columns: TableColumns, unit: Unit, key: bytes) -> npt.NDArray[np.b
     rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
     kept[order[rank >= unit.max_rows]] = False
     return kept
-
-
-def unit_codes(chunk: Chunk, unit: Unit) -> npt.NDArray[np.intp]:
-    """The unit of each row, as a number; -1 if it is missing."""
-    return vectors.codes_of(chunk.column(unit.column))

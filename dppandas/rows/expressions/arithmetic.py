@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ..facts import kinds
 from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration
+from ..facts.keys import some_names
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.forms import Numbers, Vector
@@ -57,8 +58,7 @@ class Arithmetic(Infix):
         a, b = self.left.bounds(domain), self.right.bounds(domain)
         if a is None or b is None:
             return None
-        divides = self.operation in ("/", "//")
-        if divides and b.lower <= 0 <= b.upper:
+        if self.operation in ("/", "//") and b.lower <= 0 <= b.upper:
             return None
         if self.operation == "%":
             return finite(0.0, b.upper) if b.lower > 0 else None
@@ -183,13 +183,13 @@ _POLES = {
     "exp": math.nan, "expm1": math.nan, "log": 0.0, "log2": 0.0, "log10": 0.0, "log1p": -1.0,
     "tanh": math.nan,
 }  # fmt: skip
-_OF_NUMPY = ("absolute", "positive", "floor", "ceil", "trunc", "rint", "sqrt")
 
 FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
-    **{name: getattr(np, name) for name in _OF_NUMPY},
+    "absolute": np.absolute, "positive": np.positive, "floor": np.floor, "ceil": np.ceil,
+    "trunc": np.trunc, "rint": np.rint, "sqrt": np.sqrt,
     **{name: _one_by_one(name, pole) for name, pole in _POLES.items()},
     "round": np.rint,
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -258,5 +258,4 @@ class Cut(Unary, Labelled):
         return vectors.coded(self.labels, codes)
 
     def __str__(self) -> str:
-        edges = ", ".join(f"{edge:g}" for edge in self.edges[:8])
-        return f"cut({self.operand}, [{edges}{', …' if len(self.edges) > 8 else ''}])"
+        return f"cut({self.operand}, [{some_names((f'{edge:g}' for edge in self.edges), 8)}])"

@@ -13,7 +13,7 @@ import pandas as pd
 from ..facts import kinds
 from ..facts.bounds import Bounds, covering
 from ..facts.domain import Declaration
-from ..facts.keys import Keys, is_missing, plain
+from ..facts.keys import Keys, is_missing, plain, some_names
 from ..facts.kinds import Kind, Schema
 from ..values import MISSING, Cell, canonical, vectors
 from ..values.forms import Array, Numbers, Truths, Vector
@@ -90,10 +90,9 @@ class Mapped(Unary):
             yield self.operand, self.keys
 
     def __str__(self) -> str:
-        pairs = list(zip(self.keys, self.values, strict=True))
-        said = ", ".join(f"{key!r}: {value!r}" for key, value in pairs[:8])
+        pairs = (f"{k!r}: {v!r}" for k, v in zip(self.keys, self.values, strict=True))
         verb = "replace" if self.others_stay else "map"
-        return f"{verb}({self.operand}, {{{said}{', …' if len(pairs) > 8 else ''}}})"
+        return f"{verb}({self.operand}, {{{some_names(pairs, 8)}}})"
 
 
 def taken(values: tuple[Any, ...], codes: Array) -> Vector:

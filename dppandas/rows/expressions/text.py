@@ -90,12 +90,8 @@ _NUMBERS = ("len", "count", "find")
 
 
 @lru_cache(maxsize=256)
-def _made(makers: str, method: str, args: tuple[Any, ...]) -> Callable[[str], Any]:
-    return (TESTS if makers == "tests" else MAPS)[method](*args)
-
-
-def _only(kinds: Any, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: function(value) if isinstance(value, kinds) else None
+def _made(method: str, args: tuple[Any, ...]) -> Callable[[str], Any]:
+    return (TESTS | MAPS)[method](*args)
 
 
 @dataclass(frozen=True)
@@ -104,6 +100,12 @@ class _TextMethod(Unary):
 
     method: str
     args: tuple[Any, ...] = ()
+
+    def _found(self, chunk: Chunk, of: Any = str) -> Vector:
+        function = _made(self.method, self.args)
+        key = "text", self.method, self.args
+        own = self.operand.vector(chunk)
+        return vectors.each(own, lambda x: function(x) if isinstance(x, of) else None, key)
 
     def __str__(self) -> str:
         return f"{self.operand.inner}.str.{self.method}({', '.join(map(repr, self.args))})"
@@ -116,10 +118,7 @@ class TextTest(_TextMethod, Truth):
     takes = kinds.TEXTS
 
     def truth(self, chunk: Chunk) -> Mask:
-        function = _only(str, _made("tests", self.method, self.args))
-        key = ("test", self.method, self.args)
-        found = vectors.each(self.operand.vector(chunk), function, key)
-        return vectors.compare_scalar("==", found, True)
+        return vectors.compare_scalar("==", self._found(chunk), True)
 
 
 @dataclass(frozen=True)
@@ -127,9 +126,7 @@ class TextMap(_TextMethod):
     """A text, a number or a list made from a text."""
 
     def vector(self, chunk: Chunk) -> Vector:
-        of = (str, list, tuple) if self.method in OF_LISTS else str
-        function = _only(of, _made("maps", self.method, self.args))
-        return vectors.each(self.operand.vector(chunk), function, ("map", self.method, self.args))
+        return self._found(chunk, (str, list, tuple) if self.method in OF_LISTS else str)
 
     def _kind(self, schema: Schema) -> Kind:
         if self.method in _NUMBERS:

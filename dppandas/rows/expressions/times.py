@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,11 +39,8 @@ _FLAGS = (
 _OTHERS = ("year", "microsecond", "nanosecond")
 _ROUNDED = ("normalize", "date", "floor", "ceil", "round")
 DAY = 86_400
-#: Members that durations have.
-DURATIONS = ("days", "seconds", "microseconds", "nanoseconds", "total_seconds")
 
 PARTS = (*_RANGES, *_FLAGS, *_OTHERS)
-METHODS = (*_NAMES, "normalize", "total_seconds")
 
 
 def _fine(value: Any) -> Any:
@@ -51,16 +49,16 @@ def _fine(value: Any) -> Any:
     return value if nanoseconds else value.as_unit("us")
 
 
-def _length(part: str, micros: Any, nanos: Any) -> Any:
-    """A member of durations, as in pandas: of a negative one, only the days are negative."""
-    if part == "total_seconds":
-        return micros / 1e6 + nanos / 1e9
-    if part == "nanoseconds":
-        return nanos
-    second = 10**6
-    if part == "microseconds":
-        return micros % second
-    return micros // second % DAY if part == "seconds" else micros // (DAY * second)
+_SECOND = 10**6
+#: Members of durations, from microseconds and the nanoseconds beyond. As in pandas, only the days
+#: of a negative duration are negative.
+DURATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "days": lambda micros, nanos: micros // (DAY * _SECOND),
+    "seconds": lambda micros, nanos: micros // _SECOND % DAY,
+    "microseconds": lambda micros, nanos: micros % _SECOND,
+    "nanoseconds": lambda micros, nanos: nanos,
+    "total_seconds": lambda micros, nanos: micros / 1e6 + nanos / 1e9,
+}
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class TimePart(Unary):
         operand = self.operand.vector(chunk)
         if self.part in DURATIONS:
             micros, nanos, none = vectors.moments(operand, "duration")
-            return Numbers(np.where(none, np.nan, _length(self.part, micros, nanos)))
+            return Numbers(np.where(none, np.nan, DURATIONS[self.part](micros, nanos)))
         return vectors.each(operand, self._of, ("time", self.part, self.frequency))
 
     def _of(self, value: Any) -> Any:

@@ -26,10 +26,10 @@ SOURCE_ATTR = "dppandas.source"
 MOST_KEYS = 10**6
 
 
-def some_names(columns: Iterable[Any]) -> str:
-    """The names of columns for an error message, of hundreds only some."""
-    names = [str(column) for column in columns]
-    return ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+def some_names(columns: Iterable[Any], most: int = 20) -> str:
+    """The names of columns for a message, of hundreds only some."""
+    names = [str(column) for column in islice(columns, most + 1)]
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 def did_you_mean(name: object, known: Iterable[Any], most: int = 1) -> str:
@@ -49,7 +49,7 @@ def by_column(
     for name in given:
         if name not in columns:
             raise UnknownColumn(
-                f"{argument} names {quoted(name)}, which is no column."
+                f"{argument} names {quoted(name)}, which is no column here."
                 f"{did_you_mean(name, columns)} The columns: {some_names(columns)}."
             )
     return given
