@@ -251,13 +251,6 @@ def _texts(pat: Any) -> str | tuple[str, ...]:
     return _text(pat, "pat")
 
 
-#: What times offer besides their fields.
-_OF_TIMES = (
-    "day_name", "month_name", "normalize", "date", "floor", "ceil", "round", "tz_convert",
-    "strftime", "to_period",
-)  # fmt: skip
-
-
 def _zone(tz: Any) -> str:
     """The name of a time zone, if it means the same on every machine."""
     if isinstance(tz, str | datetime.tzinfo):
@@ -289,7 +282,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             return self._new(TimePart(self._operand, name))
         if name.startswith("_"):
             raise AttributeError(name)
-        offered = [*PARTS, *DURATIONS, *_OF_TIMES]
+        methods = (each for each in vars(TimeMethods) if not each.startswith("_"))
+        offered = dict.fromkeys([*PARTS, *DURATIONS, *methods])
         raise refusals.refuse("private times", name, ", ".join(offered))
 
     @hide_internals

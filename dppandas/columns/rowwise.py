@@ -75,8 +75,6 @@ def number(value: Any, name: str) -> float:
 def clipped_to(lower: Any, upper: Any) -> Span | None:
     """The range between two times or durations, open at an end that is None; None for numbers."""
     given = lower if upper is None else upper
-    if given is None:
-        return None
     span = Span.parse((given if lower is None else lower, given), "clip")
     if span is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -63,20 +63,17 @@ class Block:
         return self.table.plain(names, self.where)
 
 
+@dataclass(eq=False)
 class RowTable:
     """Some rows of columns in memory, in any order, read a slice at a time."""
 
-    def __init__(
-        self,
-        columns: TableColumns,
-        key: bytes,
-        picked: npt.NDArray[np.intp] | None = None,
-        codes: npt.NDArray[np.intp] | None = None,
-    ) -> None:
-        self._columns = columns
-        self.key = key
-        self.picked = picked  # None: all rows, in their order
-        self.codes = codes  # of the units of all rows
+    columns: TableColumns
+    key: bytes
+    picked: npt.NDArray[np.intp] | None = None  # None: all rows, in their order
+    codes: npt.NDArray[np.intp] | None = None  # of the units of all rows
+
+    def __post_init__(self) -> None:
+        columns, picked = self.columns, self.picked
         self.names = tuple(columns)
         #: Straight to the columns; picked elements are gathered once.
         self.column: Callable[[Any], Vector] = columns.__getitem__
@@ -84,11 +81,11 @@ class RowTable:
             self.column = lru_cache(maxsize=None)(lambda name: columns[name].take(picked))
 
     def __len__(self) -> int:
-        return self._columns.rows if self.picked is None else len(self.picked)
+        return self.columns.rows if self.picked is None else len(self.picked)
 
     def plain(self, names: Sequence[Any], rows: slice) -> pd.DataFrame:
         """Rows as they were given, for a function that the caller wrote."""
-        return self._columns.plain(names, rows if self.picked is None else self.picked[rows])
+        return self.columns.plain(names, rows if self.picked is None else self.picked[rows])
 
     def block(self, first: int, last: int) -> Block:
         return Block(self, slice(first, last), last - first)
@@ -106,7 +103,6 @@ class PandasEngine:
         self.key = key
         self.block = block
         self._kept: RowTable | None = None
-        self._by_unit: RowTable | None = None
 
     def made(self) -> PandasEngine:
         return self
@@ -122,23 +118,22 @@ class PandasEngine:
             self._kept = RowTable(self.read, self.key, picked)
         return self._kept
 
+    @cached_property
     def _rows_by_unit(self) -> RowTable:
         """The rows that count, with those of a unit side by side."""
-        if self._by_unit is None:
-            kept = self._rows()
-            codes = np.arange(len(kept))
-            if self.unit.column is not None:
-                codes = vectors.codes_of(kept.column(self.unit.column))
-            order = np.argsort(codes, kind="stable")
-            picked = order if kept.picked is None else kept.picked[order]
-            self._by_unit = RowTable(self.read, self.key, picked, codes[order])
-        return self._by_unit
+        kept = self._rows()
+        codes = np.arange(len(kept))
+        if self.unit.column is not None:
+            codes = vectors.codes_of(kept.column(self.unit.column))
+        order = np.argsort(codes, kind="stable")
+        picked = order if kept.picked is None else kept.picked[order]
+        return RowTable(self.read, self.key, picked, codes[order])
 
     def accumulate_rows(
         self, kernel: Kernel, empty: Empty, label: str, whole_units: bool = False
     ) -> Any:
         engine = self.made()
-        table = engine._rows_by_unit() if whole_units else engine._rows()
+        table = engine._rows_by_unit if whole_units else engine._rows()
         rows = len(table)
         edges = [*range(0, rows, engine.block), rows]
         if table.codes is not None:

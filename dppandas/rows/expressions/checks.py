@@ -149,7 +149,9 @@ def check(
     if isinstance(expression, Compare):
         _check_sides(expression, facts)
     elif isinstance(expression, Arithmetic | Negative):
-        _check_arithmetic(expression, facts)
+        operands = (child for child in expression.children() if not isinstance(child, Literal))
+        if any(family(child.declared(facts.domain)) == "text" for child in operands):
+            raise QueryError(f"{expression}: text has no arithmetic.")
     for operand, wanted in expression.needs(facts.schema):
         need(operand, wanted, facts, expression)
     for child in expression.children():
@@ -164,9 +166,3 @@ def _check_sides(expression: Compare, facts: Facts) -> None:
             f"{expression}: one side is of kind {left}, the other of kind {right}, and they are "
             f"never equal nor in order. {_advice(expression.right, right, {left})}"
         )
-
-
-def _check_arithmetic(expression: Expression, facts: Facts) -> None:
-    operands = (child for child in expression.children() if not isinstance(child, Literal))
-    if any(family(child.declared(facts.domain)) == "text" for child in operands):
-        raise QueryError(f"{expression}: text has no arithmetic.")

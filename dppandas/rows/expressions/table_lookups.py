@@ -73,24 +73,20 @@ class _Tuples:
     """
 
     def __init__(self, keys: Keys) -> None:
-        columns = [keys.column(i) for i in range(keys.width)]
-        self._levels = [vectors.distinct(column) for column in columns]
-        self._prefixes: list[Codes] = []
-        self._tables: list[Codes | None] = []
+        self._steps: list[tuple[tuple[Any, ...], Codes, Codes | None]] = []
         number, before = np.zeros(len(keys), dtype=np.intp), 1
-        for column, levels in zip(columns, self._levels, strict=True):
+        for column in map(keys.column, range(keys.width)):
+            levels = vectors.distinct(column)
             digits = vectors.prepared(levels).codes(vectors.coded(column, np.arange(len(keys))))
             number = number * len(levels) + digits
             prefixes, number = np.unique(number, return_inverse=True)
-            self._prefixes.append(prefixes)
-            self._tables.append(_table(prefixes, before, len(levels)))
+            self._steps.append((levels, prefixes, _table(prefixes, before, len(levels))))
             before = len(prefixes)
         self._at = np.append(np.argsort(number), len(keys))
 
     def codes(self, columns: Sequence[Vector]) -> Codes:
         number, before = np.zeros(1, dtype=np.intp), 1
-        each = zip(columns, self._levels, self._prefixes, self._tables, strict=True)
-        for column, levels, prefixes, table in each:
+        for column, (levels, prefixes, table) in zip(columns, self._steps, strict=True):
             digit = vectors.prepared(levels).codes(column)
             if table is not None:
                 number = table.take(number * (len(levels) + 1) + digit)

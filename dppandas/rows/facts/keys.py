@@ -143,11 +143,9 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}.")
     if depth == 1 and are_small(labels) and len(set(labels)) == len(labels):
         return labels  # the checks below hold for whole numbers, and are slow for many
-    for label in labels:
-        _check_label(label, example, depth)
+    several = [_checked_parts(label, example, depth) for label in labels]
     seen: dict[Any, int] = {}
-    for position, label in enumerate(labels):
-        parts = label if isinstance(label, tuple) and depth > 1 else (label,)
+    for position, (label, parts) in enumerate(zip(labels, several, strict=True)):
         # equal as cells, or in Python's dicts
         same = seen.setdefault(tuple(key(canonical(part)) for part in parts), position)
         first = min(same, seen.setdefault(label, position))
@@ -159,7 +157,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     return labels
 
 
-def _check_label(label: Any, example: str, depth: int) -> None:
+def _checked_parts(label: Any, example: str, depth: int) -> tuple[Any, ...]:
     parts = label if isinstance(label, tuple) and depth > 1 else (label,)
     if len(parts) != depth:
         raise QueryError(f"{example}; a {type(label).__name__} is not a tuple of {depth}.")
@@ -173,6 +171,7 @@ def _check_label(label: Any, example: str, depth: int) -> None:
             raise QueryError(f"{example}; a complex number can't be a label.")
         if not is_hashable(part):
             raise QueryError(f"{example}; a {type(part).__name__} can't be a label.")
+    return parts
 
 
 def _holds_missing(part: Any) -> bool:

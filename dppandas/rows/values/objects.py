@@ -43,8 +43,7 @@ def _duration(nanos: int) -> Any:
 def _clock(exact: tuple[int, int | None]) -> datetime.time:
     passed, offset = exact
     rest, micro = divmod(passed, 10**6)
-    length = None if offset is None else datetime.timedelta(microseconds=offset)
-    zone = None if length is None else datetime.timezone(length)
+    zone = None if offset is None else datetime.timezone(datetime.timedelta(microseconds=offset))
     return datetime.time(rest // 3600, rest // 60 % 60, rest % 60, micro, zone)
 
 
