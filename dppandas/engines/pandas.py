@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -63,7 +63,7 @@ class Block:
         return self.table.plain(names, self.where)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RowTable:
     """Some rows of columns in memory, in any order, read a slice at a time."""
 
@@ -103,6 +103,7 @@ class PandasEngine:
         self.key = key
         self.block = block
         self._kept: RowTable | None = None
+        self._by_unit: RowTable | None = None
 
     def made(self) -> PandasEngine:
         return self
@@ -118,22 +119,23 @@ class PandasEngine:
             self._kept = RowTable(self.read, self.key, picked)
         return self._kept
 
-    @cached_property
     def _rows_by_unit(self) -> RowTable:
         """The rows that count, with those of a unit side by side."""
-        kept = self._rows()
-        codes = np.arange(len(kept))
-        if self.unit.column is not None:
-            codes = vectors.codes_of(kept.column(self.unit.column))
-        order = np.argsort(codes, kind="stable")
-        picked = order if kept.picked is None else kept.picked[order]
-        return RowTable(self.read, self.key, picked, codes[order])
+        if self._by_unit is None:
+            kept = self._rows()
+            codes = np.arange(len(kept))
+            if self.unit.column is not None:
+                codes = vectors.codes_of(kept.column(self.unit.column))
+            order = np.argsort(codes, kind="stable")
+            picked = order if kept.picked is None else kept.picked[order]
+            self._by_unit = RowTable(self.read, self.key, picked, codes[order])
+        return self._by_unit
 
     def accumulate_rows(
         self, kernel: Kernel, empty: Empty, label: str, whole_units: bool = False
     ) -> Any:
         engine = self.made()
-        table = engine._rows_by_unit if whole_units else engine._rows()
+        table = engine._rows_by_unit() if whole_units else engine._rows()
         rows = len(table)
         edges = [*range(0, rows, engine.block), rows]
         if table.codes is not None:

@@ -91,7 +91,7 @@ def _period(frequency: str) -> str:
 
 def _advice(expression: Expression, kind: Kind, wanted: Collection[Kind]) -> str:
     """How to get a wanted kind, or to declare it if the expression is a column."""
-    target = kinds.target(wanted)
+    target = next((each for each in kinds.KINDS if each in wanted), kinds.UNKNOWN)
     said = kinds.advice(kind, target)
     can_declare = kinds.TEXT in (kind, target) and target in kinds.KINDS and target != kinds.TRUTH
     if isinstance(expression, Column) and can_declare:

@@ -166,11 +166,6 @@ def can_hold(kind: Kind, value: Any) -> bool:
     return time is not None and (kind == ZONED or of_value(time) == kind)
 
 
-def target(wanted: Collection[Kind]) -> Kind:
-    """The first of the wanted kinds, in the order of `KINDS`."""
-    return next((kind for kind in KINDS if kind in wanted), UNKNOWN)
-
-
 def advice(kind: Kind, wanted: Kind) -> str:
     """How to turn a column of one kind into one of another."""
     if frequency(kind):
