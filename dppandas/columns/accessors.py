@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import warnings
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
@@ -16,18 +16,9 @@ from ..rows.expressions.formats import DIRECTIVES, LONGEST, unknown
 from ..rows.expressions.text import MAPS, TESTS
 from ..rows.expressions.times import DURATIONS, PARTS
 from . import refusals
+from .operators import ColumnOperators
 
-
-class _Column(Protocol):
-    """What accessors need of a private column."""
-
-    @property
-    def _expression(self) -> Expression: ...
-
-    def _new(self, expression: Expression) -> Self: ...
-
-
-C = TypeVar("C", bound=_Column)
+C = TypeVar("C", bound=ColumnOperators)
 
 
 class _Accessor(Private, Generic[C]):
@@ -260,13 +251,6 @@ def _texts(pat: Any) -> str | tuple[str, ...]:
     return _text(pat, "pat")
 
 
-#: What times offer besides their fields.
-_OF_TIMES = (
-    "day_name", "month_name", "normalize", "date", "floor", "ceil", "round", "tz_convert",
-    "strftime", "to_period",
-)  # fmt: skip
-
-
 def _zone(tz: Any) -> str:
     """The name of a time zone, if it means the same on every machine."""
     if isinstance(tz, str | datetime.tzinfo):
@@ -298,7 +282,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             return self._new(TimePart(self._operand, name))
         if name.startswith("_"):
             raise AttributeError(name)
-        offered = [*PARTS, *DURATIONS, *_OF_TIMES]
+        methods = (each for each in vars(TimeMethods) if not each.startswith("_"))
+        offered = dict.fromkeys([*PARTS, *DURATIONS, *methods])
         raise refusals.refuse("private times", name, ", ".join(offered))
 
     @hide_internals
@@ -359,11 +344,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         form = _text(date_format, "date_format")
         strange = unknown(form)
         if strange or len(form) > LONGEST:
-            what = (
-                f"{strange[0]} doesn't mean the same on every machine"
-                if strange
-                else f"it is longer than {LONGEST} characters"
-            )
+            what = f"it is longer than {LONGEST} characters"
+            if strange:
+                what = f"{strange[0]} doesn't mean the same on every machine"
             raise QueryError(
                 f"date_format={quoted(form)} can't be used: {what}. Use only "
                 f"{', '.join('%' + letter for letter in DIRECTIVES)}."

@@ -12,7 +12,6 @@ import pandas as pd
 
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..release.asking import release_method
-from ..release.private import Private
 from ..rows import expressions, query_string
 from ..rows.expressions import Clip, ClipSpan, Cut, Expression, Function, Literal, Where
 from ..rows.facts.keys import Keys, is_hashable
@@ -48,10 +47,6 @@ class PrivateColumn(ColumnOperators):
     isnull, notnull = isna, notna
 
     @hide_internals
-    def __round__(self, decimals: int = 0) -> Self:
-        return self.round(decimals)
-
-    @hide_internals
     def abs(self) -> Self:
         """Absolute values. *Stability*: 1, row by row."""
         return self._new(Function("absolute", self._expression))
@@ -61,6 +56,8 @@ class PrivateColumn(ColumnOperators):
         """Rounded to so many decimals. *Stability*: 1, row by row."""
         places = whole_number(decimals, "decimals", -300, 300)
         return self._new(Function("round", self._expression, places))
+
+    __abs__, __round__ = abs, round
 
     @release_method
     def clip(self, lower: Any = None, upper: Any = None) -> Self:
@@ -103,11 +100,8 @@ or charged; ask .release(epsilon=…)>
 
     def _value(self, other: Any) -> Expression:
         """The expression for a plain value, a missing value, or a column of the same rows."""
-        if not isinstance(other, PrivateColumn | pd.Series | pd.Index | np.ndarray) and (
-            expressions.plain_or_missing(other) is None
-        ):
-            return Literal(None)
-        return self._other(other)
+        is_gone = expressions.plain_or_missing(other) is None
+        return Literal(None) if is_gone else self._other(other)
 
     @release_method
     def fillna(self, value: Any) -> Self:
@@ -235,9 +229,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     @hide_internals
     def isin(self, values: Sequence[Any]) -> Self:
         """A mask: which values are in a list of plain values."""
-        if isinstance(values, builtins.str | Private) or not isinstance(
-            values, list | tuple | set | frozenset | range | pd.Index | np.ndarray
-        ):
+        if not isinstance(values, list | tuple | set | frozenset | range | pd.Index | np.ndarray):
             raise QueryError("isin takes a list of plain values, such as isin(['a', 'b']).")
         if any(expressions.plain_or_missing(value) is None for value in values):
             raise QueryError("isin never finds missing values. Add them by | p['x'].isna().")

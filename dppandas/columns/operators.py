@@ -20,23 +20,12 @@ from .rowwise import truth
 
 #: numpy's binary functions, and the operator that each stands for.
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "floor_divide": operator.floordiv,
-    "remainder": operator.mod,
-    "power": operator.pow,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor,
-}
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
+    "divide": operator.truediv, "floor_divide": operator.floordiv, "remainder": operator.mod,
+    "power": operator.pow, "equal": operator.eq, "not_equal": operator.ne, "less": operator.lt,
+    "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+}  # fmt: skip
 
 
 C = TypeVar("C", bound="ColumnOperators")
@@ -100,13 +89,14 @@ class ColumnOperators(PrivateTable):
 
     def _computed(self, operation: str, left: Expression, right: Expression) -> Self:
         for side in (left, right):
-            if isinstance(side, Literal) and not isinstance(side.value, (*NUMBERS, *TIMES)):
+            if not isinstance(side, Literal):
+                continue
+            if not isinstance(side.value, (*NUMBERS, *TIMES)):
                 raise QueryError(
                     f"{side} isn't a number, a time or a duration. Give one, such as 1, "
                     "pd.Timestamp('2020-01-31') or pd.Timedelta('1D')."
                 )
-            if isinstance(side, Literal):
-                query_string.operand(side)
+            query_string.operand(side)
         return self._new(expressions.Arithmetic(operation, left, right))
 
     __eq__ = _comparison("==")  # type: ignore[assignment]
@@ -149,10 +139,6 @@ class ColumnOperators(PrivateTable):
     @hide_internals
     def __neg__(self) -> Self:
         return self._new(expressions.Negative(self._expression))
-
-    @hide_internals
-    def __abs__(self) -> Self:
-        return self._new(Function("absolute", self._expression))
 
     @hide_internals
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:

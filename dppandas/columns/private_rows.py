@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import (
-    LineageError,
-    MissingArgument,
-    QueryError,
-    UnknownColumn,
-    quoted,
-)
+from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, quoted
 from ..release.private import Private, Table
 from ..rows import expressions, query_string
 from ..rows.expressions import Column, Expression
-from ..rows.facts.keys import Keys
+from ..rows.facts.keys import Keys, by_column
 from ..statistics import Cells
 
 
@@ -78,17 +72,9 @@ class PrivateTable(Private):
         return Cells(by, functools.reduce(Keys.then, joined)), joined
 
 
-def keys_by_column(keys: object, names: Iterable[Any]) -> Mapping[Any, Any]:
+def keys_by_column(keys: object, names: Collection[Any]) -> Mapping[Any, Any]:
     """The keys that a call gives for columns, by name; empty for None."""
-    if keys is None:
-        return {}
-    if not isinstance(keys, Mapping):
-        raise QueryError("keys= must be a dict of lists here: keys={'sex': ['f', 'm']}.")
-    known = list(names)
-    extra = [name for name in keys if name not in known]
-    if extra:
-        raise QueryError(f"keys= names {quoted(extra[0])}, which isn't one of {listed(known)}.")
-    return keys
+    return by_column(keys, names, "keys=", "{'sex': ['f', 'm']}")
 
 
 def once(names: Sequence[Any]) -> None:

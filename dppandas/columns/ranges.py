@@ -22,9 +22,12 @@ def bounds_of(table: Table, name: Any, expression: Expression, bounds: object) -
     found = range_of(table, name, expression, bounds)
     if isinstance(found, Bounds):
         return found
+    column = f"p[{name!r}]"
+    if found.is_time:
+        column = f"({column} - pd.Timestamp({str(found.ends[0])!r}))"
     raise QueryError(
         f"{name!r} is bounded by {found}, and this works with numbers only. Convert it: "
-        f"{_as_numbers(name, found)}."
+        f"{column}.dt.total_seconds()."
     )
 
 
@@ -47,13 +50,6 @@ _BOUNDED = {
     kinds.NUMBER: "Give two numbers.",
     kinds.TEXT: 'Convert it by .astype("datetime64[ns]"), or declare it: kinds={…: "time"}.',
 }
-
-
-def _as_numbers(name: Any, span: Span) -> str:
-    column = f"p[{name!r}]"
-    if span.is_time:
-        column = f"({column} - pd.Timestamp({str(span.ends[0])!r}))"
-    return f"{column}.dt.total_seconds()"
 
 
 def range_of(table: Table, name: Any, expression: Expression, bounds: object) -> Bounds | Span:

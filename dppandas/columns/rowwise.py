@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..errors import QueryError, quoted
 from ..rows import expressions, query_string
-from ..rows.expressions import Cast, Column, Expression, Literal, Mapped
+from ..rows.expressions import Cast, Expression, Literal, Mapped
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import FURTHEST, Span
 from ..rows.values.vectors import NUMBERS
@@ -30,8 +30,7 @@ def true(expression: Expression) -> Expression:
 
 def truth(expression: Expression) -> Expression:
     """The expression, if it is true or false, or a column that may be."""
-    is_boolean = isinstance(expression, Literal) and isinstance(expression.value, bool)
-    if expression.is_truth or isinstance(expression, Column) or is_boolean:
+    if expressions.can_filter(expression):
         return expression
     raise QueryError(f"{expression} isn't true or false. Compare it: p['age'] > 30.")
 
@@ -47,16 +46,14 @@ def cast(expression: Expression, dtype: Any) -> Expression:
             f"astype({quoted(named)}): private columns have no time zone and no categories of "
             "their own. Use 'datetime64[ns]' or 'category', and give labels as keys=."
         )
+    if lowered in ("category", "object"):
+        return expression
     for kind, starts in (
         ("int", ("int", "uint")), ("float", ("float",)), ("bool", ("bool",)),
-        ("datetime", ("datetime", "<m8", "timestamp")),
+        ("datetime", ("datetime", "<m8", "timestamp")), ("str", ("str", "object", "<u")),
     ):  # fmt: skip
         if lowered.startswith(starts):
             return Cast(expression, kind)
-    if lowered.startswith(("str", "object", "<u")) and lowered != "object":
-        return Cast(expression, "str")
-    if lowered in ("category", "object"):
-        return expression
     raise QueryError(
         f"astype({quoted(named or dtype)}) isn't possible for private columns. Choose int, float, "
         "bool, str, datetime or category."
@@ -78,8 +75,6 @@ def number(value: Any, name: str) -> float:
 def clipped_to(lower: Any, upper: Any) -> Span | None:
     """The range between two times or durations, open at an end that is None; None for numbers."""
     given = lower if upper is None else upper
-    if given is None:
-        return None
     span = Span.parse((given if lower is None else lower, given), "clip")
     if span is None:
         return None
@@ -112,8 +107,4 @@ def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
     if any(expressions.plain_or_missing(key) is None for key in arg):
         raise QueryError("a missing value can't be a key of the dict. Use fillna for them.")
     keys = Keys.parse(list(arg), ["map"]).labels
-    values = [expressions.plain_or_missing(value) for value in arg.values()]
-    plain = tuple(
-        None if v is None else query_string.operand(query_string.literal(v)).value for v in values
-    )
-    return Mapped(expression, keys, plain, others_stay)
+    return Mapped(expression, keys, query_string.operands(arg.values()), others_stay)

@@ -1,8 +1,8 @@
 """Where rows come from.
 
 Only `accumulate_rows` reads rows for an answer; `per_unit` describes another table, which is made
-when it is first read. The result doesn't depend on the size or
-order of the chunks, so one privacy argument covers them all.
+when it is first read. The result doesn't depend on the size or order of the chunks, so one privacy
+argument covers them all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ AGGREGATES = (
 )  # fmt: skip
 
 #: By new column: what is aggregated (None for rows), and how.
-Asked = Mapping[Any, tuple[Expression | None, str]]
+PerUnitColumns = Mapping[Any, tuple[Expression | None, str]]
 
 
 class Engine(Protocol):
@@ -34,16 +34,10 @@ class Engine(Protocol):
     columns: tuple[Any, ...]
 
     def accumulate_rows(
-        self,
-        kernel: Kernel,
-        empty: Callable[[], Accumulator],
-        label: str,
-        whole_units: bool = False,
+        self, kernel: Kernel, empty: Empty, label: str, whole_units: bool = False
     ) -> Any:
         """The kernel's partial answers over all rows, accumulated; a chunk has at most 2^22 rows.
         With ``whole_units``, all rows of a unit come in one chunk, which knows their units."""
-        ...
 
-    def per_unit(self, where: Expression | None, branches: int, asked: Asked) -> Engine:
+    def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
         """A table with one row per unit, aggregated from all its rows."""
-        ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -16,12 +16,12 @@ import pandas as pd
 from ..rows.accumulators import Accumulator
 from ..rows.expressions import Expression, samples
 from ..rows.facts.units import Unit
-from ..rows.values import hashing
+from ..rows.values import hashing, vectors
 from ..rows.values.forms import Vector
 from . import parallel, truncation
 from . import per_unit as aggregates
-from .base import Asked, Empty, Kernel
-from .readers import Columns, ComputedColumns
+from .base import Empty, Engine, Kernel, PerUnitColumns
+from .readers import Columns, TableColumns
 
 #: Rows per block: enough for numpy, few enough for the cache (2^17 and 2^18 measured best).
 BLOCK = 2**17
@@ -50,29 +50,30 @@ class Block:
         columns = ((name, self.column(name)) for name in names)
         return hashing.of_rows(columns, self.rows, self.table.key + salt, equal=True)
 
-    @cached_property
+    @property
     def hashes(self) -> hashing.Hashes:
-        """A keyed hash of each whole row, the same for equal rows."""
-        return self.hashed(self.table.names, b"")
+        """A keyed hash of each whole row, the same for equal rows; computed once for all branches,
+        which share the memo."""
+        if "hashes" not in self.memo:
+            self.memo["hashes"] = self.hashed(self.table.names, b"")
+        found: hashing.Hashes = self.memo["hashes"]
+        return found
 
     def plain(self, names: Sequence[Any]) -> pd.DataFrame:
         return self.table.plain(names, self.where)
 
 
+@dataclass(eq=False, repr=False)
 class RowTable:
     """Some rows of columns in memory, in any order, read a slice at a time."""
 
-    def __init__(
-        self,
-        columns: Columns | ComputedColumns,
-        key: bytes,
-        picked: npt.NDArray[np.intp] | None = None,
-        codes: npt.NDArray[np.intp] | None = None,
-    ) -> None:
-        self._columns = columns
-        self.key = key
-        self.picked = picked  # None: all rows, in their order
-        self.codes = codes  # of the units of all rows
+    columns: TableColumns
+    key: bytes
+    picked: npt.NDArray[np.intp] | None = None  # None: all rows, in their order
+    codes: npt.NDArray[np.intp] | None = None  # of the units of all rows
+
+    def __post_init__(self) -> None:
+        columns, picked = self.columns, self.picked
         self.names = tuple(columns)
         #: Straight to the columns; picked elements are gathered once.
         self.column: Callable[[Any], Vector] = columns.__getitem__
@@ -80,11 +81,11 @@ class RowTable:
             self.column = lru_cache(maxsize=None)(lambda name: columns[name].take(picked))
 
     def __len__(self) -> int:
-        return self._columns.rows if self.picked is None else len(self.picked)
+        return self.columns.rows if self.picked is None else len(self.picked)
 
     def plain(self, names: Sequence[Any], rows: slice) -> pd.DataFrame:
         """Rows as they were given, for a function that the caller wrote."""
-        return self._columns.plain(names, rows if self.picked is None else self.picked[rows])
+        return self.columns.plain(names, rows if self.picked is None else self.picked[rows])
 
     def block(self, first: int, last: int) -> Block:
         return Block(self, slice(first, last), last - first)
@@ -94,11 +95,7 @@ class PandasEngine:
     """A DataFrame, its rows truncated to the unit's max_rows before any other use."""
 
     def __init__(
-        self,
-        rows: pd.DataFrame | Columns | ComputedColumns,
-        unit: Unit,
-        key: bytes,
-        block: int = BLOCK,
+        self, rows: pd.DataFrame | TableColumns, unit: Unit, key: bytes, block: int = BLOCK
     ) -> None:
         self.read = Columns(rows) if isinstance(rows, pd.DataFrame) else rows
         self.columns: tuple[Any, ...] = tuple(self.read)
@@ -128,18 +125,14 @@ class PandasEngine:
             kept = self._rows()
             codes = np.arange(len(kept))
             if self.unit.column is not None:
-                codes = truncation.unit_codes(kept.block(0, len(kept)), self.unit)
+                codes = vectors.codes_of(kept.column(self.unit.column))
             order = np.argsort(codes, kind="stable")
             picked = order if kept.picked is None else kept.picked[order]
             self._by_unit = RowTable(self.read, self.key, picked, codes[order])
         return self._by_unit
 
     def accumulate_rows(
-        self,
-        kernel: Kernel,
-        empty: Callable[[], Accumulator],
-        label: str,
-        whole_units: bool = False,
+        self, kernel: Kernel, empty: Empty, label: str, whole_units: bool = False
     ) -> Any:
         engine = self.made()
         table = engine._rows_by_unit() if whole_units else engine._rows()
@@ -159,16 +152,12 @@ class PandasEngine:
             first.join(other)
         return first.result()
 
-    def per_unit(self, where: Expression | None, branches: int, asked: Asked) -> PerUnitEngine:
+    def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
         return PerUnitEngine(self, where, branches, asked)
 
 
 def _accumulated(
-    table: RowTable,
-    kernel: Kernel,
-    empty: Empty,
-    edges: Sequence[int],
-    tell: Callable[[float], None],
+    table: RowTable, kernel: Kernel, empty: Empty, edges: Sequence[int], tell: parallel.Tell
 ) -> Accumulator:
     total = empty()
     with np.errstate(all="ignore"):
@@ -187,7 +176,7 @@ class PerUnitEngine(PandasEngine):
     """One row per unit, aggregated from all its rows: 1-stable, however many they were."""
 
     def __init__(
-        self, base: PandasEngine, where: Expression | None, branches: int, asked: Asked
+        self, base: PandasEngine, where: Expression | None, branches: int, asked: PerUnitColumns
     ) -> None:
         self.unit = Unit(base.unit.column, 1)
         self.columns = (base.unit.column, *asked)
@@ -211,10 +200,8 @@ class PerUnitEngine(PandasEngine):
                 columns = aggregates.per_unit(
                     table.block(0, len(table)), self.unit, self._where, self._branches, self._asked
                 )
-            self._made = PandasEngine(columns, self.unit, self._key(base.key), base.block)
+            key = base.key
+            if times := samples(self._where):  # a sample of a sample chooses anew
+                key = bytes.fromhex(hashing.digest(f"{times} samples", key))
+            self._made = PandasEngine(columns, self.unit, key, base.block)
         return self._made
-
-    def _key(self, key: bytes) -> bytes:
-        """Another key after sampling, so that a sample of a sample chooses anew."""
-        times = samples(self._where)
-        return bytes.fromhex(hashing.digest(f"{times} samples", key)) if times else key

@@ -8,9 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import TypeVar
 
 T = TypeVar("T")
+#: To be called with the share that is done.
+Tell = Callable[[float], None]
 
 #: Seconds before progress is reported.
 PATIENCE = 2.0
@@ -41,7 +44,7 @@ def workers() -> int:
     return min(8, len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1)
 
 
-def run(tasks: Sequence[Callable[[Callable[[float], None]], T]], label: str) -> list[T]:
+def run(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
     """Run tasks side by side; each gets a function to call with the share that it has done.
 
     If one raises or is interrupted, the others stop at their next report.
@@ -49,16 +52,13 @@ def run(tasks: Sequence[Callable[[Callable[[float], None]], T]], label: str) -> 
     done = [0.0] * len(tasks)
     stopped = threading.Event()
 
-    def tell(position: int) -> Callable[[float], None]:
-        def heard(share: float) -> None:
-            done[position] = share
-            if stopped.is_set():
-                raise InterruptedError("another task of this work was stopped")
-
-        return heard
+    def tell(position: int, share: float) -> None:
+        done[position] = share
+        if stopped.is_set():
+            raise InterruptedError("another task of this work was stopped")
 
     with ThreadPoolExecutor(max_workers=max(1, len(tasks))) as pool:
-        futures = [pool.submit(task, tell(i)) for i, task in enumerate(tasks)]
+        futures = [pool.submit(task, partial(tell, i)) for i, task in enumerate(tasks)]
         try:
             _watch(futures, done, label)
             return [future.result() for future in futures]

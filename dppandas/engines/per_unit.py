@@ -15,8 +15,7 @@ from ..rows.values import hashing, vectors
 from ..rows.values.equality import key
 from ..rows.values.families import MISSING, order
 from ..rows.values.forms import Levels, Numbers, Vector, joined
-from . import truncation
-from .base import Asked
+from .base import PerUnitColumns
 from .readers import ComputedColumns
 
 Floats = npt.NDArray[np.float64]
@@ -35,8 +34,7 @@ ON_NUMBERS: dict[str, Callable[[Floats, Starts, Starts], Floats]] = {
     "any": lambda numbers, starts, sizes: np.maximum.reduceat(numbers, starts),
     "all": lambda numbers, starts, sizes: np.minimum.reduceat(numbers, starts),
     "median": _median,
-    "count": lambda numbers, starts, sizes: sizes.astype(np.float64),
-    "nunique": lambda numbers, starts, sizes: sizes.astype(np.float64),
+    **dict.fromkeys(("count", "nunique"), lambda numbers, starts, sizes: sizes.astype(np.float64)),
 }
 
 #: What pandas gives for no values at all.
@@ -48,11 +46,11 @@ CHOSEN = ("min", "max", "first")
 
 
 def per_unit(
-    block: Any, unit: Unit, where: Expression | None, branches: int, asked: Asked
+    block: Any, unit: Unit, where: Expression | None, branches: int, asked: PerUnitColumns
 ) -> ComputedColumns:
     """The name and the aggregates of each unit that has a row."""
     views = [replace(block, branch=branch) for branch in range(branches)]
-    codes = truncation.unit_codes(block, unit)
+    codes = vectors.codes_of(block.column(unit.column))
     kept = [codes >= 0 if where is None else (codes >= 0) & where.truth(v) for v in views]
     units = np.concatenate([codes[keep] for keep in kept])
     size = int(codes.max(initial=-1)) + 1  # of all units, even those without a kept row

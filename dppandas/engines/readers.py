@@ -82,3 +82,6 @@ class ComputedColumns(dict[Any, Vector]):
         frame = pd.DataFrame(dict(enumerate(columns)), index=index)
         frame.columns = pd.Index(list(names), tupleize_cols=False)
         return frame
+
+
+TableColumns = Columns | ComputedColumns

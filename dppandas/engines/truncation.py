@@ -9,24 +9,21 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..rows.expressions import Chunk
 from ..rows.facts.units import Unit
 from ..rows.values import canonical, hashing, name, vectors
-from .readers import Columns, ComputedColumns
+from .readers import TableColumns
 
 #: Two arbitrary numbers, to derive two sums from one hash per row.
 _MARKS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
 
-def row_hashes(
-    columns: Columns | ComputedColumns, key: bytes, equal: bool = False
-) -> hashing.Hashes:
+def row_hashes(columns: TableColumns, key: bytes, equal: bool = False) -> hashing.Hashes:
     """A 64-bit keyed hash of each row, the same for rows of identical cells, or of equal ones."""
     read = ((name, columns[name]) for name in columns)
     return hashing.of_rows(read, columns.rows, key, equal)
 
 
-def fingerprint(columns: Columns | ComputedColumns, key: bytes) -> str:
+def fingerprint(columns: TableColumns, key: bytes) -> str:
     """The same for the same rows in any order, if their cells are identical, so that no method can
     distinguish them. It is only compared; no answer depends on it."""
     with np.errstate(all="ignore"):
@@ -36,7 +33,7 @@ def fingerprint(columns: Columns | ComputedColumns, key: bytes) -> str:
     return hashing.digest(facts, key)
 
 
-def kept_rows(columns: Columns | ComputedColumns, unit: Unit, key: bytes) -> npt.NDArray[np.bool_]:
+def kept_rows(columns: TableColumns, unit: Unit, key: bytes) -> npt.NDArray[np.bool_]:
     """The max_rows rows of smallest hash of each unit; rows without a unit are dropped. A second
     hash orders rows that are equal but not identical."""
     units = vectors.codes_of(columns[unit.column])
@@ -51,8 +48,3 @@ def kept_rows(columns: Columns | ComputedColumns, unit: Unit, key: bytes) -> npt
     rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
     kept[order[rank >= unit.max_rows]] = False
     return kept
-
-
-def unit_codes(chunk: Chunk, unit: Unit) -> npt.NDArray[np.intp]:
-    """The unit of each row, as a number; -1 if it is missing."""
-    return vectors.codes_of(chunk.column(unit.column))

@@ -18,7 +18,7 @@ from ..rows import expressions, query_string
 from ..rows.accumulators import MOST_BRANCHES
 from ..rows.expressions import Column, Expression
 from ..rows.facts import kinds
-from ..rows.facts.declared import Facts
+from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.units import Unit
 from .transformations import Branch, Transformations
 
@@ -118,7 +118,7 @@ charged; ask .release(epsilon=…)>
         # of a partition, so what is asked of the table is charged to the whole.
         new_root = replace(
             table, source=source, engine=engine, data=engine, branches=1, grown=(), path=(),
-            facts=Facts(),
+            facts=DeclaredFacts(),
         )  # fmt: skip
         return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
 

@@ -10,7 +10,7 @@ from ..engines.base import Engine
 from ..errors import PrivateValueError, hide_internals
 from ..privacy.accounting.composition import Path
 from ..rows.expressions import Expression
-from ..rows.facts.declared import Facts
+from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.domain import Declaration
 from .blocks import preview
 from .query import Source
@@ -29,7 +29,7 @@ class Table:
     branches: int = 1  # how many rows one row of the source becomes
     grown: tuple[Any, ...] = ()  # and how
     path: Path = ()  # the parts that all its rows lie in, where what is asked of them is charged
-    facts: Facts = field(default_factory=Facts, repr=False)  # what all frames of it declare
+    facts: DeclaredFacts = field(default_factory=DeclaredFacts, repr=False)  # by all its frames
 
     def declared(self, expression: Expression) -> Declaration | None:
         """What the domain says of an expression, or what follows from it."""

@@ -20,7 +20,7 @@ from ..ledger.storage import sqlite
 from ..ledger.storage.store import Store
 from ..privacy.accounting.losses import Epsilon
 from ..privacy.accounting.measures import Measure, PrivacyBudget
-from ..rows.facts.declared import Facts
+from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.kinds import Kind
 from .context import Slot, here, within
 from .query import UNNAMED, Query, Source
@@ -40,7 +40,7 @@ class ProtectedSource:
     terms: dict[str, object]
     fingerprint: str = field(repr=False)
     ledger: str = ""  # a name of the ledger that knows it: of no other
-    facts: Facts = field(default_factory=Facts, repr=False)  # what all frames of it declare
+    facts: DeclaredFacts = field(default_factory=DeclaredFacts, repr=False)  # by all its frames
     kinds: dict[Any, Kind] = field(default_factory=dict)  # all that were declared
 
 

@@ -17,15 +17,12 @@ class Accumulator(Protocol):
 
     def add(self, partial: Any, rows: int) -> None:
         """Add the partial answer of some rows."""
-        ...
 
     def join(self, other: Any) -> None:
         """Add all that another accumulator of the same class holds."""
-        ...
 
     def result(self) -> Any:
         """The combined answer."""
-        ...
 
 
 class SumAccumulator:

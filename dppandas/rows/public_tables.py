@@ -9,7 +9,6 @@ import pandas as pd
 
 from ..errors import LineageError, QueryError, is_one_of, quoted
 from . import query_string
-from .expressions import plain_or_missing
 from .facts.keys import SOURCE_ATTR, Keys
 from .values import hashing
 
@@ -55,7 +54,8 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
         ) from None
     same = [name for name, own in zip(names, left, strict=True) if name == own]
     others = [name for name in right.columns if name not in same]
-    values = {name: _values(right[name], name) for name in others}
+    tables = ((name, right[name].tolist()) for name in others)
+    values = {n: query_string.operands(cells, f"{n} of the table") for n, cells in tables}
     facts = repr((names, keys.labels, values))
     return PublicTable(tuple(left), keys, values, hashing.digest(facts, b""))
 
@@ -73,12 +73,3 @@ def _names(given: Any) -> list[Any]:
     if given is None:
         return []
     return list(given) if isinstance(given, list | pd.Index) else [given]
-
-
-def _values(column: pd.Series[Any], name: Any) -> tuple[Any, ...]:
-    def public(value: Any) -> Any:
-        literal = query_string.literal(value, f"{name} of the table")
-        return query_string.operand(literal).value
-
-    values = map(plain_or_missing, column.tolist())
-    return tuple(None if value is None else public(value) for value in values)

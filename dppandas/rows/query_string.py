@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import datetime
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -43,6 +43,7 @@ _ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
     ast.Pow: "**",
 }  # fmt: skip
+_SCALARS = (*NUMBERS, str, datetime.timedelta, pd.Period)
 _SAYS = (
     "A query string may use columns, plain values, @scalars, comparisons, and/or/not, arithmetic, "
     "in, .isna(), .notna(), .isin([...]) and .between(low, high), because each row's answer must "
@@ -124,9 +125,7 @@ def _variable(name: str, variables: Callable[[str], Any]) -> Literal:
 def literal(value: Any, named: str = "") -> Literal:
     """A plain scalar: a number, text, truth value, time, duration or period."""
     value = plain(value)
-    is_scalar = isinstance(value, (*NUMBERS, str, datetime.timedelta, pd.Period)) or (
-        timestamp(value) is not None
-    )
+    is_scalar = isinstance(value, _SCALARS) or timestamp(value) is not None
     value = public(value) if is_scalar else value
     if not is_scalar or is_missing(value):
         raise UnsupportedExpression(
@@ -146,6 +145,12 @@ def operand(value: Literal) -> Literal:
                 "a number is too large to compute with. Use numbers up to 1e308."
             ) from None
     return value
+
+
+def operands(values: Iterable[Any], named: str = "") -> tuple[Any, ...]:
+    """Plain values to compute with; None for missing ones."""
+    plains = map(expressions.plain_or_missing, values)
+    return tuple(None if v is None else operand(literal(v, named)).value for v in plains)
 
 
 def lookup(name: Any, columns: Mapping[Any, Expression]) -> Expression:
@@ -196,8 +201,7 @@ class _Walker:
     def truth(self, node: ast.expr) -> Expression:
         """An expression to filter by: a truth value, or a column."""
         expression = self.any(node)
-        is_boolean = isinstance(expression, Literal) and isinstance(expression.value, bool)
-        if expression.is_truth or isinstance(expression, expressions.Column) or is_boolean:
+        if expressions.can_filter(expression):
             return expression
         raise _refused(node, "is not true or false: compare it")
 
@@ -269,7 +273,7 @@ class _Walker:
         if isinstance(right, ast.List | ast.Tuple):
             if not isinstance(operation, ast.In | ast.NotIn | ast.Eq | ast.NotEq):
                 raise _refused(right, "is a list, which can't be ordered")
-            inside = expressions.IsIn(self.value(left), self._items(right))
+            inside = expressions.IsIn(self.value(left), tuple(map(self._plain, right.elts)))
             return inside if isinstance(operation, ast.In | ast.Eq) else expressions.Not(inside)
         symbol = _COMPARISONS.get(type(operation))
         if symbol is None:
@@ -280,9 +284,6 @@ class _Walker:
                 "educ in [9, 12], looks at one row alone",
             )
         return expressions.Compare(symbol, self.value(left), self.value(right))
-
-    def _items(self, node: ast.List | ast.Tuple) -> tuple[Any, ...]:
-        return tuple(map(self._plain, node.elts))
 
     def _plain(self, node: ast.expr) -> Any:
         expression = self.any(node)
@@ -300,7 +301,7 @@ class _Walker:
         if method == "isin" and len(arguments) == 1 and not node.keywords:
             if not isinstance(arguments[0], ast.List | ast.Tuple):
                 raise _refused(node, "has no written list: write it out, as .isin([9, 12])")
-            return expressions.IsIn(self.value(of), self._items(arguments[0]))
+            return expressions.IsIn(self.value(of), tuple(map(self._plain, arguments[0].elts)))
         if method == "between" and len(arguments) == 2 and len(node.keywords) <= 1:
             low, high = (Literal(self._plain(each)) for each in arguments)
             return expressions.between(self.value(of), low, high, self._inclusive(node))

@@ -8,7 +8,7 @@ allow-list: what has no node can't be said. Nothing here raises on data.
 
 from .arithmetic import ARITHMETIC, FUNCTIONS, Arithmetic, Clip, Cut, Function, Negative, Outside
 from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
-from .checks import Facts, agree, check, family, need
+from .checks import Facts, agree, can_filter, check, family, need
 from .conditionals import Cast, Declared, Mapped, Where, plain_or_missing
 from .elapsed import KINDS, ClipSpan, Measured
 from .formats import TimeText
@@ -25,6 +25,6 @@ __all__ = [
     "Element", "Expression", "Extreme", "Facts", "Function", "HasElement", "InPart", "InPeriod",
     "InTable", "InZone", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Measured", "Negative",
     "Not", "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText",
-    "Truth", "Where", "agree", "between", "both", "by_branch", "check", "family", "need", "places",
-    "plain_or_missing", "samples", "spanned",
+    "Truth", "Where", "agree", "between", "both", "by_branch", "can_filter", "check", "family",
+    "need", "places", "plain_or_missing", "samples", "spanned",
 ]  # fmt: skip

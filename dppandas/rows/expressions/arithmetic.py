@@ -17,17 +17,18 @@ import numpy.typing as npt
 from ..facts import kinds
 from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration
+from ..facts.keys import some_names
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.vectors import Numbers, Vector
+from ..values.forms import Numbers, Vector
 from . import elapsed
-from .base import Chunk, Domain, Expression, Labelled, Literal, Needs, Remembered, Unary
+from .base import Chunk, Domain, Expression, Infix, Labelled, Literal, Needs, Remembered, Unary
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Arithmetic(Expression):
+class Arithmetic(Infix):
     """``left operation right``, which never wraps around, and is missing if either side is.
 
     There is one zero: dividing by an integer 0, by 0.0 or by -0.0 gives the same.
@@ -36,8 +37,6 @@ class Arithmetic(Expression):
     operation: str
     left: Expression
     right: Expression
-
-    is_atom = False
 
     def vector(self, chunk: Chunk) -> Vector:
         left, right = self.left.vector(chunk), self.right.vector(chunk)
@@ -59,8 +58,7 @@ class Arithmetic(Expression):
         a, b = self.left.bounds(domain), self.right.bounds(domain)
         if a is None or b is None:
             return None
-        divides = self.operation in ("/", "//")
-        if divides and b.lower <= 0 <= b.upper:
+        if self.operation in ("/", "//") and b.lower <= 0 <= b.upper:
             return None
         if self.operation == "%":
             return finite(0.0, b.upper) if b.lower > 0 else None
@@ -84,9 +82,6 @@ class Arithmetic(Expression):
         yield self.left, elapsed.wanted(self.operation, right, is_left=True)
         yield self.right, elapsed.wanted(self.operation, left, is_left=False)
 
-    def __str__(self) -> str:
-        return f"{self.left.inner} {self.operation} {self.right.inner}"
-
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide,
@@ -104,9 +99,7 @@ class Negative(Unary):
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
         numbers = Numbers(-vectors.as_numbers(operand))
-        if not elapsed.may_hold_times(operand):
-            return numbers
-        return elapsed.together([elapsed.negated(operand)], numbers)
+        return elapsed.changed(operand, elapsed.negated, numbers)
 
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
@@ -135,9 +128,8 @@ class Function(Remembered):
             if self.name == "round":
                 return Numbers(np.round(numbers, self.places))
             found = Numbers(np.asarray(FUNCTIONS[self.name](numbers), dtype=np.float64))
-        if self.name not in _OF_DURATIONS or not elapsed.may_hold_times(operand):
-            return found
-        return elapsed.together([_OF_DURATIONS[self.name](operand)], found)
+        change = _OF_DURATIONS.get(self.name)
+        return found if change is None else elapsed.changed(operand, change, found)
 
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
@@ -183,19 +175,21 @@ def _one_by_one(name: str, pole: float) -> Callable[[Floats], Floats]:
     return lambda numbers: np.fromiter(map(one, numbers.tolist()), np.float64, len(numbers))
 
 
-_OF_DURATIONS = {"absolute": elapsed.without_sign, "positive": elapsed.same}
+_OF_DURATIONS: dict[str, Callable[[vectors.Moments], vectors.Moments]] = {
+    "absolute": elapsed.without_sign, "positive": lambda length: length,
+}  # fmt: skip
 #: Where a function falls to -inf, if it does.
 _POLES = {
     "exp": math.nan, "expm1": math.nan, "log": 0.0, "log2": 0.0, "log10": 0.0, "log1p": -1.0,
     "tanh": math.nan,
 }  # fmt: skip
-_OF_NUMPY = ("absolute", "positive", "floor", "ceil", "trunc", "rint", "sqrt")
 
 FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
-    **{name: getattr(np, name) for name in _OF_NUMPY},
+    "absolute": np.absolute, "positive": np.positive, "floor": np.floor, "ceil": np.ceil,
+    "trunc": np.trunc, "rint": np.rint, "sqrt": np.sqrt,
     **{name: _one_by_one(name, pole) for name, pole in _POLES.items()},
     "round": np.rint,
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -264,5 +258,4 @@ class Cut(Unary, Labelled):
         return vectors.coded(self.labels, codes)
 
     def __str__(self) -> str:
-        edges = ", ".join(f"{edge:g}" for edge in self.edges[:8])
-        return f"cut({self.operand}, [{edges}{', …' if len(self.edges) > 8 else ''}])"
+        return f"cut({self.operand}, [{some_names((f'{edge:g}' for edge in self.edges), 8)}])"

@@ -17,7 +17,7 @@ from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.cells import nearest
-from ..values.vectors import Mask, Numbers, Truths, Vector
+from ..values.forms import Mask, Numbers, Truths, Vector
 
 Domain = Mapping[Any, Declaration]
 
@@ -31,17 +31,14 @@ class Chunk(Protocol):
     @property
     def units(self) -> npt.NDArray[np.intp] | None:
         """The unit of each row, as a number, if the engine was asked for whole units."""
-        ...
 
     def column(self, name: Any) -> Vector: ...
 
     def hashed(self, names: Sequence[Any], salt: bytes) -> npt.NDArray[np.uint64]:
         """A keyed hash of each row's values in some columns."""
-        ...
 
     def plain(self, names: Sequence[Any]) -> pd.DataFrame:
         """The rows as they were given: only for a function that the caller wrote."""
-        ...
 
 
 def remembered(chunk: Chunk, expression: Expression, made: Callable[[], Vector]) -> Vector:
@@ -61,6 +58,7 @@ def remembered(chunk: Chunk, expression: Expression, made: Callable[[], Vector])
 
 
 E_ = TypeVar("E_", bound="Expression")
+T = TypeVar("T")
 #: Operands, and the kinds that each may have.
 Needs = Iterator[tuple["Expression", frozenset[Kind]]]
 #: Operands that are compared with plain values, and these values.
@@ -102,29 +100,27 @@ class Expression:
         """What the columns' declared facts imply about the values."""
         return None
 
-    def bounds(self, domain: Domain) -> Bounds | None:
-        """The declared range, or the range of declared numbers.
+    def _known(self, name: str, facts: Any, find: Callable[[Any], T]) -> T:
+        """What follows from public facts, remembered for the last ones: a gradient has a sum per
+        feature, and each asks for the bounds of the one residual that is computed from all."""
+        known: tuple[Any, T] | None = self.__dict__.get(name)
+        if known is None or known[0] is not facts:
+            known = self.__dict__[name] = facts, find(facts)
+        return known[1]
 
-        Remembered for the last domain: a gradient has a sum per feature, and each asks for the
-        bounds of the one residual that is computed from all features."""
-        known = self.__dict__.get("_bounds")
-        if known is None or known[0] is not domain:
-            declared = self.declared(domain)
-            if isinstance(declared, Keys):
-                declared = spanned(declared)
-            known = domain, declared if isinstance(declared, Bounds) else None
-            object.__setattr__(self, "_bounds", known)
-        found: Bounds | None = known[1]
-        return found
+    def bounds(self, domain: Domain) -> Bounds | None:
+        """The declared range, or the range of declared numbers."""
+        return self._known("_bounds", domain, self._bounded)
+
+    def _bounded(self, domain: Domain) -> Bounds | None:
+        declared = self.declared(domain)
+        if isinstance(declared, Keys):
+            return spanned(declared)
+        return declared if isinstance(declared, Bounds) else None
 
     def kind(self, schema: Schema) -> Kind:
-        """The kind of its values, from the kinds of the columns. Remembered, as bounds are."""
-        known = self.__dict__.get("_known_kind")
-        if known is None or known[0] is not schema:
-            known = schema, self._kind(schema)
-            object.__setattr__(self, "_known_kind", known)
-        found: Kind = known[1]
-        return found
+        """The kind of its values, from the kinds of the columns."""
+        return self._known("_known_kind", schema, self._kind)
 
     def _kind(self, schema: Schema) -> Kind:
         return self.makes
@@ -204,6 +200,19 @@ class Unary(Expression):
     """An expression of one operand."""
 
     operand: Expression
+
+
+class Infix(Expression):
+    """An operation written between its two operands."""
+
+    operation: Any
+    left: Any
+    right: Any
+
+    is_atom = False
+
+    def __str__(self) -> str:
+        return f"{self.left.inner} {self.operation} {self.right.inner}"
 
 
 @dataclass(frozen=True)

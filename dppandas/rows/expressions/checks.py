@@ -91,7 +91,7 @@ def _period(frequency: str) -> str:
 
 def _advice(expression: Expression, kind: Kind, wanted: Collection[Kind]) -> str:
     """How to get a wanted kind, or to declare it if the expression is a column."""
-    target = kinds.target(wanted)
+    target = next((each for each in kinds.KINDS if each in wanted), kinds.UNKNOWN)
     said = kinds.advice(kind, target)
     can_declare = kinds.TEXT in (kind, target) and target in kinds.KINDS and target != kinds.TRUTH
     if isinstance(expression, Column) and can_declare:
@@ -119,6 +119,12 @@ def _says_truth(expression: Expression, facts: Facts) -> bool:
     return declared in (Bounds(0, 1), Bounds(1, 1))
 
 
+def can_filter(expression: Expression) -> bool:
+    """Whether rows can be kept by it: a truth value, or a column that may hold some."""
+    is_boolean = isinstance(expression, Literal) and isinstance(expression.value, bool)
+    return expression.is_truth or isinstance(expression, Column) or is_boolean
+
+
 def check(
     expression: Expression,
     facts: Facts,
@@ -143,7 +149,9 @@ def check(
     if isinstance(expression, Compare):
         _check_sides(expression, facts)
     elif isinstance(expression, Arithmetic | Negative):
-        _check_arithmetic(expression, facts)
+        operands = (child for child in expression.children() if not isinstance(child, Literal))
+        if any(family(child.declared(facts.domain)) == "text" for child in operands):
+            raise QueryError(f"{expression}: text has no arithmetic.")
     for operand, wanted in expression.needs(facts.schema):
         need(operand, wanted, facts, expression)
     for child in expression.children():
@@ -158,9 +166,3 @@ def _check_sides(expression: Compare, facts: Facts) -> None:
             f"{expression}: one side is of kind {left}, the other of kind {right}, and they are "
             f"never equal nor in order. {_advice(expression.right, right, {left})}"
         )
-
-
-def _check_arithmetic(expression: Expression, facts: Facts) -> None:
-    operands = (child for child in expression.children() if not isinstance(child, Literal))
-    if any(family(child.declared(facts.domain)) == "text" for child in operands):
-        raise QueryError(f"{expression}: text has no arithmetic.")

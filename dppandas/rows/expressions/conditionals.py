@@ -13,12 +13,11 @@ import pandas as pd
 from ..facts import kinds
 from ..facts.bounds import Bounds, covering
 from ..facts.domain import Declaration
-from ..facts.keys import Keys, is_missing, plain
+from ..facts.keys import Keys, is_missing, plain, some_names
 from ..facts.kinds import Kind, Schema
 from ..values import MISSING, Cell, canonical, vectors
-from ..values.forms import Array
+from ..values.forms import Array, Numbers, Truths, Vector
 from ..values.objects import value_of
-from ..values.vectors import Numbers, Truths, Vector
 from .base import Chunk, Column, Domain, Expression, Literal, Meets, Needs, Unary, is_none, one_of
 
 
@@ -91,10 +90,9 @@ class Mapped(Unary):
             yield self.operand, self.keys
 
     def __str__(self) -> str:
-        pairs = list(zip(self.keys, self.values, strict=True))
-        said = ", ".join(f"{key!r}: {value!r}" for key, value in pairs[:8])
+        pairs = (f"{k!r}: {v!r}" for k, v in zip(self.keys, self.values, strict=True))
         verb = "replace" if self.others_stay else "map"
-        return f"{verb}({self.operand}, {{{said}{', …' if len(pairs) > 8 else ''}}})"
+        return f"{verb}({self.operand}, {{{some_names(pairs, 8)}}})"
 
 
 def taken(values: tuple[Any, ...], codes: Array) -> Vector:
@@ -132,8 +130,8 @@ class Cast(Unary):
         if self.to == "bool":
             return Keys((False, True))
         if self.to == "str" and isinstance(declared, Keys):
-            texts = dict.fromkeys(map(as_text, declared.labels))
-            return None if None in texts else Keys(tuple(texts))
+            texts = dict.fromkeys(_as_text(canonical(label)) for label in declared.labels)
+            return None if MISSING in texts else Keys(tuple(text for _, text in texts))
         bounds = self.operand.bounds(domain)
         if self.to not in ("int", "float") or bounds is None:
             return None
@@ -151,12 +149,6 @@ class Cast(Unary):
 
     def __str__(self) -> str:
         return f"{self.operand.inner} as {self.to}"
-
-
-def as_text(value: Any) -> str | None:
-    """A public value as text, written as `_as_text` writes cells."""
-    cell = _as_text(canonical(value))
-    return None if cell == MISSING else cell[1]
 
 
 def _as_text(cell: Cell) -> Cell:

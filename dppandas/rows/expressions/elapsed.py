@@ -19,10 +19,10 @@ from ..facts import kinds
 from ..facts.domain import Declaration
 from ..facts.kinds import Kind, Schema
 from ..facts.spans import Ruler, Span
-from ..values import MISSING, Cell, vectors
-from ..values.forms import Levels, of_cells, wall, wall_nanos
+from ..values import MISSING, Cell, forms, vectors
+from ..values.forms import Coded, Durations, Instants, Levels, Mask, Numbers, Vector
 from ..values.instants import instant
-from ..values.vectors import Coded, Durations, Instants, Mask, Moments, Numbers, Vector
+from ..values.vectors import Moments
 from .base import Chunk, Domain, Needs, Unary
 
 Floats = npt.NDArray[np.float64]
@@ -47,15 +47,15 @@ class Side:
 
     @cached_property
     def naive(self) -> Moments:
-        return vectors.instants(self.vector, zoned=False)
+        return vectors.moments(self.vector, "time")
 
     @cached_property
     def zoned(self) -> Moments:
-        return vectors.instants(self.vector, zoned=True)
+        return vectors.moments(self.vector, "zoned")
 
     @cached_property
     def length(self) -> Moments:
-        return vectors.durations(self.vector)
+        return vectors.moments(self.vector, "duration")
 
 
 #: The pieces that an operation makes of two operands.
@@ -92,23 +92,11 @@ def together(pieces: list[Piece], numbers: Numbers) -> Vector:
     return whole
 
 
-def negated(operand: Vector) -> Piece:
-    """Durations with the opposite sign."""
-    return _duration(_turned(vectors.durations(operand)))
-
-
-def without_sign(operand: Vector) -> Piece:
-    """The absolute values of durations."""
-    micros, nanos, none = vectors.durations(operand)
-    turned = _turned((micros, nanos, none))
-    sides = zip(turned[:2], (micros, nanos), strict=True)
-    micros, nanos = (np.where(micros < 0, new, old) for new, old in sides)
-    return _duration((micros, nanos, turned[2]))
-
-
-def same(operand: Vector) -> Piece:
-    """Durations as they are."""
-    return _duration(vectors.durations(operand))
+def changed(operand: Vector, change: Callable[[Moments], Moments], numbers: Numbers) -> Vector:
+    """Durations with a changed sign, and ``numbers``, which were made of numbers."""
+    if not may_hold_times(operand):
+        return numbers
+    return together([_duration(change(vectors.moments(operand, "duration")))], numbers)
 
 
 def _added(a: Moments, b: Moments, sign: int) -> Moments:
@@ -117,9 +105,17 @@ def _added(a: Moments, b: Moments, sign: int) -> Moments:
     return a[0] + sign * b[0] + carry, nanos, a[2] | b[2] | far
 
 
-def _turned(length: Moments) -> Moments:
+def negated(length: Moments) -> Moments:
+    """Durations with the opposite sign."""
     zero = np.zeros_like(length[0])
     return _added((zero, zero, length[2]), length, -1)
+
+
+def without_sign(length: Moments) -> Moments:
+    """The absolute values of durations."""
+    micros, nanos, none = negated(length)
+    below = length[0] < 0
+    return np.where(below, micros, length[0]), np.where(below, nanos, length[1]), none
 
 
 def _duration(length: Moments) -> Piece:
@@ -155,23 +151,23 @@ def _in_zones(ticks: Moments, v: Vector) -> Vector:
     exact = (m * 1000 + n for m, n in zip(micros, nanos, strict=True))
     codes = v.coded().codes.tolist()
     cells = (instant(e, zones[code]) for e, code in zip(exact, codes, strict=True))
-    return of_cells(cells, np.array(none))
+    return forms.of_cells(cells, np.array(none))
 
 
 def clocks(v: Vector) -> Moments:
     """What the local clock shows at each time, with a zone or without one."""
     if isinstance(v, Instants):
-        local, none = wall(v)
+        local, none = forms.wall(v)
         return local, v.beyond, none
-    if not isinstance(v, Coded):
-        return vectors.instants(v, zoned=False)
-    return vectors.instants(vectors.by_cell(v, _on_the_wall, "on the wall"), zoned=False)
+    if isinstance(v, Coded):
+        v = vectors.by_cell(v, _on_the_wall, "on the wall")
+    return vectors.moments(v, "time")
 
 
 def _on_the_wall(cell: Cell) -> Cell:
     if cell[0] != "zoned":
         return cell if cell[0] == "time" else MISSING
-    nanos = wall_nanos(cell)
+    nanos = forms.wall_nanos(cell)
     return MISSING if nanos is None else instant(nanos, None)
 
 
@@ -305,11 +301,7 @@ def wanted(operation: str, other: Kind, is_left: bool) -> frozenset[Kind]:
 
 def along(v: Vector, span: Span) -> Moments:
     """The elements of a span's family."""
-    if span.family == "duration":
-        return vectors.durations(v)
-    if span.family == "clock":
-        return clocks(v)
-    return vectors.instants(v, zoned=span.family == "zoned")
+    return clocks(v) if span.family == "clock" else vectors.moments(v, span.family)
 
 
 #: The kinds that values of a span's family have.

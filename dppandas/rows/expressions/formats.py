@@ -17,7 +17,7 @@ import pandas as pd
 
 from ..facts import kinds
 from ..values import vectors
-from ..values.vectors import Vector
+from ..values.forms import Vector
 from .base import Chunk, Unary
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -11,8 +11,9 @@ import numpy as np
 from ..facts import kinds
 from ..facts.bounds import finite
 from ..facts.domain import Declaration
+from ..facts.keys import some_names
 from ..values import vectors
-from ..values.vectors import Numbers, Vector
+from ..values.forms import Numbers, Vector
 from .base import Chunk, Domain, Expression, Labelled, Remembered
 
 
@@ -78,6 +79,5 @@ class Extreme(Labelled):
         return vectors.coded(self.labels, codes)
 
     def __str__(self) -> str:
-        named = ", ".join(str(label) for label in self.labels[:8])
         what = "largest" if self.largest else "least"
-        return f"{what} of ({named}{', …' if len(self.labels) > 8 else ''})"
+        return f"{what} of ({some_names(self.labels, 8)})"

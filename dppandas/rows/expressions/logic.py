@@ -10,8 +10,8 @@ import numpy as np
 from ..facts import kinds
 from ..facts.kinds import Schema
 from ..values import vectors
-from ..values.vectors import Mask
-from .base import Chunk, Expression, Literal, Meets, Needs, Truth, Unary
+from ..values.forms import Mask
+from .base import Chunk, Expression, Infix, Literal, Meets, Needs, Truth, Unary
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,12 @@ EVERY = Every()
 
 
 @dataclass(frozen=True)
-class Compare(Truth):
+class Compare(Infix, Truth):
     """``left operation right``, with one of ``== != < <= > >=``."""
 
     operation: str
     left: Expression
     right: Expression
-
-    is_atom = False
 
     def truth(self, chunk: Chunk) -> Mask:
         if isinstance(self.right, Literal):
@@ -58,38 +56,29 @@ class Compare(Truth):
             if isinstance(other, Literal):
                 yield one, (other.value,)
 
-    def __str__(self) -> str:
-        return f"{self.left.inner} {self.operation} {self.right.inner}"
-
 
 @dataclass(frozen=True)
-class And(Truth):
+class And(Infix, Truth):
     left: Expression
     right: Expression
 
-    is_atom = False
+    operation = "and"
     commutes = True
 
     def truth(self, chunk: Chunk) -> Mask:
         return self.left.truth(chunk) & self.right.truth(chunk)
 
-    def __str__(self) -> str:
-        return f"{self.left.inner} and {self.right.inner}"
-
 
 @dataclass(frozen=True)
-class Or(Truth):
+class Or(Infix, Truth):
     left: Expression
     right: Expression
 
-    is_atom = False
+    operation = "or"
     commutes = True
 
     def truth(self, chunk: Chunk) -> Mask:
         return self.left.truth(chunk) | self.right.truth(chunk)
-
-    def __str__(self) -> str:
-        return f"{self.left.inner} or {self.right.inner}"
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ import pandas as pd
 from ..facts import kinds
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.forms import clock
-from ..values.vectors import Vector
+from ..values.forms import Vector, clock
 from .base import Chunk, Needs, Unary
 from .elapsed import clocks
 from .times import DAY
@@ -87,7 +86,7 @@ class Period(Unary):
             local, _, none = clocks(operand)
             return local, none
         zone = self.division.zone
-        micros, _, none = vectors.instants(operand, zoned=zone is not None)
+        micros, _, none = vectors.moments(operand, "time" if zone is None else "zoned")
         return (micros, none) if zone is None else clock(micros, none, zone)
 
     def _label(self, start: Any) -> Any:

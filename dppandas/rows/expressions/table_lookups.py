@@ -14,8 +14,8 @@ from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import MISSING, Cell, vectors
+from ..values.forms import Mask, Vector
 from ..values.lookups import Recent
-from ..values.vectors import Mask, Vector
 from .base import Chunk, Domain, Expression, Literal, Meets, Truth, Unary, one_of
 from .conditionals import LISTS, taken
 
@@ -73,24 +73,20 @@ class _Tuples:
     """
 
     def __init__(self, keys: Keys) -> None:
-        columns = [keys.column(i) for i in range(keys.width)]
-        self._levels = [vectors.distinct(column) for column in columns]
-        self._prefixes: list[Codes] = []
-        self._tables: list[Codes | None] = []
+        self._steps: list[tuple[tuple[Any, ...], Codes, Codes | None]] = []
         number, before = np.zeros(len(keys), dtype=np.intp), 1
-        for column, levels in zip(columns, self._levels, strict=True):
+        for column in map(keys.column, range(keys.width)):
+            levels = vectors.distinct(column)
             digits = vectors.prepared(levels).codes(vectors.coded(column, np.arange(len(keys))))
             number = number * len(levels) + digits
             prefixes, number = np.unique(number, return_inverse=True)
-            self._prefixes.append(prefixes)
-            self._tables.append(_table(prefixes, before, len(levels)))
+            self._steps.append((levels, prefixes, _table(prefixes, before, len(levels))))
             before = len(prefixes)
         self._at = np.append(np.argsort(number), len(keys))
 
     def codes(self, columns: Sequence[Vector]) -> Codes:
         number, before = np.zeros(1, dtype=np.intp), 1
-        each = zip(columns, self._levels, self._prefixes, self._tables, strict=True)
-        for column, levels, prefixes, table in each:
+        for column, (levels, prefixes, table) in zip(columns, self._steps, strict=True):
             digit = vectors.prepared(levels).codes(column)
             if table is not None:
                 number = table.take(number * (len(levels) + 1) + digit)
@@ -121,15 +117,15 @@ def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
     columns = [expression.vector(chunk) for expression in by]
     if keys.width == 1:
         return vectors.prepared(keys.labels).codes(columns[0])
-    codes: Codes = _tuples(keys).codes(columns)
-    return codes
+    return _tuples(keys).codes(columns)
 
 
+@dataclass(frozen=True)
 class _Found(Expression):
     """What is looked up among public keys."""
 
-    by: Any
-    keys: Any
+    by: tuple[Expression, ...]
+    keys: Keys = field(repr=False)
 
     takes = kinds.LABELS
 
@@ -145,8 +141,6 @@ class InPart(_Found, Truth):
     depend on the others, as for 2**53 and 2**53 + 1 beside floats.
     """
 
-    by: tuple[Expression, ...]
-    keys: Keys = field(repr=False)
     partition: str  # a name that includes the keys
     position: int
 
@@ -166,8 +160,6 @@ class InPart(_Found, Truth):
 class InTable(_Found, Truth):
     """Whether a public table has a row for these values."""
 
-    by: tuple[Expression, ...]
-    keys: Keys = field(repr=False)
     table: str  # as in Lookup
 
     def truth(self, chunk: Chunk) -> Mask:
@@ -181,8 +173,6 @@ class InTable(_Found, Truth):
 class Lookup(_Found):
     """A value of a public table, from the row for these values; missing if there is none."""
 
-    by: tuple[Expression, ...]
-    keys: Keys = field(repr=False)
     column: Any
     values: tuple[Any, ...] = field(repr=False)
     table: str  # a digest that tells tables apart

@@ -12,8 +12,8 @@ from typing import Any
 from ..facts import kinds
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.vectors import Mask, Vector
-from .base import Chunk, Expression, Needs, Truth, Unary
+from ..values.forms import Mask, Vector
+from .base import Chunk, Needs, Truth, Unary
 
 #: Makes a function of one text from the arguments of a method.
 Maker = Callable[..., Callable[[str], Any]]
@@ -90,44 +90,43 @@ _NUMBERS = ("len", "count", "find")
 
 
 @lru_cache(maxsize=256)
-def _made(makers: str, method: str, args: tuple[Any, ...]) -> Callable[[str], Any]:
-    return (TESTS if makers == "tests" else MAPS)[method](*args)
-
-
-def _only(kinds: Any, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: function(value) if isinstance(value, kinds) else None
+def _made(method: str, args: tuple[Any, ...]) -> Callable[[str], Any]:
+    return (TESTS | MAPS)[method](*args)
 
 
 @dataclass(frozen=True)
-class TextTest(Unary, Truth):
-    """Whether a text passes a test."""
+class _TextMethod(Unary):
+    """A method of texts, with its arguments."""
 
     method: str
     args: tuple[Any, ...] = ()
+
+    def _found(self, chunk: Chunk, of: Any = str) -> Vector:
+        function = _made(self.method, self.args)
+        key = "text", self.method, self.args
+        own = self.operand.vector(chunk)
+        return vectors.each(own, lambda x: function(x) if isinstance(x, of) else None, key)
+
+    def __str__(self) -> str:
+        return f"{self.operand.inner}.str.{self.method}({', '.join(map(repr, self.args))})"
+
+
+@dataclass(frozen=True)
+class TextTest(_TextMethod, Truth):
+    """Whether a text passes a test."""
 
     takes = kinds.TEXTS
 
     def truth(self, chunk: Chunk) -> Mask:
-        function = _only(str, _made("tests", self.method, self.args))
-        key = ("test", self.method, self.args)
-        found = vectors.each(self.operand.vector(chunk), function, key)
-        return vectors.compare_scalar("==", found, True)
-
-    def __str__(self) -> str:
-        return _said(self.operand, self.method, self.args)
+        return vectors.compare_scalar("==", self._found(chunk), True)
 
 
 @dataclass(frozen=True)
-class TextMap(Unary):
+class TextMap(_TextMethod):
     """A text, a number or a list made from a text."""
 
-    method: str
-    args: tuple[Any, ...] = ()
-
     def vector(self, chunk: Chunk) -> Vector:
-        of = (str, list, tuple) if self.method in OF_LISTS else str
-        function = _only(of, _made("maps", self.method, self.args))
-        return vectors.each(self.operand.vector(chunk), function, ("map", self.method, self.args))
+        return self._found(chunk, (str, list, tuple) if self.method in OF_LISTS else str)
 
     def _kind(self, schema: Schema) -> Kind:
         if self.method in _NUMBERS:
@@ -140,10 +139,3 @@ class TextMap(Unary):
     def needs(self, schema: Schema) -> Needs:
         lists = {kinds.LIST} if self.method in OF_LISTS else set()
         yield self.operand, kinds.TEXTS | lists
-
-    def __str__(self) -> str:
-        return _said(self.operand, self.method, self.args)
-
-
-def _said(operand: Expression, method: str, args: tuple[Any, ...]) -> str:
-    return f"{operand.inner}.str.{method}({', '.join(map(repr, args))})"

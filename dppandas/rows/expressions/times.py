@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import calendar
 import datetime
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,9 @@ from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.vectors import Numbers, Vector
+from ..values.forms import Numbers, Vector
 from .base import Chunk, Domain, Needs, Unary
+from .formats import DAYS, MONTHS
 
 #: pandas 3 warns of the older names, but only once it meets a time: that depends on the data.
 _NEWER = {
@@ -30,7 +31,7 @@ _RANGES = {
     "isocalendar_week": range(1, 54),
 }  # fmt: skip
 _RANGES |= {old: _RANGES[new] for old, new in _NEWER.items()}
-_NAMES = {"day_name": calendar.day_name, "month_name": calendar.month_name[1:]}
+_NAMES = {"day_name": DAYS, "month_name": MONTHS}
 _FLAGS = (
     "is_month_start", "is_month_end", "is_quarter_start", "is_quarter_end", "is_year_start",
     "is_year_end", "is_leap_year",
@@ -38,11 +39,8 @@ _FLAGS = (
 _OTHERS = ("year", "microsecond", "nanosecond")
 _ROUNDED = ("normalize", "date", "floor", "ceil", "round")
 DAY = 86_400
-#: Members that durations have.
-DURATIONS = ("days", "seconds", "microseconds", "nanoseconds", "total_seconds")
 
 PARTS = (*_RANGES, *_FLAGS, *_OTHERS)
-METHODS = (*_NAMES, "normalize", "total_seconds")
 
 
 def _fine(value: Any) -> Any:
@@ -51,16 +49,16 @@ def _fine(value: Any) -> Any:
     return value if nanoseconds else value.as_unit("us")
 
 
-def _length(part: str, micros: Any, nanos: Any) -> Any:
-    """A member of durations, as in pandas: of a negative one, only the days are negative."""
-    if part == "total_seconds":
-        return micros / 1e6 + nanos / 1e9
-    if part == "nanoseconds":
-        return nanos
-    second = 10**6
-    if part == "microseconds":
-        return micros % second
-    return micros // second % DAY if part == "seconds" else micros // (DAY * second)
+_SECOND = 10**6
+#: Members of durations, from microseconds and the nanoseconds beyond. As in pandas, only the days
+#: of a negative duration are negative.
+DURATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "days": lambda micros, nanos: micros // (DAY * _SECOND),
+    "seconds": lambda micros, nanos: micros // _SECOND % DAY,
+    "microseconds": lambda micros, nanos: micros % _SECOND,
+    "nanoseconds": lambda micros, nanos: nanos,
+    "total_seconds": lambda micros, nanos: micros / 1e6 + nanos / 1e9,
+}
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,8 @@ class TimePart(Unary):
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
         if self.part in DURATIONS:
-            micros, nanos, none = vectors.durations(operand)
-            return Numbers(np.where(none, np.nan, _length(self.part, micros, nanos)))
+            micros, nanos, none = vectors.moments(operand, "duration")
+            return Numbers(np.where(none, np.nan, DURATIONS[self.part](micros, nanos)))
         return vectors.each(operand, self._of, ("time", self.part, self.frequency))
 
     def _of(self, value: Any) -> Any:
@@ -126,7 +124,7 @@ class InZone(Unary):
     takes = frozenset({kinds.ZONED})
 
     def vector(self, chunk: Chunk) -> Vector:
-        moments = vectors.instants(self.operand.vector(chunk), zoned=True)
+        moments = vectors.moments(self.operand.vector(chunk), "zoned")
         return vectors.times_from(*moments, self.zone)
 
     def _kind(self, schema: Schema) -> Kind:

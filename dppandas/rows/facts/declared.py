@@ -11,10 +11,10 @@ from .domain import Declaration
 from .keys import Keys
 
 #: Columns of a table, and what is declared of each.
-Declared = Iterable[tuple[Any, Declaration]]
+Declarations = Iterable[tuple[Any, Declaration]]
 
 
-class Facts:
+class DeclaredFacts:
     """All that was ever declared of a table, by any frame of it.
 
     The caller asserts facts about one table, so two that differ can't both hold. The facts of one
@@ -30,13 +30,13 @@ class Facts:
         """By column, in the order of their first declaration."""
         return dict(self._known)
 
-    def add(self, declared: Declared, source: str) -> None:
+    def add(self, declared: Declarations, source: str) -> None:
         """Note all of these facts, or raise `SourceError` and note none if one contradicts what was
         declared before."""
         # One line, or an interrupt could leave the lock behind: see `store`.
         with self._lock: self._known = self._with(declared, source)  # noqa: E701  # fmt: skip
 
-    def _with(self, declared: Declared, source: str) -> dict[Any, Declaration]:
+    def _with(self, declared: Declarations, source: str) -> dict[Any, Declaration]:
         known = self.known
         for column, fact in declared:
             before = known.setdefault(column, fact)

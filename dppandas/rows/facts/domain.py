@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ...errors import QueryError, quoted
 from .bounds import Bounds
-from .keys import Keys, some_names
+from .keys import Keys, by_column
 from .spans import Span
 
 Declaration = Bounds | Keys | Span
@@ -18,22 +17,8 @@ def parse_domain(
 ) -> dict[Any, Declaration]:
     """A declared domain: for each column, a (lower, upper) tuple or a list of keys. The ends may be
     numbers, times, durations, or texts that read as times."""
-    if domain is None:
-        return {}
-    if not isinstance(domain, Mapping):
-        raise QueryError(
-            f"{said} must be a dict, not {quoted(domain)}. Write such as {{'age': (17, 60), "
-            "'educ': [9, 12, 14]}."
-        )
-    parsed: dict[Any, Declaration] = {}
-    for column, declared in domain.items():
-        if column not in columns:
-            raise QueryError(
-                f"{said} names {quoted(column)}, which is no column. The columns: "
-                f"{some_names(columns)}."
-            )
-        parsed[column] = _declaration(declared, column)
-    return parsed
+    given = by_column(domain, columns, said, "{'age': (17, 60), 'educ': [9, 12, 14]}")
+    return {column: _declaration(declared, column) for column, declared in given.items()}
 
 
 def _declaration(declared: Any, column: Any) -> Declaration:

@@ -7,7 +7,7 @@ import decimal
 import difflib
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -17,7 +17,7 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 
-from ...errors import MissingArgument, QueryError, quoted
+from ...errors import MissingArgument, QueryError, UnknownColumn, quoted
 from ..values import are_small, canonical, key
 
 #: The entry of a frame's attrs that holds the token of its source.
@@ -26,16 +26,33 @@ SOURCE_ATTR = "dppandas.source"
 MOST_KEYS = 10**6
 
 
-def some_names(columns: Iterable[Any]) -> str:
-    """The names of columns for an error message, of hundreds only some."""
-    names = [str(column) for column in columns]
-    return ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+def some_names(columns: Iterable[Any], most: int = 20) -> str:
+    """The names of columns for a message, of hundreds only some."""
+    names = [str(column) for column in islice(columns, most + 1)]
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 def did_you_mean(name: object, known: Iterable[Any], most: int = 1) -> str:
     """A sentence for an error message that suggests known names."""
     near = difflib.get_close_matches(str(name), list(map(str, known)), n=most)
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def by_column(
+    given: object, columns: Collection[Any], argument: str, example: str
+) -> Mapping[Any, Any]:
+    """What a call says of some columns, by name; nothing for None."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise QueryError(f"{argument} must be a dict such as {example}, not {quoted(given)}.")
+    for name in given:
+        if name not in columns:
+            raise UnknownColumn(
+                f"{argument} names {quoted(name)}, which is no column here."
+                f"{did_you_mean(name, columns)} The columns: {some_names(columns)}."
+            )
+    return given
 
 
 @dataclass(frozen=True)
@@ -126,11 +143,9 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}.")
     if depth == 1 and are_small(labels) and len(set(labels)) == len(labels):
         return labels  # the checks below hold for whole numbers, and are slow for many
-    for label in labels:
-        _check_label(label, example, depth)
+    several = [_checked_parts(label, example, depth) for label in labels]
     seen: dict[Any, int] = {}
-    for position, label in enumerate(labels):
-        parts = label if isinstance(label, tuple) and depth > 1 else (label,)
+    for position, (label, parts) in enumerate(zip(labels, several, strict=True)):
         # equal as cells, or in Python's dicts
         same = seen.setdefault(tuple(key(canonical(part)) for part in parts), position)
         first = min(same, seen.setdefault(label, position))
@@ -142,7 +157,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     return labels
 
 
-def _check_label(label: Any, example: str, depth: int) -> None:
+def _checked_parts(label: Any, example: str, depth: int) -> tuple[Any, ...]:
     parts = label if isinstance(label, tuple) and depth > 1 else (label,)
     if len(parts) != depth:
         raise QueryError(f"{example}; a {type(label).__name__} is not a tuple of {depth}.")
@@ -156,6 +171,7 @@ def _check_label(label: Any, example: str, depth: int) -> None:
             raise QueryError(f"{example}; a complex number can't be a label.")
         if not is_hashable(part):
             raise QueryError(f"{example}; a {type(part).__name__} can't be a label.")
+    return parts
 
 
 def _holds_missing(part: Any) -> bool:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import QueryError, UnknownColumn, quoted
+from ...errors import QueryError, quoted
 from ..values import time_of
-from .keys import did_you_mean, is_missing, some_names
+from .keys import by_column, did_you_mean, is_missing
 
 Kind = str
 #: The kind of each column of a table, by name.
@@ -166,11 +166,6 @@ def can_hold(kind: Kind, value: Any) -> bool:
     return time is not None and (kind == ZONED or of_value(time) == kind)
 
 
-def target(wanted: Collection[Kind]) -> Kind:
-    """The first of the wanted kinds, in the order of `KINDS`."""
-    return next((kind for kind in KINDS if kind in wanted), UNKNOWN)
-
-
 def advice(kind: Kind, wanted: Kind) -> str:
     """How to turn a column of one kind into one of another."""
     if frequency(kind):
@@ -183,20 +178,8 @@ def advice(kind: Kind, wanted: Kind) -> str:
 
 def parse(kinds: object, columns: Collection[Any]) -> dict[Any, Kind]:
     """Declared kinds: a dict of column to kind."""
-    if kinds is None:
-        return {}
-    if not isinstance(kinds, Mapping):
-        raise QueryError(
-            "kinds= must be a dict such as {'when': 'time', 'price': 'number'}, not "
-            f"{quoted(kinds)}."
-        )
-    for name in kinds:
-        if name not in columns:
-            raise UnknownColumn(
-                f"kinds= names {quoted(name)}, which is no column.{did_you_mean(name, columns)} "
-                f"The columns: {some_names(columns)}."
-            )
-    return {name: _kind(name, kind) for name, kind in kinds.items()}
+    given = by_column(kinds, columns, "kinds=", "{'when': 'time', 'price': 'number'}")
+    return {name: _kind(name, kind) for name, kind in given.items()}
 
 
 def _kind(name: Any, kind: object) -> Kind:

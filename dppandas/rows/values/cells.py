@@ -123,10 +123,6 @@ def are_small(values: Collection[Any]) -> bool:
     return set(map(type, values)) == {int} and min(values) >= -(2**63) and max(values) < 2**63
 
 
-def _float(cell: float, room: _Room) -> Cell:
-    return number(float.__float__(cell))
-
-
 def _numpy_number(cell: Any, room: _Room) -> Cell:
     return _canonical(np.generic.item(cell), room)
 
@@ -242,10 +238,6 @@ def _array(cell: Any, room: _Room) -> Cell:
     return _canonical(np.ndarray.tolist(plain), room)
 
 
-def _period(cell: Any, room: _Room) -> Cell:
-    return "period", (str(_FREQUENCY(cell)), int(_ORDINAL(cell)))
-
-
 def _interval(cell: Any, room: _Room) -> Cell:
     ends = _elements((_LEFT(cell), _RIGHT(cell)), room)
     return "interval", (str(_CLOSED(cell)), *ends)
@@ -261,8 +253,7 @@ _READ: dict[type, Callable[[Any, _Room], Cell]] = {
     bool: lambda cell, room: ("truth", cell),
     np.bool_: lambda cell, room: ("truth", bool(np.generic.item(cell))),
     int: lambda cell, room: number(int.__int__(cell)),
-    float: _float,
-    np.float64: _float,
+    **dict.fromkeys((float, np.float64), lambda cell, room: number(float.__float__(cell))),
     np.integer: _numpy_number,
     np.floating: _numpy_number,
     np.longdouble: _long_double,
@@ -275,13 +266,11 @@ _READ: dict[type, Callable[[Any, _Room], Cell]] = {
     bytearray: lambda cell, room: _bytes(bytes(memoryview(cell)), room),
     **instants.READERS,
     UUID: lambda cell, room: ("uuid", int.__int__(_UUID_INT(cell))),
-    pd.Period: _period,
+    pd.Period: lambda cell, room: ("period", (str(_FREQUENCY(cell)), int(_ORDINAL(cell)))),
     pd.Interval: _interval,
-    list: _listed(list),
-    tuple: _listed(tuple),
+    **{kind: _listed(kind) for kind in (list, tuple)},
     np.ndarray: _array,
-    set: _unordered("set", set, set.__iter__),
-    frozenset: _unordered("set", frozenset, frozenset.__iter__),
+    **{kind: _unordered("set", kind, kind.__iter__) for kind in (set, frozenset)},
     dict: _unordered("mapping", dict, dict.items),
 }
 #: By the id of a class, which lives as long as the table above.

@@ -114,17 +114,12 @@ def _number(operation: str, values: npt.NDArray[Any], exact: Any) -> Mask:
 
 def _moments(operation: str, v: Vector, cell: Cell, is_text: bool) -> Mask:
     """Times and durations; ``is_text`` if the cell was read from a public text."""
-    if isinstance(v, Durations) and cell[0] == "duration":
-        return _pairs(operation, v.micros, v.nanos, cell[1])
-    if isinstance(v, Instants):
-        zoned = v.zone is not None
-        if cell[0] == "zoned" and zoned:
-            return _pairs(operation, v.micros, v.nanos, cell[1][0])
-        if cell[0] == "time" and not zoned:
-            return _pairs(operation, v.micros, v.nanos, cell[1])
-        if cell[0] == "time" and is_text:
-            local, none = forms.wall(v)
-            return np.where(none, operation == "!=", _pairs(operation, local, v.nanos, cell[1]))
+    if isinstance(v, Instants | Durations) and v.family == cell[0]:
+        exact = cell[1][0] if cell[0] == "zoned" else cell[1]
+        return _pairs(operation, v.micros, v.nanos, exact)
+    if isinstance(v, Instants) and cell[0] == "time" and is_text:
+        local, none = forms.wall(v)
+        return np.where(none, operation == "!=", _pairs(operation, local, v.nanos, cell[1]))
     return _absent(operation, v)
 
 
@@ -149,11 +144,9 @@ def vectors(operation: str, a: Vector, b: Vector) -> Mask:
         with np.errstate(all="ignore"):
             found = _numbers(operation, a.values, b.values)
     elif isinstance(a, Instants | Durations) and isinstance(b, Instants | Durations):
-        zones = [getattr(v, "zone", None) for v in (a, b)]
-        if type(a) is not type(b) or (zones[0] is None) != (zones[1] is None):
+        if a.family != b.family:
             return _absent(operation, a)
-        beyond: list[Any] = [0 if v.nanos is None else v.nanos for v in (a, b)]
-        found = lexical(operation, a.micros, beyond[0], b.micros, beyond[1])
+        found = lexical(operation, a.micros, a.beyond, b.micros, b.beyond)
     else:
         found = _by_pair(operation, a.coded(), b.coded())
     return np.where(a.null() | b.null(), operation == "!=", found)

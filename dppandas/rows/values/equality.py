@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from .cells import canonical
-from .families import Cell
+from .families import LETTERS, Cell
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def distinct(values: Iterable[T]) -> tuple[T, ...]:
 def name(key: Cell) -> str:
     """A text that no other cell or key has, made from its value and not from how it prints."""
     family, exact = key
-    letter = _LETTERS[family]
+    letter = LETTERS[family]
     if family == "number":
         return f"{letter}{_number(exact)}"
     if family in ("list", "set", "mapping"):
@@ -72,13 +72,6 @@ def name(key: Cell) -> str:
     if isinstance(exact, tuple):
         return letter + "".join(_sized(str(part)) for part in exact)
     return letter if exact is None else f"{letter}{exact}"
-
-
-_LETTERS = {
-    "missing": "m", "truth": "b", "number": "n", "text": "s", "time": "t", "zoned": "z",
-    "duration": "e", "list": "(", "set": "{", "mapping": "d", "bytes": "y", "clock": "c",
-    "uuid": "u", "period": "p", "interval": "i", "complex": "x", "opaque": "o",
-}  # fmt: skip
 
 
 def _number(exact: Any) -> str:

@@ -18,7 +18,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -77,8 +77,7 @@ class _Values(Vector):
         return len(self.values)
 
     def take(self, rows: Rows) -> Vector:
-        missing = self.missing
-        return type(self)(self.values[rows], None if missing is None else missing[rows])
+        return type(self)(self.values[rows], _rows(self.missing, rows))
 
     def floats(self) -> npt.NDArray[np.float64]:
         """As float64 (True is 1), NaN where missing."""
@@ -148,6 +147,10 @@ class Instants(_Micros):
 
     zone: str | None = None
 
+    @property
+    def family(self) -> str:
+        return "time" if self.zone is None else "zoned"
+
     def coded(self) -> Coded:
         return self._cells(lambda nanos: instant(nanos, self.zone))
 
@@ -155,6 +158,8 @@ class Instants(_Micros):
 @dataclass(frozen=True)
 class Durations(_Micros):
     """Lengths of time."""
+
+    family: ClassVar[str] = "duration"
 
     def coded(self) -> Coded:
         return self._cells(duration)

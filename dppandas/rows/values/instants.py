@@ -53,10 +53,6 @@ _ZONE, _ZONE_OF_DAY = own(datetime.datetime, "tzinfo"), own(datetime.time, "tzin
 _SPAN = _of(datetime.timedelta, "days", "seconds", "microseconds")
 
 
-def _date(cell: datetime.date, room: object) -> Cell:
-    return instant(_days(*_DAY(cell)) * 86_400 * 10**9, None)
-
-
 def _days(year: int, month: int, day: int) -> int:
     return datetime.date(year, month, day).toordinal() - _FIRST
 
@@ -153,10 +149,6 @@ def _datetime64(cell: np.datetime64, room: object) -> Cell:
     return instant(_counted(stamp), None)
 
 
-def _timedelta(cell: datetime.timedelta, room: object) -> Cell:
-    return duration((_micros(cell) or 0) * 1000)
-
-
 def _clock(cell: datetime.time, room: object) -> Cell:
     is_zoned = _ZONE_OF_DAY(cell) is not None
     offset = _micros(datetime.time.utcoffset(cell)) if is_zoned else None
@@ -167,10 +159,10 @@ def _clock(cell: datetime.time, room: object) -> Cell:
 READERS: dict[type, Callable[[Any, object], Cell]] = {
     pd.Timestamp: _timestamp,
     datetime.datetime: _datetime,
-    datetime.date: _date,
+    datetime.date: lambda cell, room: instant(_days(*_DAY(cell)) * 86_400 * 10**9, None),
     np.datetime64: _datetime64,
     pd.Timedelta: lambda cell, room: duration(int(_COUNT(cell)) * UNITS[str(_UNIT(cell))]),
-    datetime.timedelta: _timedelta,
+    datetime.timedelta: lambda cell, room: duration((_micros(cell) or 0) * 1000),
     np.timedelta64: lambda cell, room: duration(_counted(np.asarray(cell)[()])),
     datetime.time: _clock,
 }

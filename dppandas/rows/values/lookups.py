@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -103,12 +103,8 @@ class Labels:
 
     def _of_times(self, v: Instants | Durations) -> Codes:
         """Times and durations, by microseconds and the nanoseconds beyond."""
-        if isinstance(v, Durations):
-            return self._of_micros("duration", v.micros, v.nanos)
-        if v.zone is None:
-            return self._of_micros("time", v.micros, v.nanos)
-        codes = self._of_micros("zoned", v.micros, v.nanos)
-        if any(family == "wall" for family, _ in self._at):
+        codes = self._of_micros(v.family, v.micros, v.nanos)
+        if isinstance(v, Instants) and v.zone and any(family == "wall" for family, _ in self._at):
             local, none = forms.wall(v)
             by_clock = self._of_micros("wall", local, v.nanos)
             codes = np.minimum(codes, np.where(none, self._n, by_clock))
@@ -126,15 +122,19 @@ class Labels:
         return codes
 
 
-class Recent:
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
     """What was made of recent public objects, by their identity: two that are equal in Python, such
     as ``(1,)`` and ``(True,)``, may mean different things."""
 
-    def __init__(self, make: Callable[[Any], Any]) -> None:
+    def __init__(self, make: Callable[[K], V]) -> None:
         self._make = make
-        self._known: dict[int, tuple[Any, Any]] = {}
+        self._known: dict[int, tuple[K, V]] = {}
 
-    def __call__(self, asked: Any) -> Any:
+    def __call__(self, asked: K) -> V:
         which = id(asked)  # keeping the object keeps its id from being reused
         known = self._known.get(which)
         if known is None:
@@ -158,10 +158,5 @@ def _made(labels: tuple[Any, ...]) -> Labels:
     return _simple(labels, types) if set(types) <= _SIMPLE else Labels(labels)
 
 
-_recent = Recent(_made)
-
-
-def prepared(labels: tuple[Any, ...]) -> Labels:
-    """Labels ready for look-ups; recent ones are kept."""
-    found: Labels = _recent(labels)
-    return found
+#: Labels ready for look-ups.
+prepared = Recent(_made)

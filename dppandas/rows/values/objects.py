@@ -33,10 +33,6 @@ def timestamp(nanos: int) -> pd.Timestamp:
     return pd.Timestamp(nanos, unit="ns") if rest else pd.Timestamp(np.datetime64(whole, "us"))
 
 
-def _zoned(exact: tuple[int, str]) -> pd.Timestamp:
-    return timestamp(exact[0]).tz_localize("UTC").tz_convert(tzinfo(exact[1]))
-
-
 def _duration(nanos: int) -> Any:
     if -(2**63) < nanos < 2**63:
         span = pd.Timedelta(nanos, unit="ns")
@@ -47,8 +43,7 @@ def _duration(nanos: int) -> Any:
 def _clock(exact: tuple[int, int | None]) -> datetime.time:
     passed, offset = exact
     rest, micro = divmod(passed, 10**6)
-    length = None if offset is None else datetime.timedelta(microseconds=offset)
-    zone = None if length is None else datetime.timezone(length)
+    zone = None if offset is None else datetime.timezone(datetime.timedelta(microseconds=offset))
     return datetime.time(rest // 3600, rest // 60 % 60, rest % 60, micro, zone)
 
 
@@ -62,7 +57,7 @@ _OBJECTS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("truth", "number", "text", "bytes"), lambda exact: exact),
     **dict.fromkeys(("list", "set", "mapping"), lambda exact: tuple(map(value_of, exact))),
     "time": timestamp,
-    "zoned": _zoned,
+    "zoned": lambda exact: timestamp(exact[0]).tz_localize("UTC").tz_convert(tzinfo(exact[1])),
     "duration": _duration,
     "clock": _clock,
     "uuid": lambda exact: UUID(int=exact),

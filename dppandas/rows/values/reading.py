@@ -127,14 +127,13 @@ def _of_arrow(array: Any, dtype: pd.ArrowDtype) -> Vector:
 def _of_arrow_counts(array: Any, kind: Any) -> Vector:
     import pyarrow as pa
 
-    zone = getattr(kind, "tz", None)
     gone = np.asarray(array.isna(), dtype=bool)
     counts = pa.chunked_array(array.__arrow_array__()).cast(pa.int64()).fill_null(0)
     parts = forms.micros(counts.to_numpy().astype(np.int64), kind.unit, gone)
     if pa.types.is_duration(kind):
         return Durations(*parts)
-    named: Any = None if zone is None else pd.Timestamp(0, tz=zone).tz
-    return Instants(*parts, None if named is None else zone_of(named))
+    time: Any = pd.Timestamp(0, tz=kind.tz)
+    return Instants(*parts, None if kind.tz is None else zone_of(time.tz))
 
 
 def _of_nullable(array: Any, plain: np.dtype[Any]) -> Vector:
@@ -205,8 +204,7 @@ def _numbers(values: npt.NDArray[Any], kinds: set[type]) -> Vector | None:
     return forms.of_array(found, missing if missing.any() else None)
 
 
-VectorReader = Callable[[npt.NDArray[Any], set[type]], Vector | None]
-_UNIFORM: tuple[tuple[set[type], VectorReader], ...] = (
+_UNIFORM: tuple[tuple[set[type], Callable[[Array, set[type]], Vector | None]], ...] = (
     ({str, float}, _texts),
     ({bool}, _truths),
     ({int, float}, _numbers),

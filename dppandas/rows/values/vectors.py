@@ -19,11 +19,13 @@ import numpy.typing as npt
 from . import comparisons, equality, forms, lookups, objects, reading
 from .cells import canonical, nearest
 from .families import MISSING, Cell
-from .forms import Array, Coded, Durations, Instants, Levels, Mask, Numbers, Truths, Vector
+from .forms import Array, Coded, Durations, Instants, Levels, Numbers, Truths, Vector
 
 COMPARE, FLIPPED = comparisons.COMPARE, comparisons.FLIPPED
 compare_scalar, compare_vectors = comparisons.with_scalar, comparisons.vectors
 prepared, Labels = lookups.prepared, lookups.Labels
+Mask = forms.Mask
+Integers = forms.Integers
 coded, constant, distinct = forms.of_levels, forms.constant, equality.distinct
 
 #: Types of public numbers. Not np.number, for complex numbers have no order.
@@ -31,7 +33,6 @@ NUMBERS = (
     bool, int, float, np.bool_, np.integer, np.floating, decimal.Decimal, fractions.Fraction
 )  # fmt: skip
 
-Integers = npt.NDArray[np.int64]
 Moments = tuple[Integers, Integers, Mask]
 
 
@@ -159,25 +160,14 @@ def as_objects(v: Vector) -> npt.NDArray[Any]:
 # --- times ----------------------------------------------------------------------------------------
 
 
-def instants(v: Vector, zoned: bool) -> Moments:
-    """Microseconds since 1970 (by their own clock, or in UTC if zoned), the nanoseconds beyond, and
-    which elements are no such instants."""
-    if isinstance(v, Instants) and (v.zone is not None) == zoned:
-        return v.micros, v.beyond, v.null()
-    return _moments(v, "zoned" if zoned else "time")
-
-
-def durations(v: Vector) -> Moments:
-    """Microseconds, the nanoseconds beyond, and which elements are no durations."""
-    if isinstance(v, Durations):
-        return v.micros, v.beyond, v.null()
-    return _moments(v, "duration")
-
-
 _PAIR = np.dtype([("micros", np.int64), ("nanos", np.int64)])
 
 
-def _moments(v: Vector, family: str) -> Moments:
+def moments(v: Vector, family: str) -> Moments:
+    """Microseconds, the nanoseconds beyond, and which elements are not of a family: "time" (counted
+    since 1970 by their own clock), "zoned" (in UTC), or "duration"."""
+    if isinstance(v, Instants | Durations) and v.family == family:
+        return v.micros, v.beyond, v.null()
     if not isinstance(v, Coded):
         zeros = np.zeros(len(v), dtype=np.int64)
         return zeros, zeros, np.ones(len(v), dtype=bool)
@@ -219,12 +209,3 @@ def _places(levels: Levels) -> npt.NDArray[np.intp]:
     keys = map(equality.key, levels.cells)
     found = (places.setdefault(key, len(places) - 1) for key in keys)
     return np.fromiter(found, dtype=np.intp, count=len(levels))
-
-
-__all__ = [
-    "COMPARE", "FLIPPED", "NUMBERS", "Coded", "Durations", "Instants", "Labels", "Levels", "Mask",
-    "Numbers", "Truths", "Vector", "as_number", "as_numbers", "as_objects", "by_cell",
-    "choose", "coded", "codes_of", "compare_scalar", "compare_vectors", "constant", "distinct",
-    "durations", "durations_from", "each", "instants", "is_null", "prepared", "times_from",
-    "timestamp", "vector",
-]  # fmt: skip

@@ -460,7 +460,7 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
     "rounds of small": ({"rounds": 1, "method": "small"}, "is for method"),
     "too many databases": ({"method": "small", "rows": 100}, "at most rows=7"),
     "keys": ({"keys": ["x"]}, "dict"),
-    "keys of none": ({"keys": {"zz": [1]}}, "isn't one of"),
+    "keys of none": ({"keys": {"zz": [1]}}, "no column here"),
     "noise": ({"mechanism": "gaussian"}, "noise"),
     "within": ({"within": 3}, "within"),
     "a slip": ({"epsylon": 3}, "epsilon"),

@@ -83,6 +83,20 @@ def test_a_chunk_that_remembers_asks_once_a_branch() -> None:
     assert made == [0, 1]
 
 
+def test_a_chunk_of_several_branches_hashes_its_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    chunk = PandasEngine(rows(), Unit(), b"key")._rows().block(0, 10)
+    asked: list[Any] = []
+
+    def hashed(chunk: Any, names: Any, salt: bytes) -> Any:
+        asked.append(names)
+        return np.arange(10)
+
+    monkeypatch.setattr(type(chunk), "hashed", hashed)
+    hashes = [replace(chunk, branch=branch).hashes for branch in range(3)]
+    assert asked == [("a", "b")]
+    assert all(each is hashes[0] for each in (*hashes, chunk.hashes))
+
+
 def test_a_range_is_that_of_the_domain_asked_about() -> None:
     expression = ex.Arithmetic("+", ex.Clip(A, -5.0, 5.0), B)
     for high in (1.0, 2.0, 9.0, 1.0):
