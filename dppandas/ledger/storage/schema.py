@@ -109,7 +109,7 @@ def spending_kept(db: sqlite3.Connection) -> ParallelComposition:
         if json.dumps(place[1]) != path or place in losses:
             raise ValueError("a place is written in another way, or twice")
         losses[place] = _loss(*parts)
-    return ParallelComposition(losses)
+    return ParallelComposition().plus(losses.items())
 
 
 def spent_rows(losses: Mapping[Place, Loss]) -> list[tuple[str, ...]]:

@@ -126,10 +126,9 @@ def tight(formula: Callable[[int], Enclosure], places: int) -> Enclosure:
     while True:
         found = formula(digits)
         down, up = contexts(digits)
-        if up.subtract(found.high, found.low) <= down.scaleb(found.high.copy_abs(), -places):
-            return found
-        if digits >= MOST_DIGITS:  # wider than asked for, and still an enclosure
-            return found
+        width = up.subtract(found.high, found.low)
+        if width <= down.scaleb(found.high.copy_abs(), -places) or digits >= MOST_DIGITS:
+            return found  # with the most digits perhaps wider than asked for
         digits *= 2
 
 
@@ -141,14 +140,14 @@ def rounded(value: Decimal, places: int, up: bool) -> Fraction:
     """
     if value and value.adjusted() < -TINIEST:
         return Fraction(1 if up else -1, 10**TINIEST) if up == (value > 0) else Fraction(0)
-    rounding = decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR
-    context = decimal.Context(places, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
-    return Fraction(context.plus(value))
+    return Fraction(contexts(places)[up].plus(value))
 
 
-def upper(formula: Callable[[int], Enclosure]) -> Fraction:
-    """What a formula comes to, rounded up to `PLACES` significant digits."""
-    return rounded(tight(formula, PLACES + 3).high, PLACES, up=True)
+def upper(formula: Callable[[int], Enclosure], digits: int | None = None) -> Fraction:
+    """What a formula comes to, rounded up to `PLACES` significant digits; computed with so many
+    digits, else with as many as that takes."""
+    found = formula(digits) if digits else tight(formula, PLACES + 3)
+    return rounded(found.high, PLACES, up=True)
 
 
 def shortened(value: Fraction, up: bool) -> Fraction:

@@ -9,17 +9,7 @@ from functools import lru_cache
 
 from ...errors import QueryError, quoted
 from .conversions import LARGE_DIGITS, _positive, _probability, _root, delta_of, rho_for
-from .enclosures import (
-    PLACES,
-    SHORT,
-    Enclosure,
-    contexts,
-    normal_tail,
-    pi,
-    rounded,
-    shortened,
-    upper,
-)
+from .enclosures import SHORT, Enclosure, contexts, normal_tail, pi, shortened, upper
 
 #: Up to this σ², tails are summed term by term; above, the normal law encloses them closely.
 SUMMED = 10**5
@@ -110,9 +100,7 @@ def delta_of_gaussian(
         here, beyond = (discrete_gaussian_tail(sigma2, k, digits) for k in (m, m + shift))
         return here - Enclosure.of(epsilon, digits).exp() * beyond
 
-    if sigma2 <= SUMMED:
-        return min(Fraction(1), upper(delta))
-    return min(Fraction(1), rounded(delta(LARGE_DIGITS).high, PLACES, up=True))
+    return min(Fraction(1), upper(delta, None if sigma2 <= SUMMED else LARGE_DIGITS))
 
 
 def gaussian_rho(sigma2: Fraction, sensitivity2: Fraction | int) -> Fraction:
