@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -217,37 +218,26 @@ class ResponseLaw(Law):
         left = 1 - self.revealed
         return e / (e + (self.keys - 1)) * left, Enclosure.of(left, digits) / (e + (self.keys - 1))
 
-    def beyond(self, epsilon: Fraction, digits: int) -> Enclosure:
+    def _answers(self, digits: int) -> list[tuple[Fraction, Enclosure, Enclosure]]:
+        """The losses of the answers that may be false, with their chances for both neighbours: of
+        the true answer of one, of those that are true of neither, and of that of the other."""
         true, other = self._shares(digits)
-        found = Enclosure.of(self.revealed, digits)
-        if epsilon < self.most:
-            found = found + true
-        if epsilon < 0:
-            found = found + other * (self.keys - 2)
-        if epsilon < -self.most:
-            found = found + other
-        return found
+        rest = other * (self.keys - 2)
+        return [(self.most, true, other), (Fraction(0), rest, rest), (-self.most, other, true)]
+
+    def beyond(self, epsilon: Fraction, digits: int) -> Enclosure:
+        chances = [here for loss, here, _ in self._answers(digits) if epsilon < loss]
+        return sum(chances, Enclosure.of(self.revealed, digits))
 
     def delta(self, epsilon: Fraction, digits: int) -> Enclosure:
-        true, other = self._shares(digits)
-        e = Enclosure.of(epsilon, digits).exp()
-        found = Enclosure.of(self.revealed, digits)
-        if epsilon < self.most:
-            found = found + true - e * other
-        if epsilon < 0:
-            found = found + (other - e * other) * (self.keys - 2)
-        if epsilon < -self.most:
-            found = found + other - e * true
-        return found
+        e, answers = Enclosure.of(epsilon, digits).exp(), self._answers(digits)
+        gains = [here - e * there for loss, here, there in answers if epsilon < loss]
+        return sum(gains, Enclosure.of(self.revealed, digits))
 
     def atoms(self) -> dict[float, float]:
-        true, other = map(_middle, self._shares(50))
-        found = {
-            float(self.most): true,
-            0.0: (self.keys - 2) * other,
-            math.inf: float(self.revealed),
-        }
-        found[-float(self.most)] = found.get(-float(self.most), 0.0) + other
+        found = defaultdict(float, {math.inf: float(self.revealed)})
+        for loss, here, _ in self._answers(50):
+            found[float(loss)] += _middle(here)
         return {loss: probability for loss, probability in found.items() if probability}
 
     def reach(self) -> float:

@@ -113,11 +113,10 @@ def _panels(
     if rows is not None and not isinstance(statistic, Quantiles):
         raise QueryError("expected_rows= is for quantiles, which err in ranks. Leave it out.")
     table = PlotTable(record, placed(record, part), confidence)
+    title, caption = titled(name, record), said_of(record, confidence)
     if isinstance(statistic, Quantiles):
-        return quantile_plots.panels(name, table, rows)
-    caption = said_of(record, confidence)
+        return quantile_plots.panels(statistic, table, title, rows)
     columns = record._layout.columns
-    title = titled(name, record)
     if isinstance(statistic, Moments):
         return _by_figure(table, title, caption)
     if columns is None or table.is_empty:

@@ -17,18 +17,7 @@ from ...rows.facts.bounds import Bounds
 from ...statistics import Quantiles
 from ...statistics.layout import format_number
 from .bars import tidy
-from .base import (
-    FILL,
-    Floats,
-    Panel,
-    PlotTable,
-    label_keys,
-    made_by,
-    percent,
-    setting,
-    text_of,
-    titled,
-)
+from .base import FILL, Floats, Panel, PlotTable, label_keys, made_by, percent, setting, text_of
 
 MARKS = "osD^vP*X"
 COLOURS = (FILL, "#c2571a", "#5b5fc7", "#8a6d1d", "#ad3f75", "#3f7d2e", "#5f7182", "#c04040")
@@ -47,11 +36,11 @@ class Curve:
     rows: float | None
 
 
-def panels(name: str, table: PlotTable, rows: float | None) -> list[Panel]:
+def panels(
+    statistic: Quantiles, table: PlotTable, title: str, rows: float | None
+) -> list[Panel]:
     """A panel for each column."""
-    record, statistic = table.record, table.record._statistic
-    if not isinstance(statistic, Quantiles):
-        return []
+    record = table.record
     shape = len(statistic.cells), len(statistic.quantiles), len(statistic.operands)
     kept = np.zeros(np.prod(shape), dtype=bool)
     kept[table.places.to_numpy().reshape(-1)] = True
@@ -69,7 +58,6 @@ def panels(name: str, table: PlotTable, rows: float | None) -> list[Panel]:
             named, known = [groups[cell] for cell in cells], rows if shape[0] == 1 else None
             curve = Curve(some, off, shares, named, statistic.bounds[i], known)
             curves.append((columns[i], curve))
-    title = titled(name, record)
     return [
         _panel(table, curve, title if len(curves) == 1 else f"{title}\n{column}", at == len(curves))
         for at, (column, curve) in enumerate(curves, 1)
