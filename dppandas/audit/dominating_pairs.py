@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -57,11 +57,8 @@ class Law:
 
     def above(self, formula: Callable[[Fraction, int], Enclosure], epsilon: Fraction) -> float:
         """A float that is no less than a probability at ε: the least such one, or the next."""
-        fixed = self.digits(epsilon)
-        if fixed is None:
-            found = tight(lambda digits: formula(epsilon, digits), _PLACES).high
-        else:
-            found = formula(epsilon, fixed).high
+        at, fixed = partial(formula, epsilon), self.digits(epsilon)
+        found = (at(fixed) if fixed else tight(at, _PLACES)).high
         if found <= 0:
             return 0.0
         near = float(found)

@@ -186,8 +186,7 @@ def _shift(name: str, first: Sample, second: Sample) -> float:
         quartiles.append(np.quantile(np.clip(values, -1e300, 1e300), [0.25, 0.5, 0.75]))
     a, b = quartiles
     width = max(a[2] - a[0], b[2] - b[0])
-    mean_a, mean_b = a.sum() / 3, b.sum() / 3
-    return float((mean_b - mean_a) / (width or 1.0))
+    return float((b.sum() / 3 - a.sum() / 3) / (width or 1.0))
 
 
 def _numbers(projection: Projection, first: Sample, second: Sample) -> Iterator[Family]:
@@ -203,8 +202,7 @@ def _numbers(projection: Projection, first: Sample, second: Sample) -> Iterator[
     above = [len(side) - under for side, under in zip(sides, below, strict=True)]
     if len(cuts):
         for sign, reaches, counts in (("<=", np.greater_equal, below), (">", np.less, above)):
-            tail = partial(_tail, projection, cuts, sign, reaches)
-            yield tail, counts[0], counts[1]
+            yield partial(_tail, projection, cuts, sign, reaches), counts[0], counts[1]
 
 
 def _cuts(one: Floats, other: Floats) -> tuple[Floats, list[float]]:

@@ -180,13 +180,9 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
                 linewidth=1.5, drawstyle=style, label="P[loss > ε]")  # fmt: skip
     if not is_bounded:
         ax.set_yscale("log")
-    ax.set_ylim(low, top)
-    ax.set_xlim(0, at[-1])
-    ax.set_xlabel("ε")
-    ax.set_ylabel("δ")
+    ax.set(ylim=(low, top), xlim=(0, at[-1]), xlabel="ε", ylabel="δ")
     ax.grid(alpha=0.3)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=True, fontsize=9, loc="upper right")
     title = "\n".join(textwrap.wrap(f"privacy loss of {loss.what}", 70))
     ax.set_title(plain(title), fontsize="medium")

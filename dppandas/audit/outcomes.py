@@ -120,9 +120,7 @@ class Sample:
             return shape + self._parts(name, enumerate(outcome.ravel().tolist()))
         if isinstance(outcome, list | tuple):
             return self._parts(name, enumerate(outcome))
-        if isinstance(outcome, Mapping):
-            return self._parts(name, outcome.items())
-        return ""
+        return self._parts(name, outcome.items()) if isinstance(outcome, Mapping) else ""
 
     def _parts(self, name: str, pairs: Iterable[tuple[Any, Any]]) -> str:
         kinds = [f"{key!r}: {self._add(f'{name}[{key!r}]', part)}" for key, part in pairs]

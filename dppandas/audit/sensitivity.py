@@ -183,17 +183,15 @@ def _shown(result: Any) -> str:
         columns = [_shown(result[column]) for column in result.columns]
         return f"{kind} {_shown(result.columns)}: {', '.join(columns)}"
     if isinstance(result, pd.Series):
-        values = result.tolist()
-        return f"{kind} {result.name!r} {result.dtype} {_shown(result.index)}: {values!r}"
+        labels = f"{result.name!r} {result.dtype} {_shown(result.index)}"
+        return f"{kind} {labels}: {result.tolist()!r}"
     if isinstance(result, pd.Index):
         return f"{kind} {list(result.names)!r} {result.dtype} {result.tolist()!r}"
     if isinstance(result, list | tuple):
         return f"{kind}({', '.join(map(_shown, result))})"
     if isinstance(result, dict):
         return f"{kind}({', '.join(f'{k!r}: {_shown(v)}' for k, v in result.items())})"
-    if result is None or isinstance(result, int | float | str):
-        return f"{kind} {result!r}"
-    return kind
+    return f"{kind} {result!r}" if isinstance(result, int | float | str | None) else kind
 
 
 class _Findings:

@@ -215,8 +215,7 @@ def as_csv(table: pd.DataFrame) -> str:
 def inert(text: str) -> str:
     """A text with an apostrophe before it if a spreadsheet would take it for a formula; that is how
     spreadsheets mark text."""
-    is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
-    return f"'{text}" if is_formula else text
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def moment(time: float) -> datetime:

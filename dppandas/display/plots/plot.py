@@ -71,13 +71,11 @@ def plot(
     """
     confidence = expected.parse_confidence(confidence)
     rows = expected.parse_rows(expected_rows)
-    pieces = _pieces(result)
-    panels = [p for name, r, part in pieces for p in _panels(name, r, part, confidence, rows)]
+    panels = [p for piece in _pieces(result) for p in _panels(*piece, confidence, rows)]
     if len(panels) > MOST_PANELS:
         raise RecordError(
-            f"this would take {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw "
-            "fewer columns, as in dp.plot(result[['a', 'b']]), or one of "
-            "dp.record(result).components."
+            f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
+            "columns, as dp.plot(result[['a', 'b']]), or one of dp.record(result).components."
         )
     axes = _axes(ax, panels)
     for panel, each in zip(panels, axes, strict=True):
@@ -101,8 +99,7 @@ def _pieces(result: Any) -> list[tuple[str, Record, Any]]:
     record = result if isinstance(result, RecordBundle) else results.record(result)
     if isinstance(record, RecordBundle):
         return [(name, each, None) for name, each in record.components.items()]
-    part = result if isinstance(result, pd.Series | pd.DataFrame) else None
-    return [("", record, part)]
+    return [("", record, result if isinstance(result, pd.Series | pd.DataFrame) else None)]
 
 
 def _panels(
@@ -123,8 +120,7 @@ def _panels(
         return [row_of(table, title, caption)]
     if not isinstance(statistic, Sparse) and heatmaps.is_table(record):
         draw, size, more = heatmaps.drawn(table)
-        caption = said_of(record, confidence, "± and marks")
-        return [Panel(title, draw, f"{caption} {more}", size)]
+        return [Panel(title, draw, f"{said_of(record, confidence, '± and marks')} {more}", size)]
     number = len(table.places.columns)
     return [
         row_of(table.part(slice(None), [i]), f"{title}\n{text_of(column)}" if number > 1 or i

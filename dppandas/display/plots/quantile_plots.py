@@ -36,9 +36,7 @@ class Curve:
     rows: float | None
 
 
-def panels(
-    statistic: Quantiles, table: PlotTable, title: str, rows: float | None
-) -> list[Panel]:
+def panels(statistic: Quantiles, table: PlotTable, title: str, rows: float | None) -> list[Panel]:
     """A panel for each column."""
     record = table.record
     shape = len(statistic.cells), len(statistic.quantiles), len(statistic.operands)
@@ -124,8 +122,8 @@ def _draw_curve(ax: Any, curve: Curve) -> None:
     else:
         ax.plot(values, shares, linestyle=":", color=FILL, linewidth=1, zorder=2)
     ax.plot(values, shares, "o", color=FILL, zorder=4, clip_on=False)
-    ax.set_xlim(low - 0.01 * (high - low), high + 0.01 * (high - low))
-    ax.set_ylim(-0.02, 1.02)
+    room = 0.01 * (high - low)
+    ax.set(xlim=(low - room, high + room), ylim=(-0.02, 1.02))
     ax.set_ylabel("share of values at or below")
     ax.set_xlabel(f"value, clipped to {format_number(low)} … {format_number(high)}")
     tidy(ax)

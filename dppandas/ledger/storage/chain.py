@@ -53,8 +53,7 @@ def linked(
     before: str, number: int, kind: str, release: int | None, key: str | None, body: str
 ) -> str:
     """The hash of an event: of all that it says, and of the hash before it."""
-    said = json.dumps([before, number, kind, release, key, body])
-    return sha256(said.encode()).hexdigest()
+    return sealed([before, number, kind, release, key, body])
 
 
 def source(db: sqlite3.Connection, name: str) -> str | None:
@@ -78,9 +77,9 @@ def count(db: sqlite3.Connection) -> None:
     append(db, "counted", {"spent": spent, "rests_on": rests_on}, None, None)
 
 
-def sealed(hashes: Iterable[str]) -> str:
-    """One hash of several."""
-    return sha256(json.dumps([*hashes]).encode()).hexdigest()
+def sealed(values: Sequence[Any]) -> str:
+    """One hash of several values, such as other hashes."""
+    return sha256(json.dumps(values).encode()).hexdigest()
 
 
 def _fixed(db: sqlite3.Connection, end: int = 2**63 - 1) -> list[str]:
@@ -94,8 +93,7 @@ def _fixed(db: sqlite3.Connection, end: int = 2**63 - 1) -> list[str]:
 
 def digest(rows: Iterable[Sequence[str]]) -> str:
     """One hash of what is spent at each place where anything is."""
-    said = sorted([*row] for row in rows if any(map(exact, row[2:])))
-    return sha256(json.dumps(said).encode()).hexdigest()
+    return sealed(sorted([*row] for row in rows if any(map(exact, row[2:]))))
 
 
 def is_followed(db: sqlite3.Connection) -> bool:

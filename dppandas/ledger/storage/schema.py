@@ -80,8 +80,7 @@ def create(db: sqlite3.Connection, terms: PrivacyBudget) -> None:
     create_tables(db)
     db.execute(f"PRAGMA application_id = {APPLICATION}")
     db.execute(f"PRAGMA user_version = {VERSION}")
-    body = {**terms_body(terms), "id": entropy.identifier()}
-    chain.append(db, "opened", body, None, None)
+    chain.append(db, "opened", {**terms_body(terms), "id": entropy.identifier()}, None, None)
 
 
 def create_tables(db: sqlite3.Connection) -> None:

@@ -126,8 +126,7 @@ class SqliteStore(Connected):
         draw = self._write(settled)
         # So that the file has every answer without the log beside it: if the file is copied, or the
         # kernel is killed.
-        checkpoint = "PRAGMA wal_checkpoint(PASSIVE)"
-        self._read(lambda db: db.execute(checkpoint).fetchall(), alone=True)
+        self._read(lambda db: db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall(), alone=True)
         return draw
 
     def stored(self, key: str, draw: int) -> StoredRelease | None:

@@ -12,6 +12,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
@@ -111,20 +112,15 @@ def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
         verdict = _read(file, noted)
         if was_shared or stamp(file) == before:  # else somebody began to write meanwhile
             return verdict
-    raise StoreError(
-        f"the ledger {str(file)!r} changes faster than it can be read: verify a copy of the file."
-    )
+    raise StoreError(f"the ledger {str(file)!r} changes too fast to be read: verify a copy of it.")
 
 
 def _read(file: File, noted: str | None) -> Verdict:
     reader = _Reader(file)
     try:
-        db = connections.opened_to_read(file)
-        try:
+        with closing(connections.opened_to_read(file)) as db:
             db.begin()  # the file as it is now, whatever others write
             reader.read_all(db)
-        finally:
-            db.close()
     except StoreError:
         raise
     except (sqlite3.Error, OSError) as error:
@@ -206,7 +202,7 @@ class _Reader:
         for row in db.execute(f"{chain.ROWS} ORDER BY number"):
             self.events += 1
             number, kind, release, key, body, link = row
-            if not _is_event(row):
+            if not all(isinstance(each, kind) for each, kind in zip(row, _TYPES, strict=True)):
                 self.is_whole = False
                 self.note(number if isinstance(number, int) else None, "its types are wrong")
                 continue
@@ -355,11 +351,8 @@ def _unless(right: bool, said: str) -> None:
         raise _Wrong(said)
 
 
-def _is_event(row: Sequence[Any]) -> bool:
-    number, kind, release, key, body, link = row
-    said = all(isinstance(each, str) for each in (kind, body, link))
-    is_numbered = isinstance(number, int) and isinstance(release, int | None)
-    return said and is_numbered and isinstance(key, str | None)
+#: The types of an event's columns.
+_TYPES: tuple[Any, ...] = int, str, int | None, str | None, str, str
 
 
 def _readable(entry: Entry) -> None:

@@ -129,14 +129,11 @@ class PrivacyBudget:
         if delta is None:
             raise MissingArgument("delta= is needed to state ρ as an ε. Write delta=1e-6.")
         at = parse_delta(delta)
-        spare = (
-            NO_DELTA if delta_releases is None else parse_delta(delta_releases, "delta_releases")
-        )
-        if rho is not None:
-            limit = parse_rho(rho)
-        else:
-            limit = Rho(conversions.rho_for(parse_budget(epsilon), at))
-        return cls(Measure.ZCDP, Loss(rho=limit, delta=spare), at)
+        known = delta_releases is not None
+        spare = parse_delta(delta_releases, "delta_releases") if known else NO_DELTA
+        if epsilon is not None:
+            rho = conversions.rho_for(parse_budget(epsilon), at)
+        return cls(Measure.ZCDP, Loss(rho=parse_rho(rho), delta=spare), at)
 
     @classmethod
     def _of_epsilon(cls, epsilon: object, delta: object) -> PrivacyBudget | None:
@@ -186,14 +183,12 @@ class PrivacyBudget:
             raise QueryError(f"mechanism={quoted(mechanism)} must be 'laplace' or 'gaussian'.")
         if rho is not None and self.measure is not Measure.ZCDP:
             raise QueryError(
-                "this session counts ε, not rho=. Give epsilon=, or start a session that counts ρ: "
-                "dp.session(rho=…, delta=…)."
+                "this session counts ε, not rho=. Give epsilon=, or dp.session(rho=…, delta=…)."
             )
         if fresh is not None and not isinstance(fresh, bool):
             raise QueryError(f"fresh={quoted(fresh)} must be True or False.")
         share = NO_DELTA if delta is None else self._delta(delta)
-        usual = "laplace" if rho is None else "gaussian"
-        noise = usual if mechanism is None else str(mechanism)
+        noise = str(mechanism or ("laplace" if rho is None else "gaussian"))
         if rho is None and noise == "gaussian":
             self._check_gaussian(share)
         return LossRequest(
@@ -208,11 +203,8 @@ class PrivacyBudget:
 
     def _delta(self, delta: object) -> Delta:
         parsed = parse_delta(delta)
-        if self.limit is None:
-            has_some = self.measure is Measure.APPROXIMATE  # in audits
-        else:
-            has_some = self.limit.delta > 0
-        if not has_some:
+        is_audit = self.limit is None and self.measure is Measure.APPROXIMATE
+        if not (is_audit or (self.limit and self.limit.delta)):
             is_zcdp = self.measure is Measure.ZCDP
             way = "rho=…, delta=…, delta_releases=1e-6" if is_zcdp else "epsilon=2, delta=1e-6"
             raise QueryError(
