@@ -122,9 +122,7 @@ class LaplaceLaw(Law):
         return found
 
 
-@lru_cache(maxsize=4096)
-def _tail(sigma2: Fraction, m: int, digits: int) -> Enclosure:
-    return gaussian.discrete_gaussian_tail(sigma2, m, digits)
+_tail = lru_cache(maxsize=4096)(gaussian.discrete_gaussian_tail)
 
 
 @dataclass(frozen=True)

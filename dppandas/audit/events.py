@@ -74,9 +74,8 @@ class ClopperPearson:
     def high(self, counts: Counts) -> Floats:
         """Probabilities that are at least the true ones."""
         k = np.minimum(counts, self.runs - 1)
-        return np.where(
-            counts == self.runs, 1.0, _beta_quantile(k + 1, self.runs - k, 1 - self.error)
-        )
+        found = _beta_quantile(k + 1, self.runs - k, 1 - self.error)
+        return np.where(counts == self.runs, 1.0, found)
 
     def epsilon(self, more: Counts, less: Counts, delta: float) -> Floats:
         """ln((P_low - δ) / P'_high), for counts of an event on one data set and on the other."""

@@ -86,11 +86,9 @@ class PrivacyLoss:
     @hide_internals
     def over(self, epsilons: Iterable[Any]) -> pd.DataFrame:
         """δ(ε) and P[loss > ε] for each of these ε: a DataFrame with columns delta and beyond."""
-        at = pd.Index(
-            [float(real(e, "epsilon")) for e in epsilons], name="epsilon", dtype="float64"
-        )
+        at = [float(real(e, "epsilon")) for e in epsilons]
         curve = {"delta": [self.delta(e) for e in at], "beyond": [self.beyond(e) for e in at]}
-        return pd.DataFrame(curve, index=at)
+        return pd.DataFrame(curve, index=pd.Index(at, name="epsilon", dtype="float64"))
 
     @cached_property
     def distribution(self) -> pd.Series[float]:

@@ -10,12 +10,11 @@ from html import escape
 
 from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
 from ..privacy.accounting.measures import Measure
-from .statement import Statement, moment, part, version
+from .statement import AskedSource, Statement, moment, part, version
 from .storage.store import Entry
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _OUTCOMES = {
-    "released": "released",
     "charged": "charged; no answer is known",
     "failed": "charged; failed without an answer",
     "recorded": "charged; used in an audit, without an answer",
@@ -178,14 +177,7 @@ def _spent(said: Statement) -> Iterator[str]:
     yield _table("Budget", ["sum", *symbols], rows, symbols)
     if said.sources:
         heads = ["source", "unit", "version", "lineage", "releases", *symbols]
-        sources = [
-            [
-                escaped(source.name), *(escaped(", ".join(filter(None, each))) or "none" for each in
-                (source.units, source.versions, source.lineages)),
-                str(source.releases), *_sums(said, source.spent),
-            ]
-            for source in said.sources
-        ]  # fmt: skip
+        sources = (_source(said, source) for source in said.sources)
         yield _table("Sources", heads, sources, ["releases", *symbols])
     if said.replays:
         again = "answer was" if said.replays == 1 else "answers were"
@@ -193,6 +185,12 @@ def _spent(said: Statement) -> Iterator[str]:
             f"Besides, {said.replays} {again} repeated for the same question about the same data. "
             "That reveals nothing new, costs nothing and is not counted."
         )
+
+
+def _source(said: Statement, source: AskedSource) -> list[str]:
+    facts = (", ".join(filter(None, f)) for f in (source.units, source.versions, source.lineages))
+    texts = [escaped(source.name), *(escaped(text) or "none" for text in facts)]
+    return [*texts, str(source.releases), *_sums(said, source.spent)]
 
 
 def _bar(said: Statement, limit: Loss) -> str:

@@ -65,9 +65,8 @@ def placed(record: Record, result: Any) -> pd.DataFrame:
         return pd.DataFrame([[0]], index=[""])
     columns = pd.Index([layout.name]) if layout.columns is None else layout.columns
     size = len(layout.index) * len(columns) if layout.index is not None else 0
-    whole = pd.DataFrame(
-        np.arange(size).reshape(-1, len(columns)), index=layout.index, columns=columns
-    )
+    numbers = np.arange(size).reshape(-1, len(columns))
+    whole = pd.DataFrame(numbers, index=layout.index, columns=columns)
     if result is None:
         order = layout.places(record._statistic.estimate(record._noisy))
         return whole if order is None or layout.columns is not None else whole.iloc[order]

@@ -115,8 +115,8 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
     effects = importlib.import_module("matplotlib.patheffects")
     for (row, column), value in np.ndenumerate(values):
         ink = _ink(image, coloured, (row, column))
-        hidden = plain[row, column]
-        behind = setting("axes.facecolor") if hidden else image.cmap(image.norm(value))
+        colour = image.cmap(image.norm(value))
+        behind = setting("axes.facecolor") if plain[row, column] else colour
         around = [effects.withStroke(linewidth=2.5, foreground=behind)]
         told, noise = _said(value, float(errors[row, column]))
         for text, down, size in ((told, -0.12, 9), (noise, 0.24, 7)):

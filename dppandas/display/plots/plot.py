@@ -123,7 +123,7 @@ def _panels(
         return [Panel(title, draw, f"{said_of(record, confidence, '± and marks')} {more}", size)]
     number = len(table.places.columns)
     return [
-        row_of(table.part(slice(None), [i]), f"{title}\n{text_of(column)}" if number > 1 or i
+        row_of(table.part(slice(None), [i]), f"{title}\n{text_of(column)}" if number > 1
                 else title, caption if i == number - 1 else "")
         for i, column in enumerate(table.places.columns)
     ]  # fmt: skip
@@ -164,9 +164,7 @@ def _by_figure(table: PlotTable, title: str, caption: str) -> list[Panel]:
             keys = index.droplevel(-1) if index.nlevels > 1 else pd.Index([""])  # type: ignore[arg-type]
             places = part.places.set_axis(keys, axis=0).set_axis([figure], axis=1)
             what = f"{figure} of {text_of(of)}" if columns > 1 else figure
-            panels.append(
-                row_of(PlotTable(part.record, places, part.confidence), f"{title}\n{what}", "")
-            )
+            panels.append(row_of(replace(part, places=places), f"{title}\n{what}", ""))
     return [*panels[:-1], replace(panels[-1], caption=caption)]
 
 

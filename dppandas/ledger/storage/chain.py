@@ -43,10 +43,8 @@ def append(
     last = db.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
     number, before = (last[0] + 1, last[1]) if last else (1, "")
     text = json.dumps(body, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    link = linked(before, number, kind, release, key, text)
-    db.execute(
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", (number, kind, release, key, text, link)
-    )
+    said = number, kind, release, key, text
+    db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", (*said, linked(before, *said)))
 
 
 def linked(

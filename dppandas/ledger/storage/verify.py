@@ -11,7 +11,6 @@ import math
 import os
 import re
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path as File
@@ -303,10 +302,8 @@ class _Reader:
         if beyond is not None:
             release = [*self.charges][beyond]
             spent = ParallelComposition().plus(charges[: beyond + 1]).total
-            self.note(
-                self.charged_by[release],
-                f"release {release} brings what is spent to {spent}, over the budget of {limit}",
-            )
+            said = f"release {release} brings what is spent to {spent}, over the budget of {limit}"
+            self.note(self.charged_by[release], said)
         if self.schema >= 3:
             self._leases(db)
         if self.schema >= 2:
@@ -324,11 +321,8 @@ class _Reader:
             if kept.get(place) != follows.get(place):
                 source, path = place
                 named = repr(source) + "".join(f", {part.partition} = {part.key}" for part in path)
-                self.note(
-                    None,
-                    f"the table of what is spent says {kept.get(place, Loss())} of {named}, and "
-                    f"the charges add up to {follows.get(place, Loss())}",
-                )
+                said = f"the table of what is spent says {kept.get(place, Loss())} of {named}"
+                self.note(None, f"{said}, and the charges add up to {follows.get(place, Loss())}")
 
 
 _PARTS = {

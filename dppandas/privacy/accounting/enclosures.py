@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 Interval = tuple[Decimal, Decimal]
 
@@ -29,11 +29,8 @@ TINIEST = 5000
 @lru_cache
 def contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
     """Arithmetic that rounds down, and arithmetic that rounds up."""
-    down, up = (
-        decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
-        for rounding in (decimal.ROUND_FLOOR, decimal.ROUND_CEILING)
-    )
-    return down, up
+    make = partial(decimal.Context, digits, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[])
+    return make(rounding=decimal.ROUND_FLOOR), make(rounding=decimal.ROUND_CEILING)
 
 
 def exp_interval(gamma: Fraction, digits: int) -> Interval:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate, repeat
 from typing import Any
 
 import numpy as np
@@ -90,12 +91,9 @@ def _digit_cuts(rate: Fraction, base: int, closed: bool) -> Callable[[int], list
 
     def cuts(digits: int) -> list[Interval]:
         down, up = contexts(digits)
-        one = Decimal(1)
-        low, high = exp_interval(rate, digits)
-        powers = [(one, one)]
-        for _ in range(base):
-            powers.append((down.multiply(powers[-1][0], low), up.multiply(powers[-1][1], high)))
-        below = [(down.subtract(one, h), up.subtract(one, lo)) for lo, h in powers[1:]]
+        low, high = (repeat(end, base) for end in exp_interval(rate, digits))
+        powers = zip(accumulate(low, down.multiply), accumulate(high, up.multiply), strict=True)
+        below = [(down.subtract(1, h), up.subtract(1, lo)) for lo, h in powers]
         if not closed:
             return below
         whole_low, whole_high = below.pop()
