@@ -207,16 +207,12 @@ class ResponseLaw(Law):
     def said(self) -> str:  # type: ignore[override]
         return self.of or f"randomised response of {self.keys} answers at ε = {briefly(self.most)}"
 
-    def _shares(self, digits: int) -> tuple[Enclosure, Enclosure]:
-        """The probabilities of the true answer, and of each other one."""
-        e = Enclosure.of(self.most, digits).exp()
-        left = 1 - self.revealed
-        return e / (e + (self.keys - 1)) * left, Enclosure.of(left, digits) / (e + (self.keys - 1))
-
     def _answers(self, digits: int) -> list[tuple[Fraction, Enclosure, Enclosure]]:
         """The losses of the answers that may be false, with their chances for both neighbours: of
         the true answer of one, of those that are true of neither, and of that of the other."""
-        true, other = self._shares(digits)
+        e, left = Enclosure.of(self.most, digits).exp(), 1 - self.revealed
+        whole = e + (self.keys - 1)
+        true, other = e / whole * left, Enclosure.of(left, digits) / whole
         rest = other * (self.keys - 2)
         return [(self.most, true, other), (Fraction(0), rest, rest), (-self.most, other, true)]
 

@@ -178,8 +178,7 @@ def _shift(name: str, first: Sample, second: Sample) -> float:
     """How far the middle shifts, in interquartile ranges; quartiles stand infinities."""
     quartiles = []
     for sample in (first, second):
-        values, present = sample.number(name)
-        values = values[present & ~np.isnan(values)]
+        values = _known(*sample.number(name))
         if not len(values):
             return 0.0
         quartiles.append(np.quantile(np.clip(values, -1e300, 1e300), [0.25, 0.5, 0.75]))
@@ -188,12 +187,14 @@ def _shift(name: str, first: Sample, second: Sample) -> float:
     return float((b.sum() / 3 - a.sum() / 3) / (width or 1.0))
 
 
+def _known(values: Floats, present: Hits) -> Floats:
+    """The values of the runs that have one."""
+    return values[present & ~np.isnan(values)]
+
+
 def _numbers(projection: Projection, first: Sample, second: Sample) -> Iterator[Family]:
     """NaN, repeated values, and the tails on both sides of some cuts."""
-    sides = []
-    for sample in (first, second):
-        values, present = projection.of(sample)
-        sides.append(np.sort(values[present & ~np.isnan(values)]))
+    sides = [np.sort(_known(*projection.of(sample))) for sample in (first, second)]
     cuts, atoms = _cuts(sides[0], sides[1])
     events = [_event(projection, f"== {value:.6g}", partial(np.equal, value)) for value in atoms]
     yield _either([_event(projection, "is NaN", np.isnan), *events], first, second)

@@ -103,8 +103,7 @@ class PrivacyLoss:
                 "only δ is bounded here: for noise on several numbers at once, no pair of "
                 "neighbours is proven to be the worst. Use .curve and .delta() instead."
             )
-        atoms = self._law.atoms()
-        found = atoms if atoms is not None else _lumped(self._law)
+        found = self._law.atoms() or _lumped(self._law)
         series = pd.Series(found, dtype="float64", name="probability").sort_index()
         return series.rename_axis("loss")
 

@@ -209,9 +209,8 @@ class SqliteStore(Connected):
         found = self._read(schema.version_of)
         if self._reading and found < schema.READABLE:
             raise StoreError(
-                f"the ledger {str(self.path)!r} was written by an older dppandas (schema {found}; "
-                f"this one writes {schema.VERSION}). Open it once by dp.session(store=…), which "
-                "brings it up to date."
+                f"the ledger {str(self.path)!r} was written by an older dppandas (schema {found}, "
+                f"now {schema.VERSION}). Open it once by dp.session(store=…): that updates it."
             )
         schema.refuse_newer(self.path, found)
         if found < schema.READABLE:

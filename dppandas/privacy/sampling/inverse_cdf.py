@@ -35,7 +35,7 @@ class InverseCdf:
     def __init__(self, cuts: Callable[[int], list[Interval]], word: int = WORD) -> None:
         self._cuts = cuts
         self._word = word
-        self.floors = np.array(self.floors_at(word), dtype=np.uint64)
+        self.floors = np.array(_proven_floors(cuts, word), dtype=np.uint64)
         self._rest = word - min(LEADING, word // 2)
         self._guide = self._by_leading_bits()
 
@@ -61,16 +61,13 @@ class InverseCdf:
         while True:
             prefix = prefix << self._word | int(bits.words(1)[0])
             length += self._word
-            floors = self.floors_at(length)
+            floors = _proven_floors(self._cuts, length)
             if prefix not in floors:
                 return bisect_right(floors, prefix)
 
-    def floors_at(self, length: int) -> list[int]:
-        """floor(cut 2^length) for each cut, proven by an interval of decimals."""
-        return _proven_floors(self._cuts, length)
-
 
 def _proven_floors(cuts: Callable[[int], list[Interval]], length: int) -> list[int]:
+    """floor(cut 2^length) for each cut, proven by an interval of decimals."""
     digits = length // 3 + 30
     while True:
         down, up = contexts(digits)
