@@ -170,7 +170,16 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
     ax.fill_between(at, np.maximum(delta, low), top, color=FILL, alpha=0.16, linewidth=0,
                     label="(ε, δ) that hold")  # fmt: skip
     ax.plot(at, np.where(delta > 0, delta, low), color=FILL, linewidth=2, label="δ(ε)", zorder=3)
+    kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
+    said = (
+        f"{loss.neighbours[0].upper()}{loss.neighbours[1:]}. {kind}, rounded up. Shaded: "
+        "(ε, δ)-differential privacy holds."
+    )
     if not curve["beyond"].isna().all():
+        said += (
+            " P[loss > ε] is never less than δ(ε): (ε, δ)-differential privacy doesn't mean that "
+            "the loss stays within ε except with probability δ."
+        )
         beyond = curve["beyond"].to_numpy()
         style = "default" if loss._law.atoms() is None else "steps-post"  # it jumps at atoms alone
         ax.plot(at, np.where(beyond > 0, beyond, low), color="#c2571a", linestyle="--",
@@ -183,14 +192,4 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
     ax.legend(frameon=True, fontsize=9, loc="upper right")
     title = "\n".join(textwrap.wrap(f"privacy loss of {loss.what}", 70))
     ax.set_title(plain(title), fontsize="medium")
-    kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
-    said = (
-        f"{loss.neighbours[0].upper()}{loss.neighbours[1:]}. {kind}, rounded up. Shaded: "
-        "(ε, δ)-differential privacy holds."
-    )
-    if not curve["beyond"].isna().all():
-        said += (
-            " P[loss > ε] is never less than δ(ε): (ε, δ)-differential privacy doesn't mean that "
-            "the loss stays within ε except with probability δ."
-        )
     write_below(ax, said)

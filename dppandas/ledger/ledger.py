@@ -317,8 +317,7 @@ programs) or .csv (a table). Nothing was computed or charged.
     def _refuse_if_closed(self) -> None:
         if self._closed:
             raise SessionError(
-                "dp.reset() ended the session of this ledger. Start another with "
-                "dp.session(epsilon=…)."
+                "dp.reset() ended this ledger's session. Start another with dp.session(epsilon=…)."
             )
 
     def _refuse(self, drafts: Sequence[Entry], after: Loss, limit: Loss) -> NoReturn:

@@ -33,8 +33,7 @@ class PlotTable:
     confidence: float
 
     def _as_array(self, flat: Sequence[Any]) -> Floats:
-        found: Floats = np.array(flat, dtype="float64")[self.places.to_numpy()]
-        return found
+        return np.asarray(np.array(flat, dtype="float64")[self.places.to_numpy()])
 
     @property
     def values(self) -> Floats:

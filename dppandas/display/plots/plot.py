@@ -158,8 +158,7 @@ def _by_figure(table: PlotTable, title: str, caption: str) -> list[Panel]:
     columns, panels = len(table.places.columns), []
     for column, of in enumerate(table.places.columns):
         for figure in dict.fromkeys(labels):
-            rows = [i for i, label in enumerate(labels) if label == figure]
-            part = table.part(rows, [column])
+            part = table.part([i for i, label in enumerate(labels) if label == figure], [column])
             index = part.places.index
             keys = index.droplevel(-1) if index.nlevels > 1 else pd.Index([""])  # type: ignore[arg-type]
             places = part.places.set_axis(keys, axis=0).set_axis([figure], axis=1)

@@ -97,22 +97,18 @@ def digest(rows: Iterable[Sequence[str]]) -> str:
 def is_followed(db: sqlite3.Connection) -> bool:
     """Whether the table of what is spent follows from the events. Read within a transaction."""
     try:
-        return _is_followed(db)
+        start, text = db.execute(_MARK).fetchone() or (1, "{}")
+        fixed = sealed(_fixed(db, start))
+        if json.loads(text).get("rests_on", fixed) != fixed:  # counts of older files don't say it
+            return False
+        counted, since = _since(db, start)
+        rest = {(source, path): losses for source, path, *losses in db.execute(_TABLE)}
+        for place, losses in since.items():
+            pairs = zip(rest[place], losses, strict=True)
+            rest[place] = [exact_text(exact(told) - loss) for told, loss in pairs]
+        return digest([*place, *losses] for place, losses in rest.items()) == counted
     except UNREADABLE:
         return False
-
-
-def _is_followed(db: sqlite3.Connection) -> bool:
-    start, text = db.execute(_MARK).fetchone() or (1, "{}")
-    fixed = sealed(_fixed(db, start))
-    if json.loads(text).get("rests_on", fixed) != fixed:  # counts of older files don't say it
-        return False
-    counted, since = _since(db, start)
-    rest = {(source, path): losses for source, path, *losses in db.execute(_TABLE)}
-    for place, losses in since.items():
-        pairs = zip(rest[place], losses, strict=True)
-        rest[place] = [exact_text(exact(told) - loss) for told, loss in pairs]
-    return digest([*place, *losses] for place, losses in rest.items()) == counted
 
 
 def _since(db: sqlite3.Connection, start: int) -> tuple[str, dict[tuple[str, str], list[Fraction]]]:

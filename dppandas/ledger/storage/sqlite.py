@@ -316,6 +316,5 @@ def _lease(db: Connection, entries: Sequence[Entry], claim: Claim) -> None:
             continue
         if wanted and (_kept(db, entry.key, wanted) or _is_taken(db, entry.key, wanted)):
             raise Taken(entry.key, wanted)
-        draw = wanted or _next_draw(db, entry.key)
-        lease = entry.key, draw, entry.number
+        lease = entry.key, wanted or _next_draw(db, entry.key), entry.number
         db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", lease)

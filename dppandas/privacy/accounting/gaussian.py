@@ -66,10 +66,8 @@ def _integrated(sigma2: Fraction, m: int, digits: int) -> Enclosure:
         below = above = Enclosure.of(Fraction(1, 6), digits) / sigma
     low, high = (area - below).low, (area + above).high
     whole = (pi(digits) * 2).sqrt() * sigma
-    up = contexts(digits)[1]
-    return Enclosure(max(low, Decimal(0)), high, digits) / Enclosure(
-        whole.low, up.next_plus(whole.high), digits
-    )
+    whole = Enclosure(whole.low, contexts(digits)[1].next_plus(whole.high), digits)
+    return Enclosure(max(low, Decimal(0)), high, digits) / whole
 
 
 def delta_of_gaussian(

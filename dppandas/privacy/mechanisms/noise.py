@@ -158,10 +158,8 @@ class DiscreteGaussian(AdditiveNoise):
             return Loss(rho=Rho(self.rho(sensitivity.l2_squared)))
         if not self.sigma2:
             return Loss()
-        delta = gaussian.delta_of_gaussian(
-            self.sigma2, sensitivity.l2_squared, self.epsilon, self.alone
-        )
-        return Loss(Epsilon(self.epsilon), Delta(delta))
+        noise = self.sigma2, sensitivity.l2_squared, self.epsilon, self.alone
+        return Loss(Epsilon(self.epsilon), Delta(gaussian.delta_of_gaussian(*noise)))
 
     def rho(self, sensitivity2: Fraction | int) -> Fraction:
         """The exact ρ of one release; integers that can't differ cost nothing."""
