@@ -127,13 +127,12 @@ def label_keys(ax: Any, labels: Sequence[str], axis: str = "x") -> None:
     needed = 12.0 if axis == "y" or not upright else longest * 5.6 + 4
     every = max(1, int(np.ceil(needed / room)))
     kept = list(range(0, number, every))
-    texts = [labels[i] for i in kept]
     if axis == "y":
-        ax.set_yticks(kept, texts, fontsize=9)
+        ax.set_yticks(kept, labels[::every], fontsize=9)
         return
     slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
     turned = {} if upright else {"rotation": 90} if room < 20 else slanted
-    ax.set_xticks(kept, texts, fontsize=9, **turned)
+    ax.set_xticks(kept, labels[::every], fontsize=9, **turned)
     ax.set_xlim(-0.6, number - 0.4)
 
 
