@@ -242,7 +242,7 @@ def parse_delta(value: object, name: str = "delta") -> Delta:
     exact = Delta(parse_budget(value, name))
     if exact > LARGEST_DELTA:
         raise QueryError(
-            f"{name}={quoted(value)} is above 0.01: a release might tell all with that probability. "
+            f"{name}={quoted(value)} is above 0.01: a release may tell all with that probability. "
             f"Give much less than one over the number of people, such as {name}=1e-6."
         )
     return exact
